@@ -1,0 +1,94 @@
+"""Builds, their steps, and the artifacts they leave."""
+
+from django.db import models
+
+from apps.accounts.models import Team, User
+from apps.configs.models import Revision
+from apps.rest.identifiers import new_id
+from controlplane.domain.lifecycle import BuildState, StepState
+
+
+class Artifact(models.Model):
+    """A published checkpoint directory; the artifact store has its files by `content_digest`."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="artifacts")
+    content_digest = models.CharField(max_length=80, db_index=True)
+    input_digest = models.CharField(max_length=80)
+    size_bytes = models.BigIntegerField()
+    files = models.JSONField()
+    passport = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "input_digest"], name="builds_first_publish_wins"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.content_digest
+
+
+class Build(models.Model):
+    """The job that turns a revision into an artifact.
+
+    A worker holds the row while `lease_expires_at` is ahead of the database's clock; taking an
+    expired lease raises `lease_token`, and every write names the token.
+    """
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    number = models.PositiveIntegerField()
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="builds")
+    revision = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="builds")
+    pool = models.CharField(max_length=64, default="default")
+    # Without choices in the column, or every new state makes a migration.
+    state = models.CharField(max_length=16, default=BuildState.QUEUED)
+    attempt = models.PositiveIntegerField(default=1)
+    artifact = models.ForeignKey(
+        Artifact, on_delete=models.PROTECT, null=True, related_name="builds"
+    )
+    failure = models.JSONField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    cancel_requested_at = models.DateTimeField(null=True)
+    lease_owner = models.CharField(max_length=128, blank=True)
+    lease_token = models.PositiveIntegerField(default=0)
+    lease_expires_at = models.DateTimeField(null=True)
+    lease_secret_sha256 = models.CharField(max_length=64, blank=True)
+    """Whoever knows the secret behind it may redeem the secrets that the spec names."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["team", "number"], name="builds_number_unique_in_team")
+        ]
+        indexes = [models.Index(fields=["state"], name="builds_by_state")]
+
+    def __str__(self) -> str:
+        return f"build {self.number}"
+
+
+class BuildStep(models.Model):
+    """One step of the current attempt; `result` is what its child reported."""
+
+    id = models.BigAutoField(primary_key=True)
+    build = models.ForeignKey(Build, on_delete=models.CASCADE, related_name="steps")
+    name = models.CharField(max_length=16)
+    position = models.PositiveSmallIntegerField()
+    state = models.CharField(max_length=16, default=StepState.WAITING)
+    progress_done = models.BigIntegerField(default=0)
+    progress_total = models.BigIntegerField(null=True)
+    progress_unit = models.CharField(max_length=16, blank=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    result = models.JSONField(null=True)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [models.UniqueConstraint(fields=["build", "name"], name="builds_step_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.build_id}"

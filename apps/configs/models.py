@@ -1,0 +1,90 @@
+"""Named configs, their immutable revisions, and the checkpoint facts that checks rest on."""
+
+from django.db import models
+
+from apps.accounts.models import Team, User
+from apps.rest.identifiers import new_id
+
+
+class Config(models.Model):
+    """A named `config.yaml`; what it says stands in its revisions."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="configs")
+    name = models.CharField(max_length=128)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["team", "name"], name="configs_name_unique_in_team")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Revision(models.Model):
+    """One immutable state of a config. `findings` and `plan` are those of the time it was saved."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField()
+    text = models.TextField()
+    """The user's own YAML, comments and order kept."""
+    spec = models.JSONField()
+    spec_format = models.PositiveSmallIntegerField(default=1)
+    findings = models.JSONField(default=list)
+    waiting = models.JSONField(default=list)
+    effective = models.JSONField(default=list)
+    plan = models.JSONField(null=True)
+    blocks_build = models.BooleanField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["config", "number"], name="configs_revision_number_unique"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.config_id}@{self.number}"
+
+
+class FactsState(models.TextChoices):
+    WAITING = "waiting"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class CheckpointRecord(models.Model):
+    """What a checkpoint's own files say, read by a background task, cached by commit."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
+    source = models.CharField(max_length=32)
+    repo = models.CharField(max_length=512)
+    revision = models.CharField(max_length=128, blank=True)
+    secret_name = models.CharField(max_length=253, blank=True)
+    """Part of the identity: what one token may read another may not."""
+    state = models.CharField(max_length=16, default=FactsState.WAITING)
+    commit = models.CharField(max_length=128, blank=True)
+    facts = models.JSONField(null=True)
+    failure = models.JSONField(null=True)
+    requested_at = models.DateTimeField()
+    fetched_at = models.DateTimeField(null=True)
+    lease_token = models.PositiveIntegerField(default=0)
+    lease_expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "source", "repo", "revision", "secret_name"],
+                name="configs_checkpoint_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.repo}"

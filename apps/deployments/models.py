@@ -1,0 +1,130 @@
+"""What is served: models, their deployments and environments, and the replicas that run."""
+
+from django.db import models
+
+from apps.accounts.models import Team, User
+from apps.builds.models import Artifact, Build
+from apps.fleet.models import Node
+from apps.rest.identifiers import new_id, new_replica_id
+from controlplane.domain.lifecycle import DeploymentState, ReplicaState
+
+
+class ServedModel(models.Model):
+    """What a team serves under one name."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="served_models")
+    name = models.CharField(max_length=128)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["team", "name"], name="deployments_model_name_unique")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Deployment(models.Model):
+    """One artifact of a model with its serving settings; `generation` grows when they change."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    model = models.ForeignKey(ServedModel, on_delete=models.CASCADE, related_name="deployments")
+    name = models.CharField(max_length=255)
+    build = models.ForeignKey(
+        Build, on_delete=models.PROTECT, null=True, related_name="deployments"
+    )
+    artifact = models.ForeignKey(
+        Artifact, on_delete=models.PROTECT, null=True, related_name="deployments"
+    )
+    """Absent while the build runs."""
+    runtime = models.CharField(max_length=16)
+    spec = models.JSONField()
+    checkpoint = models.JSONField(null=True)
+    """The facts that the build read, for rendering the engine's command."""
+    state = models.CharField(max_length=16, default=DeploymentState.BUILDING)
+    failure = models.JSONField(null=True)
+    generation = models.PositiveIntegerField(default=1)
+    wanted_replicas = models.PositiveIntegerField(default=1)
+    min_replica = models.PositiveIntegerField(default=1)
+    max_replica = models.PositiveIntegerField(default=1)
+    autoscaling = models.JSONField(default=dict)
+    start_failures = models.PositiveIntegerField(default=0)
+    """Replicas in a row that failed before they were ready; sets the wait before the next."""
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    active_since = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["model", "name"], name="deployments_name_unique")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Environment(models.Model):
+    """A named place that points at one deployment and may be rolling to a candidate."""
+
+    id = models.BigAutoField(primary_key=True)
+    model = models.ForeignKey(ServedModel, on_delete=models.CASCADE, related_name="environments")
+    name = models.CharField(max_length=64)
+    current = models.ForeignKey(
+        Deployment, on_delete=models.SET_NULL, null=True, related_name="current_of"
+    )
+    candidate = models.ForeignKey(
+        Deployment, on_delete=models.SET_NULL, null=True, related_name="candidate_of"
+    )
+    retiring = models.ForeignKey(
+        Deployment, on_delete=models.SET_NULL, null=True, related_name="retiring_from"
+    )
+    """The old deployment, kept until every live gateway has applied `promotion_version`."""
+    promotion = models.JSONField(null=True)
+    """Status and error of the promotion under way, in the hosted product's shape."""
+    promotion_version = models.BigIntegerField(null=True)
+    autoscaling_settings = models.JSONField(default=dict)
+    promotion_settings = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["model", "name"], name="deployments_environment_unique")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Replica(models.Model):
+    """One engine process: what is wanted of it, and what its node last said of it."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_replica_id)
+    deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="replicas")
+    node = models.ForeignKey(Node, on_delete=models.PROTECT, related_name="replicas")
+    generation = models.PositiveIntegerField()
+    wanted = models.CharField(max_length=16, default="running")
+    """`running` or `stopped`."""
+    state = models.CharField(max_length=16, default=ReplicaState.ORDERED)
+    memory_bytes = models.BigIntegerField()
+    host = models.CharField(max_length=253, blank=True)
+    port = models.PositiveIntegerField(null=True)
+    pid = models.PositiveIntegerField(null=True)
+    failure = models.JSONField(null=True)
+    report = models.JSONField(null=True)
+    """What the engine says of itself after it started, to compare with the plan."""
+    metrics = models.JSONField(null=True)
+    ordered_at = models.DateTimeField(auto_now_add=True)
+    ready_at = models.DateTimeField(null=True)
+    draining_since = models.DateTimeField(null=True)
+    drain_version = models.BigIntegerField(null=True)
+    """The routes version without this replica; it may stop once every live gateway has it."""
+    finished_at = models.DateTimeField(null=True)
+    observed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["deployment", "state"], name="deployments_replica_states")]
+
+    def __str__(self) -> str:
+        return self.id

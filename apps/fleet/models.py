@@ -1,0 +1,108 @@
+"""What machines there are: nodes, their cards, who holds which card, and the gateways."""
+
+from django.db import models
+
+from apps.rest.identifiers import new_id
+
+
+class Node(models.Model):
+    """A host with an agent. `boot_id` tells a rebooted host from one that fell silent."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    name = models.CharField(max_length=253, unique=True)
+    address = models.CharField(max_length=253)
+    boot_id = models.CharField(max_length=64, blank=True)
+    credential_sha256 = models.CharField(max_length=64, unique=True)
+    agent_version = models.CharField(max_length=32, blank=True)
+    host_memory_bytes = models.BigIntegerField(default=0)
+    facts = models.JSONField(default=dict)
+    pool = models.CharField(max_length=64, default="default")
+    cordoned = models.BooleanField(default=False)
+    enrolled_at = models.DateTimeField(auto_now_add=True)
+    last_heartbeat_at = models.DateTimeField(null=True)
+    wanted_version = models.BigIntegerField(default=0)
+    """Grows whenever what this node should run changes."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class EnrollmentToken(models.Model):
+    """A one-time ticket by which an agent or a gateway gets its credential."""
+
+    token_sha256 = models.CharField(primary_key=True, max_length=64)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"enrollment token {self.token_sha256[:8]}"
+
+
+class Card(models.Model):
+    """One accelerator of a node; a CPU is a card kind too, shared by memory, not held whole."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="cards")
+    index = models.PositiveSmallIntegerField()
+    uuid = models.CharField(max_length=64, unique=True)
+    kind = models.CharField(max_length=32)
+    name = models.CharField(max_length=128, blank=True)
+    memory_bytes = models.BigIntegerField()
+    used_bytes = models.BigIntegerField(null=True)
+    utilization_percent = models.FloatField(null=True)
+    is_clean = models.BooleanField(default=True)
+    is_present = models.BooleanField(default=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["node", "index"], name="fleet_card_index_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.index} of {self.node_id}"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several holders may use the card at once, each with its own memory."""
+        return self.kind == "CPU"
+
+
+class CardLease(models.Model):
+    """A claim on (part of) a card, with a fencing token that grows with every new claim."""
+
+    id = models.BigAutoField(primary_key=True)
+    card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="leases")
+    holder = models.CharField(max_length=64)
+    """`build:<id>` or `replica:<id>`: a plain name, since builds and deployments lie above."""
+    memory_bytes = models.BigIntegerField()
+    claimed_at = models.DateTimeField(auto_now_add=True)
+    released_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["card"],
+                condition=models.Q(released_at=None),
+                name="fleet_live_lease_by_card",
+            ),
+            models.Index(fields=["holder"], name="fleet_lease_by_holder"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.holder} on {self.card_id}"
+
+
+class Gateway(models.Model):
+    """One gateway process; it counts as live while it polls."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    name = models.CharField(max_length=253, unique=True)
+    address = models.CharField(max_length=253, blank=True)
+    credential_sha256 = models.CharField(max_length=64, unique=True)
+    applied_version = models.BigIntegerField(default=0)
+    enrolled_at = models.DateTimeField(auto_now_add=True)
+    last_seen_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,8 @@
+"""Addresses of `apps.secrets`: pages, `api` under /v1, `internal` under /internal/v1."""
+
+from django.urls import URLPattern
+
+app_name = "secrets"
+urlpatterns: list[URLPattern] = []
+api: list[URLPattern] = []
+internal: list[URLPattern] = []

@@ -1,0 +1,89 @@
+"""What was seen: log chunks, usage by the minute, engine samples. Plain ids, no keys upward."""
+
+from django.db import models
+
+
+class LogChunk(models.Model):
+    """A redacted piece of one log, in order of (attempt, sequence)."""
+
+    id = models.BigAutoField(primary_key=True)
+    owner = models.CharField(max_length=64)
+    """`build:<id>:<step>` or `replica:<id>`."""
+    attempt = models.PositiveIntegerField()
+    sequence = models.PositiveIntegerField()
+    text = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "attempt", "sequence"], name="telemetry_chunk_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.owner} #{self.attempt}.{self.sequence}"
+
+
+class UsageMinute(models.Model):
+    """Requests that ended within one minute, by deployment and key."""
+
+    id = models.BigAutoField(primary_key=True)
+    minute = models.DateTimeField()
+    model_id = models.CharField(max_length=16)
+    deployment_id = models.CharField(max_length=16)
+    environment = models.CharField(max_length=64, blank=True)
+    key_id = models.CharField(max_length=16)
+    status_class = models.PositiveSmallIntegerField()
+    """2, 4 or 5; 0 where the client left or the gateway was killed."""
+    requests = models.BigIntegerField(default=0)
+    prompt_tokens = models.BigIntegerField(default=0)
+    completion_tokens = models.BigIntegerField(default=0)
+    duration_seconds_sum = models.FloatField(default=0)
+    first_byte_seconds_sum = models.FloatField(default=0)
+    first_byte_buckets = models.JSONField(default=list)
+    """Counts per bucket of `apps.telemetry.selectors.BUCKET_BOUNDS_SECONDS`."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["minute", "deployment_id", "environment", "key_id", "status_class"],
+                name="telemetry_usage_once",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["deployment_id", "minute"], name="telemetry_usage_by_deployment"),
+            models.Index(fields=["model_id", "minute"], name="telemetry_usage_by_model"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.deployment_id} at {self.minute:%H:%M}"
+
+
+class UsageJournal(models.Model):
+    """How far one gateway's journal has been counted."""
+
+    journal = models.UUIDField(primary_key=True)
+    committed_offset = models.BigIntegerField(default=0)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return str(self.journal)
+
+
+class EngineSample(models.Model):
+    """What one engine reported of itself at one moment, in our metric names."""
+
+    id = models.BigAutoField(primary_key=True)
+    replica_id = models.CharField(max_length=16)
+    deployment_id = models.CharField(max_length=16)
+    sampled_at = models.DateTimeField()
+    values = models.JSONField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["deployment_id", "sampled_at"], name="telemetry_engine_samples")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.replica_id} at {self.sampled_at:%H:%M:%S}"

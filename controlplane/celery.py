@@ -1,0 +1,65 @@
+"""The Celery application: queues, and the beat that re-sends what a lost message left behind.
+
+A message is a hint and the row is the truth: tasks are acknowledged early, keep no results, and
+claim their row before they work.
+"""
+
+import os
+
+from celery import Celery
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
+
+PAYLOAD_FORMAT = 1
+CONTROL_QUEUE = "control"
+
+
+def _every(seconds: float, task: str) -> dict[str, object]:
+    # A tick that found no worker in time is worthless: the next one says the same.
+    return {
+        "task": task,
+        "schedule": seconds,
+        "kwargs": {"format": PAYLOAD_FORMAT},
+        "options": {"queue": CONTROL_QUEUE, "expires": seconds * 3},
+    }
+
+
+app = Celery("enginehouse", broker=settings.BROKER_URL, include=["workers.tasks"])
+app.conf.update(
+    task_ignore_result=True,
+    task_acks_late=False,
+    task_default_queue=CONTROL_QUEUE,
+    task_serializer="json",
+    accept_content=["json"],
+    worker_disable_prefetch=True,
+    worker_hijack_root_logger=False,
+    worker_send_task_events=False,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    broker_transport_options={
+        # Calls to a dead broker end soon enough for a page to say so.
+        "socket_connect_timeout": 3,
+        "socket_timeout": 10,
+        "retry_on_timeout": True,
+        "health_check_interval": 10,
+    },
+    beat_schedule_filename=str(settings.DATA_DIR / "scheduler" / "beat"),
+    beat_schedule={
+        "sweep-builds": _every(3.0, "builds.sweep"),
+        "sweep-deployments": _every(3.0, "deployments.sweep"),
+        "sweep-facts": _every(3.0, "configs.sweep"),
+        "sample-telemetry": _every(10.0, "telemetry.sample"),
+        "prune-telemetry": _every(3600.0, "telemetry.prune"),
+    },
+)
+
+
+def build_queue(pool: str) -> str:
+    """Return the queue that the build workers of `pool` read."""
+    return f"build.{pool}"
+
+
+def host_queue(node_name: str) -> str:
+    """Return the queue that the agent of one host reads."""
+    return f"host.{node_name}"

@@ -1,0 +1,114 @@
+"""Reading of environment variables: a wrong value stops the start and names the variable."""
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+from psycopg.conninfo import conninfo_to_dict
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off", ""}
+
+
+def env_str(name: str, default: str = "") -> str:
+    """Return the variable's text, or `default` when it is unset or empty."""
+    return os.environ.get(name, "").strip() or default
+
+
+def env_bool(name: str, default: bool = False) -> bool:
+    """Return the variable as a truth value."""
+    text = os.environ.get(name)
+    if text is None:
+        return default
+    if text.strip().lower() in _TRUE:
+        return True
+    if text.strip().lower() in _FALSE:
+        return False
+    raise ImproperlyConfigured(f"{name}: `{text}` is neither true nor false; write 1 or 0.")
+
+
+def env_int(name: str, default: int, *, minimum: int = 0) -> int:
+    """Return the variable as a whole number of at least `minimum`."""
+    text = env_str(name)
+    if not text:
+        return default
+    try:
+        value = int(text)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}: `{text}` is not a whole number.") from None
+    if value < minimum:
+        raise ImproperlyConfigured(f"{name}: `{text}` is below {minimum}.")
+    return value
+
+
+def env_list(name: str, default: str = "", *, separator: str = ",") -> list[str]:
+    """Return the variable's parts, stripped, without the empty ones."""
+    return [part.strip() for part in env_str(name, default).split(separator) if part.strip()]
+
+
+def env_path(name: str, default: Path) -> Path:
+    """Return the variable as an absolute path."""
+    return Path(env_str(name, str(default))).expanduser().absolute()
+
+
+def env_secret(name: str, default: str = "") -> str:
+    """Return the variable, or the content of the file that `<name>_FILE` names."""
+    file_name = os.environ.get(f"{name}_FILE")
+    if not file_name:
+        return env_str(name, default)
+    try:
+        return Path(file_name).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{name}_FILE: `{file_name}` cannot be read: {error.strerror}."
+        ) from None
+
+
+def env_url(name: str, default: str, *, schemes: tuple[str, ...]) -> str:
+    """Return the variable as a URL with one of `schemes`."""
+    text = env_str(name, default)
+    scheme = urlsplit(text).scheme
+    if scheme not in schemes:
+        known = ", ".join(f"`{each}://`" for each in schemes)
+        raise ImproperlyConfigured(f"{name}: `{scheme or text}` is not one of {known}.")
+    return text.rstrip("/")
+
+
+def artifact_url(default: str) -> str:
+    """Return ARTIFACT_URL, which in this release names a folder that all hosts see."""
+    text = env_str("ARTIFACT_URL", default)
+    if text.startswith("s3://"):
+        raise ImproperlyConfigured(
+            "ARTIFACT_URL: `s3://` is not supported in this release; "
+            "name a folder that every host mounts, such as `file:///srv/enginehouse/artifacts`."
+        )
+    return env_url("ARTIFACT_URL", default, schemes=("file",))
+
+
+def database(url: str) -> dict[str, object]:
+    """Return Django's DATABASES entry for a `postgresql://` URL (a socket folder: `?host=`)."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgresql", "postgres"}:
+        raise ImproperlyConfigured(
+            f"DATABASE_URL: `{parts.scheme or url}` is not supported; "
+            "Enginehouse runs on PostgreSQL alone: `postgresql://user:password@host:5432/name`."
+        )
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "CONN_MAX_AGE": 0,
+        **_database_address(url),
+    }
+
+
+def _database_address(url: str) -> dict[str, object]:
+    # conninfo keeps percent-escapes, socket folders and options as libpq reads them.
+    info = conninfo_to_dict(url)
+    return {
+        "NAME": info.get("dbname") or "postgres",
+        "USER": info.get("user") or "",
+        "PASSWORD": info.get("password") or "",
+        "HOST": info.get("host") or "",
+        "PORT": str(info.get("port") or ""),
+        "OPTIONS": {"pool": {"min_size": 0, "max_size": 8, "timeout": 10}},
+    }

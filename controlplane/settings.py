@@ -1,0 +1,179 @@
+"""Every setting, read once from the environment; `docs/settings.md` lists them for operators."""
+
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+from controlplane import environment as env
+from controlplane.processes.running import running_services
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA_DIR = env.env_path("DATA_DIR", ROOT / ".data")
+DEBUG = env.env_bool("DEBUG")
+
+# `manage.py up` writes the addresses of the servers it started; other commands find them there.
+_SERVICES = running_services(DATA_DIR)
+DATABASE_URL = env.env_secret("DATABASE_URL", _SERVICES.database_url)
+BROKER_URL = env.env_secret("BROKER_URL", _SERVICES.broker_url)
+ARTIFACT_URL = env.artifact_url((DATA_DIR / "artifacts").as_uri())
+PUBLIC_URL = env.env_url(
+    "PUBLIC_URL", _SERVICES.public_url or "http://127.0.0.1:8000", schemes=("http", "https")
+)
+GATEWAY_URL = env.env_url(
+    "GATEWAY_URL", _SERVICES.gateway_url or "http://127.0.0.1:8001", schemes=("http", "https")
+)
+CONTROL_PLANE_URL = env.env_url("CONTROL_PLANE_URL", PUBLIC_URL, schemes=("http", "https"))
+HF_ENDPOINT = env.env_url("HF_ENDPOINT", "https://huggingface.co", schemes=("http", "https"))
+LOCAL_CHECKPOINT_ROOTS = env.env_list(
+    "LOCAL_CHECKPOINT_ROOTS", str(DATA_DIR / "checkpoints"), separator=os.pathsep
+)
+NODE_NAME = env.env_str("NODE_NAME", os.uname().nodename)
+BUILD_POOL = env.env_str("BUILD_POOL", "default")
+ENGINE_CPU_THREADS = env.env_int("ENGINE_CPU_THREADS", 0)
+LOG_LEVEL = env.env_str("LOG_LEVEL", "INFO").upper()
+LOG_RETENTION_DAYS = env.env_int("LOG_RETENTION_DAYS", 30, minimum=1)
+LOG_MAX_BYTES = env.env_int("LOG_MAX_BYTES", 20_000_000, minimum=10_000)
+KEY_RING_FILE = env.env_path("KEY_RING_FILE", DATA_DIR / "keys" / "secrets.keyring")
+
+
+def _secret_key() -> str:
+    """Return SECRET_KEY, or the one kept in the data folder, made on the first start."""
+    if given := env.env_secret("SECRET_KEY"):
+        if len(given) < 32:
+            raise ImproperlyConfigured("SECRET_KEY: shorter than 32 characters.")
+        return given
+    kept = DATA_DIR / "keys" / "django.key"
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(48))
+    return kept.read_text().strip()
+
+
+SECRET_KEY = _secret_key()
+ALLOWED_HOSTS = env.env_list("ALLOWED_HOSTS", "localhost,api.localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+
+INSTALLED_APPS = [
+    "controlplane",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
+    "apps.rest",
+    "apps.ui",
+    "apps.accounts",
+    "apps.secrets",
+    "apps.fleet",
+    "apps.telemetry",
+    "apps.configs",
+    "apps.builds",
+    "apps.deployments",
+    "apps.routes",
+    "apps.dashboard",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "apps.ui.middleware.ContentSecurityPolicyMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "controlplane.urls"
+ASGI_APPLICATION = "controlplane.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "apps.ui.context.shell",
+            ]
+        },
+    }
+]
+
+# Commands that need no database (check_config, up) run without one; Django complains at first use.
+DATABASES = {"default": env.database(DATABASE_URL)} if DATABASE_URL else {}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+LOGIN_URL = "accounts:sign_in"
+LOGIN_REDIRECT_URL = "dashboard:overview"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+USE_I18N = False
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [ROOT / "static"]
+STATIC_ROOT = DATA_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+# Without a collected manifest (tests, DEBUG) files are served from where they lie.
+WHITENOISE_USE_FINDERS = True
+if DEBUG or "pytest" in sys.modules:
+    STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_000_000
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "apps.accounts.authentication.ApiKeyAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["apps.accounts.permissions.IsTeamMember"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "EXCEPTION_HANDLER": "apps.rest.errors.exception_handler",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Enginehouse management API",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "ENUM_NAME_OVERRIDES": {},
+}
+
+LOGGING_CONFIG = "apps.telemetry.logging.configure"
+LOGGING = {"level": LOG_LEVEL}

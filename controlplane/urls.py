@@ -1,0 +1,26 @@
+"""Every address of the web process: pages, `/v1` for people's programs, `/internal/v1` for ours."""
+
+from django.urls import include, path
+
+from apps.accounts import urls as accounts
+from apps.builds import urls as builds
+from apps.configs import urls as configs
+from apps.dashboard import urls as dashboard
+from apps.deployments import urls as deployments
+from apps.fleet import urls as fleet
+from apps.rest import urls as rest
+from apps.routes import urls as routes
+from apps.secrets import urls as secrets
+
+_APPS = (accounts, secrets, fleet, configs, builds, deployments, routes)
+
+urlpatterns = [
+    path("", include("apps.dashboard.urls")),
+    path("", include("apps.accounts.urls")),
+    path("configs/", include("apps.configs.urls")),
+    path("builds/", include("apps.builds.urls")),
+    path("models/", include("apps.deployments.urls")),
+    path("v1/", include([*rest.api, *(p for app in _APPS for p in getattr(app, "api", ()))])),
+    path("internal/v1/", include([p for app in _APPS for p in getattr(app, "internal", ())])),
+    *dashboard.probes,
+]

@@ -1,0 +1,107 @@
+"""What all tests stand on: an own data folder, and embedded servers started when first needed."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import django
+import pytest
+
+# A short path: PostgreSQL's socket lies below it.
+_DATA_DIR = Path(tempfile.mkdtemp(prefix="eh-"))
+_DATA_DIR.chmod(0o755)
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+_BROKER_PORT = _free_port()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Point the settings at servers that do not run yet, before Django reads them."""
+    from controlplane.processes import postgres
+
+    os.environ.update(
+        DJANGO_SETTINGS_MODULE="controlplane.settings",
+        DATA_DIR=str(_DATA_DIR),
+        DATABASE_URL=postgres.url(_DATA_DIR / "postgres"),
+        BROKER_URL=_broker_url(),
+        LOCAL_CHECKPOINT_ROOTS=str(_DATA_DIR / "checkpoints"),
+        DJANGO_ALLOW_ASYNC_UNSAFE="1",
+    )
+    (_DATA_DIR / "checkpoints").mkdir()
+    django.setup()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(_DATA_DIR, ignore_errors=True)
+
+
+def _broker_url() -> str:
+    from controlplane.processes import valkey
+
+    (_DATA_DIR / "valkey").mkdir(exist_ok=True)
+    return valkey.url(_DATA_DIR / "valkey", port=_BROKER_PORT)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The data folder of this run."""
+    return _DATA_DIR
+
+
+@pytest.fixture(scope="session")
+def postgres_server(data_dir: Path) -> Iterator[str]:
+    """A running embedded PostgreSQL; its URL."""
+    from controlplane.processes import postgres
+
+    folder = data_dir / "postgres"
+    postgres.initialise(folder)
+    command = postgres.command(folder)
+    with _running(list(command.argv), user=command.user, log=data_dir / "postgres.log"):
+        postgres.wait_until_ready(postgres.url(folder), timeout_seconds=30)
+        yield postgres.url(folder)
+
+
+@pytest.fixture(scope="session")
+def broker(data_dir: Path) -> Iterator[str]:
+    """A running embedded Valkey; its URL."""
+    from controlplane.processes import valkey
+
+    folder = data_dir / "valkey"
+    valkey.initialise(folder, port=_BROKER_PORT)
+    with _running(list(valkey.command(folder).argv), user=None, log=data_dir / "valkey.log"):
+        valkey.wait_until_ready(_broker_url(), timeout_seconds=30)
+        yield _broker_url()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(postgres_server: str, django_db_setup: None) -> None:
+    """pytest-django's own set-up, once the server runs."""
+
+
+class _running:
+    def __init__(self, argv: list[str], *, user: str | None, log: Path) -> None:
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                argv, user=user, stdout=output, stderr=output, stdin=subprocess.DEVNULL
+            )
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exception: object) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(5)
