@@ -17,7 +17,8 @@ def routes_version_bump() -> int:
     """Return the version that this transaction's changes will be known by."""
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("The routes version grows in the transaction that changes a route.")
-    RoutesVersion.objects.filter(id=1).update(version=F("version") + 1)
+    if not RoutesVersion.objects.filter(id=1).update(version=F("version") + 1):
+        RoutesVersion.objects.create(id=1)
     version = routes_version_current()
     transaction.on_commit(lambda: _nudge(version))
     return version
@@ -25,7 +26,7 @@ def routes_version_bump() -> int:
 
 def routes_version_current() -> int:
     """Return the present version."""
-    return RoutesVersion.objects.values_list("version", flat=True).get(id=1)
+    return RoutesVersion.objects.values_list("version", flat=True).filter(id=1).first() or 0
 
 
 def _nudge(version: int) -> None:
