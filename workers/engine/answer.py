@@ -1,0 +1,97 @@
+"""The state of a request that holds a row: its tokens so far and the text they make."""
+
+from collections.abc import Callable, Collection, Sequence
+from time import monotonic
+
+from torch import Tensor
+
+from workers.engine.detokenizer import Detokenizer
+from workers.engine.generation import FinishReason, Generation, Progress
+from workers.engine.runner import Segment
+from workers.engine.sampler import Sampler
+from workers.engine.slots import Row
+from workers.engine.stop_strings import StopStrings
+
+
+class Answer:
+    """Grows by one token a step until it ends itself."""
+
+    def __init__(
+        self,
+        generation: Generation,
+        *,
+        end_tokens: Collection[int],
+        decode: Callable[[Sequence[int]], str],
+    ) -> None:
+        self.generation = generation
+        self.row = Row(first_slot=0, capacity=0)  # none until the scheduler admits it
+        self.tokens = list(generation.prompt)
+        self.arrived_at = self.last_token_at = monotonic()
+        self.is_cancelled = False
+        self._end_tokens = () if generation.sampling.ignore_eos else end_tokens
+        self._sampler = Sampler(generation.sampling)
+        self._detokenizer = Detokenizer(decode)
+        self._stops = StopStrings(generation.sampling.stop)
+
+    @property
+    def reserved_tokens(self) -> int:
+        """Cache slots that prompt and answer need together; the last token is never fed."""
+        return len(self.generation.prompt) + self.generation.sampling.max_tokens - 1
+
+    @property
+    def pending_tokens(self) -> int:
+        """Tokens that the cache does not hold yet: a prompt's rest, or the newest token."""
+        return len(self.tokens) - self.row.length
+
+    @property
+    def completion_tokens(self) -> int:
+        """Tokens generated so far, the end token included."""
+        return len(self.tokens) - len(self.generation.prompt)
+
+    def cancel(self) -> None:
+        """Give the row back at the next step; nothing more is reported. Any thread may ask."""
+        self.is_cancelled = True
+
+    def next_segment(self, most_tokens: int) -> Segment:
+        """Give back the next tokens to feed, at most so many."""
+        first = self.row.length
+        return Segment(self.row, self.tokens[first : first + most_tokens])
+
+    def accept(self, logits: Tensor) -> Progress | None:
+        """Choose the next token; give back what it adds for the reader, if anything."""
+        token = self._choose(logits)
+        self.tokens.append(token)
+        self.last_token_at = monotonic()
+        if token in self._end_tokens:
+            return self._finish(FinishReason.STOP, "")
+        text = self._stops.push(self._detokenizer.push(token))
+        reason = self._reason_to_end()
+        if reason is not None:
+            return self._finish(reason, text)
+        return self._progress(text, None) if text else None
+
+    def _choose(self, logits: Tensor) -> int:
+        grammar = self.generation.grammar
+        if grammar is None:
+            return self._sampler.choose(logits)
+        token = self._sampler.choose(grammar.mask(logits))
+        grammar.advance(token)
+        return token
+
+    def _reason_to_end(self) -> FinishReason | None:
+        grammar = self.generation.grammar
+        if self._stops.found is not None or (grammar is not None and grammar.is_complete):
+            return FinishReason.STOP
+        if self.completion_tokens >= self.generation.sampling.max_tokens:
+            return FinishReason.LENGTH
+        return None
+
+    def _finish(self, reason: FinishReason, text: str) -> Progress:
+        if self._stops.found is None:
+            text += self._stops.push(self._detokenizer.flush())
+        if self._stops.found is not None:
+            return self._progress(text, FinishReason.STOP)
+        return self._progress(text + self._stops.flush(), reason)
+
+    def _progress(self, text: str, reason: FinishReason | None) -> Progress:
+        return Progress(text=text, completion_tokens=self.completion_tokens, finish_reason=reason)

@@ -1,0 +1,128 @@
+"""The engine as a whole: a loaded checkpoint that answers requests."""
+
+import os
+import platform
+from collections.abc import Callable
+from typing import Any
+
+import llguidance
+import torch
+import transformers
+
+from workers.engine.answer import Answer
+from workers.engine.errors import CheckpointRefused
+from workers.engine.generation import Generation
+from workers.engine.grammar import Grammars
+from workers.engine.kv_cache import SlotCache
+from workers.engine.loader import LoadedModel, choose_dtype, load_model
+from workers.engine.metrics import EngineMetrics
+from workers.engine.model_thread import ModelThread
+from workers.engine.runner import ModelRunner, Segment
+from workers.engine.scheduler import Scheduler
+from workers.engine.settings import EngineSettings
+from workers.engine.tokenizer import TextCodec
+
+CPU_STEP_TOKENS = 512
+"""A longer piece of prompt is no faster on a CPU and only makes the other rows wait."""
+
+
+class Engine:
+    """Loads at once; answers between `start` and `stop`."""
+
+    def __init__(self, settings: EngineSettings) -> None:
+        torch.set_num_threads(settings.threads)
+        device = torch.device(settings.device)
+        model = load_model(settings, choose_dtype(settings.dtype, settings.device))
+        self.settings = settings
+        self.codec = TextCodec(settings.model_dir)
+        self.metrics = EngineMetrics()
+        self._model = model
+        self._end_tokens = model.end_tokens | {self.codec.end_token} - {None}
+        self.grammars = Grammars(
+            self.codec.backend, vocabulary=model.vocabulary_size, end_tokens=self._end_tokens
+        )
+        self._cache = SlotCache(model.shape, slots=_slots(settings, model), device=device)
+        self._runner = ModelRunner(model.module, self._cache, device)
+        self._scheduler = Scheduler(
+            self._cache,
+            max_rows=settings.max_batch_size,
+            max_waiting=settings.max_waiting_requests,
+            step_tokens=self.step_tokens,
+        )
+        self._thread = ModelThread(
+            self._scheduler, self._runner, self.metrics,
+            step_delay_seconds=settings.step_delay_seconds,
+        )  # fmt: skip
+        self._publish_gauges()
+
+    @property
+    def max_seq_len(self) -> int:
+        """Tokens of prompt and answer together, as checkpoint and KV cache allow."""
+        return min(self._model.max_positions, self._cache.slots)
+
+    @property
+    def step_tokens(self) -> int:
+        """Tokens fed in one step at most."""
+        asked = self.settings.max_num_tokens
+        return min(asked, CPU_STEP_TOKENS) if self.settings.device == "cpu" else asked
+
+    def start(self) -> None:
+        """Run the model once, so that the first request finds it warm, then take requests."""
+        row = self._cache.reserve(4)
+        if row is not None:
+            self._runner.forward([Segment(row, [0, 0, 0])])
+            self._runner.forward([Segment(row, [0])])
+            self._cache.release(row)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the model thread after its current step."""
+        self._thread.stop()
+
+    def submit(self, generation: Generation) -> Answer:
+        """Queue a request and give back its handle. Raises: `QueueFull`."""
+        answer = Answer(generation, end_tokens=self._end_tokens, decode=self.codec.decode)
+        self._scheduler.submit(answer)
+        return answer
+
+    def report(self) -> dict[str, Any]:
+        """Give back what was really allocated, for comparison with the plan."""
+        shape = self._cache.shape
+        return {
+            "weights_bytes": self._model.weights_bytes,
+            "kv_cache_bytes": self._cache.slots * shape.bytes_per_token,
+            "kv_tokens": self._cache.slots,
+            "dtype": str(shape.dtype).removeprefix("torch."),
+            "device": self.settings.device,
+            "threads": torch.get_num_threads(),
+            "max_batch_size": self.settings.max_batch_size,
+            "max_seq_len": self.max_seq_len,
+            "step_tokens": self.step_tokens,
+            "versions": {
+                "python": platform.python_version(),
+                "torch": torch.__version__,
+                "transformers": transformers.__version__,
+                "llguidance": llguidance.__version__,
+            },
+            "emulated": [],
+            "pid": os.getpid(),
+        }
+
+    def _publish_gauges(self) -> None:
+        gauges: tuple[tuple[Any, Callable[[], float]], ...] = (
+            (self.metrics.running, lambda: len(self._scheduler.running)),
+            (self.metrics.waiting, lambda: self._scheduler.waiting),
+            (self.metrics.cache_used, lambda: self._cache.used_ratio),
+        )
+        for gauge, read in gauges:
+            gauge.set_function(read)
+
+
+def _slots(settings: EngineSettings, model: LoadedModel) -> int:
+    slots = settings.kv_cache_bytes // model.shape.bytes_per_token
+    if slots < 16:
+        raise CheckpointRefused(
+            f"A KV cache of {settings.kv_cache_bytes} bytes holds {slots} tokens at "
+            f"{model.shape.bytes_per_token} bytes each; give it at least 16 tokens."
+        )
+    return slots

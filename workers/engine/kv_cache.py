@@ -1,0 +1,91 @@
+"""The slot cache: keys and values of every row, and attention over them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from workers.engine.attention import AttentionRule, attend_row
+from workers.engine.slots import Row, SlotPool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheShape:
+    """What one token of the checkpoint keeps in the cache."""
+
+    layers: int
+    kv_heads: int
+    head_dim: int
+    dtype: torch.dtype
+
+    @property
+    def bytes_per_token(self) -> int:
+        """Bytes of keys and values over all layers."""
+        return 2 * self.layers * self.kv_heads * self.head_dim * self.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What one step feeds of a row: `queries` tokens, the last of them at `length - 1`."""
+
+    first_slot: int
+    length: int
+    queries: int
+
+
+class SlotCache:
+    """Rows of any length side by side; rolling a row back changes its length only."""
+
+    def __init__(self, shape: CacheShape, *, slots: int, device: torch.device) -> None:
+        size = (shape.layers, shape.kv_heads, slots, shape.head_dim)
+        # Never filled in advance: the system hands out memory as rows write it.
+        self._keys = torch.empty(size, dtype=shape.dtype, device=device)
+        self._values = torch.empty(size, dtype=shape.dtype, device=device)
+        self._pool = SlotPool(slots)
+        self.shape = shape
+
+    @property
+    def slots(self) -> int:
+        """Tokens that the cache can hold."""
+        return self._pool.slots
+
+    @property
+    def used_ratio(self) -> float:
+        """Share of the slots that rows have reserved."""
+        return self._pool.reserved / self._pool.slots
+
+    def reserve(self, capacity: int) -> Row | None:
+        """Give back an empty row for `capacity` tokens, or nothing while there is no room."""
+        return self._pool.reserve(capacity)
+
+    def release(self, row: Row) -> None:
+        """Take back the slots of a row that has ended."""
+        self._pool.release(row)
+
+    def truncate(self, row: Row, length: int) -> None:
+        """Forget the tokens of `row` from `length` on."""
+        if not 0 <= length <= row.length:
+            raise ValueError(f"a row of {row.length} tokens cannot be cut to {length}")
+        row.length = length
+
+    def write(self, layer: int, k: Tensor, v: Tensor, slots: Tensor) -> None:
+        """Store the keys and values of a step. Shapes: `[kv_heads, tokens, head_dim]`."""
+        self._keys[layer].index_copy_(1, slots, k)
+        self._values[layer].index_copy_(1, slots, v)
+
+    def attend(self, layer: int, q: Tensor, lengths: Sequence[Span], rule: AttentionRule) -> Tensor:
+        """Give back `[tokens, heads, head_dim]`, each row attending to itself alone.
+
+        Shapes: `q` is `[heads, tokens, head_dim]`, rows one after another as in `lengths`.
+        """
+        keys, values = self._keys[layer], self._values[layer]
+        heads, tokens, head_dim = q.shape
+        output = q.new_empty((tokens, heads, head_dim))
+        first_query = 0
+        for span in lengths:
+            queries = slice(first_query, first_query + span.queries)
+            slots = slice(span.first_slot, span.first_slot + span.length)
+            output[queries] = attend_row(q[:, queries], keys[:, slots], values[:, slots], rule)
+            first_query = queries.stop
+        return output

@@ -1,0 +1,143 @@
+"""Reads a checkpoint folder and gives back a model that can be served."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # read at import: a folder is all that is ever loaded
+os.environ["TRANSFORMERS_OFFLINE"] = "1"
+
+import torch
+import transformers
+from torch import nn
+
+from workers.engine.errors import CheckpointRefused
+from workers.engine.kv_cache import CacheShape
+from workers.engine.runner import ATTENTION_NAME
+from workers.engine.settings import EngineSettings
+
+ARCHITECTURES = frozenset({
+    "LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM",
+})  # fmt: skip
+"""The shapes whose greedy answers the tests compare with Transformers' own."""
+
+LENGTH_DEPENDENT_ROPE = frozenset({"dynamic", "longrope"})
+"""Rotary scalings that look at the longest row of a batch, and so mix rows up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedModel:
+    """A model ready to run, and what the engine must know of it."""
+
+    module: nn.Module
+    shape: CacheShape
+    max_positions: int
+    vocabulary_size: int
+    end_tokens: frozenset[int]
+    weights_bytes: int
+
+
+def load_model(settings: EngineSettings, dtype: torch.dtype) -> LoadedModel:
+    """Read weights and facts of the folder. Raises: `CheckpointRefused` with the reason."""
+    config = _read_config(settings.model_dir)
+    _refuse_pickles(settings.model_dir)
+    transformers.utils.logging.disable_progress_bar()
+    module = _model_class(config).from_pretrained(
+        settings.model_dir, dtype=dtype, attn_implementation=ATTENTION_NAME,
+        use_safetensors=True, local_files_only=True,
+    )  # fmt: skip
+    module.eval().requires_grad_(False).to(settings.device)
+    return LoadedModel(
+        module=module,
+        shape=_cache_shape(module.config, dtype),
+        max_positions=_position_limit(module.config, settings.max_seq_len),
+        vocabulary_size=module.config.vocab_size,
+        end_tokens=_end_tokens(module),
+        weights_bytes=sum(p.numel() * p.element_size() for p in module.parameters()),
+    )
+
+
+def choose_dtype(name: str, device: str) -> torch.dtype:
+    """Give back the type to compute in; `auto` is bfloat16 only where that is native."""
+    if name != "auto":
+        return {"float32": torch.float32, "bfloat16": torch.bfloat16}[name]
+    if device.startswith("cuda"):
+        return torch.bfloat16
+    capabilities = torch.cpu.get_capabilities()
+    native = capabilities.get("avx512_bf16") or capabilities.get("amx_bf16")
+    return torch.bfloat16 if native else torch.float32
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise CheckpointRefused(f"`{folder}` has no config.json: it is no checkpoint.") from None
+    except ValueError as error:
+        raise CheckpointRefused(f"`{path}` is not JSON: {error}.") from None
+    if quantization := config.get("quantization_config"):
+        method = quantization.get("quant_method", "an unnamed method")
+        raise CheckpointRefused(
+            f"`{folder}` is quantized with {method}; the native engine serves float32 and "
+            "bfloat16 checkpoints. Build with `quantization_type: no_quant`."
+        )
+    if (folder / "hf_quant_config.json").exists():
+        raise CheckpointRefused(
+            f"`{folder}` holds hf_quant_config.json: a quantized checkpoint. The native engine "
+            "serves float32 and bfloat16. Build with `quantization_type: no_quant`."
+        )
+    return config
+
+
+def _model_class(config: dict[str, Any]) -> Any:
+    named = config.get("architectures") or ["none"]
+    if named[0] not in ARCHITECTURES:
+        raise CheckpointRefused(
+            f"The checkpoint's architecture is `{named[0]}`; the native engine serves "
+            f"{', '.join(sorted(ARCHITECTURES))}."
+        )
+    return getattr(transformers, named[0])
+
+
+def _refuse_pickles(folder: Path) -> None:
+    if any(folder.glob("*.safetensors")):
+        return
+    pickles = sorted(path.name for path in (*folder.glob("*.bin"), *folder.glob("*.pt*")))
+    found = f"only {', '.join(pickles)}, and a pickle can run code" if pickles else "no weights"
+    raise CheckpointRefused(f"`{folder}` holds {found}; convert the weights to safetensors.")
+
+
+def _cache_shape(config: Any, dtype: torch.dtype) -> CacheShape:
+    head_dim = getattr(config, "head_dim", None)
+    return CacheShape(
+        layers=config.num_hidden_layers,
+        kv_heads=config.num_key_value_heads,
+        head_dim=head_dim or config.hidden_size // config.num_attention_heads,
+        dtype=dtype,
+    )
+
+
+def _position_limit(config: Any, asked: int | None) -> int:
+    limit: int = config.max_position_embeddings
+    rope = getattr(config, "rope_parameters", None) or {}
+    if rope.get("rope_type") in LENGTH_DEPENDENT_ROPE:
+        limit = rope.get("original_max_position_embeddings") or limit
+    if asked is not None and asked > limit:
+        raise CheckpointRefused(
+            f"max_seq_len is {asked}, but the checkpoint has {limit} positions. "
+            f"Set max_seq_len to {limit} or less."
+        )
+    return asked or limit
+
+
+def _end_tokens(module: Any) -> frozenset[int]:
+    """The tokens that end an answer: generation_config.json's, else config.json's."""
+    named = module.generation_config.eos_token_id
+    if named is None:
+        named = module.config.eos_token_id
+    if named is None:
+        return frozenset()
+    return frozenset(named if isinstance(named, list) else [named])

@@ -1,0 +1,101 @@
+"""Runs Transformers' model code over rows of any length at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface
+
+from workers.engine.attention import AttentionRule
+from workers.engine.kv_cache import SlotCache, Span
+from workers.engine.slots import Row
+
+ATTENTION_NAME = "enginehouse_slots"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The tokens that a step feeds of one row."""
+
+    row: Row
+    tokens: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class StepLayout:
+    """Where the flattened tokens of a step belong; every attention layer reads it."""
+
+    cache: SlotCache
+    slots: Tensor
+    spans: tuple[Span, ...]
+
+
+class ModelRunner:
+    """One forward for all segments of a step, flattened to a single sequence."""
+
+    def __init__(self, model: nn.Module, cache: SlotCache, device: torch.device) -> None:
+        self._model = model
+        self._cache = cache
+        self._device = device
+
+    @torch.inference_mode()
+    def forward(self, segments: Sequence[Segment]) -> Tensor:
+        """Feed the segments and give back the logits after each. Shape: `[segments, vocabulary]`.
+
+        A row's length grows only when the whole forward has succeeded, so a failed one may be
+        repeated.
+        """
+        spans = tuple(_span(segment) for segment in segments)
+        positions = torch.cat([torch.arange(s.length - s.queries, s.length) for s in spans])
+        slots = torch.cat([torch.arange(*_slot_range(span)) for span in spans])
+        ids = torch.tensor([token for segment in segments for token in segment.tokens])
+        ends = torch.tensor(list(accumulate(span.queries for span in spans))) - 1
+        output = self._model(
+            input_ids=ids[None].to(self._device),
+            position_ids=positions[None].to(self._device),
+            use_cache=False,
+            logits_to_keep=ends.to(self._device),
+            slot_step=StepLayout(self._cache, slots.to(self._device), spans),
+        )
+        for segment, span in zip(segments, spans, strict=True):
+            segment.row.length = span.length
+        return output.logits[0].float()
+
+
+def _span(segment: Segment) -> Span:
+    row, queries = segment.row, len(segment.tokens)
+    if row.length + queries > row.capacity:
+        raise ValueError(f"{row.length} + {queries} tokens are past the row's {row.capacity}")
+    return Span(row.first_slot, row.length + queries, queries)
+
+
+def _slot_range(span: Span) -> tuple[int, int]:
+    end = span.first_slot + span.length
+    return end - span.queries, end
+
+
+def _slot_attention(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    slot_step: StepLayout,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    **_: object,
+) -> tuple[Tensor, None]:
+    """The attention function that Transformers' layers call. Shapes: `[1, heads, tokens, dim]`."""
+    rule = AttentionRule(scaling or query.shape[-1] ** -0.5, sliding_window, softcap)
+    slot_step.cache.write(module.layer_idx, key[0], value[0], slot_step.slots)
+    output = slot_step.cache.attend(module.layer_idx, query[0], slot_step.spans, rule)
+    return output[None], None
+
+
+# No mask function is registered under this name, which makes Transformers build no mask.
+AttentionInterface.register(ATTENTION_NAME, _slot_attention)

@@ -1,0 +1,45 @@
+"""What one engine process is told at its start."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSettings:
+    """Everything the engine may be told, with the defaults of a bare command line."""
+
+    model_dir: Path
+    """Folder of a Hugging Face checkpoint: config.json, *.safetensors, tokenizer.json."""
+
+    served_model_name: str
+    """The name that /v1/models and every answer carry."""
+
+    max_batch_size: int = 8
+    """Rows decoded together."""
+
+    max_seq_len: int | None = None
+    """Prompt and answer together, in tokens. Absent: what checkpoint and KV cache allow."""
+
+    max_num_tokens: int = 8192
+    """Tokens fed in one step, decoding rows and pieces of prompts together."""
+
+    kv_cache_bytes: int = 1 << 30
+    """Budget of the KV cache; the number of tokens it holds follows from the checkpoint."""
+
+    threads: int = 1
+    """Threads of one matrix product. More than the cores really free is slower, not faster."""
+
+    dtype: str = "auto"
+    """`float32`, `bfloat16`, or `auto`: bfloat16 only where the processor multiplies it."""
+
+    device: str = "cpu"
+    """A torch device, `cpu` or `cuda`."""
+
+    default_max_tokens: int | None = None
+    """Answer length for a request that names none. Absent: up to the sequence limit."""
+
+    max_waiting_requests: int = 256
+    """Requests that may wait for a row; one more is answered 429."""
+
+    step_delay_seconds: float = 0.0
+    """Test hook: sleep this long in every step."""

@@ -1,0 +1,61 @@
+"""Text to tokens and back, as the checkpoint's own files say."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateError
+from transformers import AutoTokenizer
+
+from workers.engine.errors import CheckpointRefused, RequestRefused
+
+
+class TextCodec:
+    """The checkpoint's tokenizer; safe to use from several threads."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        except (OSError, ValueError) as error:
+            raise CheckpointRefused(f"`{folder}` has no usable tokenizer: {error}") from error
+        if not getattr(self._tokenizer, "is_fast", False):
+            raise CheckpointRefused(f"`{folder}` has no tokenizer.json, which the engine reads.")
+        # The Rust tokenizer alone: Transformers' wrapper changes its state while it encodes.
+        self.backend = self._tokenizer.backend_tokenizer
+        self.backend.no_truncation()
+        self.backend.no_padding()
+
+    @property
+    def end_token(self) -> int | None:
+        """The tokenizer's own end token."""
+        return self._tokenizer.eos_token_id
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether chat requests can be rendered."""
+        return bool(self._tokenizer.chat_template)
+
+    def encode(self, text: str) -> list[int]:
+        """Give back the tokens of a plain prompt, with the start token where there is one."""
+        return self.backend.encode(text, add_special_tokens=True).ids
+
+    def encode_chat(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
+        """Give back the tokens of a conversation up to where the assistant answers."""
+        if not self.has_chat_template:
+            raise RequestRefused(
+                "This checkpoint has no chat template; send a plain prompt to /v1/completions.",
+                field="messages",
+            )
+        try:
+            text = self._tokenizer.apply_chat_template(
+                list(messages), add_generation_prompt=True, tokenize=False
+            )
+        except (TemplateError, TypeError, ValueError) as error:
+            raise RequestRefused(
+                f"The checkpoint's chat template refused the messages: {error}", field="messages"
+            ) from error
+        return self.backend.encode(text, add_special_tokens=False).ids
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Give back the text of tokens, special tokens left out."""
+        return self.backend.decode(tokens, skip_special_tokens=True)
