@@ -34,6 +34,7 @@ app.conf.update(
     accept_content=["json"],
     worker_disable_prefetch=True,
     worker_hijack_root_logger=False,
+    worker_redirect_stdouts=False,
     worker_send_task_events=False,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
@@ -44,7 +45,8 @@ app.conf.update(
         "retry_on_timeout": True,
         "health_check_interval": 10,
     },
-    beat_schedule_filename=str(settings.DATA_DIR / "scheduler" / "beat"),
+    # No schedule file: every entry comes round within the hour, and a kill cannot corrupt memory.
+    beat_scheduler="celery.beat:Scheduler",
     beat_schedule={
         "sweep-builds": _every(3.0, "builds.sweep"),
         "sweep-deployments": _every(3.0, "deployments.sweep"),

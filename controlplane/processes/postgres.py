@@ -47,6 +47,7 @@ def command(data_dir: Path) -> ServerCommand:
             *("-c", "listen_addresses="),
             *("-c", "max_connections=100"),
             *("-c", "shared_buffers=32MB"),
+            *("-c", "log_checkpoints=off"),
         ),
         user=server.system_user,
     )

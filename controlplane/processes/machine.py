@@ -1,0 +1,152 @@
+"""One machine's Enginehouse from start to stop: servers, schema, processes, addresses."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from controlplane.processes import ports, postgres, valkey
+from controlplane.processes.process_list import Process, processes
+from controlplane.processes.running import RunningServices, remove_note, write_note
+from controlplane.processes.server import ServerCommand
+from controlplane.processes.supervisor import Say, Supervised, Supervisor
+
+_READY_SECONDS = 30.0
+
+
+class StartFailed(Exception):
+    """The machine could not start; the message is one sentence for the person who ran it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What to start: given addresses are used as they are, empty ones mean an embedded server."""
+
+    data_dir: Path
+    database_url: str = ""
+    broker_url: str = ""
+    public_url: str = ""
+    gateway_url: str = ""
+    host: str = "127.0.0.1"
+    web_port: int = 8000
+    gateway_port: int = 8001
+    build_pool: str = "default"
+    stop_engines: bool = False
+
+
+@dataclass
+class Machine:
+    """Runs a plan until told to stop."""
+
+    plan: Plan
+    say: Say
+    listeners: dict[str, socket.socket] = field(default_factory=dict)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Start everything, keep it alive until `stop` is set, then stop it in reverse order."""
+        supervisor = Supervisor(self.say)
+        try:
+            services = await self._start_servers(supervisor)
+            await self._prepare(supervisor, services)
+            await self._start_processes(supervisor, services)
+            self.say("up", f"ready: {services.public_url} (endpoints: {services.gateway_url})")
+            await stop.wait()
+            self.say("up", "stopping")
+        finally:
+            await supervisor.stop()
+            remove_note(self.plan.data_dir)
+
+    async def _start_servers(self, supervisor: Supervisor) -> RunningServices:
+        self._listen()
+        services = RunningServices(
+            database_url=self.plan.database_url or await self._start_postgres(supervisor),
+            broker_url=self.plan.broker_url or await self._start_valkey(supervisor),
+            public_url=self.plan.public_url or self._url("web"),
+            gateway_url=self.plan.gateway_url or self._url("gateway"),
+        )
+        await asyncio.to_thread(self._wait_for_servers, services)
+        write_note(self.plan.data_dir, services)
+        return services
+
+    def _listen(self) -> None:
+        wanted = {"web": self.plan.web_port, "gateway": self.plan.gateway_port}
+        for name, port in wanted.items():
+            try:
+                self.listeners[name] = ports.listen(self.plan.host, port)
+            except (ports.NoFreePort, OSError) as error:
+                raise StartFailed(str(error)) from None
+            if (found := ports.port_of(self.listeners[name])) != port:
+                self.say("up", f"port {port} is taken, so the {name} listens on {found}")
+
+    def _url(self, name: str) -> str:
+        return f"http://{self.plan.host}:{ports.port_of(self.listeners[name])}"
+
+    async def _start_postgres(self, supervisor: Supervisor) -> str:
+        folder = self.plan.data_dir / "postgres"
+        await asyncio.to_thread(postgres.initialise, folder)
+        # Its SIGTERM waits for every client to leave; SIGINT ends their sessions and stops.
+        await supervisor.start(
+            Supervised(name="postgres", command=postgres.command(folder), stop_signal=signal.SIGINT)
+        )
+        return postgres.url(folder)
+
+    async def _start_valkey(self, supervisor: Supervisor) -> str:
+        folder = self.plan.data_dir / "valkey"
+        port = ports.free_port()
+        valkey.initialise(folder, port=port)
+        await supervisor.start(Supervised(name="valkey", command=valkey.command(folder)))
+        return valkey.url(folder, port=port)
+
+    def _wait_for_servers(self, services: RunningServices) -> None:
+        try:
+            postgres.wait_until_ready(services.database_url, timeout_seconds=_READY_SECONDS)
+            valkey.wait_until_ready(services.broker_url, timeout_seconds=_READY_SECONDS)
+        except TimeoutError as error:
+            raise StartFailed(str(error)) from None
+
+    async def _prepare(self, supervisor: Supervisor, services: RunningServices) -> None:
+        command = ServerCommand(
+            argv=(sys.executable, str(_manage_py()), "prepare", "--quiet"),
+            environment=self._environment(services),
+        )
+        if await supervisor.run_once("prepare", command):
+            raise StartFailed("The database could not be prepared; the lines above say why.")
+
+    async def _start_processes(self, supervisor: Supervisor, services: RunningServices) -> None:
+        environment = self._environment(services)
+        for process in processes(build_pool=self.plan.build_pool):
+            await supervisor.start(self._supervised(process, environment))
+
+    def _supervised(self, process: Process, environment: dict[str, str]) -> Supervised:
+        return Supervised(
+            name=process.name,
+            command=process.command(environment),
+            listener=self.listeners[process.listens] if process.listens else None,
+            stop_grace_seconds=20.0 if process.name == "agent" else 10.0,
+        )
+
+    def _environment(self, services: RunningServices) -> dict[str, str]:
+        return {
+            "DJANGO_SETTINGS_MODULE": "controlplane.settings",
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONPATH": os.pathsep.join(_python_path()),
+            "DATA_DIR": str(self.plan.data_dir),
+            "DATABASE_URL": services.database_url,
+            "BROKER_URL": services.broker_url,
+            "PUBLIC_URL": services.public_url,
+            "GATEWAY_URL": services.gateway_url,
+            "CONTROL_PLANE_URL": os.environ.get("CONTROL_PLANE_URL") or self._url("web"),
+            "AGENT_STOP_ENGINES_ON_EXIT": "1" if self.plan.stop_engines else "0",
+        }
+
+
+def _manage_py() -> Path:
+    return Path(__file__).resolve().parent.parent.parent / "manage.py"
+
+
+def _python_path() -> list[str]:
+    given = os.environ.get("PYTHONPATH")
+    return [str(_manage_py().parent), *([given] if given else [])]

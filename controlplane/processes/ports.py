@@ -1,0 +1,50 @@
+"""Listening sockets: bound once by `manage.py up`, handed down to whichever process serves them.
+
+A restarted server finds its socket still open and the waiting connections still in it.
+"""
+
+import errno
+import socket
+
+
+class NoFreePort(Exception):
+    """Every port tried is taken; the message says which."""
+
+
+def listen(host: str, preferred: int, *, tries: int = 20) -> socket.socket:
+    """Return a listening socket on `preferred`, or on the next free port after it."""
+    for port in range(preferred, preferred + tries):
+        try:
+            return _bound(host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+    raise NoFreePort(
+        f"Ports {preferred} to {preferred + tries - 1} of {host} are all taken; "
+        "stop what listens there, or name another with WEB_PORT or GATEWAY_PORT."
+    )
+
+
+def port_of(listener: socket.socket) -> int:
+    """Return the port that the socket listens on."""
+    return int(listener.getsockname()[1])
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """Return a port that nothing listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return port_of(probe)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(1024)
+    except OSError:
+        listener.close()
+        raise
+    listener.setblocking(False)
+    return listener

@@ -1,0 +1,52 @@
+"""Which processes make up Enginehouse: the one list that `manage.py up` starts from.
+
+`docker-compose.yml` starts the same processes, each in a container; a test holds the two together.
+"""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from controlplane.processes.server import ServerCommand
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process:
+    """One long-lived process of ours. `listens` names the socket that is handed down to it."""
+
+    name: str
+    argv: tuple[str, ...]
+    listens: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def command(self, environment: Mapping[str, str]) -> ServerCommand:
+        """Return what to start, with `environment` under the process's own."""
+        return ServerCommand(
+            argv=(sys.executable, *self.argv), environment={**environment, **self.environment}
+        )
+
+
+def _worker(queue: str, threads: int) -> tuple[str, ...]:
+    # Threads: a task here waits for a child process or for the network, and a warm shutdown
+    # reaches it, which a blocked prefork child would not hear.
+    return (
+        *("-m", "celery", "--quiet", "-A", "controlplane.celery", "worker"),
+        *("-P", "threads", "-c", str(threads), "-Q", queue),
+        *("-l", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat"),
+        *("-n", f"{queue}@%h"),
+    )
+
+
+def processes(*, build_pool: str) -> tuple[Process, ...]:
+    """Return every process of one machine, in the order in which they start."""
+    return (
+        Process(name="web", argv=("-m", "controlplane.processes.web"), listens="web"),
+        Process(name="gateway", argv=("-m", "workers.gateway"), listens="gateway"),
+        Process(
+            name="scheduler",
+            argv=("-m", "celery", "--quiet", "-A", "controlplane.celery", "beat", "-l", "WARNING"),
+        ),
+        Process(name="control", argv=_worker("control", 2)),
+        Process(name="build", argv=_worker(f"build.{build_pool}", 1)),
+        Process(name="agent", argv=("-m", "workers.agent")),
+    )

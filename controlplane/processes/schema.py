@@ -1,0 +1,55 @@
+"""The database's schema: moved by one process at a time, waited for by all others."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.core.management import call_command
+from django.db import OperationalError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+_MIGRATOR_LOCK = 0x456E67696E65
+
+
+class SchemaBehind(Exception):
+    """The schema did not reach this code's version in time; the message says what to run."""
+
+
+def migrate(*, verbosity: int = 0) -> None:
+    """Bring the schema up to this code; a second migrator waits and then finds nothing to do."""
+    with _advisory_lock(_MIGRATOR_LOCK):
+        call_command("migrate", interactive=False, verbosity=verbosity)
+
+
+def wait_for_schema(*, timeout_seconds: float) -> None:
+    """Return once no migration of this code is missing; raise SchemaBehind after the time."""
+    deadline = time.monotonic() + timeout_seconds
+    while (missing := _missing()) != 0:
+        if time.monotonic() > deadline:
+            raise SchemaBehind(
+                "The database does not answer."
+                if missing is None
+                else f"The database lacks {missing} migrations of this release; "
+                "run `manage.py prepare` once."
+            )
+        time.sleep(0.5)
+
+
+def _missing() -> int | None:
+    try:
+        executor = MigrationExecutor(connection)
+        return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+    except OperationalError:
+        return None
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _advisory_lock(key: int) -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [key])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [key])

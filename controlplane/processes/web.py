@@ -1,0 +1,44 @@
+"""`python -m controlplane.processes.web`: the web process on an inherited or an own socket."""
+
+import argparse
+import os
+import socket
+
+import uvicorn
+
+
+def main() -> None:
+    """Serve until a signal; connections in flight get five seconds to end."""
+    options = _options()
+    config = uvicorn.Config(
+        "controlplane.asgi:application",
+        host=options.host,
+        port=options.port,
+        loop="uvloop",
+        http="httptools",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=5,
+    )
+    uvicorn.Server(config).run(sockets=_inherited())
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    return parser.parse_args()
+
+
+def _inherited() -> list[socket.socket] | None:
+    # systemd's protocol: descriptor 3 is the first of LISTEN_FDS sockets.
+    if os.environ.get("LISTEN_FDS") != "1":
+        return None
+    return [socket.socket(fileno=3)]
+
+
+if __name__ == "__main__":
+    main()
