@@ -1,0 +1,119 @@
+"""Files by their sha256, in one local folder."""
+
+import contextlib
+import hashlib
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from controlplane.artifacts.digests import FileEntry, hash_file, ignore_bytes, read_chunks
+from controlplane.artifacts.durable import sync_directory, sync_file
+from controlplane.artifacts.failures import corrupt_blob, missing_blob
+
+_READ_ONLY = 0o444
+
+
+class BlobStore(Protocol):
+    """Where the bytes of published files lie."""
+
+    def put(self, source: Path, entry: FileEntry, *, link: bool) -> None:
+        """Store the file, durable before this returns."""
+
+    def check(self, entry: FileEntry, on_bytes: Callable[[int], None]) -> None:
+        """Raise ArtifactFailure unless the stored bytes are the entry's."""
+
+    def take(self, entry: FileEntry, destination: Path, on_bytes: Callable[[int], None]) -> None:
+        """Put the verified file at `destination`."""
+
+    def ages(self) -> Iterator[tuple[str, float]]:
+        """Return every stored sha256 with the seconds since it was last put."""
+
+    def delete(self, sha256: str) -> int:
+        """Remove a blob and return its size."""
+
+    def delete_leftovers(self, older_than_seconds: float) -> None:
+        """Remove what interrupted writes have left."""
+
+
+class LocalBlobStore:
+    """`blobs/sha256/ab/<hash>` under one folder; unfinished writes lie in `tmp/`."""
+
+    def __init__(self, root: Path) -> None:
+        self._blobs = root / "blobs" / "sha256"
+        self._temporary = root / "tmp"
+
+    def put(self, source: Path, entry: FileEntry, *, link: bool) -> None:
+        target = self._path(entry.sha256)
+        if self._holds(target, entry):
+            # A sweep spares what is young: reuse makes an old blob young again.
+            os.utime(target)
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self._temporary.mkdir(parents=True, exist_ok=True)
+        temporary = self._temporary / uuid.uuid4().hex
+        try:
+            place_file(source, temporary, entry, link=link)
+            temporary.chmod(_READ_ONLY)
+            os.utime(temporary)
+            sync_file(temporary)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_directory(target.parent)
+
+    def check(self, entry: FileEntry, on_bytes: Callable[[int], None] = ignore_bytes) -> None:
+        try:
+            found = hash_file(self._path(entry.sha256), on_bytes)
+        except FileNotFoundError:
+            raise missing_blob(entry.path, entry.sha256) from None
+        if found != entry.sha256:
+            raise corrupt_blob(entry.path, entry.sha256, found)
+
+    def take(
+        self, entry: FileEntry, destination: Path, on_bytes: Callable[[int], None] = ignore_bytes
+    ) -> None:
+        self.check(entry, on_bytes)
+        place_file(self._path(entry.sha256), destination, entry, link=True)
+
+    def ages(self) -> Iterator[tuple[str, float]]:
+        now = time.time()
+        for path in sorted(self._blobs.glob("??/*")):
+            yield path.name, now - path.stat().st_mtime
+
+    def delete(self, sha256: str) -> int:
+        path = self._path(sha256)
+        size = path.stat().st_size
+        path.unlink()
+        return size
+
+    def delete_leftovers(self, older_than_seconds: float) -> None:
+        for path in self._temporary.glob("*"):
+            if time.time() - path.stat().st_mtime >= older_than_seconds:
+                path.unlink(missing_ok=True)
+
+    def _path(self, sha256: str) -> Path:
+        return self._blobs / sha256[:2] / sha256
+
+    def _holds(self, target: Path, entry: FileEntry) -> bool:
+        # Publishing again is how a damaged blob heals, so its presence alone is not enough.
+        return target.exists() and hash_file(target) == entry.sha256
+
+
+def place_file(source: Path, destination: Path, entry: FileEntry, *, link: bool) -> None:
+    """Make `destination` a hard link to `source`, or a copy checked against the entry."""
+    if link:
+        # Another file system, too many links or no permission: a copy does as well.
+        with contextlib.suppress(OSError):
+            os.link(source, destination)
+            return
+    digest = hashlib.sha256()
+    with source.open("rb") as reader, destination.open("xb") as writer:
+        for chunk in read_chunks(reader):
+            digest.update(chunk)
+            writer.write(chunk)
+    if digest.hexdigest() != entry.sha256:
+        destination.unlink()
+        raise corrupt_blob(entry.path, entry.sha256, digest.hexdigest())

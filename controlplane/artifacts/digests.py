@@ -1,0 +1,96 @@
+"""Digests of files, of folders and of everything that decides what a build makes."""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
+
+from controlplane.artifacts.failures import unsafe_name
+
+CHUNK_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileEntry:
+    """One file of a published folder."""
+
+    path: str
+    size_bytes: int
+    sha256: str
+
+
+def ignore_bytes(_count: int) -> None:
+    """Take a byte count from a caller that shows no progress."""
+
+
+def describe(
+    directory: Path, on_bytes: Callable[[int], None] = ignore_bytes
+) -> tuple[FileEntry, ...]:
+    """Return every file under `directory` with its size and sha256, by path."""
+    return tuple(
+        FileEntry(path=path, size_bytes=size, sha256=hash_file(directory / path, on_bytes))
+        for path, size in list_files(directory)
+    )
+
+
+def list_files(directory: Path) -> list[tuple[str, int]]:
+    """Return the path and size of every file under `directory`; links and devices are refused."""
+    found = []
+    for parent, folders, names in os.walk(directory):
+        for name in [*names, *folders]:
+            path = Path(parent) / name
+            relative = path.relative_to(directory).as_posix()
+            mode = path.lstat().st_mode
+            if stat.S_ISREG(mode):
+                found.append((checked_path(relative), path.lstat().st_size))
+            elif not stat.S_ISDIR(mode):
+                raise unsafe_name(relative, "is a link or a device, not a plain file")
+    return sorted(found)
+
+
+def checked_path(name: str) -> str:
+    """Return `name` when it is a plain relative path that stays inside its folder."""
+    path = PurePosixPath(name)
+    if not name or path.is_absolute() or path.as_posix() != name:
+        raise unsafe_name(name, "is not a plain relative path")
+    if ".." in path.parts or "\\" in name or any(ord(letter) < 32 for letter in name):
+        raise unsafe_name(name, "could lead outside the folder")
+    return name
+
+
+def hash_file(path: Path, on_bytes: Callable[[int], None] = ignore_bytes) -> str:
+    """Return the sha256 of a file as hex digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for chunk in read_chunks(file):
+            digest.update(chunk)
+            on_bytes(len(chunk))
+    return digest.hexdigest()
+
+
+def read_chunks(file: BinaryIO) -> Iterator[bytes]:
+    """Return the file's bytes in pieces of CHUNK_BYTES."""
+    while chunk := file.read(CHUNK_BYTES):
+        yield chunk
+
+
+def content_digest(files: Iterable[FileEntry]) -> str:
+    """Return the digest that names a folder with exactly these files."""
+    lines = sorted((each.path, each.size_bytes, each.sha256) for each in files)
+    return _sha256_of(lines)
+
+
+def input_digest(
+    commit: str, spec: Mapping[str, Any], tool_versions: Mapping[str, str | None]
+) -> str:
+    """Return the reuse key: equal inputs make equal artifacts."""
+    return _sha256_of({"commit": commit, "spec": spec, "tool_versions": tool_versions})
+
+
+def _sha256_of(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

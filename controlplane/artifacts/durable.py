@@ -1,0 +1,47 @@
+"""Writes that either happened whole or did not happen, also when power or the process is lost."""
+
+import errno
+import os
+import uuid
+from pathlib import Path
+
+# RLIMIT_FSIZE reports EFBIG, a quota EDQUOT: to the user all three mean the same.
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def means_disk_full(error: OSError) -> bool:
+    """Return whether the operating system refused a write for want of room."""
+    return error.errno in _DISK_FULL
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Put `content` at `path` so that a reader, or a crash, sees all of it or none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_directory(path.parent)
+
+
+def sync_file(path: Path) -> None:
+    """Flush a file's bytes to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_directory(path: Path) -> None:
+    """Flush the names in a folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,58 @@
+"""The list of files of a published artifact, as it is stored."""
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+from controlplane.artifacts.digests import FileEntry, content_digest
+from controlplane.artifacts.failures import corrupt_manifest, missing_artifact
+
+FORMAT = 1
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The files of an artifact, by path."""
+
+    files: tuple[FileEntry, ...]
+
+    @cached_property
+    def content_digest(self) -> str:
+        """The name that these files give the artifact."""
+        return content_digest(self.files)
+
+    @property
+    def size_bytes(self) -> int:
+        """The sum of the file sizes."""
+        return sum(each.size_bytes for each in self.files)
+
+    def to_bytes(self) -> bytes:
+        """Return the stored form."""
+        stored = {
+            "format": FORMAT,
+            "content_digest": self.content_digest,
+            "size_bytes": self.size_bytes,
+            "files": [asdict(each) for each in self.files],
+        }
+        return json.dumps(stored, indent=1).encode()
+
+
+def read_manifest(content: bytes, digest: str) -> Manifest:
+    """Return the manifest stored under `digest`, refused when it names other files."""
+    try:
+        files = json.loads(content)["files"]
+        manifest = Manifest(tuple(FileEntry(**each) for each in files))
+    except (ValueError, KeyError, TypeError):
+        raise corrupt_manifest(digest) from None
+    if manifest.content_digest != digest:
+        raise corrupt_manifest(digest)
+    return manifest
+
+
+def hex_of(digest: str) -> str:
+    """Return the hex digits of a full digest; what is no digest names nothing."""
+    if not _DIGEST.fullmatch(digest):
+        raise missing_artifact(digest)
+    return digest.removeprefix("sha256:")

@@ -1,0 +1,222 @@
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from controlplane.artifacts import ArtifactFailure, ArtifactStore, describe
+
+ROOT = Path(__file__).resolve().parents[2]
+PASSPORT = {"commit": "c0ffee"}
+
+
+def test_a_published_folder_comes_back_byte_for_byte(
+    store: ArtifactStore, folder: Path, tmp_path: Path
+) -> None:
+    published = store.publish(folder, PASSPORT)
+    there = store.materialize(published.content_digest, tmp_path / "out" / "model")
+    assert describe(there) == describe(folder) == published.files
+    assert store.passport(published.content_digest) == PASSPORT
+    assert store.manifest(published.content_digest).size_bytes == published.size_bytes
+
+
+def test_the_first_passport_of_a_content_stays(store: ArtifactStore, folder: Path) -> None:
+    first = store.publish(folder, PASSPORT)
+    second = store.publish(folder, {"commit": "other"})
+    assert not first.reused
+    assert second.reused
+    assert store.passport(first.content_digest) == PASSPORT
+
+
+def test_a_copy_is_safe_from_later_writes_to_the_source(store: ArtifactStore, folder: Path) -> None:
+    published = store.publish(folder, PASSPORT)
+    (folder / "config.json").write_text("changed")
+    store.verify(published.content_digest)
+
+
+def test_links_take_no_second_room(store: ArtifactStore, folder: Path, root: Path) -> None:
+    published = store.publish(folder, PASSPORT, link=True)
+    weights = published.files[-1]
+    assert _blob_of(root, weights.sha256).samefile(folder / "model.safetensors")
+
+
+def test_a_corrupt_blob_is_detected_by_name(
+    store: ArtifactStore, folder: Path, root: Path, tmp_path: Path
+) -> None:
+    published = store.publish(folder, PASSPORT)
+    _flip_a_byte(_blob_of(root, published.files[-1].sha256))
+    with pytest.raises(ArtifactFailure, match=r"`model\.safetensors` has changed on disk"):
+        store.verify(published.content_digest)
+    with pytest.raises(ArtifactFailure, match=r"`model\.safetensors`"):
+        store.materialize(published.content_digest, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob(".out*"))
+
+
+def test_publishing_again_heals_a_corrupt_blob(
+    store: ArtifactStore, folder: Path, root: Path
+) -> None:
+    published = store.publish(folder, PASSPORT)
+    _flip_a_byte(_blob_of(root, published.files[-1].sha256))
+    store.publish(folder, PASSPORT)
+    store.verify(published.content_digest)
+
+
+def test_a_missing_blob_is_named(store: ArtifactStore, folder: Path, root: Path) -> None:
+    published = store.publish(folder, PASSPORT)
+    _blob_of(root, published.files[-1].sha256).unlink()
+    with pytest.raises(ArtifactFailure, match=r"`model\.safetensors`.*is gone"):
+        store.verify(published.content_digest)
+
+
+def test_a_changed_manifest_is_refused(store: ArtifactStore, folder: Path, root: Path) -> None:
+    digest = store.publish(folder, PASSPORT).content_digest
+    path = root / "manifests" / f"{digest.removeprefix('sha256:')}.json"
+    stored = json.loads(path.read_text())
+    stored["files"][0]["path"] = "renamed.json"
+    path.write_text(json.dumps(stored))
+    with pytest.raises(ArtifactFailure, match="list of files"):
+        store.verify(digest)
+
+
+@pytest.mark.parametrize("digest", ["sha256:" + "0" * 64, "nonsense", "../../etc/passwd"])
+def test_what_was_never_published_is_said(store: ArtifactStore, digest: str) -> None:
+    with pytest.raises(ArtifactFailure, match="holds nothing under") as caught:
+        store.verify(digest)
+    assert caught.value.failure.code == "EHA-MISSING"
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/path", "file://host/path", "/plain/path", "file:"])
+def test_an_unsupported_url_is_refused_with_what_to_do(url: str) -> None:
+    with pytest.raises(ArtifactFailure) as caught:
+        ArtifactStore.open(url)
+    assert url in caught.value.failure.sentence
+    assert "file:///" in (caught.value.failure.hint or "")
+
+
+def test_materialize_leaves_a_right_folder_alone(
+    store: ArtifactStore, folder: Path, tmp_path: Path
+) -> None:
+    digest = store.publish(folder, PASSPORT).content_digest
+    first = store.materialize(digest, tmp_path / "out").stat().st_ino
+    assert store.materialize(digest, tmp_path / "out").stat().st_ino == first
+
+
+def test_materialize_replaces_a_wrong_folder(
+    store: ArtifactStore, folder: Path, tmp_path: Path
+) -> None:
+    published = store.publish(folder, PASSPORT)
+    out = store.materialize(published.content_digest, tmp_path / "out")
+    (out / "config.json").unlink()
+    (out / "left-over.json").symlink_to("/etc/passwd")
+    store.materialize(published.content_digest, out)
+    assert describe(out) == published.files
+    assert [each.name for each in tmp_path.glob(".out*")] == []
+
+
+def test_many_may_materialize_one_destination_at_once(
+    store: ArtifactStore, folder: Path, tmp_path: Path
+) -> None:
+    published = store.publish(folder, PASSPORT)
+    failures: list[Exception] = []
+
+    def take() -> None:
+        try:
+            store.materialize(published.content_digest, tmp_path / "out")
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert describe(tmp_path / "out") == published.files
+
+
+def test_many_may_publish_one_content_at_once(store: ArtifactStore, folder: Path) -> None:
+    digests: list[str] = []
+    threads = [
+        threading.Thread(
+            target=lambda: digests.append(store.publish(folder, PASSPORT).content_digest)
+        )
+        for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(digests)) == 1
+    assert len(digests) == 6
+    store.verify(digests[0])
+
+
+def test_a_full_disk_publishes_nothing(store: ArtifactStore, folder: Path, root: Path) -> None:
+    result = _publish_in_a_child(folder, root, file_limit_bytes=50_000)
+    assert result.stdout.strip() == "EHA-DISK-FULL"
+    assert not list((root / "manifests").glob("*"))
+    assert not list((root / "tmp").glob("*"))
+    published = store.publish(folder, PASSPORT)
+    store.verify(published.content_digest)
+
+
+def test_a_publisher_killed_before_the_manifest_leaves_nothing_visible(
+    store: ArtifactStore, folder: Path, root: Path
+) -> None:
+    result = _publish_in_a_child(folder, root, kill_before_manifest=True)
+    assert result.returncode == -signal.SIGKILL
+    assert not list((root / "manifests").glob("*"))
+    store.verify(store.publish(folder, PASSPORT).content_digest)
+
+
+def _publish_in_a_child(
+    folder: Path,
+    root: Path,
+    *,
+    file_limit_bytes: int | None = None,
+    kill_before_manifest: bool = False,
+) -> subprocess.CompletedProcess[str]:
+    lines = [
+        "import os, pathlib, signal",
+        "from controlplane.artifacts import ArtifactFailure, ArtifactStore",
+        "from controlplane.artifacts import store as module",
+    ]
+    if kill_before_manifest:
+        lines.append("module.write_atomically = lambda *_: os.kill(os.getpid(), signal.SIGKILL)")
+    lines += [
+        f"store = ArtifactStore.open({root.as_uri()!r})",
+        "try:",
+        f"    store.publish(pathlib.Path({os.fspath(folder)!r}), {{}})",
+        "except ArtifactFailure as error:",
+        "    print(error.failure.code)",
+    ]
+    if file_limit_bytes is not None:
+        limit = (file_limit_bytes, resource.RLIM_INFINITY)
+        lines.insert(0, f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, {limit})")
+    return subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def _blob_of(root: Path, sha256: str) -> Path:
+    return root / "blobs" / "sha256" / sha256[:2] / sha256
+
+
+def _flip_a_byte(path: Path) -> None:
+    path.chmod(0o644)
+    with path.open("r+b") as file:
+        file.seek(100)
+        byte = file.read(1)
+        file.seek(100)
+        file.write(bytes([byte[0] ^ 1]))
