@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         source = options.gguf or bundled_gguf()
         convert(source, options.output)
     except NoGguf as error:
-        print(f"gguf_to_hf: {error}", file=sys.stderr)
+        sys.stderr.write(f"gguf_to_hf: {error}\n")
         return 1
     return 0
 
@@ -74,14 +74,15 @@ def _write_checkpoint(gguf: Path, folder: Path) -> None:
         gguf.parent, gguf_file=gguf.name, dtype=torch.float32,
         quantization_config=GgufConfig(dequantize=True),
     )  # fmt: skip
-    del model.config.quantization_config
+    vars(model.config).pop("quantization_config", None)  # some versions leave "gguf" behind
     _say(f"3/3 writing bfloat16 safetensors ({monotonic() - started:.0f} s)")
     model.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 
 def _say(message: str) -> None:
-    print(message, flush=True)  # noqa: T201
+    sys.stdout.write(f"{message}\n")
+    sys.stdout.flush()
 
 
 def _parser() -> argparse.ArgumentParser:
