@@ -1,0 +1,75 @@
+"""How numbers, sizes and times are written on pages."""
+
+from datetime import UTC, datetime
+
+THIN_SPACE = "\u2009"
+ABSENT = "–"
+_BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_DURATION_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
+def number(value: float | None, decimals: int = 0) -> str:
+    """Return the number with thin spaces between thousands."""
+    if value is None:
+        return ABSENT
+    return f"{value:,.{decimals}f}".replace(",", THIN_SPACE)
+
+
+def rate(value: float | None) -> str:
+    """Return a number with as many decimals as its size deserves."""
+    if value is None:
+        return ABSENT
+    return number(value, 0 if value >= 100 else 1 if value >= 10 or value == 0 else 2)
+
+
+def size(value: float | None) -> str:
+    """Return bytes in the largest binary unit that leaves a number of 1 or more."""
+    if value is None:
+        return ABSENT
+    amount, unit = float(value), 0
+    while abs(amount) >= 1024 and unit < len(_BINARY_UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    decimals = 0 if unit == 0 or abs(amount) >= 100 else 1
+    return f"{number(amount, decimals)}{THIN_SPACE}{_BINARY_UNITS[unit]}"
+
+
+def duration(seconds: float | None) -> str:
+    """Return seconds in its two largest units, a short one with decimals."""
+    if seconds is None:
+        return ABSENT
+    if seconds < 1:
+        return f"{seconds * 1000:.0f}{THIN_SPACE}ms"
+    if seconds < 10:
+        return f"{seconds:.1f}{THIN_SPACE}s"
+    whole = round(seconds)
+    parts = []
+    for length, unit in _DURATION_UNITS:
+        amount, whole = divmod(whole, length)
+        if amount or parts:
+            parts.append(f"{amount}{THIN_SPACE}{unit}" if amount else "")
+    return " ".join(part for part in parts[:2] if part)
+
+
+def percent(share: float | None) -> str:
+    """Return a share of one as a percentage."""
+    if share is None:
+        return ABSENT
+    return f"{number(share * 100, 0 if share in (0, 1) else 2)}{THIN_SPACE}%"
+
+
+def exact_time(moment: datetime) -> str:
+    """Return the moment to the second, in UTC."""
+    return moment.astimezone(UTC).strftime("%-d %b %Y %H:%M:%S UTC")
+
+
+def relative_time(moment: datetime, now: datetime) -> str:
+    """Return how long ago, or how far ahead, the moment is, in its largest unit."""
+    seconds = (now - moment).total_seconds()
+    amount = abs(seconds)
+    if amount < 5:
+        return "now"
+    for length, unit in _DURATION_UNITS:
+        if amount >= length:
+            words = f"{int(amount // length)}{THIN_SPACE}{unit}"
+            return f"{words} ago" if seconds > 0 else f"in {words}"
+    return "now"

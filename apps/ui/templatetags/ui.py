@@ -1,0 +1,99 @@
+"""Tags and filters of every page: states, times, sizes, copy buttons, memory bars."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.utils import timezone
+from django.utils.html import conditional_escape, escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from apps.ui import formats, tones
+
+register = template.Library()
+register.filter("number", formats.number)
+register.filter("rate", formats.rate)
+register.filter("size", formats.size)
+register.filter("duration", formats.duration)
+register.filter("percent", formats.percent)
+
+_LITERAL = re.compile(r"`([^`]+)`")
+_MEMORY_PARTS = (
+    ("weights", "Weights", "weights_bytes"),
+    ("kv", "KV cache", "kv_cache_bytes"),
+    ("activations", "Activations", "activations_bytes"),
+    ("overhead", "Overhead", "overhead_bytes"),
+)
+
+
+@register.simple_tag
+def pill(state: str, word: str = "") -> SafeString:
+    """Return the state as a dot and a word; a moving one makes its page look again soon."""
+    look = tones.shown(state)
+    return format_html(
+        '<span class="pill {}"{}>{}</span>',
+        look.tone,
+        mark_safe(" data-moving") if tones.is_moving(state) else "",
+        word or look.word,
+    )
+
+
+@register.filter
+def tone(state: str) -> str:
+    """Return the class that paints `state`."""
+    return tones.shown(state).tone
+
+
+@register.simple_tag
+def when(moment: datetime | None) -> SafeString | str:
+    """Return a relative time with the exact one on hover; `times.js` keeps it true."""
+    if moment is None:
+        return formats.ABSENT
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        moment.isoformat(timespec="seconds"),
+        formats.exact_time(moment),
+        formats.relative_time(moment, timezone.now()),
+    )
+
+
+@register.simple_tag
+def elapsed(start: datetime | None, end: datetime | None = None) -> SafeString | str:
+    """Return how long something took, or has taken so far."""
+    if start is None:
+        return formats.ABSENT
+    words = formats.duration(max(0.0, ((end or timezone.now()) - start).total_seconds()))
+    if end is not None:
+        return words
+    return format_html(
+        '<time class="elapsed" datetime="{}">{}</time>', start.isoformat(timespec="seconds"), words
+    )
+
+
+@register.inclusion_tag("ui/_copied.html")
+def copied(value: str, what: str, shown: str = "") -> dict[str, str]:
+    """Show an identifier with the button that copies it."""
+    return {"value": value, "what": what, "shown": shown or value}
+
+
+@register.filter(needs_autoescape=True)
+def literals(text: str, autoescape: bool = True) -> SafeString:
+    """Return the text, escaped, with what stands in backticks set as code."""
+    safe = conditional_escape(text) if autoescape else escape(text)
+    return mark_safe(_LITERAL.sub(r"<code>\1</code>", safe))
+
+
+@register.inclusion_tag("ui/_memory.html")
+def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
+    """Show one card's memory as a bar with its legend."""
+    card, at, parts = max(1, int(per_gpu["card_bytes"])), 0.0, []
+    for name, label, key in _MEMORY_PARTS:
+        amount = max(0, int(per_gpu.get(key) or 0))
+        width = min(amount / card * 100, 100 - at)
+        parts.append(
+            {"name": name, "label": label, "bytes": amount, "x": f"{at:.2f}", "w": f"{width:.2f}"}
+        )
+        at += width
+    return {"parts": parts, "card_bytes": card, "free_bytes": per_gpu.get("free_bytes")}
