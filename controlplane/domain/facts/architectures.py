@@ -1,0 +1,65 @@
+"""What an architecture name says: what the model does and which engine takes it."""
+
+from enum import StrEnum
+
+from controlplane.domain.facts.sources import Source, engine_builder_overview, tensorrt_llm
+
+
+class Role(StrEnum):
+    """What a checkpoint is made to do."""
+
+    CAUSAL = "causal"
+    EMBEDDING = "embedding"
+    SEQUENCE_CLASSIFICATION = "sequence_classification"
+    TOKEN_CLASSIFICATION = "token_classification"
+    MULTIMODAL = "multimodal"
+    SPEECH = "speech"
+    UNKNOWN = "unknown"
+
+
+ENGINE_BUILDER = frozenset(
+    {
+        "LlamaForCausalLM", "LLaMAForCausalLM", "MistralForCausalLM", "AquilaForCausalLM",
+        "AquilaModel", "InternLMForCausalLM", "XverseForCausalLM", "Qwen2ForCausalLM",
+        "Qwen2MoeForCausalLM", "Palmyra4ForCausalLM", "Qwen3ForCausalLM", "Qwen3MoeForCausalLM",
+        "Gemma2ForCausalLM", "Gemma3ForCausalLM", "DeciLMForCausalLM",
+    }
+)  # fmt: skip
+"""Named by the v1 engine; others that end with ForCausalLM are tried with a warning."""
+ENGINE_BUILDER_SOURCE: Source = engine_builder_overview("Supported model types")
+
+ENCODER_MODEL_TYPES = frozenset(
+    {
+        "bert", "roberta", "xlm-roberta", "distilbert", "modernbert", "albert", "electra", "mpnet",
+        "deberta", "deberta-v2", "nomic_bert", "new", "jina_bert", "camembert", "nystromformer",
+    }
+)  # fmt: skip
+ROBERTA_MODEL_TYPES = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet"})
+"""Two of the position rows are never used: they lie at and below the padding index."""
+SPEECH_MODEL_TYPES = frozenset({"whisper", "wav2vec2", "hubert", "speecht5"})
+RECURRENT_MODEL_TYPES = frozenset(
+    {"rwkv", "rwkv5", "rwkv6", "mamba", "mamba2", "falcon_mamba", "jamba", "nemotron_h",
+     "qwen3_next", "kimi_linear", "granitemoehybrid", "bamba", "zamba2", "lfm2", "recurrent_gemma",
+     "qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe"}
+)  # fmt: skip
+"""Layers that keep a state instead of a KV cache; the plan does not cover them yet."""
+GEMMA_MODEL_TYPES = frozenset({"gemma", "gemma2", "gemma3", "gemma3_text", "gemma4"})
+GEMMA_SOURCE: Source = tensorrt_llm("support matrix, Gemma on the v1 stack: bf16")
+
+
+def role_of(architecture: str | None, model_type: str | None, *, has_vision: bool) -> Role:
+    """Return what a checkpoint with this class name does."""
+    name = architecture or ""
+    if (model_type or "") in SPEECH_MODEL_TYPES or "SpeechSeq2Seq" in name:
+        return Role.SPEECH
+    if name.endswith("ForSequenceClassification"):
+        return Role.SEQUENCE_CLASSIFICATION
+    if name.endswith("ForTokenClassification"):
+        return Role.TOKEN_CLASSIFICATION
+    if has_vision or name.endswith("ForConditionalGeneration"):
+        return Role.MULTIMODAL
+    if name.endswith(("ForCausalLM", "LMHeadModel")):
+        return Role.CAUSAL
+    if name.endswith(("Model", "ForMaskedLM")) or (model_type or "") in ENCODER_MODEL_TYPES:
+        return Role.EMBEDDING
+    return Role.UNKNOWN

@@ -1,0 +1,100 @@
+"""Numbers of a `config.json`, under every spelling that families use."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Config = Mapping[str, Any]
+
+_TEXT_BLOCKS = ("text_config", "llm_config", "language_config", "thinker_config", "decoder")
+_SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers"),
+    "hidden_size": ("hidden_size", "n_embd", "d_model", "dim", "model_dim"),
+    "attention_heads": (
+        "num_attention_heads", "n_head", "n_heads", "num_heads", "decoder_attention_heads",
+    ),
+    "kv_heads": ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num"),
+    "head_dim": ("head_dim", "kv_channels", "attention_head_dim", "d_kv"),
+    "intermediate_size": (
+        "intermediate_size", "ffn_hidden_size", "n_inner", "hidden_dim", "ffn_dim", "d_ff",
+        "decoder_ffn_dim", "inner_hidden_size",
+    ),
+    "vocabulary_size": ("vocab_size", "padded_vocab_size", "n_vocab"),
+    "max_positions": (
+        "max_position_embeddings", "n_positions", "seq_length", "max_seq_len", "n_ctx",
+        "model_max_length", "max_sequence_length", "max_target_positions",
+    ),
+    "experts": ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"),
+    "experts_per_token": ("num_experts_per_tok", "num_experts_per_token", "moe_top_k"),
+    "moe_intermediate_size": ("moe_intermediate_size", "expert_ffn_hidden_size"),
+    "shared_experts": ("n_shared_experts", "num_shared_experts"),
+    "sliding_window": ("sliding_window",),
+    "kv_lora_rank": ("kv_lora_rank",),
+    "qk_rope_head_dim": ("qk_rope_head_dim",),
+}  # fmt: skip
+
+
+def text_part(config: Config) -> Config:
+    """Return the block that describes the language model: the file itself or one inside it."""
+    for name in _TEXT_BLOCKS:
+        inner = config.get(name)
+        if isinstance(inner, Mapping) and _describes_layers(inner):
+            return text_part(inner)
+    return config
+
+
+def number(config: Config, meaning: str) -> int | None:
+    """Return a positive whole number by what it means, or None where the file has none."""
+    for part in _parts(config):
+        for name in _SPELLINGS[meaning]:
+            value = whole(part.get(name))
+            if value is not None:
+                return value
+    return None
+
+
+def whole(value: Any) -> int | None:
+    """Return `value` as a positive whole number, or None: files hold lists, null and text too."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 < value < 2**63 and value == int(value) else None
+
+
+def text(config: Config, *names: str) -> str | None:
+    """Return the first of these keys that holds text, in the language part or the whole file."""
+    for part in _parts(config):
+        for name in names:
+            value = part.get(name)
+            if isinstance(value, str) and value:
+                return value
+    return None
+
+
+def flag(config: Config, name: str) -> bool | None:
+    """Return a boolean key, or None where neither part of the file has it."""
+    for part in _parts(config):
+        value = part.get(name)
+        if isinstance(value, bool):
+            return value
+    return None
+
+
+def mapping(config: Config, *names: str) -> Config:
+    """Return the first of these keys that holds a mapping, or an empty one."""
+    for part in _parts(config):
+        for name in names:
+            value = part.get(name)
+            if isinstance(value, Mapping):
+                return value
+    return {}
+
+
+def _parts(config: Config) -> Iterator[Config]:
+    inner = text_part(config)
+    yield inner
+    if inner is not config:
+        yield config
+
+
+def _describes_layers(part: Config) -> bool:
+    names = (*_SPELLINGS["layers"], *_SPELLINGS["hidden_size"], *_TEXT_BLOCKS)
+    return any(name in part for name in names)

@@ -1,0 +1,63 @@
+"""Where a fact was read, and when."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A document, the section in it, and the day it was last checked."""
+
+    document: str
+    section: str
+    checked: str
+
+
+def _seed(document: str, section: str) -> Source:
+    return Source(document=document, section=section, checked="2026-11-27")
+
+
+def quantization_guide(section: str) -> Source:
+    """Return a dated reference into the quantization guide."""
+    return _seed("docs.baseten.co/engines/performance-concepts/quantization-guide", section)
+
+
+def engine_builder_overview(section: str) -> Source:
+    """Return a dated reference into the Engine-Builder-LLM overview."""
+    return _seed("docs.baseten.co/engines/engine-builder-llm/overview", section)
+
+
+def lookahead_guide(section: str) -> Source:
+    """Return a dated reference into the lookahead decoding page."""
+    return _seed("docs.baseten.co/engines/engine-builder-llm/lookahead-decoding", section)
+
+
+def engines_overview(section: str) -> Source:
+    """Return a dated reference into the engine selection page."""
+    return _seed("docs.baseten.co/engines/overview", section)
+
+
+def lora_guide(section: str) -> Source:
+    """Return a dated reference into the LoRA page."""
+    return _seed("docs.baseten.co/engines/engine-builder-llm/lora-support", section)
+
+
+def storage_guide(section: str) -> Source:
+    """Return a dated reference into the cloud storage and training checkpoints page."""
+    return _seed(
+        "docs.baseten.co/engines/performance-concepts/deployment-from-training-and-s3", section
+    )
+
+
+def truss(section: str) -> Source:
+    """Return a dated reference into the config parser of truss 0.18.36."""
+    return _seed("truss 0.18.36, truss/base", section)
+
+
+def tensorrt_llm(section: str) -> Source:
+    """Return a dated reference into TensorRT-LLM 1.2."""
+    return _seed("TensorRT-LLM 1.2", section)
+
+
+def enginehouse(section: str) -> Source:
+    """Return a dated reference into what this program itself can do."""
+    return _seed("Enginehouse 0.1", section)

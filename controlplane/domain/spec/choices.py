@@ -1,0 +1,97 @@
+"""The closed sets of values in `config.yaml`.
+
+Source: truss 0.18.36 `truss/base/trt_llm_config.py`, checked 2026-11-27.
+"""
+
+from enum import StrEnum
+
+
+class BaseModelKind(StrEnum):
+    """What the checkpoint is served as; the last six are withdrawn and parse for a rule to say so."""
+
+    DECODER = "decoder"
+    ENCODER = "encoder"
+    ENCODER_BERT = "encoder_bert"
+    PALMYRA = "palmyra"
+    QWEN = "qwen"
+    LLAMA = "llama"
+    MISTRAL = "mistral"
+    DEEPSEEK = "deepseek"
+    WHISPER = "whisper"
+
+    @property
+    def is_encoder(self) -> bool:
+        """True for embedders, rerankers and classifiers."""
+        return self in (BaseModelKind.ENCODER, BaseModelKind.ENCODER_BERT)
+
+
+class QuantizationType(StrEnum):
+    """Precision of weights and KV cache."""
+
+    NO_QUANT = "no_quant"
+    FP8 = "fp8"
+    FP8_KV = "fp8_kv"
+    FP8_MLP_ONLY = "fp8_mlp_only"
+    FP4 = "fp4"
+    FP4_KV = "fp4_kv"
+    FP4_MLP_ONLY = "fp4_mlp_only"
+    WEIGHTS_INT8 = "weights_int8"
+    WEIGHTS_KV_INT8 = "weights_kv_int8"
+    WEIGHTS_INT4 = "weights_int4"
+    WEIGHTS_INT4_KV_INT8 = "weights_int4_kv_int8"
+    SMOOTH_QUANT = "smooth_quant"
+
+    @property
+    def is_fp8(self) -> bool:
+        return self.value.startswith("fp8")
+
+    @property
+    def is_fp4(self) -> bool:
+        return self.value.startswith("fp4")
+
+    @property
+    def is_legacy(self) -> bool:
+        return self.value.startswith(("weights_", "smooth_"))
+
+    @property
+    def quantizes_kv_cache(self) -> bool:
+        return "_kv" in self.value
+
+    @property
+    def is_none(self) -> bool:
+        return self is QuantizationType.NO_QUANT
+
+
+class CheckpointSource(StrEnum):
+    """Where a checkpoint is fetched from."""
+
+    HF = "HF"
+    GCS = "GCS"
+    S3 = "S3"
+    AZURE = "AZURE"
+    LOCAL = "LOCAL"
+    REMOTE_URL = "REMOTE_URL"
+    BASETEN_TRAINING = "BASETEN_TRAINING"
+
+
+class BatchSchedulerPolicy(StrEnum):
+    """How the engine admits requests when the KV cache is nearly full."""
+
+    MAX_UTILIZATION = "max_utilization"
+    GUARANTEED_NO_EVICT = "guaranteed_no_evict"
+
+
+class SpeculativeDecodingMode(StrEnum):
+    """How draft tokens are made. The first one is withdrawn."""
+
+    DRAFT_TOKENS_EXTERNAL = "DRAFT_TOKENS_EXTERNAL"
+    LOOKAHEAD_DECODING = "LOOKAHEAD_DECODING"
+
+
+class RuntimeChoice(StrEnum):
+    """Which driver serves the artifact; `auto` is native without an accelerator, else trtllm."""
+
+    AUTO = "auto"
+    NATIVE = "native"
+    VLLM = "vllm"
+    TRTLLM = "trtllm"

@@ -1,0 +1,32 @@
+"""`enginehouse`: the settings that are ours and not the hosted product's."""
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from controlplane.domain.spec.choices import RuntimeChoice
+from controlplane.domain.spec.section import Section
+
+PoolName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+
+
+class Gate(Section):
+    """How much quality a quantized build may lose before it fails."""
+
+    enabled: bool = True
+    max_perplexity_increase: Annotated[float, Field(gt=0, le=1)] = 0.06
+    """Share by which perplexity may rise on held-out text; generation only."""
+    max_agreement_loss: Annotated[float, Field(gt=0, le=1)] = 0.01
+    """Share of cosine and label agreement that may be lost; encoders only."""
+    evaluation_dataset: str | None = None
+    """The user's own text to measure on; the calibration set's held-out part when absent."""
+
+
+class EnginehouseSettings(Section):
+    """Runtime, gate, draft factor and card pool of one config."""
+
+    runtime: RuntimeChoice = RuntimeChoice.AUTO
+    gate: Gate = Gate()
+    draft_factor: Annotated[int, Field(ge=1, le=8)] = 1
+    """Tokens drafted per token of matched suffix; 1 is the documented rule."""
+    pool: PoolName = "default"

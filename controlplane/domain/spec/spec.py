@@ -1,0 +1,224 @@
+"""The whole of `config.yaml`, and what the rest of the program reads from it."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict
+
+from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec.choices import BaseModelKind, QuantizationType, RuntimeChoice
+from controlplane.domain.spec.engine_build import EngineBuild, Speculator
+from controlplane.domain.spec.enginehouse_settings import EnginehouseSettings
+from controlplane.domain.spec.resources import Accelerator, Resources
+from controlplane.domain.spec.section import Section
+from controlplane.domain.spec.server_fields import (
+    BaseImage,
+    BisLlm,
+    CachedRepository,
+    DeliveryNetwork,
+    DockerServer,
+    ExternalFile,
+    ImageBuild,
+    ServerRuntime,
+    TrainingCheckpoints,
+    WeightsSource,
+)
+from controlplane.domain.spec.trt_llm import TrtLlm, TrtLlmV2
+
+
+def _as_text(given: Any) -> Any:
+    if isinstance(given, bool):
+        return str(given).lower()
+    return str(given) if isinstance(given, int | float) else given
+
+
+class ModelMetadata(Section):
+    """Free-form notes, with the few keys that have a meaning."""
+
+    model_config = ConfigDict(extra="allow")
+
+    tags: list[str] = []
+    example_model_input: Any = None
+    repo_id: str | None = None
+    enginehouse: EnginehouseSettings | None = None
+    """Our own settings, where a tool for the hosted product would refuse the top-level block."""
+
+
+class Spec(Section):
+    """One parsed `config.yaml`.
+
+    Source of names, defaults and limits: truss 0.18.36 `truss/base`, checked 2026-11-27.
+    """
+
+    model_name: str | None = None
+    description: str | None = None
+    model_metadata: ModelMetadata = ModelMetadata()
+    trt_llm: TrtLlm
+    resources: Resources = Resources()
+    secrets: dict[str, str | None] = {}
+    """Names the build and the engine may read; values live in the secret store, never here."""
+    environment_variables: dict[str, Annotated[str, BeforeValidator(_as_text)]] = {}
+    enginehouse: EnginehouseSettings | None = None
+
+    runtime: ServerRuntime = ServerRuntime()
+    build: ImageBuild = ImageBuild()
+    build_commands: list[str] = []
+    base_image: BaseImage | None = None
+    python_version: Literal["py39", "py310", "py311", "py312", "py313", "py314"] = "py313"
+    requirements_file: str | None = None
+    requirements: list[str] = []
+    system_packages: list[str] = []
+    docker_server: DockerServer | None = None
+    model_cache: list[CachedRepository] = []
+    weights: list[WeightsSource] = []
+    bdn: DeliveryNetwork = DeliveryNetwork()
+    training_checkpoints: TrainingCheckpoints | None = None
+    bis_llm: BisLlm | None = None
+    external_data: list[ExternalFile] | None = None
+    external_package_dirs: list[str] = []
+    examples_filename: str = "examples.yaml"
+    data_dir: str = "data"
+    input_type: str = "Any"
+    model_framework: str = "custom"
+    model_type: str = "Model"
+    model_module_dir: str = "model"
+    model_class_filename: str = "model.py"
+    model_class_name: str = "Model"
+    bundled_packages_dir: str = "packages"
+    use_local_src: bool = False
+    cache_internal: list[CachedRepository] = []
+    live_reload: bool = False
+    apply_library_patches: bool = True
+    spec_version: str = "2.0"
+
+    @property
+    def is_v2(self) -> bool:
+        """True for the v2 stack, whose limits live in `trt_llm.runtime`."""
+        return isinstance(self.trt_llm, TrtLlmV2)
+
+    @property
+    def engine_build(self) -> EngineBuild:
+        """`trt_llm.build`."""
+        return self.trt_llm.build
+
+    @property
+    def limits_path(self) -> str:
+        """Dotted path of the block that holds lengths and batch size in this stack."""
+        return "trt_llm.runtime" if self.is_v2 else "trt_llm.build"
+
+    @property
+    def tensor_parallel_path(self) -> str:
+        """Dotted path of the tensor parallel setting in this stack."""
+        name = "tensor_parallel_size" if self.is_v2 else "tensor_parallel_count"
+        return f"{self.limits_path}.{name}"
+
+    @property
+    def settings(self) -> EnginehouseSettings:
+        """Our own block, from either of its two places."""
+        return self.enginehouse or self.model_metadata.enginehouse or EnginehouseSettings()
+
+    @property
+    def checkpoint(self) -> CheckpointRepository | None:
+        return self.engine_build.checkpoint_repository
+
+    @property
+    def base_model(self) -> BaseModelKind:
+        return self.engine_build.base_model
+
+    @property
+    def quantization_type(self) -> QuantizationType:
+        return self.engine_build.quantization_type
+
+    @property
+    def speculator(self) -> Speculator | None:
+        return self.engine_build.speculator
+
+    @property
+    def accelerator(self) -> Accelerator | None:
+        return self.resources.accelerator
+
+    @property
+    def accelerator_count(self) -> int:
+        """Cards of one replica; the CPU counts as one."""
+        return self.accelerator.count if self.accelerator else 1
+
+    @property
+    def runtime_name(self) -> Literal["native", "vllm", "trtllm"]:
+        """The driver that serves this config."""
+        match self.settings.runtime:
+            case RuntimeChoice.NATIVE:
+                return "native"
+            case RuntimeChoice.VLLM:
+                return "vllm"
+            case RuntimeChoice.TRTLLM:
+                return "trtllm"
+        return "trtllm" if self.accelerator else "native"
+
+    @property
+    def pool(self) -> str:
+        return self.settings.pool
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        """Every secret that this config lists."""
+        return frozenset(self.secrets)
+
+    @property
+    def max_seq_len(self) -> int | None:
+        """Tokens of prompt and answer together; the model's own limit when None."""
+        if isinstance(self.trt_llm, TrtLlmV2):
+            return self.trt_llm.runtime.max_seq_len
+        return self.trt_llm.build.max_seq_len
+
+    @property
+    def max_batch_size(self) -> int:
+        if isinstance(self.trt_llm, TrtLlmV2):
+            return self.trt_llm.runtime.max_batch_size
+        return self.trt_llm.build.max_batch_size
+
+    @property
+    def max_num_tokens(self) -> int:
+        """Tokens that one engine step may process."""
+        if isinstance(self.trt_llm, TrtLlmV2):
+            return self.trt_llm.runtime.max_num_tokens
+        return self.trt_llm.build.effective_max_num_tokens
+
+    @property
+    def served_model_name(self) -> str | None:
+        return self.trt_llm.runtime.served_model_name
+
+    @property
+    def default_max_tokens(self) -> int | None:
+        """Answer length of a request that names none."""
+        if isinstance(self.trt_llm, TrtLlmV2):
+            return None
+        return self.trt_llm.runtime.request_default_max_tokens
+
+    @property
+    def tensor_parallel(self) -> int:
+        if isinstance(self.trt_llm, TrtLlmV2):
+            return self.trt_llm.runtime.tensor_parallel_size
+        return 1 if self.base_model.is_encoder else self.trt_llm.build.tensor_parallel_count
+
+    @property
+    def pipeline_parallel(self) -> int:
+        if self.is_v2 or self.base_model.is_encoder:
+            return 1
+        return self.engine_build.pipeline_parallel_count
+
+    @property
+    def chunks_prefill(self) -> bool:
+        """Whether a prompt longer than `max_num_tokens` is accepted, in pieces."""
+        if isinstance(self.trt_llm, TrtLlmV2):
+            return self.trt_llm.runtime.enable_chunked_prefill
+        if self.base_model.is_encoder or self.speculator is not None:
+            return False
+        return self.trt_llm.runtime.enable_chunked_context
+
+    @property
+    def kv_cache_fraction(self) -> float:
+        """Share of free memory that the KV cache may take."""
+        if not isinstance(self.trt_llm, TrtLlmV2):
+            return self.trt_llm.runtime.kv_cache_free_gpu_mem_fraction
+        cache = self.trt_llm.runtime.patch_kwargs.get("kv_cache_config")
+        share = cache.get("free_gpu_memory_fraction") if isinstance(cache, dict) else None
+        return float(share) if isinstance(share, int | float) else 0.9
