@@ -38,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
         DJANGO_ALLOW_ASYNC_UNSAFE="1",
     )
     (_DATA_DIR / "checkpoints").mkdir()
+    (_DATA_DIR / "static").mkdir()  # WhiteNoise warns of a missing one
     django.setup()
 
 

@@ -1,0 +1,83 @@
+"""How agents and gateways join: a one-time token against a credential of their own."""
+
+from typing import Annotated, Any
+
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+from pydantic import BaseModel, Field
+
+from apps.fleet.services import (
+    CardReport,
+    EnrollmentRefused,
+    gateway_enroll,
+    node_enroll,
+)
+from apps.rest.internal import InternalRefusal, bearer, internal_view, read_body
+
+# What a queue, a log owner and a page can carry without escaping.
+Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Address = Annotated[str, Field(min_length=1, max_length=253)]
+
+
+class CardBody(BaseModel):
+    index: int = Field(ge=0, le=1000)
+    uuid: str = Field(min_length=1, max_length=64)
+    kind: str = Field(min_length=1, max_length=32)
+    memory_bytes: int = Field(ge=0)
+    name: str = Field(default="", max_length=128)
+
+    def to_report(self) -> CardReport:
+        return CardReport(
+            index=self.index,
+            uuid=self.uuid,
+            kind=self.kind,
+            memory_bytes=self.memory_bytes,
+            name=self.name,
+        )
+
+
+class EnrollBody(BaseModel):
+    name: Name
+    address: Address
+    boot_id: str = Field(max_length=64)
+    agent_version: str = Field(default="", max_length=32)
+    host_memory_bytes: int = Field(ge=0)
+    cards: list[CardBody] = Field(max_length=256)
+    facts: dict[str, Any] = {}
+
+
+class GatewayEnrollBody(BaseModel):
+    name: Name
+    address: str = Field(default="", max_length=253)
+
+
+@internal_view("POST")
+def nodes_enroll(request: HttpRequest) -> HttpResponseBase:
+    """Return the node's id and credential."""
+    token = bearer(request)
+    body = read_body(request, EnrollBody)
+    try:
+        enrolled = node_enroll(
+            token=token,
+            name=body.name,
+            address=body.address,
+            boot_id=body.boot_id,
+            agent_version=body.agent_version,
+            host_memory_bytes=body.host_memory_bytes,
+            facts=body.facts,
+            cards=[card.to_report() for card in body.cards],
+        )
+    except EnrollmentRefused as refused:
+        raise InternalRefusal(401, "enrollment_refused", str(refused)) from None
+    return JsonResponse({"node_id": enrolled.node.id, "credential": enrolled.credential})
+
+
+@internal_view("POST")
+def gateways_enroll(request: HttpRequest) -> HttpResponseBase:
+    """Return the gateway's id and credential."""
+    token = bearer(request)
+    body = read_body(request, GatewayEnrollBody)
+    try:
+        gateway, credential = gateway_enroll(token=token, name=body.name, address=body.address)
+    except EnrollmentRefused as refused:
+        raise InternalRefusal(401, "enrollment_refused", str(refused)) from None
+    return JsonResponse({"gateway_id": gateway.id, "credential": credential})

@@ -1,0 +1,18 @@
+"""Make a one-time token by which an agent or a gateway joins."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from apps.fleet.services import enrollment_token_create
+
+
+class Command(BaseCommand):
+    help = "Print a one-time token for ENROLLMENT_TOKEN of a new agent or gateway."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--minutes", type=int, default=60, help="how long it is good for")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.stdout.write(enrollment_token_create(lifetime=timedelta(minutes=options["minutes"])))

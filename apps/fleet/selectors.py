@@ -1,0 +1,73 @@
+"""Reads of the fleet. What is silent for `SILENT_SECONDS` counts as gone."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.db.models import Prefetch, Q, QuerySet
+from django.db.models.functions import Now
+
+from apps.fleet.credentials import hash_of
+from apps.fleet.models import Card, CardLease, Gateway, Node
+
+SILENT_SECONDS = 15
+_SILENT = timedelta(seconds=SILENT_SECONDS)
+
+
+def node_list() -> QuerySet[Node]:
+    """Return every node by name, with its cards and the live claims on them."""
+    live = CardLease.objects.filter(released_at=None).order_by("id")
+    cards = Card.objects.order_by("index").prefetch_related(
+        Prefetch("leases", queryset=live, to_attr="live_leases")
+    )
+    return (
+        Node.objects.order_by("name")
+        .prefetch_related(Prefetch("cards", queryset=cards))
+        .annotate(is_alive=Q(last_heartbeat_at__gt=Now() - _SILENT))
+    )
+
+
+def nodes_alive() -> QuerySet[Node]:
+    """Return the nodes that spoke within the last `SILENT_SECONDS`."""
+    return Node.objects.filter(last_heartbeat_at__gt=Now() - _SILENT)
+
+
+def nodes_silent() -> QuerySet[Node]:
+    """Return the nodes that did not speak for `SILENT_SECONDS`."""
+    return Node.objects.filter(
+        Q(last_heartbeat_at=None) | Q(last_heartbeat_at__lte=Now() - _SILENT)
+    )
+
+
+def nodes_for(*, kind: str, pool: str) -> Sequence[Node]:
+    """Return where something new for `kind` may go: alive, not cordoned, in the pool."""
+    return list(
+        nodes_alive()
+        .filter(cordoned=False, pool=pool, cards__kind=kind, cards__is_present=True)
+        .distinct()
+        .order_by("name")
+    )
+
+
+def node_by_credential(credential: str) -> Node | None:
+    return Node.objects.filter(credential_sha256=hash_of(credential)).first()
+
+
+def gateway_by_credential(credential: str) -> Gateway | None:
+    return Gateway.objects.filter(credential_sha256=hash_of(credential)).first()
+
+
+def gateways_live() -> QuerySet[Gateway]:
+    """Return the gateways that polled within the last `SILENT_SECONDS`."""
+    return Gateway.objects.filter(last_seen_at__gt=Now() - _SILENT)
+
+
+def gateways_have_applied(version: int) -> bool:
+    """Return whether every live gateway works by `version` or a later one; true when none lives."""
+    return not gateways_live().filter(applied_version__lt=version).exists()
+
+
+def cards_of_holder(holder: str) -> Sequence[Card]:
+    """Return the cards that `holder` has, by index."""
+    return list(
+        Card.objects.filter(leases__holder=holder, leases__released_at=None).order_by("index")
+    )

@@ -1,0 +1,39 @@
+"""Writes of the fleet, by noun: enrollment tokens, nodes, cards, gateways."""
+
+from apps.fleet.services.cards import NoRoom, cards_claim, cards_release
+from apps.fleet.services.enrollment import (
+    EnrollmentRefused,
+    enrollment_token_create,
+    enrollment_token_redeem,
+)
+from apps.fleet.services.gateways import gateway_applied, gateway_enroll, gateway_seen
+from apps.fleet.services.nodes import (
+    CardReport,
+    CardUse,
+    Enrolled,
+    node_cordon,
+    node_enroll,
+    node_observe,
+    node_uncordon,
+    node_wanted_version_bump,
+)
+
+__all__ = [
+    "CardReport",
+    "CardUse",
+    "Enrolled",
+    "EnrollmentRefused",
+    "NoRoom",
+    "cards_claim",
+    "cards_release",
+    "enrollment_token_create",
+    "enrollment_token_redeem",
+    "gateway_applied",
+    "gateway_enroll",
+    "gateway_seen",
+    "node_cordon",
+    "node_enroll",
+    "node_observe",
+    "node_uncordon",
+    "node_wanted_version_bump",
+]

@@ -1,0 +1,130 @@
+"""Nodes: how they join, what they say of themselves, and whether they take new work."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from apps.fleet.credentials import hash_of, new_credential
+from apps.fleet.models import Card, Node
+from apps.fleet.services.enrollment import enrollment_token_redeem
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardReport:
+    """One card as its node's inventory found it."""
+
+    index: int
+    uuid: str
+    kind: str
+    memory_bytes: int
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardUse:
+    """What goes on on a card: measured, whoever uses it."""
+
+    used_bytes: int | None = None
+    utilization_percent: float | None = None
+    is_clean: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enrolled:
+    node: Node
+    credential: str
+
+
+@transaction.atomic
+def node_enroll(
+    *,
+    token: str,
+    name: str,
+    address: str,
+    boot_id: str,
+    agent_version: str,
+    host_memory_bytes: int,
+    facts: Mapping[str, Any],
+    cards: Sequence[CardReport],
+) -> Enrolled:
+    """Return the node of that name with a new credential; its earlier credential ends.
+
+    Raises EnrollmentRefused.
+    """
+    enrollment_token_redeem(token=token)
+    credential = new_credential()
+    node, _ = Node.objects.update_or_create(
+        name=name,
+        defaults={
+            "address": address,
+            "boot_id": boot_id,
+            "agent_version": agent_version,
+            "host_memory_bytes": host_memory_bytes,
+            "facts": dict(facts),
+            "credential_sha256": hash_of(credential),
+            "last_heartbeat_at": Now(),
+        },
+    )
+    _cards_store(node, {card: CardUse() for card in cards})
+    node.refresh_from_db()
+    return Enrolled(node=node, credential=credential)
+
+
+@transaction.atomic
+def node_observe(*, node: Node, boot_id: str, cards: Mapping[CardReport, CardUse]) -> None:
+    """Record a sign of life and the state of every card."""
+    Node.objects.filter(id=node.id).update(last_heartbeat_at=Now(), boot_id=boot_id)
+    _cards_store(node, cards)
+
+
+def node_cordon(*, node: Node) -> None:
+    """Place nothing new on the node; what runs there stays."""
+    Node.objects.filter(id=node.id).update(cordoned=True)
+    node.cordoned = True
+
+
+def node_uncordon(*, node: Node) -> None:
+    """Place work on the node again."""
+    Node.objects.filter(id=node.id).update(cordoned=False)
+    node.cordoned = False
+
+
+def node_wanted_version_bump(*, node_ids: Collection[str]) -> None:
+    """Note that what these nodes should run has changed."""
+    # Locked in one order, so that two sweeps never wait for each other.
+    locked = Node.objects.filter(id__in=node_ids).order_by("id").select_for_update()
+    Node.objects.filter(id__in=[node.id for node in locked]).update(
+        wanted_version=F("wanted_version") + 1
+    )
+
+
+def _cards_store(node: Node, cards: Mapping[CardReport, CardUse]) -> None:
+    known = {card.uuid: card for card in Card.objects.filter(node=node)}
+    reported = {report.uuid for report in cards}
+    gone = [card.id for uuid, card in known.items() if uuid not in reported and card.is_present]
+    if gone:
+        Card.objects.filter(id__in=gone).update(is_present=False)
+    for report, use in cards.items():
+        _card_store(node, known.get(report.uuid), report, use)
+
+
+def _card_store(node: Node, card: Card | None, report: CardReport, use: CardUse) -> None:
+    values: dict[str, Any] = {
+        "index": report.index,
+        "kind": report.kind,
+        "name": report.name,
+        "memory_bytes": report.memory_bytes,
+        "used_bytes": use.used_bytes,
+        "utilization_percent": use.utilization_percent,
+        "is_clean": use.is_clean,
+        "is_present": True,
+    }
+    if card is not None and all(getattr(card, field) == value for field, value in values.items()):
+        return
+    # A card that moved to another slot, or to another host, keeps its identity.
+    Card.objects.filter(node=node, index=report.index).exclude(uuid=report.uuid).delete()
+    Card.objects.update_or_create(uuid=report.uuid, defaults={**values, "node": node})

@@ -1,0 +1,74 @@
+"""Plain JSON views for our own processes under /internal/v1: small, bearer only, sized bodies."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+from django.views.decorators.csrf import csrf_exempt
+from pydantic import BaseModel, ValidationError
+
+Body = TypeVar("Body", bound=BaseModel)
+View = Callable[..., HttpResponseBase]
+LARGEST_BODY_BYTES = 2_000_000
+
+
+class InternalRefusal(Exception):
+    """Ends the request with `status` and the one error body."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+def internal_view(method: str) -> Callable[[View], View]:
+    """Return a decorator that answers refusals as JSON and every other method with 405."""
+
+    def decorate(view: View) -> View:
+        @csrf_exempt
+        @wraps(view)
+        def answer(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+            if request.method != method:
+                return _refused(405, "method_not_allowed", f"Send {method}.")
+            try:
+                return view(request, *args, **kwargs)
+            except InternalRefusal as refusal:
+                return _refused(refusal.status, refusal.code, str(refusal))
+
+        return answer
+
+    return decorate
+
+
+def bearer(request: HttpRequest) -> str:
+    """Return the text after `Bearer`. Raises InternalRefusal."""
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not text.strip():
+        raise InternalRefusal(401, "unauthenticated", "Send `Authorization: Bearer <credential>`.")
+    return text.strip()
+
+
+def read_body(request: HttpRequest, shape: type[Body]) -> Body:
+    """Return the JSON body in `shape`. Raises InternalRefusal with the fields that are wrong."""
+    try:
+        if int(request.headers.get("Content-Length") or 0) > LARGEST_BODY_BYTES:
+            raise RequestDataTooBig
+        return shape.model_validate_json(request.body)
+    except RequestDataTooBig:
+        raise InternalRefusal(
+            413, "too_large", f"The body is larger than {LARGEST_BODY_BYTES} bytes."
+        ) from None
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{'.'.join(map(str, each['loc'])) or 'body'}: {each['msg']}"
+            for each in error.errors(include_input=False)[:8]
+        )
+        raise InternalRefusal(400, "invalid_body", wrong) from None
+
+
+def _refused(status: int, code: str, message: str) -> JsonResponse:
+    body: dict[str, object] = {"code": code, "message": message, "fields": []}
+    body.update(hint=None, source=None)
+    return JsonResponse(body, status=status)
