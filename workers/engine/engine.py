@@ -61,6 +61,16 @@ class Engine:
         return min(self._model.max_positions, self._cache.slots)
 
     @property
+    def vocabulary_size(self) -> int:
+        """Token ids that a prompt may hold."""
+        return self._model.vocabulary_size
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the model thread still takes requests."""
+        return self._thread.is_alive()
+
+    @property
     def step_tokens(self) -> int:
         """Tokens fed in one step at most."""
         asked = self.settings.max_num_tokens

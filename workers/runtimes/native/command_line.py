@@ -1,0 +1,70 @@
+"""The command line of the native engine."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from workers.engine.settings import EngineSettings
+
+STEP_DELAY_VARIABLE = "ENGINEHOUSE_STEP_DELAY_SECONDS"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """Where the engine listens; port 0 lets the system choose."""
+
+    host: str
+    port: int
+
+
+def parse(arguments: Sequence[str]) -> tuple[Address, EngineSettings]:
+    """Give back where to listen and how to run; a wrong argument ends the process with 2."""
+    options = _parser().parse_args(arguments)
+    settings = EngineSettings(
+        model_dir=options.model_dir.resolve(),
+        served_model_name=options.served_model_name or options.model_dir.resolve().name,
+        max_batch_size=options.max_batch_size,
+        max_seq_len=options.max_seq_len,
+        max_num_tokens=options.max_num_tokens,
+        kv_cache_bytes=options.kv_cache_bytes,
+        threads=options.threads,
+        dtype=options.dtype,
+        device=options.device,
+        default_max_tokens=options.default_max_tokens,
+        max_waiting_requests=options.max_waiting_requests,
+        step_delay_seconds=float(os.environ.get(STEP_DELAY_VARIABLE) or 0),
+    )
+    return Address(host=options.host, port=options.port), settings
+
+
+def _parser() -> argparse.ArgumentParser:
+    defaults = EngineSettings(model_dir=Path(), served_model_name="")
+    parser = argparse.ArgumentParser(
+        prog="python -m workers.runtimes.native",
+        description="Serve one checkpoint with an OpenAI-compatible API.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--model-dir", type=Path, required=True, help="Hugging Face checkpoint folder")
+    add("--host", default="127.0.0.1")
+    add("--port", type=int, default=8080, help="0 takes a free one and prints it")
+    add("--served-model-name", help="name in /v1/models; default: the folder's name")
+    add("--max-batch-size", type=_positive, default=defaults.max_batch_size)
+    add("--max-seq-len", type=_positive, help="default: what checkpoint and KV cache allow")
+    add("--max-num-tokens", type=_positive, default=defaults.max_num_tokens)
+    add("--kv-cache-bytes", type=_positive, default=defaults.kv_cache_bytes)
+    add("--threads", type=_positive, default=defaults.threads)
+    add("--dtype", choices=("auto", "float32", "bfloat16"), default=defaults.dtype)
+    add("--device", default=defaults.device, help="cpu or cuda")
+    add("--default-max-tokens", type=_positive, help="answer limit of a request that names none")
+    add("--max-waiting-requests", type=_positive, default=defaults.max_waiting_requests)
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not at least 1")
+    return number

@@ -1,0 +1,76 @@
+"""The life of an engine process: bind, load, listen, drain."""
+
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+import uvicorn
+
+from workers.engine.settings import EngineSettings
+from workers.runtimes.native.command_line import Address
+
+log = logging.getLogger(__name__)
+
+EXIT_REFUSED = 2
+"""Address or checkpoint cannot be used; the last line of the log says why."""
+
+
+def serve(address: Address, settings: EngineSettings) -> int:
+    """Serve until SIGTERM, then finish what was begun; give back the exit status."""
+    started = monotonic()
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s", stream=sys.stderr)
+    os.environ.setdefault("OMP_NUM_THREADS", str(settings.threads))  # read when torch loads
+    try:
+        listener = _bind(address)
+    except OSError as error:
+        log.error("cannot listen on %s:%d: %s", address.host, address.port, error.strerror)
+        return EXIT_REFUSED
+    # torch is loaded here and not before: a taken port or a wrong argument answers at once.
+    from workers.engine.engine import Engine
+    from workers.engine.errors import CheckpointRefused
+    from workers.engine.server.app import create_app
+
+    try:
+        engine = Engine(settings)
+    except CheckpointRefused as error:
+        log.error("checkpoint refused: %s", error)
+        return EXIT_REFUSED
+    engine.start()
+    host, port = listener.getsockname()[:2]
+    log.info("ready on http://%s:%d after %.1f s: %s", host, port, monotonic() - started,
+             engine.report())  # fmt: skip
+    config = uvicorn.Config(
+        create_app(engine), log_config=None, access_log=False, lifespan="off", ws="none"
+    )
+    _DrainingServer(config).run(sockets=[listener])
+    engine.stop()
+    log.info("drained")
+    return 0
+
+
+class _DrainingServer(uvicorn.Server):
+    """Ends with status 0 after a drain; uvicorn itself would die of the signal it handled."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self.handle_exit)
+        yield
+
+
+def _bind(address: Address) -> socket.socket:
+    """Take the port without listening: nobody can connect before the model is loaded."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address.host, address.port))
+    except OSError:
+        listener.close()
+        raise
+    return listener
