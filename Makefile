@@ -8,7 +8,7 @@ PYTHON ?= $(shell for each in python3.11 python3.12 python3 python; do \
 	$$each -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null \
 	&& echo $$each && break; done)
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
-PIP := $(PY) -m pip --disable-pip-version-check -q
+PIP := $(PY) -m pip --disable-pip-version-check -qq
 ONCE ?=
 TESTS ?=
 

@@ -1,0 +1,17 @@
+# Web, gateway, scheduler and control worker: everything that needs no GPU.
+FROM python:3.11-slim-bookworm
+
+ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+WORKDIR /srv/enginehouse
+COPY pyproject.toml constraints.txt ./
+RUN pip install -c constraints.txt -e .
+COPY manage.py ./
+COPY controlplane controlplane
+COPY apps apps
+COPY workers workers
+COPY templates templates
+COPY static static
+RUN useradd --system --create-home enginehouse && mkdir /data && chown enginehouse /data
+USER enginehouse
+ENV DATA_DIR=/data DJANGO_SETTINGS_MODULE=controlplane.settings
+VOLUME /data

@@ -1,0 +1,63 @@
+"""docker-compose.yml starts the processes of the process list, with settings that exist."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from controlplane.processes.process_list import processes
+
+_ROOT = Path(__file__).resolve().parents[2]
+_COMPOSE: dict[str, Any] = YAML(typ="safe").load((_ROOT / "docker-compose.yml").read_text())
+_SERVERS = {"postgres", "valkey", "prepare"}
+
+
+def _command(name: str) -> list[str]:
+    text = _COMPOSE["services"][name]["command"].replace("${BUILD_POOL:-default}", "default")
+    return shlex.split(text)
+
+
+def test_compose_has_exactly_the_processes_of_one_machine_and_their_servers() -> None:
+    ours = {process.name for process in processes(build_pool="default")}
+    assert set(_COMPOSE["services"]) - _SERVERS == ours
+
+
+@pytest.mark.parametrize("process", processes(build_pool="default"), ids=lambda each: each.name)
+def test_compose_starts_each_process_with_the_same_command(process: Any) -> None:
+    words = [word for word in _command(process.name) if word not in {"--host", "0.0.0.0"}]
+    assert words == ["python", *process.argv]
+
+
+def test_compose_sets_only_variables_that_something_reads() -> None:
+    sources = [*(_ROOT / "controlplane").rglob("*.py"), *(_ROOT / "workers").rglob("*.py")]
+    code = "\n".join(path.read_text() for path in sources)
+    for name in _COMPOSE["services"].keys() - _SERVERS:
+        for variable in _COMPOSE["services"][name]["environment"]:
+            assert f'"{variable}"' in code, f"{name} sets {variable}, which nothing reads"
+
+
+def test_only_web_and_prepare_see_the_key_ring() -> None:
+    holders = {
+        name
+        for name, service in _COMPOSE["services"].items()
+        if any(str(volume).startswith("web-data:") for volume in service.get("volumes", []))
+    }
+    assert holders == {"web", "prepare"}
+
+
+def test_every_variable_of_the_compose_file_is_explained_or_has_a_default() -> None:
+    explained = set(re.findall(r"^([A-Z_]+)=", (_ROOT / ".env.example").read_text(), re.M))
+    text = (_ROOT / "docker-compose.yml").read_text()
+    required = set(re.findall(r"\$\{([A-Z_]+):\?", text))
+    assert required <= explained
+
+
+def test_images_build_from_files_that_exist() -> None:
+    for name in _COMPOSE["services"].keys() - {"postgres", "valkey"}:
+        dockerfile = _ROOT / _COMPOSE["services"][name]["build"]["dockerfile"]
+        copied = re.findall(r"^COPY ((?:\S+ )+)\S+$", dockerfile.read_text(), re.M)
+        for source in " ".join(copied).split():
+            assert (_ROOT / source).exists(), f"{dockerfile.name} copies {source}"

@@ -1,0 +1,167 @@
+"""The supervisor: restarts what dies, hands sockets down, stops everything, leaves nothing."""
+
+import asyncio
+import os
+import signal
+import sys
+import urllib.request
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+
+import psutil
+
+from controlplane.processes import ports
+from controlplane.processes.server import ServerCommand
+from controlplane.processes.supervisor import Supervised, Supervisor
+
+_SLEEPER = "import os, time; print('started', os.getpid(), flush=True); time.sleep(600)"
+_SERVER = """
+import http.server, socket
+server = http.server.HTTPServer(('', 0), http.server.SimpleHTTPRequestHandler, False)
+server.socket.close()
+server.socket = socket.socket(fileno=3)
+server.socket.setblocking(True)
+server.handle_request()
+server.handle_request()
+"""
+
+
+class Lines(list[tuple[str, str]]):
+    def __call__(self, name: str, line: str) -> None:
+        self.append((name, line))
+
+    def pids(self) -> list[int]:
+        return [int(line.split()[1]) for _, line in self if line.startswith("started ")]
+
+
+def _python(code: str) -> ServerCommand:
+    return ServerCommand(argv=(sys.executable, "-c", code))
+
+
+async def _until(holds: Callable[[], bool], seconds: float = 10) -> None:
+    async with asyncio.timeout(seconds):
+        while not holds():
+            await asyncio.sleep(0.02)
+
+
+def _run(work: Callable[[Supervisor, Lines], Awaitable[None]]) -> Lines:
+    lines = Lines()
+
+    async def main() -> None:
+        supervisor = Supervisor(lines)
+        try:
+            await work(supervisor, lines)
+        finally:
+            await supervisor.stop()
+
+    asyncio.run(main())
+    return lines
+
+
+def test_a_killed_process_starts_again() -> None:
+    async def work(supervisor: Supervisor, lines: Lines) -> None:
+        await supervisor.start(Supervised(name="sleeper", command=_python(_SLEEPER)))
+        await _until(lambda: len(lines.pids()) == 1)
+        os.kill(lines.pids()[0], signal.SIGKILL)
+        await _until(lambda: len(lines.pids()) == 2)
+
+    lines = _run(work)
+    assert ("sleeper", "ended with SIGKILL; starts again in 0.2 s") in lines
+
+
+def test_stopping_leaves_no_process_behind() -> None:
+    async def work(supervisor: Supervisor, lines: Lines) -> None:
+        await supervisor.start(Supervised(name="sleeper", command=_python(_SLEEPER)))
+        await _until(lambda: len(lines.pids()) == 1)
+
+    assert not psutil.pid_exists(_run(work).pids()[0])
+
+
+def test_a_process_that_ignores_the_signal_is_killed_after_its_grace() -> None:
+    stubborn = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {_SLEEPER}"
+
+    async def work(supervisor: Supervisor, lines: Lines) -> None:
+        await supervisor.start(
+            Supervised(name="stubborn", command=_python(stubborn), stop_grace_seconds=0.3)
+        )
+        await _until(lambda: len(lines.pids()) == 1)
+
+    lines = _run(work)
+    assert ("stubborn", "did not stop in time and is killed") in lines
+    assert not psutil.pid_exists(lines.pids()[0])
+
+
+def test_a_process_that_keeps_dying_is_restarted_more_and_more_slowly() -> None:
+    async def work(supervisor: Supervisor, lines: Lines) -> None:
+        await supervisor.start(Supervised(name="broken", command=_python("raise SystemExit(3)")))
+        await _until(lambda: len([1 for _, line in lines if "starts again" in line]) == 3)
+
+    waits = [line for _, line in _run(work) if "starts again" in line]
+    assert [line.rsplit(" in ", 1)[1] for line in waits[:3]] == ["0.2 s", "0.4 s", "0.8 s"]
+    assert waits[0].startswith("ended with exit status 3")
+
+
+def test_a_socket_is_handed_down_again_after_a_restart() -> None:
+    with closing(ports.listen("127.0.0.1", ports.free_port())) as listener:
+        url = f"http://127.0.0.1:{ports.port_of(listener)}/"
+
+        async def work(supervisor: Supervisor, lines: Lines) -> None:
+            await supervisor.start(
+                Supervised(name="server", command=_python(_SERVER), listener=listener)
+            )
+            # Each life of the server answers two requests and ends.
+            for _ in range(3):
+                assert await asyncio.to_thread(_status, url) == 200
+
+        _run(work)
+
+
+def test_output_longer_than_a_line_buffer_does_not_stop_the_pump() -> None:
+    code = f"print('x' * 300000, flush=True); {_SLEEPER}"
+
+    async def work(supervisor: Supervisor, lines: Lines) -> None:
+        await supervisor.start(Supervised(name="loud", command=_python(code)))
+        await _until(lambda: len(lines.pids()) == 1)
+
+    _run(work)
+
+
+def test_a_supervisor_that_is_killed_takes_its_processes_along() -> None:
+    code = f"""
+import asyncio, sys
+from controlplane.processes.server import ServerCommand
+from controlplane.processes.supervisor import Supervised, Supervisor
+
+async def main():
+    supervisor = Supervisor(lambda name, line: print(line, flush=True))
+    command = ServerCommand(argv=(sys.executable, "-c", {_SLEEPER!r}))
+    await supervisor.start(Supervised(name="sleeper", command=command))
+    await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+    async def main() -> None:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE
+        )
+        assert process.stdout is not None
+        line = await asyncio.wait_for(process.stdout.readline(), 10)
+        process.kill()
+        await process.wait()
+        await _until(lambda: not psutil.pid_exists(int(line.split()[1])))
+
+    asyncio.run(main())
+
+
+def test_one_off_work_gives_its_exit_status_and_its_output() -> None:
+    async def work(supervisor: Supervisor, lines: Lines) -> None:
+        status = await supervisor.run_once("once", _python("print('done'); raise SystemExit(4)"))
+        assert status == 4
+
+    assert ("once", "done") in _run(work)
+
+
+def _status(url: str) -> int:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return int(answer.status)
