@@ -1,0 +1,20 @@
+"""Checkpoints in: resolve a repository to a commit and files, read its facts, fetch it."""
+
+from controlplane.sources.cache import prune
+from controlplane.sources.checkpoints import fetch, read_facts, resolve
+from controlplane.sources.facts import folder_facts
+from controlplane.sources.failures import SourceFailure
+from controlplane.sources.options import SourceOptions
+from controlplane.sources.resolved import Resolved, SourceFile
+
+__all__ = [
+    "Resolved",
+    "SourceFailure",
+    "SourceFile",
+    "SourceOptions",
+    "fetch",
+    "folder_facts",
+    "prune",
+    "read_facts",
+    "resolve",
+]

@@ -1,0 +1,110 @@
+"""Facts of a checkpoint from its small files and safetensors headers: no weights are read."""
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol
+
+from controlplane.artifacts.digests import list_files
+from controlplane.domain.facts import checkpoints
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.sources.failures import bad_file
+from controlplane.sources.local import FolderReader
+from controlplane.sources.safetensors_header import BadHeader, Totals, read_totals
+
+_LARGEST_SMALL_FILE_BYTES = 32 * 1024 * 1024
+_PARALLEL_READS = 8
+_INDEX = "model.safetensors.index.json"
+
+
+class Reader(Protocol):
+    """Ranged reads of a checkpoint's files."""
+
+    def read(self, path: str, start: int, end: int) -> bytes:
+        """Return the bytes from `start` up to `end`, not included."""
+
+
+def folder_facts(folder: Path, *, commit: str | None, name: str | None = None) -> CheckpointFacts:
+    """Return the facts of a fetched folder; `name` is what failures call it."""
+    return facts_of(
+        FolderReader(folder), list_files(folder), commit=commit, name=name or folder.name
+    )
+
+
+def facts_of(
+    reader: Reader, files: Sequence[tuple[str, int]], *, commit: str | None, name: str
+) -> CheckpointFacts:
+    """Return the facts of the listed (path, size) files of the checkpoint called `name`."""
+    source = _Checkpoint(reader, dict(files), name)
+    config = source.json("config.json")
+    if config is None:
+        raise bad_file(name, "config.json", "it is missing")
+    totals = source.weights()
+    tokenizer_config = source.json("tokenizer_config.json")
+    return checkpoints.read(
+        config,
+        generation_config=source.json("generation_config.json"),
+        tokenizer_config=tokenizer_config,
+        hf_quant_config=source.json("hf_quant_config.json"),
+        files=sorted(source.sizes),
+        weight_bytes=sum(each.weight_bytes for each in totals),
+        parameters=sum(each.parameters for each in totals),
+        has_chat_template=source.has_chat_template(tokenizer_config or {}),
+        commit=commit,
+    )
+
+
+class _Checkpoint:
+    def __init__(self, reader: Reader, sizes: Mapping[str, int], name: str) -> None:
+        self.sizes = sizes
+        self._reader = reader
+        self._name = name
+
+    def json(self, path: str) -> dict[str, Any] | None:
+        """Return a JSON object, or None where there is no such file."""
+        if path not in self.sizes:
+            return None
+        if self.sizes[path] > _LARGEST_SMALL_FILE_BYTES:
+            raise bad_file(self._name, path, f"it has {self.sizes[path]} bytes")
+        try:
+            content = json.loads(self._reader.read(path, 0, self.sizes[path]))
+        except ValueError as error:
+            raise bad_file(self._name, path, f"it is not JSON ({error})") from None
+        if not isinstance(content, dict):
+            raise bad_file(self._name, path, "it is not a JSON object")
+        return content
+
+    def weights(self) -> list[Totals]:
+        """Return the totals of every weight file at the top level."""
+        names = [each for each in self.sizes if each.endswith(".safetensors") and "/" not in each]
+        with ThreadPoolExecutor(_PARALLEL_READS) as pool:
+            totals = list(pool.map(self._totals, names))
+        self._check_index({tensor for each in totals for tensor in each.tensors})
+        return totals
+
+    def has_chat_template(self, tokenizer_config: Mapping[str, Any]) -> bool:
+        """Return whether the tokenizer can lay out messages."""
+        return bool(tokenizer_config.get("chat_template")) or any(
+            name in self.sizes for name in ("chat_template.jinja", "chat_template.json")
+        )
+
+    def _totals(self, path: str) -> Totals:
+        try:
+            return read_totals(
+                lambda start, end: self._reader.read(path, start, end), self.sizes[path]
+            )
+        except BadHeader as error:
+            raise bad_file(self._name, path, str(error)) from None
+
+    def _check_index(self, tensors: set[str]) -> None:
+        index = self.json(_INDEX)
+        if index is None:
+            return
+        wanted = index.get("weight_map")
+        if not isinstance(wanted, dict):
+            raise bad_file(self._name, _INDEX, "it has no `weight_map`")
+        if missing := sorted(set(wanted) - tensors):
+            raise bad_file(
+                self._name, _INDEX, f"it names the tensor `{missing[0]}`, which no file holds"
+            )

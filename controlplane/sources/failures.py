@@ -1,0 +1,184 @@
+"""What can go wrong with a checkpoint source: each its own code, said in the user's values."""
+
+from collections.abc import Sequence
+
+from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+
+_FIELD = "trt_llm.build.checkpoint_repository"
+
+
+class SourceFailure(Exception):
+    """Carries the failure to show; its text is the failure's sentence."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.sentence)
+        self.failure = failure
+
+
+def unsupported(checkpoint: CheckpointRepository) -> SourceFailure:
+    """Return the failure for a source that this release cannot read."""
+    return _configuration(
+        "EHS-UNSUPPORTED",
+        f"Checkpoints from `{checkpoint.source}` cannot be fetched in this release "
+        f"(`{checkpoint.repo}`).",
+        "source",
+        "Use `HF` for a repository on a hub, or copy the checkpoint into one of the folders of "
+        "LOCAL_CHECKPOINT_ROOTS and use `LOCAL`.",
+    )
+
+
+def not_a_checkpoint(checkpoint: CheckpointRepository, missing: str) -> SourceFailure:
+    """Return the failure for a repository without a file that every checkpoint has."""
+    return _checkpoint(
+        f"{_prefix(checkpoint)}-NOT-A-CHECKPOINT",
+        f"`{checkpoint.repo}` is not a checkpoint: it has no {missing}.",
+        "Name a repository with `config.json`, safetensors weights and tokenizer files at its top "
+        "level.",
+    )
+
+
+def pickled_weights(checkpoint: CheckpointRepository, names: Sequence[str]) -> SourceFailure:
+    """Return the failure for weights in a format that runs code when it is loaded."""
+    return _checkpoint(
+        f"{_prefix(checkpoint)}-PICKLED-WEIGHTS",
+        f"The weights of `{checkpoint.repo}` are pickles (`{names[0]}`), "
+        "which can run code when they are loaded; they are not fetched.",
+        "Convert them to safetensors (load the model with transformers, then save_pretrained), or "
+        "name a revision that has safetensors.",
+    )
+
+
+def incomplete(checkpoint: CheckpointRepository, missing: Sequence[str]) -> SourceFailure:
+    """Return the failure for sharded weights of which some are not there."""
+    return _checkpoint(
+        f"{_prefix(checkpoint)}-INCOMPLETE",
+        f"`{checkpoint.repo}` lacks {len(missing)} of its weight files, `{missing[0]}` first.",
+        "Upload the missing files, or name a revision that is complete.",
+    )
+
+
+def bad_file(checkpoint_name: str, path: str, reason: str) -> SourceFailure:
+    """Return the failure for a file whose content cannot be read."""
+    return _checkpoint(
+        "EHS-BAD-FILE",
+        f"`{path}` of `{checkpoint_name}` cannot be read: {reason}.",
+        "Repair or upload that file again.",
+    )
+
+
+def unsafe_name(checkpoint: CheckpointRepository, name: str) -> SourceFailure:
+    """Return the failure for a file name that could lead outside its folder."""
+    return _checkpoint(
+        f"{_prefix(checkpoint)}-NAME",
+        f"`{checkpoint.repo}` lists a file named `{name}`, which could lead outside its folder.",
+        "Rename or remove that file.",
+    )
+
+
+def outside_roots(path: str, roots: Sequence[str]) -> SourceFailure:
+    """Return the failure for a local path that the operator has not opened."""
+    if not roots:
+        return _configuration(
+            "EHL-OUTSIDE-ROOTS",
+            f"`{path}` cannot be used: no folder is open to `LOCAL` checkpoints.",
+            "repo",
+            "Ask the operator to set LOCAL_CHECKPOINT_ROOTS to the folder that holds it.",
+        )
+    return _configuration(
+        "EHL-OUTSIDE-ROOTS",
+        f"`{path}` lies outside the folders open to `LOCAL` checkpoints "
+        f"({', '.join(f'`{root}`' for root in roots)}).",
+        "repo",
+        "Move the checkpoint into one of them, or ask the operator to add its folder to "
+        "LOCAL_CHECKPOINT_ROOTS. Links are followed before this is checked.",
+    )
+
+
+def missing_folder(path: str, looked_in: Sequence[str]) -> SourceFailure:
+    """Return the failure for a local path where there is no folder."""
+    where = ", ".join(f"`{root}`" for root in looked_in)
+    return _configuration(
+        "EHL-MISSING",
+        f"There is no folder `{path}`" + (f" in {where}." if where else " on this machine."),
+        "repo",
+        "Check the path as the build worker sees it: every build worker must mount it.",
+    )
+
+
+def unreadable(path: str, reason: str) -> SourceFailure:
+    """Return the failure for a local file that may not be read."""
+    return SourceFailure(
+        Failure(
+            code="EHL-UNREADABLE",
+            blame=Blame.MACHINE,
+            sentence=f"`{path}` cannot be read: {reason}.",
+            hint="Give the user of the build worker read permission on it.",
+        )
+    )
+
+
+def changed_locally(path: str) -> SourceFailure:
+    """Return the failure for a local file that was written to during the build."""
+    return _checkpoint(
+        "EHL-CHANGED",
+        f"`{path}` changed while the build was reading it.",
+        "Retry once nothing writes to the checkpoint's folder.",
+    )
+
+
+def gone_commit(checkpoint: CheckpointRepository, commit: str, found: str) -> SourceFailure:
+    """Return the failure for a local folder that is no longer what the build was checked with."""
+    return _checkpoint(
+        "EHL-CHANGED",
+        f"`{checkpoint.repo}` has changed since it was checked: "
+        f"its files were `{commit}` and are `{found}`.",
+        "Check the config again, then build.",
+    )
+
+
+def disk_full(folder: str, needed_bytes: int | None = None, free_bytes: int = 0) -> SourceFailure:
+    """Return the failure for a checkpoint that finds no room."""
+    told = f"The disk that holds `{folder}` is full."
+    if needed_bytes is not None:
+        told = (
+            f"The checkpoint needs {_gigabytes(needed_bytes)} and the disk that holds `{folder}` "
+            f"has {_gigabytes(free_bytes)} free."
+        )
+    return SourceFailure(
+        Failure(
+            code="EHF-DISK-FULL",
+            blame=Blame.MACHINE,
+            sentence=told,
+            hint="Free some space there, or point DATA_DIR at a larger disk, and retry; "
+            "what was fetched so far is kept.",
+        )
+    )
+
+
+def _prefix(checkpoint: CheckpointRepository) -> str:
+    return "EHL" if checkpoint.source == "LOCAL" else "EHF"
+
+
+def _configuration(code: str, sentence: str, field: str, hint: str) -> SourceFailure:
+    return SourceFailure(
+        Failure(
+            code=code,
+            blame=Blame.CONFIGURATION,
+            sentence=sentence,
+            field=f"{_FIELD}.{field}",
+            hint=hint,
+        )
+    )
+
+
+def _checkpoint(code: str, sentence: str, hint: str) -> SourceFailure:
+    return SourceFailure(
+        Failure(
+            code=code, blame=Blame.CHECKPOINT, sentence=sentence, field=f"{_FIELD}.repo", hint=hint
+        )
+    )
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.2f} GB" if count >= 10_000_000 else f"{count / 1e6:.2f} MB"

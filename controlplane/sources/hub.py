@@ -1,0 +1,139 @@
+"""Requests to a hub: one repository, one token, with retries and failures in words."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import httpx2
+from huggingface_hub import get_session
+from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # documented
+
+from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.sources.hub_failures import Asked, changed, explain
+from controlplane.sources.options import SourceOptions
+
+Answer = TypeVar("Answer")
+
+# 408 and 429 ask for another try, 5xx are the server's own trouble.
+_WORTH_RETRYING = frozenset({408, 429, 500, 502, 503, 504})
+_LONGEST_WAIT_SECONDS = 60.0
+
+
+class Hub:
+    """One repository as a hub shows it to one token."""
+
+    def __init__(
+        self, checkpoint: CheckpointRepository, *, token: str | None, options: SourceOptions
+    ) -> None:
+        self.asked = Asked(
+            checkpoint=checkpoint, endpoint=options.hf_endpoint, has_token=bool(token)
+        )
+        self._options = options
+        self._headers = {"user-agent": "enginehouse", "accept-encoding": "identity"}
+        if token:
+            self._headers["authorization"] = f"Bearer {token}"
+
+    def information(self, revision: str | None) -> Mapping[str, Any]:
+        """Return the hub's description of the repository at a revision, sizes of files included."""
+        url = f"{self.asked.endpoint}/api/models/{self.asked.repo}"
+        if revision is not None:
+            url += f"/revision/{quote(revision, safe='')}"
+
+        def ask() -> Mapping[str, Any]:
+            with self._opened("GET", url, params={"blobs": "true"}) as response:
+                response.read()
+                answer: Mapping[str, Any] = response.json()
+                return answer
+
+        return self.retried(ask)
+
+    def check_access(self, commit: str, path: str) -> None:
+        """Raise SourceFailure unless this token may read the files, not just their names."""
+
+        def ask() -> None:
+            with self._opened("HEAD", self.file_url(commit, path)):
+                pass
+
+        self.retried(ask)
+
+    def read(self, commit: str, path: str, start: int, end: int) -> bytes:
+        """Return the bytes from `start` up to `end` (not included) of a file."""
+
+        def ask() -> bytes:
+            with self.stream(commit, path, start=start, end=end) as (response, first):
+                content = bytearray()
+                for chunk in response.iter_bytes():
+                    content += chunk
+                    if first + len(content) >= end:
+                        break
+                return bytes(content[start - first : end - first])
+
+        return self.retried(ask)
+
+    @contextmanager
+    def stream(
+        self, commit: str, path: str, *, start: int = 0, end: int | None = None
+    ) -> Iterator[tuple[httpx2.Response, int]]:
+        """Give the answer to one try and the offset its body starts at (0 where ranges are off)."""
+        wanted = f"bytes={start}-{'' if end is None else end - 1}"
+        headers = {"range": wanted} if start or end is not None else {}
+        with self._opened("GET", self.file_url(commit, path), headers=headers) as response:
+            yield response, start if response.status_code == 206 else 0
+
+    def file_url(self, commit: str, path: str) -> str:
+        """Return where a file of a pinned commit is served."""
+        return f"{self.asked.endpoint}/{self.asked.repo}/resolve/{commit}/{quote(path)}"
+
+    def retried(self, ask: Callable[[], Answer]) -> Answer:
+        """Return what `ask` returns; try again where the trouble may pass, then say what it was."""
+        for attempt in range(1, self._options.attempts + 1):
+            try:
+                return ask()
+            except (httpx2.TransportError, HfHubHTTPError) as error:
+                if attempt == self._options.attempts or not is_passing(error):
+                    raise self.explained(error) from error
+                time.sleep(self.wait_seconds(attempt, error))
+        raise AssertionError("a try either returns or raises")
+
+    def explained(self, error: Exception) -> Exception:
+        """Return the failure that `error` means."""
+        return explain(error, self.asked) or changed(self.asked, type(error).__name__)
+
+    def wait_seconds(self, attempt: int, error: Exception) -> float:
+        """Return the pause before the next try: what the hub asks for, or a doubling one."""
+        if isinstance(error, HfHubHTTPError):
+            asked = error.response.headers.get("retry-after", "")
+            if asked.isdecimal():
+                return min(float(asked), _LONGEST_WAIT_SECONDS)
+        return self._options.backoff_seconds * float(min(2 ** (attempt - 1), 16))
+
+    @contextmanager
+    def _opened(
+        self,
+        method: str,
+        url: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Iterator[httpx2.Response]:
+        with get_session().stream(
+            method,
+            url,
+            params=params,
+            headers={**self._headers, **(headers or {})},
+            timeout=self._options.timeout_seconds,
+        ) as response:
+            if response.status_code >= 400 and method != "HEAD":
+                response.read()
+            hf_raise_for_status(response)
+            yield response
+
+
+def is_passing(error: Exception) -> bool:
+    """Return whether another try may go better."""
+    if isinstance(error, HfHubHTTPError):
+        return error.response.status_code in _WORTH_RETRYING
+    return isinstance(error, httpx2.TransportError)

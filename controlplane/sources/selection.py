@@ -1,0 +1,80 @@
+"""Which files of a repository a runtime reads: those are fetched, and nothing else."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from controlplane.artifacts.digests import checked_path
+from controlplane.artifacts.failures import ArtifactFailure
+from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.sources.failures import incomplete, not_a_checkpoint, pickled_weights, unsafe_name
+
+_PICKLED = re.compile(r".*\.(bin|pt|pth|pkl|pickle|ckpt)")
+_SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.safetensors")
+_SMALL = re.compile(r".*\.(json|jinja|model|tiktoken)|merges\.txt|vocab\.txt|sentencepiece\.bpe.*")
+# Left by trainers: megabytes of history that no runtime opens.
+_HISTORY = re.compile(r"(trainer_state|.*_results|training_args|optimizer|scheduler)\.json")
+# Pooling and dense layers of sentence encoders, and named chat templates.
+_FOLDERS = re.compile(r"\d+_[A-Za-z]+|additional_chat_templates")
+_SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
+
+
+def select(checkpoint: CheckpointRepository, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that a runtime reads, sorted; refuse what is no loadable checkpoint."""
+    listed = sorted(names)
+    for name in listed:
+        _check_name(checkpoint, name)
+    if "config.json" not in listed:
+        raise not_a_checkpoint(checkpoint, "`config.json`")
+    weights = _weights(checkpoint, [each for each in listed if "/" not in each])
+    small = [each for each in listed if _is_small(each)]
+    if _SINGLE in weights and _INDEX in small:
+        # Both forms at once: Transformers opens the single file, so that is the model.
+        small.remove(_INDEX)
+    nested = [each for each in listed if each.endswith(".safetensors") and _in_folder(each)]
+    return tuple(sorted({*weights, *small, *nested}))
+
+
+def _check_name(checkpoint: CheckpointRepository, name: str) -> None:
+    try:
+        checked_path(name)
+    except ArtifactFailure:
+        raise unsafe_name(checkpoint, name) from None
+
+
+def _weights(checkpoint: CheckpointRepository, top_level: Sequence[str]) -> list[str]:
+    found = [each for each in top_level if each.endswith(".safetensors")]
+    if not found:
+        if pickles := [each for each in top_level if _PICKLED.fullmatch(each)]:
+            raise pickled_weights(checkpoint, pickles)
+        raise not_a_checkpoint(checkpoint, "safetensors weights")
+    if _SINGLE in found:
+        return [_SINGLE]
+    shards = [each for each in found if _SHARD.fullmatch(each)]
+    model = [each for each in shards if each.startswith("model-")] or shards
+    if not model:
+        return found
+    _check_complete(checkpoint, model)
+    return model
+
+
+def _check_complete(checkpoint: CheckpointRepository, shards: Sequence[str]) -> None:
+    first = _SHARD.fullmatch(shards[0])
+    assert first is not None
+    count = int(first["count"])
+    wanted = [
+        f"{first['stem']}-{number:05}-of-{count:05}.safetensors" for number in range(1, count + 1)
+    ]
+    if missing := [each for each in wanted if each not in shards]:
+        raise incomplete(checkpoint, missing)
+
+
+def _is_small(name: str) -> bool:
+    if "/" in name and not _in_folder(name):
+        return False
+    base = name.rpartition("/")[2]
+    return bool(_SMALL.fullmatch(base)) and not _HISTORY.fullmatch(base)
+
+
+def _in_folder(name: str) -> bool:
+    folder, _, base = name.rpartition("/")
+    return bool(base) and bool(_FOLDERS.fullmatch(folder))

@@ -1,0 +1,49 @@
+"""A hub on the loopback, a checkpoint to put there, and options that give up soon."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec.choices import CheckpointSource
+from controlplane.sources import SourceOptions
+from tests.hub_server import HubServer
+from tests.tiny_checkpoint import make_tiny_checkpoint
+
+Repository = Callable[..., CheckpointRepository]
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint that nobody writes to."""
+    return make_tiny_checkpoint(tmp_path_factory.mktemp("tiny") / "checkpoint")
+
+
+@pytest.fixture
+def hub() -> Iterator[HubServer]:
+    with HubServer() as server:
+        yield server
+
+
+@pytest.fixture
+def options(hub: HubServer, tmp_path: Path) -> SourceOptions:
+    return SourceOptions(
+        hf_endpoint=hub.url,
+        cache_dir=tmp_path / "cache",
+        timeout_seconds=0.5,
+        attempts=3,
+        backoff_seconds=0.01,
+    )
+
+
+@pytest.fixture
+def repository() -> Repository:
+    """Make a hub repository's name as a spec holds it."""
+
+    def make(
+        repo: str = "org/tiny", revision: str | None = None, source: str = "HF"
+    ) -> CheckpointRepository:
+        return CheckpointRepository(source=CheckpointSource(source), repo=repo, revision=revision)
+
+    return make

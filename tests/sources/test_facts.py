@@ -1,0 +1,127 @@
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.sources import (
+    SourceFailure,
+    SourceOptions,
+    fetch,
+    folder_facts,
+    read_facts,
+    resolve,
+)
+from controlplane.sources.safetensors_header import BadHeader, read_totals
+from tests.hub_server import HubServer
+
+Repository = Callable[..., CheckpointRepository]
+
+
+def header(tensors: dict[str, object], data_bytes: int = 0) -> bytes:
+    text = json.dumps(tensors).encode()
+    return struct.pack("<Q", len(text)) + text + bytes(data_bytes)
+
+
+def totals(content: bytes) -> tuple[int, int]:
+    found = read_totals(lambda start, end: content[start:end], len(content))
+    return found.weight_bytes, found.parameters
+
+
+def test_facts_from_a_hub_equal_those_of_the_fetched_folder(
+    hub: HubServer, tiny: Path, options: SourceOptions, repository: Repository, tmp_path: Path
+) -> None:
+    commit = hub.add("org/tiny", tiny)
+    facts = read_facts(repository(), token=None, options=options)
+    resolved = resolve(repository(), token=None, options=options)
+    fetch(
+        resolved,
+        tmp_path / "model",
+        token=None,
+        options=options,
+        on_progress=lambda done, total: None,
+    )
+    assert facts == folder_facts(tmp_path / "model", commit=commit)
+    assert (facts.layers, facts.hidden_size, facts.has_chat_template) == (2, 64, True)
+    assert facts.weight_bytes == 4 * (facts.parameters or 0)
+    assert facts.commit == commit
+
+
+def test_no_weights_are_downloaded_for_facts(
+    hub: HubServer, tiny: Path, options: SourceOptions, repository: Repository
+) -> None:
+    hub.add("org/tiny", tiny)
+    read_facts(repository(), token=None, options=options)
+    ranges = [each.range for each in hub.asked_for("model.safetensors") if "/cdn/" in each.path]
+    assert ranges == ["bytes=0-65535"]
+
+
+def test_facts_of_a_local_folder(
+    tiny: Path, options: SourceOptions, repository: Repository
+) -> None:
+    opened = SourceOptions(local_checkpoint_roots=(str(tiny.parent),))
+    facts = read_facts(repository(str(tiny), source="LOCAL"), token=None, options=opened)
+    assert facts.commit is not None
+    assert facts.commit.startswith("local-")
+    assert facts.weight_bytes == 4 * (facts.parameters or 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "reason"),
+    [
+        ("config.json", b"{", "not JSON"),
+        ("config.json", b"[]", "not a JSON object"),
+        ("tokenizer_config.json", b"\xff\xfe", "not JSON"),
+        ("model.safetensors", b"short", "shorter than"),
+        ("model.safetensors", b"x" * 5000, "does not start with"),
+        ("model.safetensors.index.json", b"{}", "weight_map"),
+    ],
+)
+def test_a_damaged_file_is_named(
+    tiny: Path, tmp_path: Path, path: str, content: bytes, reason: str
+) -> None:
+    for each in tiny.iterdir():
+        (tmp_path / each.name).write_bytes(each.read_bytes())
+    (tmp_path / path).write_bytes(content)
+    with pytest.raises(SourceFailure, match=reason) as caught:
+        folder_facts(tmp_path, commit=None, name="org/tiny")
+    assert caught.value.failure.code == "EHS-BAD-FILE"
+    assert f"`{path}` of `org/tiny`" in caught.value.failure.sentence
+
+
+def test_an_index_that_names_a_tensor_nobody_holds_is_refused(tiny: Path, tmp_path: Path) -> None:
+    for each in tiny.iterdir():
+        (tmp_path / each.name).write_bytes(each.read_bytes())
+    (tmp_path / "model.safetensors.index.json").write_text('{"weight_map": {"lost.weight": "x"}}')
+    with pytest.raises(SourceFailure, match=r"`lost\.weight`"):
+        folder_facts(tmp_path, commit=None)
+
+
+def test_a_header_longer_than_the_first_read_is_read_on() -> None:
+    tensors: dict[str, object] = {
+        f"layer.{number}.weight": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
+        for number in range(2000)
+    }
+    assert totals(header(tensors, 4)) == (8000, 2000)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        struct.pack("<Q", 2**63) + b"{}",
+        header({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, 4),
+        header({"a": {"dtype": "F32"}}),
+        header({"a": 1}),
+        struct.pack("<Q", 3) + b"not",
+    ],
+)
+def test_a_header_that_does_not_fit_the_file_is_refused(content: bytes) -> None:
+    with pytest.raises(BadHeader):
+        totals(content)
+
+
+def test_an_empty_header_adds_up_to_nothing() -> None:
+    assert totals(header({"__metadata__": {"format": "pt"}})) == (0, 0)
