@@ -1,0 +1,43 @@
+"""`python -m workers.gateway`"""
+
+import logging
+import os
+import sys
+
+import uvloop
+
+from workers.gateway.process import Process, hold_data_directory, raise_open_file_limit
+from workers.gateway.settings import WrongSetting, listening_socket, read_settings
+from workers.gateway.storage import Storage
+
+
+def main() -> int:
+    """Return the exit code: 0 after a drain, 1 for a wrong setting."""
+    try:
+        settings = read_settings(sys.argv[1:], os.environ)
+        _set_up_logging(settings.log_level)
+        storage = Storage(settings.data_dir)
+        hold_data_directory(storage.lock_file)
+        listener = listening_socket(settings)
+    except WrongSetting as error:
+        sys.stderr.write(f"gateway: {error}\n")
+        return 1
+    raise_open_file_limit()
+
+    async def run() -> None:
+        await Process(settings, storage).serve(listener)
+
+    uvloop.run(run())
+    return 0
+
+
+def _set_up_logging(level: str) -> None:
+    logging.basicConfig(
+        level=level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    logging.getLogger("httpcore").setLevel(logging.WARNING)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""Who is asking: a key out of an Authorization header, and what that key may do."""
+
+from hashlib import sha256
+
+from workers.gateway.refusals import Refusal, Refused
+from workers.gateway.snapshot import Key, Scope, Snapshot
+
+SCHEMES = (b"bearer", b"api-key")
+INVOKING = frozenset({Scope.FULL, Scope.INVOKE})
+MEASURING = frozenset({Scope.FULL, Scope.METRICS})
+
+
+def authenticate(authorization: bytes | None, snapshot: Snapshot, *, now: float) -> Key:
+    """Return the live key named by an Authorization header. Raises Refused."""
+    if not authorization:
+        raise Refused(_MISSING)
+    scheme, _, secret = authorization.partition(b" ")
+    if scheme.lower() not in SCHEMES:
+        raise Refused(_MISSING)
+    # The table is keyed by digest, so a lookup's timing says nothing of a stored key.
+    key = snapshot.keys.get(sha256(secret.strip()).hexdigest())
+    if key is None:
+        raise Refused(_UNKNOWN)
+    if key.expires_at is not None and key.expires_at <= now:
+        raise Refused(_EXPIRED)
+    return key
+
+
+def require_scope(key: Key, allowed: frozenset[Scope]) -> None:
+    if key.scope not in allowed:
+        raise Refused(_OUT_OF_SCOPE[key.scope])
+
+
+def _unauthorized(message: str, status: int = 401) -> Refusal:
+    code = "invalid_api_key" if status == 401 else "insufficient_permissions"
+    return Refusal(status=status, code=code, error_code="unauthorized", message=message)
+
+
+_MISSING = _unauthorized(
+    "This request carries no API key. Send `Authorization: Bearer <key>` "
+    "or `Authorization: Api-Key <key>`."
+)
+_UNKNOWN = _unauthorized("This API key does not exist or was revoked. Make a new one in settings.")
+_EXPIRED = _unauthorized("This API key has expired. Make a new one in settings.")
+_OUT_OF_SCOPE = {
+    Scope.METRICS: _unauthorized("This API key may only read metrics, not call models.", 403),
+    Scope.INVOKE: _unauthorized("This API key may only call models, not read metrics.", 403),
+    Scope.FULL: _unauthorized("This API key may not do this.", 403),
+}

@@ -1,0 +1,329 @@
+"""One request on its way: pick a replica, send, splice the answer back, meter, let go."""
+
+import asyncio
+import time
+from enum import StrEnum
+
+from workers.gateway import refusals
+from workers.gateway.headers import Header, request_head
+from workers.gateway.metrics import DeploymentCounts
+from workers.gateway.refusals import Refusal, Refused, no_replica
+from workers.gateway.reply import Reply
+from workers.gateway.request import Admission, Request
+from workers.gateway.request_body import Prepared
+from workers.gateway.seams import Client, Ledger
+from workers.gateway.timeouts import lateness
+from workers.gateway.upstream import Upstream, UpstreamConnection
+from workers.gateway.usage_record import RecordState, usage_line
+
+CLIENT_LEFT_STATUS = 499
+RUNNING_RECORD_SECONDS = 1.0
+HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
+
+
+class Phase(StrEnum):
+    WAITING = "waiting"
+    """For a connection, or for routes."""
+    ASKING = "asking"
+    ANSWERING = "answering"
+    ENDED = "ended"
+
+
+class Exchange:
+    __slots__ = (
+        "_body", "_client", "_client_is_full", "_connection", "_connects", "_counts", "_held_until",
+        "_ledger", "_phase", "_prepared", "_reply", "_retried_reset", "_tried",
+        "_upstream", "admission", "first_byte_at", "is_counted_by_key", "last_moved_at",
+        "request", "request_id", "response_bytes", "started_at", "status",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        client: Client,
+        request: Request,
+        prepared: Prepared,
+        *,
+        admission: Admission,
+        request_id: bytes,
+        counts: DeploymentCounts,
+        is_counted_by_key: bool,
+    ) -> None:
+        self._ledger, self._client, self.request = ledger, client, request
+        self._prepared = prepared
+        self.admission, self.request_id = admission, request_id
+        self.is_counted_by_key = is_counted_by_key
+        self._counts = counts
+        self._phase = Phase.WAITING
+        self._reply: Reply | None = None
+        self._upstream: Upstream | None = None
+        self._connection: UpstreamConnection | None = None
+        self._connects: asyncio.Task[None] | None = None
+        self._tried: set[str] = set()
+        self._retried_reset = self._client_is_full = False
+        self._held_until: float | None = None
+        self.started_at = self.last_moved_at = time.monotonic()
+        self.first_byte_at: float | None = None
+        self.response_bytes = 0
+        self.status: int | None = None
+
+    def start(self) -> None:
+        self._counts.in_flight += 1
+        self._ledger.retries.request()
+        self._dispatch()
+
+    # What the gateway says.
+
+    def routes_changed(self) -> None:
+        """Try again: the replica that was going away has perhaps been replaced."""
+        if self._phase is not Phase.WAITING or self._connects is not None:
+            return
+        try:
+            self.admission = self._ledger.admit_again(self.admission)
+        except Refused as refused:
+            self._refuse(refused.refusal)
+            return
+        self._dispatch()
+
+    def tick(self, now: float) -> None:
+        """Once a second: write down that it runs, and end it when it takes too long."""
+        if self._held_until is not None and now > self._held_until:
+            self._refuse(no_replica(self.admission.deployment))
+        elif (late := self._lateness(now)) is not None:
+            self._give_up(late)
+        elif now - self.started_at > RUNNING_RECORD_SECONDS:
+            self._ledger.record(self.line(RecordState.RUNNING, now))
+
+    def line(self, state: RecordState, now: float) -> bytes:
+        """Return this request's usage record."""
+        upstream, first = self._upstream, self.first_byte_at
+        return usage_line(
+            request_id=self.request_id,
+            state=state,
+            at=time.time(),
+            admission=self.admission,
+            replica_id=None if upstream is None else upstream.replica.id,
+            status=self.status,
+            stream=self._prepared.stream,
+            counts=None if self._reply is None else self._reply.counts,
+            first_byte_seconds=None if first is None else first - self.started_at,
+            duration_seconds=now - self.started_at,
+            request_bytes=self.request.body_bytes,
+            response_bytes=self.response_bytes,
+        )
+
+    # What the client says.
+
+    def client_left(self) -> None:
+        """Close the engine's connection at once: it stops generating for nobody."""
+        if self._phase is not Phase.ENDED:
+            self._end(CLIENT_LEFT_STATUS)
+
+    def client_is_full(self) -> None:
+        self._client_is_full = True
+        if self._connection is not None:
+            self._connection.pause()
+
+    def client_has_room(self) -> None:
+        self._client_is_full = False
+        self.last_moved_at = time.monotonic()
+        if self._connection is not None:
+            self._connection.resume()
+
+    # What the engine says.
+
+    def connected(self, connection: UpstreamConnection, *, reused: bool) -> None:
+        self._connects = None
+        upstream = self._upstream
+        if self._phase is not Phase.WAITING or upstream is None:
+            connection.close()
+            return
+        self._phase = Phase.ASKING
+        self._connection = connection
+        self._retried_reset = self._retried_reset or not reused
+        request, prepared = self.request, self._prepared
+        route = self.admission.route.encode("latin-1", "replace")
+        head = request_head(
+            method=request.method,
+            route=route + b"?" + request.query if request.query else route,
+            authority=upstream.authority,
+            headers=request.headers,
+            named_by_connection=request.connection,
+            body_bytes=len(prepared.body),
+            request_id=self.request_id,
+        )
+        connection.send(self, head, prepared.body, answer_has_body=request.method != b"HEAD")
+
+    def connect_failed(self, reason: str) -> None:
+        self._connects = None
+        if self._phase is Phase.WAITING:
+            self._try_another(reason)
+
+    def answer_begins(self, status: int, headers: list[Header]) -> None:
+        if status in (429, 503) and self._tries_another_instead(status):
+            return
+        self._phase = Phase.ANSWERING
+        self.status = status
+        self.first_byte_at = self.last_moved_at = time.monotonic()
+        request = self.request
+        self._reply = Reply(
+            status=status,
+            headers=headers,
+            request_id=self.request_id,
+            http_10=request.http_10,
+            closes=not request.keep_alive or self._ledger.is_draining,
+            has_body=request.method != b"HEAD",
+            openai=self.admission.route.startswith("/v1/"),
+            hides_usage=self._prepared.hides_usage,
+        )
+
+    def answer_continues(self, data: bytes) -> None:
+        if self._reply is not None:
+            self._reply.feed(data)
+
+    def read_ends(self) -> None:
+        reply = self._reply
+        if reply is not None and (data := reply.take()):
+            self.last_moved_at = time.monotonic()
+            self.response_bytes += len(data)
+            self._client.write(data)
+
+    def answer_ends(self) -> None:
+        reply = self._reply
+        self._connection = None
+        if reply is None:
+            return
+        if reply.was_cut and self._prepared.ends_with_done:
+            self._break_off(reply, "cut_stream", refusals.ENGINE_FAILED)
+            return
+        reply.end()
+        self.read_ends()
+        self._end(reply.status)
+        self._client.answered(keep_alive=not reply.closes)
+
+    def answer_failed(self, reason: str) -> None:
+        self._connection = None
+        reply = self._reply
+        if reply is not None:
+            self._break_off(reply, reason, refusals.ENGINE_FAILED)
+        elif reason == "reset" and not self._retried_reset:
+            # The engine closed an idle connection while we took it: the request never ran.
+            self._retried_reset = True
+            self._phase = Phase.WAITING
+            self._connect()
+        else:
+            self._counts.upstream_failed(reason)
+            self._refuse(refusals.ENGINE_FAILED)
+
+    # Steps.
+
+    def _dispatch(self) -> None:
+        self._leave_upstream()
+        upstream = self._another()
+        if upstream is None:
+            self._hold()
+            return
+        self._held_until = None
+        self._upstream = upstream
+        upstream.in_flight += 1
+        self._ledger.record(self.line(RecordState.OPEN, time.monotonic()))
+        connection = upstream.take_idle(time.monotonic())
+        if connection is None:
+            self._connect()
+        else:
+            self.connected(connection, reused=True)
+
+    def _connect(self) -> None:
+        if self._upstream is not None:
+            self._connects = asyncio.get_running_loop().create_task(self._upstream.connect(self))
+
+    def _hold(self) -> None:
+        """Wait for new routes when a replica just went; say no at once when none is meant to be."""
+        if self.admission.deployment.status not in HOLDING_STATUSES:
+            self._refuse(no_replica(self.admission.deployment))
+            return
+        if self._held_until is None:
+            self._held_until = time.monotonic() + self._ledger.bounds.hold_seconds
+        self._ledger.wait_for_routes(self)
+
+    def _try_another(self, reason: str) -> None:
+        self._counts.upstream_failed(reason)
+        if self._upstream is not None:
+            self._upstream.eject()
+            self._tried.add(self._upstream.replica.address)
+        if self._another() is None or self._ledger.retries.spend():
+            self._dispatch()
+        else:
+            self._refuse(no_replica(self.admission.deployment))
+
+    def _another(self) -> Upstream | None:
+        return self._ledger.choose(self.admission.deployment.replicas, self._tried)
+
+    def _tries_another_instead(self, status: int) -> bool:
+        """Move to another replica when this one is full, if there is one and the budget allows."""
+        upstream, connection = self._upstream, self._connection
+        if upstream is None or connection is None:
+            return False
+        self._tried.add(upstream.replica.address)
+        if self._another() is None or not self._ledger.retries.spend():
+            return False
+        self._counts.upstream_failed(f"status_{status}")
+        connection.drop()
+        self._connection = None
+        self._phase = Phase.WAITING
+        self._dispatch()
+        return True
+
+    def _lateness(self, now: float) -> str | None:
+        moved = self.last_moved_at if self._phase is Phase.ANSWERING else None
+        asking = self._phase is Phase.ASKING
+        return lateness(self._ledger.bounds, self.started_at, moved, asking=asking, now=now)
+
+    def _give_up(self, message: str) -> None:
+        self._counts.upstream_failed("timeout")
+        refusal = refusals.timed_out(message)
+        if self._reply is not None:
+            self._break_off(self._reply, "timeout", refusal)
+        else:
+            self._refuse(refusal)
+
+    def _break_off(self, reply: Reply, reason: str, refusal: Refusal) -> None:
+        """End an answer that began: an error event in a stream, a cut connection elsewhere."""
+        if reason != "timeout":
+            self._counts.upstream_failed(reason)
+        can_say_why = reply.break_off(refusal) and not self._client_is_full
+        if can_say_why:
+            self.read_ends()
+        self._end(refusal.status)
+        if can_say_why:
+            self._client.answered(keep_alive=False)
+        else:
+            self._client.abort()
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self._end(refusal.status)
+        self._client.refuse(self.request, refusal, self.request_id)
+
+    def _end(self, status: int) -> None:
+        now = time.monotonic()
+        self._phase = Phase.ENDED
+        self._held_until = None
+        self.status = status
+        if self._connection is not None:
+            self._connection.drop()
+            self._connection = None
+        first = self.first_byte_at
+        self._counts.in_flight -= 1
+        self._counts.finished(
+            status,
+            duration=now - self.started_at,
+            first_byte=None if first is None else first - self.started_at,
+        )
+        self._ledger.record(self.line(RecordState.CLOSED, now))
+        self._leave_upstream()
+        self._ledger.ended(self)
+
+    def _leave_upstream(self) -> None:
+        if self._upstream is not None:
+            self._upstream.in_flight -= 1
+            self._upstream = None

@@ -1,0 +1,242 @@
+"""The gateway's heart: what every connection and exchange shares, and no I/O of its own."""
+
+import os
+import time
+from collections.abc import Iterable
+from itertools import count
+
+from workers.gateway import local_answers
+from workers.gateway.authentication import (
+    INVOKING,
+    MEASURING,
+    authenticate,
+    require_scope,
+)
+from workers.gateway.exchange import Exchange
+from workers.gateway.limits import KeyLimits, RetryBudget
+from workers.gateway.metrics import Metrics
+from workers.gateway.recorder import Recorder
+from workers.gateway.refusals import Refusal, Refused
+from workers.gateway.request import Admission, Request
+from workers.gateway.request_body import prepare
+from workers.gateway.routing import Action, Target, may_see, parse_target, resolve
+from workers.gateway.seams import Client, ClientSide
+from workers.gateway.settings import Bounds
+from workers.gateway.snapshot import Key, Replica, Snapshot
+from workers.gateway.upstream import Upstream, UpstreamPool
+from workers.gateway.usage_record import RecordState
+
+_SMALL_BODY_BYTES = 64 * 1024
+_LOCAL_PATHS = frozenset({"/health", "/metrics"})
+
+
+class Gateway:
+    def __init__(self, bounds: Bounds, recorder: Recorder) -> None:
+        self.bounds = bounds
+        self.recorder = recorder
+        self.retries = RetryBudget()
+        self.is_draining = False
+        self.snapshot: Snapshot | None = None
+        self.metrics = Metrics()
+        self.exchanges: set[Exchange] = set()
+        self.clients: set[ClientSide] = set()
+        self._limits = KeyLimits()
+        self._pool = UpstreamPool(bounds)
+        self._waiting: set[Exchange] = set()
+        self._reserved_bytes = 0
+        self._id_prefix = os.urandom(10).hex()
+        self._ids = count(1)
+
+    def apply(self, snapshot: Snapshot) -> None:
+        """Serve by `snapshot` from now on; what runs goes on where it is."""
+        self.snapshot = snapshot
+        self.metrics.snapshot_version = snapshot.version
+        self._pool.keep_only(snapshot)
+        self._limits.keep_only(snapshot)
+        waiting, self._waiting = self._waiting, set()
+        for exchange in waiting:
+            exchange.routes_changed()
+
+    def sweep(self) -> None:
+        """Once a second: time limits, running records, idle connections."""
+        now = time.monotonic()
+        for exchange in list(self.exchanges):
+            exchange.tick(now)
+        for client in list(self.clients):
+            client.tick(now)
+        self._pool.sweep(now)
+
+    def drain(self) -> None:
+        self.is_draining = True
+        for client in list(self.clients):
+            client.drain()
+
+    def abort(self) -> None:
+        """Cut what is left; each request that ran is closed in the journal."""
+        for client in list(self.clients):
+            client.abort()
+        self._pool.close()
+
+    def running_lines(self) -> list[bytes]:
+        """Return a record of every request that has an open one."""
+        now = time.monotonic()
+        return [exchange.line(RecordState.RUNNING, now) for exchange in self.exchanges]
+
+    # What a client's connection asks.
+
+    def opened(self, client: ClientSide) -> None:
+        self.clients.add(client)
+        self.metrics.client_connections += 1
+
+    def closed(self, client: ClientSide) -> None:
+        self.clients.discard(client)
+        self.metrics.client_connections -= 1
+
+    def admit(self, request: Request) -> None:
+        if request.path in _LOCAL_PATHS:
+            return
+        try:
+            request.admission = self._admission(request)
+        except Refused as refused:
+            request.refusal = refused.refusal
+
+    def reserve(self, request: Request) -> bool:
+        wanted = request.body_bytes - request.reserved_bytes
+        if request.body_bytes <= _SMALL_BODY_BYTES:
+            return True
+        if self._reserved_bytes + wanted > self.bounds.buffered_bytes:
+            return False
+        self._reserved_bytes += wanted
+        request.reserved_bytes += wanted
+        return True
+
+    def release(self, request: Request) -> None:
+        self._reserved_bytes -= request.reserved_bytes
+        request.reserved_bytes = 0
+
+    def local_answer(self, request: Request) -> bytes | None:
+        if request.path not in _LOCAL_PATHS:
+            return None
+        id = self.new_request_id()
+        if request.path == "/health":
+            version = None if self.snapshot is None else self.snapshot.version
+            return local_answers.health(
+                request, version=version, draining=self.is_draining, request_id=id
+            )
+        return self._metrics_answer(request, id)
+
+    def begin(self, client: Client, request: Request) -> Exchange | None:
+        admission, id = request.admission, self.new_request_id()
+        if admission is None:
+            return None
+        counted = False
+        try:
+            counted = self._limits.enter(admission.key, now=time.monotonic())
+            body = request.body[0] if len(request.body) == 1 else b"".join(request.body)
+            prepared = prepare(body, admission.route, admission.deployment)
+        except Refused as refused:
+            if counted:
+                self._limits.leave(admission.key)
+            self.release(request)
+            self.refused(refused.refusal.status)
+            client.refuse(request, refused.refusal, id)
+            return None
+        request.body.clear()
+        deployment = admission.deployment
+        exchange = Exchange(
+            self,
+            client,
+            request,
+            prepared,
+            admission=admission,
+            request_id=id,
+            counts=self.metrics.of(deployment.model_id, deployment.id),
+            is_counted_by_key=counted,
+        )
+        self.exchanges.add(exchange)
+        return exchange
+
+    def new_request_id(self) -> bytes:
+        return b"%b%012x" % (self._id_prefix.encode(), next(self._ids))
+
+    def refused(self, status: int) -> None:
+        self.metrics.refuse(status)
+
+    # What an exchange asks.
+
+    def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None:
+        return self._pool.choose(replicas, tried)
+
+    def admit_again(self, admission: Admission) -> Admission:
+        target = admission.target
+        return Admission(
+            admission.key, target, resolve(target, admission.key, self._known_routes())
+        )
+
+    def wait_for_routes(self, exchange: Exchange) -> None:
+        self._waiting.add(exchange)
+
+    def record(self, line: bytes) -> None:
+        self.recorder.record(line)
+
+    def ended(self, exchange: Exchange) -> None:
+        self.exchanges.discard(exchange)
+        self._waiting.discard(exchange)
+        self.release(exchange.request)
+        if exchange.is_counted_by_key:
+            self._limits.leave(exchange.admission.key)
+
+    # Steps.
+
+    def _admission(self, request: Request) -> Admission:
+        snapshot = self._known_routes()
+        key = authenticate(request.authorization, snapshot, now=time.time())
+        target = parse_target(request.path)
+        require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
+        if target.action is Action.PREDICT and request.method != b"POST":
+            raise Refused(_PREDICT_IS_POST)
+        return Admission(key, target, resolve(target, key, snapshot))
+
+    def _known_routes(self) -> Snapshot:
+        if self.snapshot is None:
+            raise Refused(_STARTING)
+        return self.snapshot
+
+    def _metrics_answer(self, request: Request, id: bytes) -> bytes:
+        closes = not request.keep_alive
+        try:
+            snapshot = self._known_routes()
+            key = authenticate(request.authorization, snapshot, now=time.time())
+            require_scope(key, MEASURING)
+        except Refused as refused:
+            self.refused(refused.refusal.status)
+            return local_answers.refusal(request, refused.refusal, request_id=id, closes=closes)
+        text = self.metrics.exposition(lambda model_id: _sees(key, model_id, snapshot))
+        return local_answers.answer(
+            request, 200, text, request_id=id, closes=closes, ours=[], kind=local_answers.PROMETHEUS
+        )
+
+
+def _reads_metrics(target: Target, request: Request) -> bool:
+    return target.route == "/metrics" and request.method == b"GET"
+
+
+def _sees(key: Key, model_id: str, snapshot: Snapshot) -> bool:
+    model = snapshot.models.get(model_id)
+    return model is not None and may_see(key, model)
+
+
+_PREDICT_IS_POST = Refusal(
+    status=405,
+    code="method_not_allowed",
+    error_code="client_error",
+    message="`predict` takes POST only.",
+    allow="POST",
+)
+_STARTING = Refusal(
+    status=503,
+    code="gateway_starting",
+    error_code="model_unavailable",
+    message="The gateway has not received its routes yet. Send the request again in a moment.",
+    retry_after_seconds=2,
+)

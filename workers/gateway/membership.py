@@ -1,0 +1,54 @@
+"""The gateway's place in the control plane: its credential, asked for once with a token."""
+
+import logging
+
+from workers.gateway.control_plane import ControlPlane, Credential, CredentialRefused
+from workers.gateway.storage import Storage
+
+log = logging.getLogger(__name__)
+
+
+class Membership:
+    def __init__(
+        self,
+        control_plane: ControlPlane,
+        storage: Storage,
+        *,
+        token: str | None,
+        name: str,
+        address: str,
+    ) -> None:
+        self._control_plane = control_plane
+        self._storage = storage
+        self._token = token
+        self._name, self._address = name, address
+        self._credential = storage.load_credential()
+
+    async def credential(self) -> Credential:
+        """Return the credential, enrolling first when there is none.
+
+        Raises ControlPlaneAway or CredentialRefused.
+        """
+        if self._credential is None:
+            self._credential = await self._enroll()
+        return self._credential
+
+    def forget(self) -> None:
+        """Drop a credential that the control plane refused; a fresh token gets another."""
+        if self._token is not None:
+            self._credential = None
+
+    async def _enroll(self) -> Credential:
+        if self._token is None:
+            raise CredentialRefused("no credential and no ENROLLMENT_TOKEN to ask for one")
+        try:
+            credential = await self._control_plane.enroll(
+                self._token, name=self._name, address=self._address
+            )
+        except CredentialRefused:
+            self._token = None
+            raise
+        self._token = None
+        self._storage.save_credential(credential)
+        log.info("enrolled as gateway %s", credential.gateway_id)
+        return credential

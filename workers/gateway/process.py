@@ -1,0 +1,156 @@
+"""One gateway process from start to drain."""
+
+import asyncio
+import fcntl
+import gc
+import logging
+import os
+import resource
+import signal
+import socket
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+from workers.gateway import nudge
+from workers.gateway.client_connection import ClientConnection
+from workers.gateway.control_plane import ControlPlaneAway, CredentialRefused, HttpControlPlane
+from workers.gateway.gateway import Gateway
+from workers.gateway.journal import Journal, Segment, close_interrupted
+from workers.gateway.membership import Membership
+from workers.gateway.recorder import Recorder
+from workers.gateway.routes_sync import RoutesSync
+from workers.gateway.settings import Settings, WrongSetting
+from workers.gateway.shipping import Shipper
+from workers.gateway.storage import Storage
+
+log = logging.getLogger(__name__)
+Work = Coroutine[Any, Any, None]
+BACKLOG = 2048
+LAST_SHIPMENT_SECONDS = 3.0
+SHIP_SECONDS = 1.0
+SWEEP_SECONDS = 1.0
+
+
+class Process:
+    """Needs a running loop. Order of life: `serve`, then `stop` from a signal."""
+
+    def __init__(self, settings: Settings, storage: Storage) -> None:
+        interrupted = close_interrupted(storage.journal_directory)
+        self._settings = settings
+        self._control_plane = HttpControlPlane(settings.control_plane_url)
+        self._shipper = Shipper(self._control_plane)
+        for segment in interrupted:
+            self._shipper.add(segment)
+        self._journal = Journal(storage.journal_directory)
+        self._recorder = Recorder(self._journal, self._shipper)
+        self._gateway = Gateway(settings.bounds, self._recorder)
+        self._membership = Membership(
+            self._control_plane,
+            storage,
+            token=settings.enrollment_token,
+            name=settings.name,
+            address=settings.address,
+        )
+        self._routes = RoutesSync(
+            self._control_plane,
+            self._membership,
+            storage,
+            self._gateway.apply,
+            poll_seconds=settings.poll_seconds,
+        )
+        self._stopping = asyncio.Event()
+
+    async def serve(self, listener: socket.socket) -> None:
+        """Serve until `stop`, then drain, and flush and ship the journal."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stopping.set)
+        self._routes.load_from_disk()
+        server = await loop.create_server(
+            lambda: ClientConnection(self._gateway), sock=listener, backlog=BACKLOG
+        )
+        host, port = listener.getsockname()[:2]
+        log.info("the gateway listens on %s:%d", host, port)
+        _calm_the_collector()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                background = [tasks.create_task(work) for work in self._background()]
+                await self._stopping.wait()
+                server.close()
+                await self._drain()
+                for task in background:
+                    task.cancel()
+        finally:
+            await self._close()
+
+    def _background(self) -> list[Work]:
+        works: list[Work] = [self._routes.run(), self._sweep(), self._ship()]
+        if self._settings.broker_url is not None:
+            works.append(nudge.listen(self._settings.broker_url, self._routes.nudge))
+        return works
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            self._gateway.sweep()
+            self._recorder.rotate_if_due(self._gateway.running_lines)
+            await self._recorder.sync()
+
+    async def _ship(self) -> None:
+        while True:
+            await asyncio.sleep(SHIP_SECONDS)
+            await self._ship_once(self._journal.segment)
+
+    async def _ship_once(self, live: Segment | None) -> None:
+        try:
+            await self._shipper.ship(live, await self._membership.credential())
+        except (ControlPlaneAway, CredentialRefused) as error:
+            # The routes' own polling says when this begins and ends.
+            log.debug("usage stays in the journal: %s", error)
+
+    async def _drain(self) -> None:
+        log.info("draining %d requests", len(self._gateway.exchanges))
+        self._gateway.drain()
+        patience = time.monotonic() + self._settings.bounds.drain_seconds
+        while self._gateway.exchanges and time.monotonic() < patience:
+            await asyncio.sleep(0.02)
+
+    async def _close(self) -> None:
+        self._gateway.abort()
+        await asyncio.sleep(0)  # cut connections report themselves in the next turn
+        self._shipper.add(self._journal.close())
+        try:
+            async with asyncio.timeout(LAST_SHIPMENT_SECONDS):
+                await self._ship_once(None)
+        except TimeoutError:
+            log.warning("the last usage records stay in the journal until the next start")
+        await self._control_plane.close()
+        log.info("the gateway has stopped")
+
+
+def hold_data_directory(lock_file: Path) -> int:
+    """Return a descriptor that keeps other gateways off this directory. Raises WrongSetting."""
+    descriptor = os.open(lock_file, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise WrongSetting(
+            f"Another gateway already runs on {lock_file.parent}: give each its own DATA_DIR."
+        ) from None
+    return descriptor
+
+
+def raise_open_file_limit() -> None:
+    """Every stream takes two descriptors."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _calm_the_collector() -> None:
+    """What is loaded now stays; requests free themselves, so full collections may be rare."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)

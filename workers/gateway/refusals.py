@@ -1,0 +1,132 @@
+"""Answers that the gateway gives itself, in the shape that each kind of client reads."""
+
+import json
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from workers.gateway.snapshot import Deployment
+
+REASONS = {status.value: status.phrase.encode() for status in HTTPStatus} | {
+    499: b"Client Closed Request"
+}
+_OPENAI_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    status: int
+    code: str
+    """For OpenAI clients."""
+    error_code: str
+    """For hosted clients, from their own list of codes."""
+    message: str
+    retry_after_seconds: int | None = None
+    allow: str | None = None
+
+
+class Refused(Exception):
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+def body(refusal: Refusal, *, openai: bool) -> bytes:
+    """Return the JSON body: OpenAI's object under /v1, the hosted product's string elsewhere.
+
+    Both carry `error`, `error_code` and `detail`, so either kind of client finds the message.
+    """
+    error: object = error_object(refusal) if openai else refusal.message
+    return json.dumps(
+        {"error": error, "error_code": refusal.error_code, "detail": refusal.message}
+    ).encode()
+
+
+def event(refusal: Refusal) -> bytes:
+    """Return the server-sent event that ends a stream which broke after its first byte."""
+    return b"event: error\ndata: %b\n\n" % json.dumps({"error": error_object(refusal)}).encode()
+
+
+def error_object(refusal: Refusal) -> dict[str, object]:
+    return {
+        "message": refusal.message,
+        "type": openai_type(refusal.status),
+        "code": refusal.code,
+        "param": None,
+    }
+
+
+def openai_type(status: int) -> str:
+    """Return the `type` that OpenAI clients expect beside an HTTP status."""
+    fallback = "server_error" if status >= 500 else "invalid_request_error"
+    return _OPENAI_TYPES.get(status, fallback)
+
+
+def malformed(message: str, *, status: int = 400) -> Refusal:
+    return Refusal(status=status, code="bad_request", error_code="client_error", message=message)
+
+
+def not_found(message: str, code: str = "not_found") -> Refusal:
+    return Refusal(status=404, code=code, error_code="model_does_not_exist", message=message)
+
+
+def not_ready(message: str, *, retry_after_seconds: int) -> Refusal:
+    return Refusal(
+        status=503,
+        code="model_not_ready",
+        error_code="model_not_ready",
+        message=message,
+        retry_after_seconds=retry_after_seconds,
+    )
+
+
+def rate_limited(message: str, *, retry_after_seconds: int) -> Refusal:
+    return Refusal(
+        status=429,
+        code="rate_limit_exceeded",
+        error_code="rate_limited",
+        message=message,
+        retry_after_seconds=retry_after_seconds,
+    )
+
+
+def too_large(message: str, *, status: int = 413) -> Refusal:
+    return Refusal(
+        status=status, code="request_too_large", error_code="payload_too_large", message=message
+    )
+
+
+def timed_out(message: str, *, status: int = 504) -> Refusal:
+    return Refusal(status=status, code="timeout", error_code="timeout", message=message)
+
+
+def no_replica(deployment: Deployment) -> Refusal:
+    """Return why nothing answers for `deployment` now, and when to ask again."""
+    reason, retry_after_seconds = _NOT_READY.get(deployment.status, ("has no ready replica", 5))
+    message = f"Deployment `{deployment.id}` {reason}. Send the request again later."
+    return not_ready(message, retry_after_seconds=retry_after_seconds)
+
+
+_NOT_READY = {
+    "SCALED_TO_ZERO": ("is scaled to zero: no replica runs", 30),
+    "WAKING_UP": ("is waking up", 5),
+    "BUILDING": ("is still being built", 30),
+    "DEPLOYING": ("is still being deployed", 10),
+    "LOADING_MODEL": ("is still loading its model", 5),
+    "UNHEALTHY": ("is unhealthy", 10),
+    "FAILED": ("has failed: look at its page for the cause", 60),
+    "DEPLOY_FAILED": ("could not be deployed: look at its page for the cause", 60),
+    "BUILD_FAILED": ("could not be built: look at its page for the cause", 60),
+}
+ENGINE_FAILED = Refusal(
+    status=502,
+    code="engine_failed",
+    error_code="model_unavailable",
+    message="The engine stopped while it was answering. The request was not repeated: "
+    "it may have run in part. Send it again.",
+)

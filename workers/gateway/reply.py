@@ -1,0 +1,197 @@
+"""An engine's answer as the client's connection needs it: framing, errors, metering."""
+
+import json
+
+from workers.gateway.event_stream import EventFilter
+from workers.gateway.headers import Header, response_head
+from workers.gateway.refusals import Refusal, event, openai_type
+from workers.gateway.usage import TokenCounts, find_usage
+
+_USAGE_TAIL_BYTES = 4096
+_LONGEST_ERROR_BYTES = 64 * 1024
+_LAST_CHUNK = b"0\r\n\r\n"
+_UNBUFFERED = (b"cache-control: no-cache", b"x-accel-buffering: no")
+_CACHING = frozenset({b"cache-control", b"x-accel-buffering"})
+
+
+class Reply:
+    """Feed it the answer in order; it collects what `take()` returns for the client."""
+
+    __slots__ = (
+        "_chunked", "_closes", "_counts", "_error", "_events", "_headers", "_http_10", "_out",
+        "_request_id", "_tail", "has_body", "status",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        status: int,
+        headers: list[Header],
+        request_id: bytes,
+        http_10: bool,
+        closes: bool,
+        has_body: bool,
+        openai: bool,
+        hides_usage: bool,
+    ) -> None:
+        named = dict(headers)
+        self.status = status
+        self.has_body = has_body and status not in (204, 304)
+        self._request_id, self._http_10, self._closes = request_id, http_10, closes
+        self._headers = headers
+        self._out: list[bytes] = []
+        self._tail = b""
+        self._counts: TokenCounts | None = None
+        streams = named.get(b"content-type", b"").startswith(b"text/event-stream")
+        self._events = EventFilter(hides_usage=hides_usage) if streams else None
+        translates = openai and status >= 400 and self.has_body and not streams
+        self._error = bytearray() if translates else None
+        self._chunked = False
+        if self._error is None:
+            self._begin(None if streams else named.get(b"content-length"))
+
+    @property
+    def closes(self) -> bool:
+        """Whether the client's connection ends with this answer."""
+        return self._closes
+
+    @property
+    def counts(self) -> TokenCounts | None:
+        if self._events is not None:
+            return self._events.counts
+        return self._counts
+
+    @property
+    def streams_events(self) -> bool:
+        return self._events is not None
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether an event stream that closed by itself has not said that it is done."""
+        return self._events is not None and not self._events.done
+
+    def feed(self, data: bytes) -> None:
+        if self._error is not None:
+            self._feed_error(data)
+            return
+        if self._events is not None:
+            data = self._events.feed(data)
+        else:
+            self._tail = (self._tail + data)[-_USAGE_TAIL_BYTES:] if self._tail else data
+        self._body(data)
+
+    def end(self) -> None:
+        if self._error is not None:
+            self._answer_error(_openai_error(bytes(self._error), self.status))
+        elif self._events is not None:
+            self._body(self._events.finish())
+        else:
+            self._counts = find_usage(self._tail)
+        if self._chunked:
+            self._out.append(_LAST_CHUNK)
+
+    def break_off(self, refusal: Refusal) -> bool:
+        """End a broken answer with an error event; return whether this answer can carry one."""
+        if self._events is None:
+            return False
+        self._events.finish()  # half an event would swallow ours
+        self._body(event(refusal))
+        if self._chunked:
+            self._out.append(_LAST_CHUNK)
+        return True
+
+    def take(self) -> bytes:
+        """Return what is ready for the client."""
+        if len(self._out) == 1:
+            return self._out.pop()
+        data = b"".join(self._out)
+        self._out.clear()
+        return data
+
+    def _begin(self, length: bytes | None) -> None:
+        ours: list[bytes] = []
+        headers = self._headers
+        if self._events is not None:
+            headers = [header for header in headers if header[0] not in _CACHING]
+            ours += _UNBUFFERED
+        if length is not None:
+            ours.append(b"content-length: " + length)
+        elif self.has_body and self._http_10:
+            self._closes = True
+        elif self.has_body:
+            self._chunked = True
+            ours.append(b"transfer-encoding: chunked")
+        if self._closes:
+            ours.append(b"connection: close")
+        elif self._http_10:
+            ours.append(b"connection: keep-alive")
+        self._out.append(
+            response_head(
+                status=self.status,
+                headers=headers,
+                named_by_connection=_connection(self._headers),
+                ours=ours,
+                request_id=self._request_id,
+            )
+        )
+
+    def _body(self, data: bytes) -> None:
+        if not data:
+            return
+        self._out.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+
+    def _feed_error(self, data: bytes) -> None:
+        error = self._error
+        if error is None:
+            return
+        error += data
+        if len(error) > _LONGEST_ERROR_BYTES:
+            self._error = None
+            self._begin(dict(self._headers).get(b"content-length"))
+            self._body(bytes(error))
+
+    def _answer_error(self, content: bytes) -> None:
+        self._headers = [header for header in self._headers if header[0] != b"content-type"]
+        self._headers.append((b"content-type", b"application/json"))
+        self._begin(b"%d" % len(content))
+        self._out.append(content)
+
+
+def _connection(headers: list[Header]) -> bytes:
+    for name, value in headers:
+        if name == b"connection":
+            return value
+    return b""
+
+
+def _openai_error(content: bytes, status: int) -> bytes:
+    """Return an engine's error as OpenAI clients read it, whatever the engine's own shape is.
+
+    TensorRT-LLM sends a flat object, or `{"error": "<text>"}`; proxies and crashes send text.
+    """
+    try:
+        data = json.loads(content)
+    except ValueError:
+        data = content.decode("utf-8", "replace").strip()
+    if isinstance(data, dict) and isinstance(data.get("error"), dict):
+        return content
+    return json.dumps({"error": _translated(data, status)}).encode()
+
+
+def _translated(data: object, status: int) -> dict[str, object]:
+    flat = data if isinstance(data, dict) else {}
+    text = flat.get("message") or flat.get("error") or flat.get("detail") or data
+    message = text if isinstance(text, str) else json.dumps(text)
+    return {
+        "message": message or f"The engine answered {status} without a word.",
+        "type": openai_type(status),
+        "code": _code(message, flat.get("code")),
+        "param": flat.get("param"),
+    }
+
+
+def _code(message: str, code: object) -> object:
+    words = message.lower()
+    if "maximum context length" in words or "max_seq_len" in words or "prompt length" in words:
+        return "context_length_exceeded"
+    return code if isinstance(code, str) else None

@@ -1,0 +1,187 @@
+"""Reads requests from bytes with httptools, within bounds, and refuses what is ambiguous."""
+
+import time
+from typing import Protocol
+
+import httptools
+
+from workers.gateway.headers import Header
+from workers.gateway.refusals import Refusal, malformed, timed_out, too_large
+from workers.gateway.request import Request
+from workers.gateway.seams import Handler
+
+_UPGRADE_HEADERS = frozenset({b"upgrade", b"connection", b"http2-settings"})
+
+
+class RequestSink(Protocol):
+    def request_is_complete(self, request: Request) -> None: ...
+    def head_is_refused(self, request: Request, refusal: Refusal) -> None: ...
+    def may_send_body(self) -> None: ...
+
+
+class RequestReader:
+    """`broken` is why nothing more can be read here; what came before it still counts."""
+
+    __slots__ = (
+        "_handler", "_head_bytes", "_head_is_read", "_parser", "_sink", "_started_at", "_upgrades",
+        "broken", "is_between_requests", "request",
+    )  # fmt: skip
+
+    def __init__(self, handler: Handler, sink: RequestSink) -> None:
+        self._handler = handler
+        self._sink = sink
+        self._parser = httptools.HttpRequestParser(self)
+        self._head_bytes = 0
+        self._head_is_read = self._upgrades = False
+        self._started_at = 0.0
+        self.broken: Refusal | None = None
+        self.is_between_requests = True
+        self.request = Request()
+
+    def feed(self, data: bytes) -> None:
+        if self.broken is not None:
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._go_on_without_upgrade(data[upgrade.args[0] :])
+        except httptools.HttpParserError as error:
+            self.broken = self.broken or malformed(f"This is not a valid HTTP request: {error}.")
+        if not self.is_between_requests and not self._head_is_read:
+            # The parser keeps an unfinished header to itself, so raw bytes are counted too.
+            self._head_bytes += len(data)
+            self._check_head()
+
+    def lateness(self, now: float, quiet_seconds: float) -> Refusal | None:
+        """Return why a request that is only partly here is given up, or None."""
+        bounds = self._handler.bounds
+        if not self._head_is_read and now - self._started_at > bounds.head_seconds:
+            words = f"The request's head did not arrive within {bounds.head_seconds:g} s."
+        elif quiet_seconds > bounds.body_idle_seconds:
+            words = f"Nothing of the request's body arrived for {bounds.body_idle_seconds:g} s."
+        else:
+            return None
+        return timed_out(words, status=408)
+
+    # What httptools says.
+
+    def on_message_begin(self) -> None:
+        self.request = Request()
+        self._head_bytes = 0
+        self._head_is_read = False
+        self.is_between_requests = False
+        self._started_at = time.monotonic()
+
+    def on_url(self, url: bytes) -> None:
+        self.request.url += url
+        self._head_bytes += len(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        request, name = self.request, name.lower()
+        request.headers.append((name, value))
+        self._head_bytes += len(name) + len(value)
+        if name == b"authorization":
+            request.authorization = value
+        elif name == b"content-length":
+            request.content_length = int(value)
+        elif name == b"transfer-encoding":
+            request.chunked = True
+        elif name == b"connection":
+            request.connection = value
+        elif name == b"expect":
+            request.expects_continue = value.lower() == b"100-continue"
+
+    def on_headers_complete(self) -> None:
+        self._head_is_read = True
+        request, parser = self.request, self._parser
+        request.method = parser.get_method()
+        request.http_10 = parser.get_http_version() == "1.0"
+        request.keep_alive = parser.should_keep_alive()
+        self._upgrades = parser.should_upgrade()
+        self._check_head()
+        self._split_url(request)
+        if request.refusal is None:
+            self._check_declared_length(request)
+        if request.refusal is None:
+            self._handler.admit(request)
+        if request.refusal is not None:
+            self._sink.head_is_refused(request, request.refusal)
+        elif request.expects_continue and request.expects_body:
+            self._sink.may_send_body()
+
+    def on_body(self, data: bytes) -> None:
+        request = self.request
+        request.body_bytes += len(data)
+        if request.refusal is not None:
+            return
+        if request.body_bytes > self._handler.bounds.body_bytes:
+            self._refuse_body(_too_long(self._handler.bounds.body_bytes))
+        elif not self._handler.reserve(request):
+            self._refuse_body(_NO_MEMORY)
+        else:
+            request.body.append(data)
+
+    def on_message_complete(self) -> None:
+        if self._upgrades:
+            return
+        request, self.request = self.request, Request()
+        self.is_between_requests = True
+        self._sink.request_is_complete(request)
+
+    # Steps.
+
+    def _refuse_body(self, refusal: Refusal) -> None:
+        self.request.refusal = refusal
+        self.request.body.clear()
+        self._handler.release(self.request)
+        self.request.content_length = None  # however little is left: do not wait for it
+        self._sink.head_is_refused(self.request, refusal)
+
+    def _check_head(self) -> None:
+        bounds = self._handler.bounds
+        if self._head_bytes > bounds.head_bytes or len(self.request.headers) > bounds.header_count:
+            words = f"The head holds more than {bounds.head_bytes} bytes or {bounds.header_count}"
+            self.broken = too_large(f"{words} headers.", status=431)
+            self.request.refusal = self.broken
+
+    def _check_declared_length(self, request: Request) -> None:
+        limit = self._handler.bounds.body_bytes
+        if request.content_length is not None and request.content_length > limit:
+            request.refusal = _too_long(limit)
+
+    def _split_url(self, request: Request) -> None:
+        try:
+            parts = httptools.parse_url(request.url)
+            request.path = (parts.path or b"/").decode("ascii")
+            request.query = parts.query or b""
+        except (httptools.HttpParserInvalidURLError, UnicodeDecodeError):
+            request.refusal = malformed("The request's URL cannot be read.")
+
+    def _go_on_without_upgrade(self, rest: bytes) -> None:
+        """Read the same request again as if it had not offered another protocol.
+
+        A server may ignore `Upgrade` (RFC 9110, 7.8); the parser would skip the body otherwise.
+        """
+        request = self.request
+        self._parser = httptools.HttpRequestParser(self)
+        version = b"1.0" if request.http_10 else b"1.1"
+        lines = [b"%b %b HTTP/%b" % (request.method, request.url, version)]
+        lines += [_line(header) for header in request.headers if header[0] not in _UPGRADE_HEADERS]
+        self.feed(b"\r\n".join(lines) + b"\r\n\r\n" + rest)
+
+
+def _line(header: Header) -> bytes:
+    return b"%b: %b" % header
+
+
+def _too_long(limit: int) -> Refusal:
+    return too_large(f"The body is larger than {limit // 1_000_000} MB.")
+
+
+_NO_MEMORY = Refusal(
+    status=503,
+    code="gateway_busy",
+    error_code="model_unavailable",
+    message="The gateway holds too many large request bodies. Send the request again later.",
+    retry_after_seconds=5,
+)

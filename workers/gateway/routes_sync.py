@@ -1,0 +1,101 @@
+"""Keeps the routes current: from disk at the start, then polled, at once when nudged."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from workers.gateway.control_plane import ControlPlane, ControlPlaneAway, CredentialRefused
+from workers.gateway.membership import Membership
+from workers.gateway.snapshot import Snapshot, UnreadableSnapshot, read
+from workers.gateway.storage import Storage
+
+log = logging.getLogger(__name__)
+NO_VERSION = 0
+
+
+class RoutesSync:
+    def __init__(
+        self,
+        control_plane: ControlPlane,
+        membership: Membership,
+        storage: Storage,
+        apply: Callable[[Snapshot], None],
+        *,
+        poll_seconds: float,
+    ) -> None:
+        self._control_plane = control_plane
+        self._membership = membership
+        self._storage = storage
+        self._apply = apply
+        self._poll_seconds = poll_seconds
+        self._nudged = asyncio.Event()
+        self._version = NO_VERSION
+        self._reported: int | None = None
+        self._trouble: str | None = None
+
+    def load_from_disk(self) -> None:
+        """Serve by the last routes known, so that a start needs no control plane."""
+        payload = self._storage.load_routes()
+        if payload is None:
+            return
+        try:
+            self._take(read(payload))
+        except UnreadableSnapshot as error:
+            log.warning("the routes on disk are not used: %s", error)
+
+    def nudge(self) -> None:
+        self._nudged.set()
+
+    async def run(self) -> None:
+        while True:
+            self._nudged.clear()
+            await self._attempt()
+            try:
+                async with asyncio.timeout(self._poll_seconds):
+                    await self._nudged.wait()
+            except TimeoutError:
+                continue
+
+    async def _attempt(self) -> None:
+        try:
+            await self._refresh()
+        except CredentialRefused as error:
+            self._membership.forget()
+            self._say(f"the control plane refuses this gateway: {error}")
+        except ControlPlaneAway as error:
+            self._say(f"the control plane is away: {error}")
+        except UnreadableSnapshot as error:
+            self._say(str(error))
+        else:
+            self._say(None)
+
+    async def _refresh(self) -> None:
+        credential = await self._membership.credential()
+        payload = await self._control_plane.routes_after(self._version, credential)
+        if payload is not None:
+            snapshot = read(payload)
+            # On disk first: a crash after applying must not fall back to older routes.
+            await asyncio.to_thread(self._storage.save_routes, payload)
+            self._take(snapshot)
+        if self._reported != self._version and self._version != NO_VERSION:
+            await self._control_plane.report_applied(self._version, credential)
+            self._reported = self._version
+
+    def _take(self, snapshot: Snapshot) -> None:
+        self._apply(snapshot)
+        self._version = snapshot.version
+        log.info(
+            "applied routes version %d: %d models, %d keys",
+            snapshot.version,
+            len(snapshot.models),
+            len(snapshot.keys),
+        )
+
+    def _say(self, trouble: str | None) -> None:
+        """Log a trouble when it begins, changes or ends, not once a second."""
+        if trouble != self._trouble:
+            if trouble is None:
+                log.info("the control plane is back")
+            else:
+                log.warning("%s; serving by routes version %d", trouble, self._version)
+        self._trouble = trouble

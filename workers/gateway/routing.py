@@ -1,0 +1,158 @@
+"""Where a request goes: path → target → deployment, saying nothing to keys without access."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from urllib.parse import unquote
+
+from workers.gateway.refusals import Refusal, Refused, not_found
+from workers.gateway.snapshot import Deployment, Key, Model, Snapshot
+
+
+class Place(StrEnum):
+    ENVIRONMENT = "environment"
+    DEPLOYMENT = "deployment"
+    DEVELOPMENT = "development"
+
+
+class Action(StrEnum):
+    PREDICT = "predict"
+    SYNC = "sync"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    model_id: str
+    place: Place
+    name: str
+    action: Action
+    route: str
+    """The engine's own path; empty for `predict`, where the deployment decides."""
+
+
+# Engine routes that change weights, memory or caches, or drain counters on read.
+# Source: TensorRT-LLM server routes, checked 2026-11-27; vLLM development routes.
+CLOSED_ROUTES = frozenset(
+    {
+        "release_memory", "resume_memory", "update_weights", "steady_clock_offset",
+        "perf_metrics", "kv_cache_events", "_internal", "server_info", "collective_rpc",
+        "sleep", "wake_up", "is_sleeping", "reset_prefix_cache", "reset_mm_cache",
+        "load_lora_adapter", "unload_lora_adapter", "start_profile", "stop_profile",
+    }
+)  # fmt: skip
+
+
+def parse_target(path: str) -> Target:
+    """Return what `path` asks for. Raises Refused: 400 for tricks, 404 for unknown shapes."""
+    parsed = _parsed(path)
+    if isinstance(parsed, Refusal):
+        raise Refused(parsed)
+    return parsed
+
+
+def resolve(target: Target, key: Key, snapshot: Snapshot) -> Deployment:
+    """Return the deployment that `target` names now, if `key` may call it. Raises Refused."""
+    model = snapshot.models.get(target.model_id)
+    if model is None or not may_see(key, model):
+        raise Refused(not_found(_NO_MODEL.format(target.model_id), "model_not_found"))
+    if target.place is Place.DEVELOPMENT:
+        raise Refused(not_found(_NO_DEVELOPMENT.format(model.id)))
+    if target.place is Place.ENVIRONMENT:
+        return _in_environment(target.name, key, model)
+    return _by_id(target.name, key, model)
+
+
+def may_see(key: Key, model: Model) -> bool:
+    if key.team_id != model.team_id:
+        return False
+    return key.model_ids is None or model.id in key.model_ids
+
+
+@lru_cache(maxsize=4096)
+def _parsed(path: str) -> Target | Refusal:
+    if (plain := _plain(path)) is None:
+        return _TRICKY
+    segments, raw = plain.split("/"), path.split("/")
+    match segments[:4]:
+        case ["", "m", model_id, "production" | "development" as name] if model_id:
+            place = Place.DEVELOPMENT if name == "development" else Place.ENVIRONMENT
+            return _with_action(model_id, place, name, segments[4:], raw[4:])
+        case ["", "m", model_id, "environments" | "deployment" as kind] if len(segments) > 5:
+            place = Place.DEPLOYMENT if kind == "deployment" else Place.ENVIRONMENT
+            return _with_action(model_id, place, segments[4], segments[5:], raw[5:])
+    return not_found(_UNKNOWN_PATH.format(path[:200]))
+
+
+def _plain(path: str) -> str | None:
+    """Return the decoded path, or None where the engine could read it as another path."""
+    plain = unquote(path)
+    if unquote(plain) != plain or any(ord(character) < 0x20 for character in plain):
+        return None
+    segments = plain.split("/")
+    if "" in segments[1:-1] or "." in segments or ".." in segments or "\\" in plain:
+        return None
+    return plain if plain.count("/") == path.count("/") else None
+
+
+def _with_action(
+    model_id: str, place: Place, name: str, action: list[str], raw: list[str]
+) -> Target | Refusal:
+    if action == ["predict"]:
+        return Target(model_id=model_id, place=place, name=name, action=Action.PREDICT, route="")
+    if len(action) < 2 or action[0] != "sync" or not action[1]:
+        return not_found(_UNKNOWN_ACTION.format("/".join(action)[:80]))
+    if CLOSED_ROUTES.intersection(action[1:3]):
+        return not_found("This engine route is not open to clients.")
+    # Forwarded as the client wrote it: the engine decodes it once, as we did.
+    route = "/" + "/".join(raw[1:])
+    return Target(model_id=model_id, place=place, name=name, action=Action.SYNC, route=route)
+
+
+def _in_environment(name: str, key: Key, model: Model) -> Deployment:
+    deployment_id = model.environments.get(name)
+    if deployment_id is None or (key.environments is not None and name not in key.environments):
+        raise Refused(not_found(_NO_ENVIRONMENT.format(model.id, name)))
+    deployment = model.deployments.get(deployment_id)
+    if deployment is None:
+        raise Refused(not_found(_NO_ENVIRONMENT.format(model.id, name)))
+    return _open(deployment)
+
+
+def _by_id(id: str, key: Key, model: Model) -> Deployment:
+    deployment = model.deployments.get(id)
+    if deployment is None or not _may_reach(key, deployment):
+        raise Refused(not_found(_NO_DEPLOYMENT.format(model.id, id)))
+    return _open(deployment)
+
+
+def _may_reach(key: Key, deployment: Deployment) -> bool:
+    return key.environments is None or deployment.environment in key.environments
+
+
+def _open(deployment: Deployment) -> Deployment:
+    if deployment.status in _CLOSED_STATUSES:
+        raise Refused(not_found(_DEACTIVATED.format(deployment.id)))
+    return deployment
+
+
+# Deactivated deployments answer 404. Source: hosted product, environments and promotion.
+_CLOSED_STATUSES = frozenset({"INACTIVE", "DEACTIVATING"})
+_NO_MODEL = "There is no model `{}` that this API key can call."
+_NO_DEVELOPMENT = (
+    "Model `{}` has no development deployment: this server serves published ones. "
+    "Use `/production`, `/environments/<name>` or `/deployment/<id>`."
+)
+_NO_ENVIRONMENT = "Model `{}` has no environment `{}` that this API key can call."
+_NO_DEPLOYMENT = "Model `{}` has no deployment `{}` that this API key can call."
+_DEACTIVATED = "Deployment `{}` is deactivated. Activate it to call it."
+_UNKNOWN_PATH = (
+    "Nothing is served at `{}`. Call `/m/<model>/environments/<name>/sync/v1/chat/completions` "
+    "or `/m/<model>/environments/<name>/predict`."
+)
+_UNKNOWN_ACTION = "`{}` is not served here. Use `predict` or `sync/<route>`."
+_TRICKY = Refusal(
+    status=400,
+    code="bad_request",
+    error_code="client_error",
+    message="The path holds empty, dotted or doubly encoded segments. Send it in its plain form.",
+)

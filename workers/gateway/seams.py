@@ -1,0 +1,86 @@
+"""What an exchange needs of its two neighbours: the client's connection and the gateway."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from workers.gateway.limits import RetryBudget
+from workers.gateway.refusals import Refusal
+from workers.gateway.request import Admission, Request
+from workers.gateway.settings import Bounds
+from workers.gateway.snapshot import Replica
+from workers.gateway.upstream import Upstream
+
+if TYPE_CHECKING:
+    from workers.gateway.exchange import Exchange
+
+
+class Client(Protocol):
+    """The connection that asked."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def refuse(self, request: Request, refusal: Refusal, request_id: bytes) -> None:
+        """Answer a request of which no byte was answered yet, and go on to the next."""
+
+    def answered(self, *, keep_alive: bool) -> None:
+        """Go on to the next request, or close."""
+
+    def abort(self) -> None: ...
+
+
+class Ledger(Protocol):
+    """Where an exchange finds replicas and leaves its records."""
+
+    bounds: Bounds
+    retries: RetryBudget
+    is_draining: bool
+
+    def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None: ...
+
+    def admit_again(self, admission: Admission) -> Admission:
+        """Return the same admission under today's routes. Raises Refused."""
+
+    def wait_for_routes(self, exchange: "Exchange") -> None: ...
+
+    def record(self, line: bytes) -> None: ...
+
+    def ended(self, exchange: "Exchange") -> None: ...
+
+
+class Handler(Protocol):
+    """Who takes requests from a client's connection."""
+
+    bounds: Bounds
+    is_draining: bool
+
+    def opened(self, client: "ClientSide") -> None: ...
+
+    def closed(self, client: "ClientSide") -> None: ...
+
+    def admit(self, request: Request) -> None:
+        """Decide as soon as the head is read: sets `admission` or `refusal`."""
+
+    def reserve(self, request: Request) -> bool:
+        """Return whether the buffered bodies still fit in memory with this one."""
+
+    def release(self, request: Request) -> None: ...
+
+    def local_answer(self, request: Request) -> bytes | None:
+        """Return the whole answer to a request that is for the gateway itself."""
+
+    def begin(self, client: Client, request: Request) -> "Exchange | None":
+        """Start an exchange, or refuse through `client`."""
+
+    def new_request_id(self) -> bytes: ...
+
+    def refused(self, status: int) -> None: ...
+
+
+class ClientSide(Protocol):
+    """A client's connection as the gateway's once-a-second sweep sees it."""
+
+    def tick(self, now: float) -> None: ...
+
+    def drain(self) -> None: ...
+
+    def abort(self) -> None: ...

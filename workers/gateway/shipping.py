@@ -1,0 +1,93 @@
+"""Sends the journal to the control plane, and deletes a segment once it is committed whole."""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from workers.gateway.control_plane import ControlPlane, ControlPlaneAway, Credential
+from workers.gateway.journal import KEY_SLICE, Segment
+
+BATCH_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    body: bytes
+    from_offset: int
+    to_offset: int
+
+
+class Shipper:
+    """Ships ended segments oldest first, then the live one.
+
+    The control plane is asked where it stands before a segment's first record is sent, and its
+    answer is always believed, so a repeat after a lost answer starts at the right line.
+    """
+
+    def __init__(self, control_plane: ControlPlane) -> None:
+        self._control_plane = control_plane
+        self._ended: deque[Segment] = deque()
+        self._committed: dict[str, int] = {}
+
+    @property
+    def ended_segments(self) -> int:
+        return len(self._ended)
+
+    def add(self, segment: Segment) -> None:
+        """Take over a segment that nobody writes to any more."""
+        self._ended.append(segment)
+
+    async def ship(self, live: Segment | None, credential: Credential) -> None:
+        """Send all that is written. Raises ControlPlaneAway or CredentialRefused."""
+        while self._ended:
+            segment = self._ended[0]
+            await self._ship_segment(segment, credential)
+            self._ended.popleft()
+            self._committed.pop(segment.id, None)
+            await asyncio.to_thread(segment.path.unlink, missing_ok=True)
+        if live is not None:
+            await self._ship_segment(live, credential)
+
+    async def _ship_segment(self, segment: Segment, credential: Credential) -> None:
+        offset = self._committed.get(segment.id)
+        if offset is None:
+            offset = await self._send(segment, Batch(_wrap(segment, 0, 0, []), 0, 0), credential)
+        while (batch := next_batch(segment, offset)) is not None:
+            committed = await self._send(segment, batch, credential)
+            if committed == offset:
+                raise ControlPlaneAway(f"usage after offset {offset} was not committed")
+            offset = committed
+
+    async def _send(self, segment: Segment, batch: Batch, credential: Credential) -> int:
+        committed = await self._control_plane.send_usage(batch.body, credential)
+        self._committed[segment.id] = committed
+        return committed
+
+
+def next_batch(segment: Segment, offset: int) -> Batch | None:
+    """Return the next whole lines after `offset`, newest state per request only.
+
+    An older state of a request says nothing that its newer one does not.
+    """
+    chunk = _read(segment.path, offset)
+    end = chunk.rfind(b"\n") + 1
+    if end == 0:
+        return None
+    newest = {line[KEY_SLICE]: line for line in chunk[: end - 1].split(b"\n")}
+    body = _wrap(segment, offset, offset + end, list(newest.values()))
+    return Batch(body, offset, offset + end)
+
+
+def _read(path: Path, offset: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read(BATCH_BYTES)
+    except FileNotFoundError:
+        return b""
+
+
+def _wrap(segment: Segment, start: int, end: int, lines: list[bytes]) -> bytes:
+    head = b'{"journal":"%b","from_offset":%d,"to_offset":%d,"records":['
+    return head % (segment.id.encode(), start, end) + b",".join(lines) + b"]}"

@@ -1,0 +1,144 @@
+"""What the gateway knows of models, deployments, replicas and keys: one immutable value."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+FORMAT = 1
+READABLE_FORMATS = frozenset({FORMAT - 1, FORMAT})
+
+
+class UnreadableSnapshot(Exception):
+    """The payload is not a routes snapshot that this gateway understands."""
+
+
+class Scope(StrEnum):
+    FULL = "full"
+    INVOKE = "invoke"
+    METRICS = "metrics"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Replica:
+    id: str
+    host: str
+    port: int
+    address: str
+    """Identity of the process: a replica that moved is another one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Deployment:
+    id: str
+    model_id: str
+    name: str
+    status: str
+    environment: str | None
+    served_model_name: str | None
+    predict_route: str
+    adapters: frozenset[str]
+    replicas: tuple[Replica, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Model:
+    id: str
+    name: str
+    team_id: str
+    environments: Mapping[str, str]
+    deployments: Mapping[str, Deployment]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Key:
+    id: str
+    scope: Scope
+    team_id: str
+    model_ids: frozenset[str] | None
+    environments: frozenset[str] | None
+    expires_at: float | None
+    requests_per_minute: int | None
+    parallel_requests: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Snapshot:
+    version: int
+    models: Mapping[str, Model]
+    keys: Mapping[str, Key]
+    """By the SHA-256 of the whole key, in hex."""
+
+
+def read(payload: bytes) -> Snapshot:
+    """Return the snapshot in `payload`; keys it does not know are ignored.
+
+    Raises UnreadableSnapshot.
+    """
+    try:
+        data = json.loads(payload)
+        if data["format"] not in READABLE_FORMATS:
+            raise UnreadableSnapshot(
+                f"routes snapshot has format {data['format']}, this gateway reads up to {FORMAT}: "
+                "upgrade the gateway before the control plane"
+            )
+        return Snapshot(
+            version=int(data["version"]),
+            models={id: _model(id, row) for id, row in data["models"].items()},
+            keys={digest: _key(row) for digest, row in data["keys"].items()},
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UnreadableSnapshot(f"routes snapshot cannot be read: {error!r}") from error
+
+
+def _model(id: str, row: Mapping[str, Any]) -> Model:
+    return Model(
+        id=id,
+        name=row["name"],
+        team_id=row["team_id"],
+        environments=dict(row["environments"]),
+        deployments={
+            deployment_id: _deployment(deployment_id, id, deployment)
+            for deployment_id, deployment in row["deployments"].items()
+        },
+    )
+
+
+def _deployment(id: str, model_id: str, row: Mapping[str, Any]) -> Deployment:
+    return Deployment(
+        id=id,
+        model_id=model_id,
+        name=row["name"],
+        status=row["status"],
+        environment=row.get("environment"),
+        served_model_name=row.get("served_model_name"),
+        predict_route=row["predict_route"],
+        adapters=frozenset(row.get("adapters") or ()),
+        replicas=tuple(
+            _replica(replica["id"], replica["host"], int(replica["port"]))
+            for replica in row["replicas"]
+        ),
+    )
+
+
+def _replica(id: str, host: str, port: int) -> Replica:
+    return Replica(id=id, host=host, port=port, address=f"{id}@{host}:{port}")
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    limits = row.get("limits") or {}
+    return Key(
+        id=row["id"],
+        scope=Scope(row["scope"]),
+        team_id=row["team_id"],
+        model_ids=_frozen(row.get("model_ids")),
+        environments=_frozen(row.get("environments")),
+        expires_at=row.get("expires_at"),
+        requests_per_minute=limits.get("requests_per_minute"),
+        parallel_requests=limits.get("parallel_requests"),
+    )
+
+
+def _frozen(names: list[str] | None) -> frozenset[str] | None:
+    return None if names is None else frozenset(names)

@@ -1,0 +1,247 @@
+"""Connections to engines: kept alive for a while, counted, and never shared by two requests."""
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Protocol, cast
+
+import httptools
+
+from workers.gateway.headers import Header
+from workers.gateway.settings import Bounds
+from workers.gateway.snapshot import Replica, Snapshot
+
+
+class Receiver(Protocol):
+    """Who takes an engine's answer: calls come in this order, `answer_failed` at any time."""
+
+    def connected(self, connection: "UpstreamConnection", *, reused: bool) -> None: ...
+    def connect_failed(self, reason: str) -> None: ...
+    def answer_begins(self, status: int, headers: list[Header]) -> None: ...
+    def answer_continues(self, data: bytes) -> None: ...
+    def read_ends(self) -> None: ...
+    def answer_ends(self) -> None: ...
+    def answer_failed(self, reason: str) -> None: ...
+
+
+class Upstream:
+    """One replica at run time: its idle connections and the requests on it."""
+
+    __slots__ = ("_bounds", "_idle", "authority", "ejected_until", "in_flight", "replica")
+
+    def __init__(self, replica: Replica, bounds: Bounds) -> None:
+        self.replica = replica
+        host = f"[{replica.host}]" if ":" in replica.host else replica.host
+        self.authority = f"{host}:{replica.port}".encode()
+        self.in_flight = 0
+        self.ejected_until = 0.0
+        self._bounds = bounds
+        self._idle: list[UpstreamConnection] = []
+
+    def take_idle(self, now: float) -> "UpstreamConnection | None":
+        """Return the connection used last, if the engine cannot have closed it meanwhile."""
+        while self._idle:
+            connection = self._idle.pop()
+            if (
+                connection.is_open
+                and now - connection.idle_since < self._bounds.upstream_idle_seconds
+            ):
+                return connection
+            connection.close()
+        return None
+
+    def give_back(self, connection: "UpstreamConnection") -> None:
+        connection.idle_since = time.monotonic()
+        self._idle.append(connection)
+
+    async def connect(self, receiver: Receiver) -> None:
+        """Open a connection for `receiver` and tell it how that went."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._bounds.connect_seconds):
+                _, protocol = await loop.create_connection(
+                    lambda: UpstreamConnection(self), self.replica.host, self.replica.port
+                )
+        except TimeoutError:
+            receiver.connect_failed("connect_timeout")
+        except OSError:
+            receiver.connect_failed("connect_refused")
+        else:
+            receiver.connected(protocol, reused=False)
+
+    def eject(self) -> None:
+        """Prefer other replicas for a moment."""
+        self.ejected_until = time.monotonic() + self._bounds.eject_seconds
+
+    def close_idle(self, older_than: float) -> None:
+        keep = []
+        for connection in self._idle:
+            if connection.idle_since > older_than and connection.is_open:
+                keep.append(connection)
+            else:
+                connection.close()
+        self._idle = keep
+
+
+class UpstreamPool:
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._by_address: dict[str, Upstream] = {}
+
+    def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None:
+        """Return the replica with the least in flight that was not tried yet."""
+        best, best_load, now = None, (True, 0), time.monotonic()
+        for replica in replicas:
+            if replica.address in tried:
+                continue
+            upstream = self._of(replica)
+            load = (upstream.ejected_until > now, upstream.in_flight)
+            if best is None or load < best_load:
+                best, best_load = upstream, load
+        return best
+
+    def keep_only(self, snapshot: Snapshot) -> None:
+        """Drop replicas that are gone; what still runs on them runs to its end."""
+        live = {
+            replica.address
+            for model in snapshot.models.values()
+            for deployment in model.deployments.values()
+            for replica in deployment.replicas
+        }
+        for address in self._by_address.keys() - live:
+            self._by_address.pop(address).close_idle(older_than=float("inf"))
+
+    def sweep(self, now: float) -> None:
+        for upstream in self._by_address.values():
+            upstream.close_idle(older_than=now - self._bounds.upstream_idle_seconds)
+
+    def close(self) -> None:
+        for upstream in self._by_address.values():
+            upstream.close_idle(older_than=float("inf"))
+
+    def _of(self, replica: Replica) -> Upstream:
+        upstream = self._by_address.get(replica.address)
+        if upstream is None:
+            upstream = self._by_address[replica.address] = Upstream(replica, self._bounds)
+        return upstream
+
+
+class UpstreamConnection(asyncio.Protocol):
+    __slots__ = (
+        "_ended", "_framed", "_has_body", "_headers", "_keeps_alive", "_parser", "_receiver",
+        "_status", "_transport", "_upstream", "idle_since", "is_open",
+    )  # fmt: skip
+
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
+        self._parser = httptools.HttpResponseParser(self)
+        self._receiver: Receiver | None = None
+        self._transport: asyncio.Transport
+        self._headers: list[Header] = []
+        self._status = 0
+        self._framed = self._ended = self._keeps_alive = False
+        self._has_body = True
+        self.idle_since = 0.0
+        self.is_open = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self.is_open = True
+
+    def send(self, receiver: Receiver, head: bytes, body: bytes, *, answer_has_body: bool) -> None:
+        """Send a request; its answer goes to `receiver`."""
+        self._receiver = receiver
+        self._has_body = answer_has_body
+        self._status, self._ended = 0, False
+        self._transport.write(head + body if len(body) < 65536 else head)
+        if len(body) >= 65536:
+            self._transport.write(body)
+
+    def drop(self) -> None:
+        """Forget the request and close at once, so that the engine stops working on it."""
+        self._receiver = None
+        self.is_open = False
+        self._transport.abort()
+
+    def close(self) -> None:
+        self.is_open = False
+        self._transport.close()
+
+    def pause(self) -> None:
+        if self.is_open and self._transport.is_reading():
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        if self.is_open and not self._transport.is_reading():
+            self._transport.resume_reading()
+
+    def data_received(self, data: bytes) -> None:
+        if self._receiver is None:
+            self.drop()  # an engine that speaks unasked is out of step
+            return
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._fail("bad_answer")
+            return
+        if self._ended:
+            self._finish()
+        elif self._receiver is not None:
+            self._receiver.read_ends()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.is_open = False
+        if self._receiver is None:
+            return
+        if self._status and not self._framed and error is None:
+            self._finish()
+        else:
+            self._fail("reset")
+
+    def on_message_begin(self) -> None:
+        self._headers = []
+        if self._ended:
+            self._keeps_alive = False  # bytes after the answer: never reuse
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if self._ended or self._receiver is None or status < 200:
+            return
+        self._status = status
+        self._keeps_alive = self._has_body and self._parser.should_keep_alive()
+        self._framed = status in (204, 304) or not self._has_body or _is_framed(self._headers)
+        # The parser cannot know of HEAD: it would wait for a body that never comes.
+        self._ended = not self._has_body
+        self._receiver.answer_begins(status, self._headers)
+
+    def on_body(self, data: bytes) -> None:
+        if self._receiver is not None and not self._ended:
+            self._receiver.answer_continues(data)
+
+    def on_message_complete(self) -> None:
+        if self._status:
+            self._ended = True
+
+    def _finish(self) -> None:
+        """Let go of the connection first: the receiver's next request may take it."""
+        receiver, self._receiver = self._receiver, None
+        if self._keeps_alive and self.is_open:
+            self.resume()
+            self._upstream.give_back(self)
+        else:
+            self.close()
+        if receiver is not None:
+            receiver.answer_ends()
+
+    def _fail(self, reason: str) -> None:
+        receiver = self._receiver
+        self.drop()
+        if receiver is not None:
+            receiver.answer_failed(reason)
+
+
+def _is_framed(headers: list[Header]) -> bool:
+    return any(name in (b"content-length", b"transfer-encoding") for name, _ in headers)

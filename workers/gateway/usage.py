@@ -1,0 +1,30 @@
+"""Token counts out of answers, without parsing the answers."""
+
+import re
+from dataclasses import dataclass
+
+_PROMPT = re.compile(rb'"(?:prompt|input)_tokens"\s*:\s*(\d+)')
+_COMPLETION = re.compile(rb'"(?:completion|output)_tokens"\s*:\s*(\d+)')
+_LONGEST_USAGE_BYTES = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCounts:
+    prompt: int
+    completion: int
+
+
+def find_usage(text: bytes) -> TokenCounts | None:
+    """Return the counts of the last `usage` object in `text`.
+
+    A quote inside a JSON string is escaped, so generated text cannot pose as the key.
+    """
+    start = text.rfind(b'"usage"')
+    if start < 0:
+        return None
+    piece = text[start : start + _LONGEST_USAGE_BYTES]
+    prompt = _PROMPT.search(piece)
+    if prompt is None:
+        return None
+    completion = _COMPLETION.search(piece)
+    return TokenCounts(int(prompt[1]), int(completion[1]) if completion else 0)
