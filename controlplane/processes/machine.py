@@ -1,6 +1,7 @@
 """One machine's Enginehouse from start to stop: servers, schema, processes, addresses."""
 
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ from controlplane.processes.server import ServerCommand
 from controlplane.processes.supervisor import Say, Supervised, Supervisor
 
 _READY_SECONDS = 30.0
+_ENROLLING = ("gateway", "agent")
 
 
 class StartFailed(Exception):
@@ -50,8 +52,8 @@ class Machine:
         supervisor = Supervisor(self.say)
         try:
             services = await self._start_servers(supervisor)
-            await self._prepare(supervisor, services)
-            await self._start_processes(supervisor, services)
+            tokens = await self._prepare(supervisor, services)
+            await self._start_processes(supervisor, services, tokens)
             self.say("up", f"ready: {services.public_url} (endpoints: {services.gateway_url})")
             await stop.wait()
             self.say("up", "stopping")
@@ -107,17 +109,30 @@ class Machine:
         except TimeoutError as error:
             raise StartFailed(str(error)) from None
 
-    async def _prepare(self, supervisor: Supervisor, services: RunningServices) -> None:
+    async def _prepare(self, supervisor: Supervisor, services: RunningServices) -> dict[str, str]:
+        """Prepare the database and return one-time tokens for the processes that enroll."""
+        tokens = self.plan.data_dir / "run" / "enrollment.json"
         command = ServerCommand(
-            argv=(sys.executable, str(_manage_py()), "prepare", "--quiet"),
+            argv=(
+                *(sys.executable, str(_manage_py()), "prepare"),
+                *("--tokens", str(tokens), "--enroll", *_ENROLLING),
+            ),
             environment=self._environment(services),
         )
         if await supervisor.run_once("prepare", command):
             raise StartFailed("The database could not be prepared; the lines above say why.")
+        try:
+            return dict(json.loads(tokens.read_text()))
+        finally:
+            tokens.unlink()
 
-    async def _start_processes(self, supervisor: Supervisor, services: RunningServices) -> None:
-        environment = self._environment(services)
+    async def _start_processes(
+        self, supervisor: Supervisor, services: RunningServices, tokens: dict[str, str]
+    ) -> None:
         for process in processes(build_pool=self.plan.build_pool):
+            environment = self._environment(services)
+            if process.name in tokens:
+                environment["ENROLLMENT_TOKEN"] = tokens[process.name]
             await supervisor.start(self._supervised(process, environment))
 
     def _supervised(self, process: Process, environment: dict[str, str]) -> Supervised:

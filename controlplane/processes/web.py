@@ -3,13 +3,17 @@
 import argparse
 import os
 import socket
+import sys
 
 import uvicorn
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 
 def main() -> None:
     """Serve until a signal; connections in flight get five seconds to end."""
     options = _options()
+    _check_settings()
     config = uvicorn.Config(
         "controlplane.asgi:application",
         host=options.host,
@@ -24,6 +28,14 @@ def main() -> None:
         timeout_graceful_shutdown=5,
     )
     uvicorn.Server(config).run(sockets=_inherited())
+
+
+def _check_settings() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
+    try:
+        settings.INSTALLED_APPS  # noqa: B018 - reading one reads them all
+    except ImproperlyConfigured as error:
+        sys.exit(str(error))
 
 
 def _options() -> argparse.Namespace:

@@ -1,6 +1,7 @@
 """`manage.py prepare`: everything that must be true before the processes start."""
 
 import hashlib
+import json
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -9,18 +10,46 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
+from apps.accounts.services import admin_bootstrap, sign_in_link_url
+from apps.fleet.services import enrollment_token_create
 from controlplane.processes.schema import migrate
 
 
 class Command(BaseCommand):
-    help = "Bring the schema up to date and collect the static files. Safe to run at any time."
+    help = (
+        "Bring the schema up to date, collect the static files, and make the first admin. "
+        "Safe to run at any time."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--quiet", action="store_true", help="say nothing that went well")
+        parser.add_argument(
+            "--enroll",
+            nargs="*",
+            default=[],
+            metavar="NAME",
+            help="put a one-time token for each of these processes into --tokens",
+        )
+        parser.add_argument("--tokens", type=Path, help="the file for the tokens, made 0600")
 
-    def handle(self, *args: Any, quiet: bool, **options: Any) -> None:
-        migrate(verbosity=0 if quiet else 1)
+    def handle(self, *args: Any, enroll: list[str], tokens: Path | None, **options: Any) -> None:
+        migrate()
         collect_static_files()
+        self._greet()
+        if tokens is not None:
+            write_tokens(tokens, enroll)
+
+    def _greet(self) -> None:
+        token = admin_bootstrap().sign_in_token
+        if token is not None:
+            self.stdout.write(f"nobody has signed in yet; open once: {sign_in_link_url(token)}")
+
+
+def write_tokens(path: Path, names: list[str]) -> None:
+    """Write a one-time enrollment token for each name, readable by the owner alone."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(json.dumps({name: enrollment_token_create() for name in names}))
 
 
 def collect_static_files() -> None:

@@ -1,0 +1,173 @@
+"""The main job over the REST API, as any automation would do it: config, build, deploy."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from apps.dashboard.demo.configs import CANNOT_RUN_HERE, CANNOT_RUN_HERE_YAML
+from apps.dashboard.demo.failure import DemoFailed
+from apps.dashboard.demo.voice import Voice
+
+_BUILD_SECONDS = 600.0
+_DEPLOY_SECONDS = 180.0
+_POLL_SECONDS = 0.3
+_DEAD_ENDS = {"BUILD_FAILED", "BUILD_STOPPED", "DEPLOY_FAILED", "FAILED"}
+
+Watch = Callable[[], None]
+"""Raises when what serves the API has died, so that no wait outlives it."""
+
+
+class Job:
+    """One client of the management API with one key."""
+
+    def __init__(self, *, public_url: str, api_key: str, voice: Voice, watch: Watch) -> None:
+        self._client = httpx.Client(
+            base_url=f"{public_url}/v1/",
+            headers={"Authorization": f"Bearer {api_key}"},
+            timeout=30,
+        )
+        self._voice = voice
+        self._watch = watch
+
+    def config(self, name: str, text: str) -> dict[str, Any]:
+        """Return the config with this text in its last revision, created or revised if needed."""
+        found = [each for each in self._get("configs")["items"] if each["name"] == name]
+        if not found:
+            return self._post("configs", {"name": name, "text": text})
+        latest = self._get(f"configs/{found[0]['id']}")
+        if latest["latest_revision"]["text"] != text:
+            number = latest["latest_revision"]["number"]
+            self._post(
+                f"configs/{latest['id']}/revisions", {"text": text, "expected_revision": number}
+            )
+        return self._get(f"configs/{found[0]['id']}")
+
+    def store_what_cannot_run_here(self) -> int:
+        """Return how many findings the stored config has that this machine cannot build."""
+        self.config(CANNOT_RUN_HERE, CANNOT_RUN_HERE_YAML)
+        return len(self.check(CANNOT_RUN_HERE_YAML)["findings"])
+
+    def check(self, text: str) -> dict[str, Any]:
+        """Return the findings on a text."""
+        return self._post("configs/check", {"text": text})
+
+    def wait_until_checked(self, text: str) -> dict[str, Any]:
+        """Return the findings once no rule waits for a fact any more."""
+        return self._until(
+            lambda: self.check(text),
+            lambda report: not report["waiting"],
+            lambda report: f"{len(report['waiting'])} checks wait for the checkpoint's own files",
+            60,
+            "The checks still wait for the checkpoint's files",
+        )
+
+    def build(self, config: dict[str, Any]) -> dict[str, Any]:
+        """Return a succeeded build of the config's last revision, a present one if there is."""
+        revision = config["latest_revision"]["number"]
+        present = [
+            each
+            for each in self._get("builds", config_id=config["id"], state="succeeded")["items"]
+            if each["revision"] == revision
+        ]
+        if present:
+            self._voice.say(f"  build {present[0]['number']} has it already")
+            return present[0]
+        build = self._post("builds", {"config_id": config["id"], "revision": revision})
+        return self._followed(build)
+
+    def deployed(self, *, name: str, build: dict[str, Any]) -> dict[str, Any]:
+        """Return the model whose production environment serves the build, once it answers."""
+        model = self._model(name, build)
+        deployment = self._until(
+            lambda: self._get(f"models/{model['id']}/deployments/production"),
+            lambda each: each["status"] == "ACTIVE" and each["active_replica_count"] > 0,
+            lambda each: each["status"].lower().replace("_", " "),
+            _DEPLOY_SECONDS,
+            "The deployment did not become active",
+            dead=lambda each: each["status"] in _DEAD_ENDS,
+        )
+        return {**model, "deployment": deployment}
+
+    def _model(self, name: str, build: dict[str, Any]) -> dict[str, Any]:
+        source = {"kind": "build", "build_id": build["id"]}
+        found = [each for each in self._get("models")["models"] if each["name"] == name]
+        if not found:
+            return _model_of(self._post("models", {"name": name, "source": source}))
+        deployments = self._get(f"models/{found[0]['id']}/deployments")["deployments"]
+        if not any(each.get("build_id") == build["id"] for each in deployments):
+            self._post(
+                f"models/{found[0]['id']}/deployments",
+                {"source": source, "environment": "production"},
+            )
+        return found[0]
+
+    def _followed(self, build: dict[str, Any]) -> dict[str, Any]:
+        ended = self._until(
+            lambda: self._get(f"builds/{build['id']}"),
+            lambda each: each["state"] in {"succeeded", "failed", "cancelled"},
+            _progress_words,
+            _BUILD_SECONDS,
+            "The build did not end",
+        )
+        if ended["state"] != "succeeded":
+            failure = ended.get("failure") or {}
+            raise DemoFailed(f"The build {ended['state']}: {failure.get('sentence', 'no cause')}")
+        return ended
+
+    def _until(
+        self,
+        ask: Callable[[], dict[str, Any]],
+        holds: Callable[[dict[str, Any]], bool],
+        words: Callable[[dict[str, Any]], str],
+        seconds: float,
+        complaint: str,
+        *,
+        dead: Callable[[dict[str, Any]], bool] = lambda each: False,
+    ) -> dict[str, Any]:
+        deadline = time.monotonic() + seconds
+        while True:
+            self._watch()
+            answer = ask()
+            if holds(answer):
+                return answer
+            if dead(answer) or time.monotonic() > deadline:
+                raise DemoFailed(f"{complaint}: {words(answer)}.")
+            self._voice.progress(words(answer))
+            time.sleep(_POLL_SECONDS)
+
+    def _get(self, path: str, **query: Any) -> dict[str, Any]:
+        return self._json(self._client.get(path, params=query))
+
+    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self._json(self._client.post(path, json=body))
+
+    @staticmethod
+    def _json(answer: httpx.Response) -> dict[str, Any]:
+        if answer.is_error:
+            content = answer.json() if "json" in answer.headers.get("content-type", "") else {}
+            raise DemoFailed(
+                f"{answer.request.method} {answer.request.url.path} was refused with "
+                f"{answer.status_code}: {content.get('message', answer.text[:200])}"
+            )
+        content = answer.json()
+        assert isinstance(content, dict)
+        return content
+
+
+def _model_of(answer: dict[str, Any]) -> dict[str, Any]:
+    model = answer.get("model", answer)
+    assert isinstance(model, dict)
+    return model
+
+
+def _progress_words(build: dict[str, Any]) -> str:
+    running = [step for step in build.get("steps", []) if step["state"] == "running"]
+    if not running:
+        return str(build["state"])
+    step = running[0]
+    if not step.get("progress_total"):
+        return str(build["state"])
+    share = 100 * step["progress_done"] // step["progress_total"]
+    return f"{build['state']} {share} %"

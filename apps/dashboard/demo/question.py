@@ -1,0 +1,50 @@
+"""One question to the deployed model with the official `openai` client, streamed."""
+
+import openai
+
+from apps.dashboard.demo.failure import DemoFailed
+from apps.dashboard.demo.voice import Voice
+
+QUESTION = "What is the capital of France?"
+
+
+def endpoint(*, gateway_url: str, model_id: str) -> str:
+    """Return the OpenAI base URL of the model's production environment."""
+    return f"{gateway_url}/m/{model_id}/environments/production/sync/v1"
+
+
+def ask(*, base_url: str, api_key: str, voice: Voice) -> str:
+    """Return the answer, printed piece by piece as it comes."""
+    client = openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=5)
+    try:
+        return _streamed(client, voice)
+    except openai.OpenAIError as error:
+        raise DemoFailed(f"The endpoint did not answer: {error}") from None
+
+
+def curl_line(*, base_url: str, api_key: str) -> str:
+    """Return a command that asks the same question when pasted into a shell."""
+    return (
+        f"curl -s {base_url}/chat/completions "
+        f"-H 'Authorization: Bearer {api_key}' -H 'Content-Type: application/json' "
+        """-d '{"messages": [{"role": "user", "content": "What is the capital of France?"}]}'"""
+    )
+
+
+def _streamed(client: openai.OpenAI, voice: Voice) -> str:
+    stream = client.chat.completions.create(
+        model="not-required",
+        messages=[{"role": "user", "content": QUESTION}],
+        max_tokens=64,
+        temperature=0,
+        stream=True,
+    )
+    answer = ""
+    for chunk in stream:
+        piece = (chunk.choices[0].delta.content or "") if chunk.choices else ""
+        answer += piece
+        voice.piece(piece)
+    voice.say()
+    if not answer.strip():
+        raise DemoFailed("The endpoint answered without a word.")
+    return answer

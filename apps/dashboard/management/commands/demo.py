@@ -1,0 +1,85 @@
+"""`manage.py demo`: what `make demo` runs."""
+
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from apps.dashboard.demo.access import Access, grant_access
+from apps.dashboard.demo.checkpoint import ensure_checkpoint
+from apps.dashboard.demo.configs import RUNS_HERE, RUNS_HERE_YAML
+from apps.dashboard.demo.failure import DemoFailed
+from apps.dashboard.demo.job import Job
+from apps.dashboard.demo.machine import Machine, running_machine
+from apps.dashboard.demo.question import QUESTION, ask, curl_line, endpoint
+from apps.dashboard.demo.voice import Voice
+from controlplane.processes.running import RunningServices
+
+
+class Command(BaseCommand):
+    help = "Build, serve and ask a real small model on this machine; stops with Ctrl-C."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--once", action="store_true", help="stop after the answer")
+
+    def handle(self, *args: Any, once: bool, **options: Any) -> None:
+        try:
+            demonstrate(Voice(), once=once)
+        except DemoFailed as failure:
+            raise CommandError(str(failure)) from None
+        except KeyboardInterrupt:
+            self.stdout.write("\nStopped.")
+
+
+def demonstrate(voice: Voice, *, once: bool) -> None:
+    """Run the whole main job, then serve until Ctrl-C unless `once`."""
+    started = time.monotonic()
+    with running_machine(settings.DATA_DIR) as machine:
+        with voice.stage("Starting Enginehouse on this machine"):
+            services = machine.wait_until_ready()
+            access = grant_access(settings.DATA_DIR)
+        base_url = _deploy(voice, machine, services, access)
+        voice.say(f"\nAsking it through the gateway: {QUESTION}\n")
+        ask(base_url=base_url, api_key=access.api_key, voice=voice)
+        _summary(voice, services, access, base_url, time.monotonic() - started)
+        if not once:
+            voice.say("\nServing until Ctrl-C.")
+            machine.wait()
+            machine.check_alive()
+
+
+def _deploy(voice: Voice, machine: Machine, services: RunningServices, access: Access) -> str:
+    job = Job(
+        public_url=services.public_url,
+        api_key=access.api_key,
+        voice=voice,
+        watch=machine.check_alive,
+    )
+    with voice.stage("Turning the bundled SmolLM2-135M-Instruct into a checkpoint folder"):
+        ensure_checkpoint(settings.DATA_DIR, voice)
+    with voice.stage("Checking two configs"):
+        config = job.config(RUNS_HERE, RUNS_HERE_YAML)
+        findings = job.store_what_cannot_run_here()
+        voice.say(f"  one cannot be built here and says why: {findings} findings")
+        if job.wait_until_checked(RUNS_HERE_YAML)["blocks_build"]:
+            raise DemoFailed(f"The config {RUNS_HERE} does not pass its checks on this machine.")
+    with voice.stage("Building"):
+        build = job.build(config)
+    with voice.stage("Deploying to production"):
+        model = job.deployed(name=RUNS_HERE, build=build)
+    return endpoint(gateway_url=services.gateway_url, model_id=model["id"])
+
+
+def _summary(
+    voice: Voice, services: RunningServices, access: Access, base_url: str, seconds: float
+) -> None:
+    voice.say(f"\nAnswered {seconds:.0f} s after the start.\n")
+    voice.say(f"Endpoint   {base_url}")
+    voice.say(f"API key    {access.api_key}")
+    voice.say(f"Dashboard  {services.public_url}")
+    voice.say(f"Sign in    {access.sign_in_link}")
+    voice.say("\nTry it:\n")
+    voice.say(curl_line(base_url=base_url, api_key=access.api_key))

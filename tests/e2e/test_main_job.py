@@ -1,0 +1,98 @@
+"""The whole main job with a real model: what `make demo` does, twice, on one data folder."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(420)]
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    given = {"DATABASE_URL", "BROKER_URL", "DATA_DIR", "LOCAL_CHECKPOINT_ROOTS"}
+    kept = {name: value for name, value in os.environ.items() if name not in given}
+    return {**kept, "DATA_DIR": str(folder), "PYTHONUNBUFFERED": "1"}
+
+
+def _processes_of(folder: Path) -> list[str]:
+    """Return the command lines of every process that works on the folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            mine = process.environ().get("DATA_DIR") == str(folder)
+            words = process.cmdline()
+        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+            continue
+        if (mine or str(folder) in " ".join(words)) and process.pid != os.getpid():
+            found.append(" ".join(words))
+    return found
+
+
+def _once(folder: Path) -> tuple[str, float]:
+    started = time.monotonic()
+    answer = subprocess.run(
+        [sys.executable, "manage.py", "demo", "--once"],
+        cwd=_ROOT,
+        env=_environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr[-3000:]
+    return answer.stdout, time.monotonic() - started
+
+
+def test_the_first_run_builds_deploys_and_answers_and_leaves_nothing_running(folder: Path) -> None:
+    said, _ = _once(folder)
+    assert "Paris" in said
+    for label in ("Endpoint", "API key", "Dashboard", "Sign in", "curl -s"):
+        assert label in said
+    assert _processes_of(folder) == []
+
+
+def test_the_second_run_reuses_the_artifact_and_answers_in_forty_seconds(folder: Path) -> None:
+    said, seconds = _once(folder)
+    assert "has it already" in said
+    assert "Paris" in said
+    assert seconds < 40
+
+
+def test_the_printed_curl_line_works_and_ctrl_c_stops_everything(folder: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "demo"],
+        cwd=_ROOT,
+        env=_environment(folder),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line.strip())
+        if line.startswith("Serving until"):
+            break
+    curl = next(line for line in lines if line.startswith("curl -s"))
+    try:
+        answer = subprocess.run(
+            ["bash", "-c", curl], capture_output=True, text=True, timeout=60, check=True
+        )
+        assert "Paris" in answer.stdout
+        link = next(line.split()[-1] for line in lines if line.startswith("Sign in"))
+        assert re.match(r"http://127\.0\.0\.1:\d+/", link)
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    assert _processes_of(folder) == []
