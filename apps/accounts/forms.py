@@ -1,0 +1,30 @@
+"""What people type to sign in and to make a key."""
+
+from django import forms
+
+from apps.accounts.models import ApiKeyType
+
+KEY_TYPES = {
+    ApiKeyType.WORKSPACE_INVOKE: "call models",
+    ApiKeyType.WORKSPACE_MANAGE_ALL: "manage and call everything",
+    ApiKeyType.WORKSPACE_EXPORT_METRICS: "read metrics",
+    ApiKeyType.PERSONAL: "do what I may",
+}
+
+
+class SignInForm(forms.Form):
+    """An e-mail address and a password."""
+
+    email = forms.EmailField(
+        widget=forms.EmailInput(attrs={"autocomplete": "username", "autofocus": True})
+    )
+    password = forms.CharField(
+        strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+    )
+
+
+class ApiKeyForm(forms.Form):
+    """A name to know the key by, and what it may do."""
+
+    name = forms.CharField(max_length=64)
+    type = forms.ChoiceField(choices=tuple(KEY_TYPES.items()))

@@ -1,0 +1,160 @@
+"""One draft in the editor: the text, the form that shows it, and what the checks say of both."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from apps.configs.form_fields import GROUPS, Field, Kind
+from apps.configs.form_values import accelerator_count, field_text, stack_of, text_data
+
+_CPU_ONLY = "none: the CPU does the work"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One choice of a select."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldView:
+    """A control of the form with its value and the findings that mark it."""
+
+    field: Field
+    value: str
+    findings: Sequence[Mapping[str, Any]] = ()
+    count: str = ""
+    """Of an accelerator."""
+
+    @property
+    def id(self) -> str:
+        return f"field-{self.field.name}"
+
+    @property
+    def described_by(self) -> str:
+        """The ids of the notes that a screen reader reads with the control."""
+        notes = [f"{self.id}-help"] if self.field.help else []
+        return " ".join([*notes, *(f"{self.id}-said" for _ in self.findings[:1])])
+
+    @property
+    def is_wrong(self) -> bool:
+        return any(finding["severity"] == "error" for finding in self.findings)
+
+    @property
+    def is_select(self) -> bool:
+        return self.field.kind in (Kind.CHOICE, Kind.SWITCH, Kind.ACCELERATOR)
+
+    @property
+    def input_mode(self) -> str:
+        """Which keyboard a telephone shows."""
+        return {Kind.NUMBER: "numeric", Kind.DECIMAL: "decimal"}.get(self.field.kind, "text")
+
+    @property
+    def options(self) -> Sequence[Option]:
+        """The default first, then every choice; what the text says is among them even if wrong."""
+        choices = [str(choice) for choice in self.field.choices]
+        if self.field.kind is Kind.ACCELERATOR:
+            absent = _CPU_ONLY
+        else:
+            absent = f"{self.field.default} (default)" if self.field.default else "choose"
+        options = [Option(value="", label=absent)]
+        options += [Option(value=choice, label=choice) for choice in choices]
+        if self.value and self.value not in choices:
+            options.append(Option(value=self.value, label=f"{self.value} (unknown)"))
+        return options
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupView:
+    """Controls under one heading."""
+
+    label: str
+    fields: Sequence[FieldView]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A text with everything the editor shows of it; `checked` is an examination's JSON."""
+
+    text: str
+    checked: Mapping[str, Any]
+
+    @cached_property
+    def data(self) -> Mapping[str, Any] | None:
+        """What the text says as plain data, None while it is not one mapping."""
+        return text_data(self.text)
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the form can show, and so change, the text."""
+        return self.data is not None
+
+    @property
+    def findings(self) -> Sequence[Mapping[str, Any]]:
+        found: Sequence[Mapping[str, Any]] = self.checked["findings"]
+        return found
+
+    @property
+    def errors(self) -> int:
+        return sum(finding["severity"] == "error" for finding in self.findings)
+
+    @property
+    def warnings(self) -> int:
+        return sum(finding["severity"] == "warning" for finding in self.findings)
+
+    @property
+    def groups(self) -> Sequence[GroupView]:
+        """The form, filled from the text."""
+        data = self.data or {}
+        stack = stack_of(data)
+        return [
+            GroupView(
+                label=group.label,
+                fields=[
+                    self._view(data, field, field.path_in(stack))
+                    for field in group.fields
+                    if field.path_in(stack)
+                ],
+            )
+            for group in GROUPS
+        ]
+
+    @property
+    def model_name(self) -> str:
+        """The name that the text gives itself."""
+        name = (self.data or {}).get("model_name")
+        return name.strip() if isinstance(name, str) else ""
+
+    @property
+    def reason(self) -> str:
+        """Why no build can start from this text, empty where one can."""
+        if self.errors:
+            what = "finding blocks" if self.errors == 1 else "findings block"
+            return f"{self.errors} {what} the build: {self.findings[0]['message']}"
+        if waiting := self.checked["waiting"]:
+            what = "check waits" if len(waiting) == 1 else "checks wait"
+            return f"{len(waiting)} {what} for {', '.join(self.waited_for)}."
+        return ""
+
+    @property
+    def waited_for(self) -> Sequence[str]:
+        """The facts that checks wait for, each once."""
+        facts = [fact for waiting in self.checked["waiting"] for fact in waiting["facts"]]
+        return list(dict.fromkeys(fact.replace("_", " ") for fact in facts))
+
+    @property
+    def lines(self) -> str:
+        """The numbers beside the text."""
+        return "\n".join(str(number) for number in range(1, self.text.count("\n") + 2))
+
+    def _view(self, data: Mapping[str, Any], field: Field, path: str) -> FieldView:
+        is_accelerator = field.kind is Kind.ACCELERATOR
+        return FieldView(
+            field=field,
+            value=field_text(data, field),
+            findings=[finding for finding in self.findings if path in finding["fields"]],
+            count=accelerator_count(data) if is_accelerator else "",
+        )

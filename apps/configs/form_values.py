@@ -1,0 +1,90 @@
+"""Between the editor's form and the text: values read out of it, changes written into it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from apps.configs.form_fields import GROUPS, Field, Kind
+from controlplane.domain.spec import edit_yaml
+from controlplane.domain.spec.document import Document
+from controlplane.domain.spec.text import read_text
+
+_ON = "on"
+_OFF = "off"
+FIELDS: Mapping[str, Field] = {field.name: field for group in GROUPS for field in group.fields}
+
+
+def text_data(text: str) -> Mapping[str, Any] | None:
+    """Return the text's plain data, or None while it is not one mapping."""
+    if not text.strip():
+        return {}
+    document = read_text(text)
+    data = document.data if isinstance(document, Document) else None
+    return data if isinstance(data, Mapping) else None
+
+
+def stack_of(data: Mapping[str, Any]) -> str:
+    """Return which of the two stacks the text is written for."""
+    return "v2" if value_at(data, "trt_llm.inference_stack") == "v2" else "v1"
+
+
+def value_at(data: Mapping[str, Any], path: str) -> Any:
+    """Return what stands at a dotted path, None where nothing does."""
+    found: Any = data
+    for step in path.split("."):
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found
+
+
+def field_text(data: Mapping[str, Any], field: Field) -> str:
+    """Return a setting as the form shows it, empty where the text leaves it to its default."""
+    value = value_at(data, field.path_in(stack_of(data)))
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return _ON if value else _OFF
+    if field.kind is Kind.ACCELERATOR:
+        return str(value).partition(":")[0]
+    return str(value)
+
+
+def accelerator_count(data: Mapping[str, Any]) -> str:
+    """Return how many cards the text asks for, empty where it asks for none."""
+    value = value_at(data, "resources.accelerator")
+    return "" if value is None else str(value).partition(":")[2] or "1"
+
+
+def apply_changes(text: str, changed: Iterable[str], given: Mapping[str, str]) -> str:
+    """Return the text with the named form fields set to what was typed; the rest stays as it is."""
+    data = text_data(text)
+    if data is None:
+        return text
+    patch = dict(_patch(data, set(changed), given))
+    return edit_yaml(text, patch) if patch else text
+
+
+def _patch(
+    data: Mapping[str, Any], changed: set[str], given: Mapping[str, str]
+) -> Iterable[tuple[str, Any]]:
+    if "accelerator_count" in changed:
+        changed.add("accelerator")
+    for name in changed & FIELDS.keys():
+        field = FIELDS[name]
+        if path := field.path_in(stack_of(data)):
+            yield path, _typed(field, given.get(name, "").strip(), given)
+
+
+def _typed(field: Field, typed: str, given: Mapping[str, str]) -> Any:
+    """Return the YAML value of what was typed; what does not fit goes in as text, for a finding."""
+    if not typed:
+        return None
+    if field.kind is Kind.SWITCH:
+        return typed == _ON
+    if field.kind is Kind.ACCELERATOR:
+        count = given.get("accelerator_count", "").strip() or "1"
+        return typed if count == "1" else f"{typed}:{count}"
+    for number in {Kind.NUMBER: (int,), Kind.DECIMAL: (int, float)}.get(field.kind, ()):
+        try:
+            return number(typed)
+        except ValueError:
+            continue
+    return typed
