@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class BaseModelKind(StrEnum):
-    """What the checkpoint is served as; the last six are withdrawn and parse for a rule to say so."""
+    """What the checkpoint is served as; the last six are withdrawn, which a rule says."""
 
     DECODER = "decoder"
     ENCODER = "encoder"

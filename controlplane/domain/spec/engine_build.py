@@ -1,14 +1,8 @@
 """`trt_llm.build`: what is made from the checkpoint. One class for both stacks."""
 
-from typing import Annotated, Any, Optional
+from typing import Annotated, ClassVar, Optional
 
-from pydantic import (
-    Field,
-    SerializerFunctionWrapHandler,
-    StrictInt,
-    StringConstraints,
-    model_serializer,
-)
+from pydantic import Field, StrictInt, StringConstraints
 
 from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
 from controlplane.domain.spec.choices import (
@@ -81,6 +75,8 @@ class Speculator(Section):
 class EngineBuild(Section):
     """Checkpoint, precision, limits and parallelism of the engine."""
 
+    ABSENCE_MATTERS: ClassVar[frozenset[str]] = frozenset({"max_num_tokens", "max_batch_size"})
+
     base_model: BaseModelKind = BaseModelKind.DECODER
     checkpoint_repository: CheckpointRepository | None = None
     max_seq_len: SequenceLength | None = None
@@ -106,18 +102,9 @@ class EngineBuild(Section):
     @property
     def effective_max_num_tokens(self) -> int:
         """Tokens of one engine step; an encoder that names none gets its own default."""
-        if self.base_model.is_encoder and "max_num_tokens" not in self.model_fields_set:
+        if self.base_model.is_encoder and not self.gives("max_num_tokens"):
             return ENCODER_TOKEN_BUDGET
         return self.max_num_tokens
-
-    # Whether the user gave this one number changes its meaning for an encoder, so a stored
-    # spec must still know it.
-    @model_serializer(mode="wrap")
-    def _keep_absence(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        content: dict[str, Any] = dump(self)
-        if "max_num_tokens" not in self.model_fields_set:
-            content.pop("max_num_tokens", None)
-        return content
 
 
 Speculator.model_rebuild()

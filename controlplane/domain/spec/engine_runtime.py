@@ -1,6 +1,6 @@
 """`trt_llm.runtime` of both stacks: how the engine serves."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AliasChoices, Field, StrictFloat, StrictInt
 
@@ -30,6 +30,8 @@ class RuntimeV1(Section):
 
 class RuntimeV2(Section):
     """Serving settings of the v2 stack."""
+
+    ABSENCE_MATTERS: ClassVar[frozenset[str]] = frozenset({"max_batch_size"})
 
     max_seq_len: SequenceLength | None = None
     max_batch_size: BatchSize = 256

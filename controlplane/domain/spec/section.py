@@ -1,8 +1,15 @@
 """The base of every block of `config.yaml`, and the strict types of its numbers."""
 
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StrictInt,
+    model_serializer,
+)
 
 
 class Section(BaseModel):
@@ -15,6 +22,21 @@ class Section(BaseModel):
         allow_inf_nan=False,
         use_attribute_docstrings=True,
     )
+
+    ABSENCE_MATTERS: ClassVar[frozenset[str]] = frozenset()
+    """Fields whose default depends on other settings: a stored spec must know that they were
+    never given."""
+
+    def gives(self, name: str) -> bool:
+        """Return whether the user wrote this field."""
+        return name in self.model_fields_set
+
+    @model_serializer(mode="wrap")
+    def _keep_absence(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content: dict[str, Any] = dump(self)
+        for name in self.ABSENCE_MATTERS - self.model_fields_set:
+            content.pop(name, None)
+        return content
 
 
 PositiveInt = Annotated[StrictInt, Field(ge=1)]

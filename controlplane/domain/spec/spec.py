@@ -176,6 +176,12 @@ class Spec(Section):
         return self.trt_llm.build.max_batch_size
 
     @property
+    def gives_batch_size(self) -> bool:
+        """Whether the user wrote `max_batch_size`."""
+        limits = self.trt_llm.runtime if isinstance(self.trt_llm, TrtLlmV2) else self.engine_build
+        return limits.gives("max_batch_size")
+
+    @property
     def max_num_tokens(self) -> int:
         """Tokens that one engine step may process."""
         if isinstance(self.trt_llm, TrtLlmV2):

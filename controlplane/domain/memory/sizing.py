@@ -1,0 +1,74 @@
+"""What would make a plan fit: more cards, a shorter sequence, more builders."""
+
+from dataclasses import dataclass
+from math import ceil
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.quantization import PRECISIONS
+from controlplane.domain.memory.plan import Card, MemoryPlan, UnplannableError, plan
+from controlplane.domain.memory.weights import SIXTEEN_BIT_BYTES
+from controlplane.domain.spec import Spec
+
+CARDS_PER_HOST = 8
+_CARD_COUNTS = (1, 2, 4, 8)
+_LENGTH_STEP = 256
+_BUILDER_SHARE = 0.9
+"""Share of a builder's cards that weights may take; calibration needs the rest."""
+
+
+def cards_that_fit(spec: Spec, checkpoint: CheckpointFacts, card: Card) -> int | None:
+    """Return the fewest cards of one host on which one full-length request fits, or None."""
+    if spec.runtime_name == "native":
+        return None
+    for count in _CARD_COUNTS:
+        if not divides_heads(checkpoint, count):
+            continue
+        try:
+            planned = plan(spec, checkpoint, card, spec.runtime_name, tensor_parallel=count)
+        except UnplannableError:
+            return None
+        if planned.weights_fit and planned.full_length_requests >= 1:
+            return count
+    return None
+
+
+def divides_heads(checkpoint: CheckpointFacts, ranks: int) -> bool:
+    """Return whether attention can be divided over so many cards."""
+    heads, kv_heads = checkpoint.attention_heads, checkpoint.kv_heads
+    if heads is None:
+        return True
+    kv_heads = kv_heads or heads
+    return heads % ranks == 0 and (kv_heads % ranks == 0 or ranks % kv_heads == 0)
+
+
+def longest_sequence(planned: MemoryPlan) -> int:
+    """Return the longest sequence that the KV cache of this plan holds, in round numbers."""
+    tokens = planned.kv_tokens
+    return tokens - tokens % _LENGTH_STEP if tokens >= _LENGTH_STEP else tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuilderNeed:
+    """What quantizing takes: the 16-bit copy and the quantized one side by side."""
+
+    peak_bytes: int
+    cards: int
+
+
+def builder_cards(
+    spec: Spec, checkpoint: CheckpointFacts, card_memory_bytes: int
+) -> BuilderNeed | None:
+    """Return the memory and cards that calibration needs, or None where nothing is quantized.
+
+    Source: NVIDIA/TensorRT-LLM#1331: 70B in FP8 peaks above 210 GB, four 80 GB cards.
+    """
+    if spec.quantization_type.is_none or checkpoint.parameters is None:
+        return None
+    quantized = PRECISIONS[spec.quantization_type.value].weight_bytes
+    peak = round(checkpoint.parameters * (SIXTEEN_BIT_BYTES + quantized))
+    cards = ceil(peak / (card_memory_bytes * _BUILDER_SHARE))
+    return BuilderNeed(peak_bytes=peak, cards=_next_power_of_two(cards))
+
+
+def _next_power_of_two(count: int) -> int:
+    return 1 << max(0, count - 1).bit_length()

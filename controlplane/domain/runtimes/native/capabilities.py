@@ -1,0 +1,51 @@
+"""What the native engine of this version can do on each kind of card."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from controlplane.domain.facts.gpus import CPU
+from controlplane.domain.runtimes.capability import Capability, Feature, Support
+
+VERSION = "0.1"
+
+
+def _native(how: str) -> Capability:
+    return Capability(support=Support.NATIVE, how=how)
+
+
+def _emulated(how: str) -> Capability:
+    return Capability(support=Support.EMULATED, how=how)
+
+
+def _refused(why: str) -> Capability:
+    return Capability(support=Support.REFUSED, how=why)
+
+
+ON_CPU: Mapping[Feature, Capability] = MappingProxyType(
+    {
+        Feature.CHAT: _native("by the checkpoint's own chat template"),
+        Feature.COMPLETIONS: _native("as given"),
+        Feature.STRUCTURED_OUTPUT: _native("llguidance masks tokens before sampling"),
+        Feature.CHUNKED_PREFILL: _native("prompts enter in pieces of `max_num_tokens`"),
+        Feature.TOOLS: _refused("tool calls are not parsed yet"),
+        Feature.LOOKAHEAD: _refused("the drafter is not wired in yet"),
+        Feature.ADAPTERS: _refused("adapters are not loaded yet"),
+        Feature.TENSOR_PARALLEL: _refused("one process computes the whole model"),
+        Feature.PIPELINE_PARALLEL: _refused("one process computes the whole model"),
+        Feature.POOLING: _refused("only text generation is served yet"),
+        Feature.MULTIMODAL: _refused("only text goes in"),
+        Feature.FP8_WEIGHTS: _emulated("FP8 values are expanded to float32 to compute"),
+        Feature.FP8_KV_CACHE: _emulated("keys and values are rounded to FP8 and kept in float32"),
+        Feature.FP4_WEIGHTS: _refused("NVFP4 values are not read yet"),
+        Feature.ACCELERATOR: _refused("it runs on the CPU only so far"),
+        Feature.HOST_KV_CACHE: _native("all of the KV cache is in host memory"),
+        Feature.ENGINE_ARGUMENTS: _refused("it has no further arguments"),
+    }
+)
+
+
+def capability(feature: Feature, card_kind: str = CPU) -> Capability:
+    """Return whether this engine offers a feature on a kind of card, and how or why not."""
+    if card_kind != CPU:
+        return ON_CPU[Feature.ACCELERATOR]
+    return ON_CPU[feature]

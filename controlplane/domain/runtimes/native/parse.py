@@ -1,0 +1,52 @@
+"""Command line of the native engine -> its settings."""
+
+import argparse
+from collections.abc import Sequence
+from typing import NoReturn
+
+from controlplane.domain.runtimes.native.render import DTYPES
+from controlplane.domain.runtimes.native.settings import EngineSettings
+
+
+class ArgumentsError(ValueError):
+    """The command line is not one that `render` writes; the text says why."""
+
+
+def parse(arguments: Sequence[str]) -> EngineSettings:
+    """Return the settings in the arguments after `-m workers.runtimes.native`.
+
+    Raises `ArgumentsError`.
+    """
+    return EngineSettings(**vars(_parser().parse_args(list(arguments))))
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ArgumentsError(f"{message}. Flags: {', '.join(sorted(self._option_string_actions))}.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    for flag in ("--model-dir", "--host", "--served-model-name"):
+        parser.add_argument(flag, required=True)
+    parser.add_argument("--port", required=True, type=_port)
+    counts = ("--max-batch-size", "--max-seq-len", "--max-num-tokens", "--threads")
+    for flag in (*counts, "--default-max-tokens"):
+        parser.add_argument(flag, required=True, type=_at_least_one)
+    parser.add_argument("--kv-cache-bytes", required=True, type=_at_least_one)
+    parser.add_argument("--dtype", required=True, choices=DTYPES)
+    return parser
+
+
+def _at_least_one(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is less than 1")
+    return value
+
+
+def _port(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= 65_535:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a port")
+    return value

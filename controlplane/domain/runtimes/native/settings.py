@@ -1,0 +1,20 @@
+"""The settings of one native engine process."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSettings:
+    """What the command line of `workers.runtimes.native` carries."""
+
+    model_dir: str
+    host: str
+    port: int
+    served_model_name: str
+    max_batch_size: int
+    max_seq_len: int
+    max_num_tokens: int
+    kv_cache_bytes: int
+    threads: int
+    dtype: str
+    default_max_tokens: int
