@@ -7,7 +7,10 @@ claim their row before they work.
 import os
 
 from celery import Celery
+from celery.signals import worker_init
 from django.conf import settings
+
+from controlplane.processes.schema import wait_for_schema
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
@@ -65,3 +68,9 @@ def build_queue(pool: str) -> str:
 def host_queue(node_name: str) -> str:
     """Return the queue that the agent of one host reads."""
     return f"host.{node_name}"
+
+
+@worker_init.connect
+def _wait_for_schema(**details: object) -> None:
+    # A worker of a newer release waits for its migrations instead of failing over missing columns.
+    wait_for_schema(timeout_seconds=120)

@@ -5,15 +5,19 @@ import os
 import socket
 import sys
 
+import django
 import uvicorn
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+
+from controlplane.processes.schema import SchemaBehind, wait_for_schema
+
+_SCHEMA_SECONDS = 120.0
 
 
 def main() -> None:
     """Serve until a signal; connections in flight get five seconds to end."""
     options = _options()
-    _check_settings()
+    _wait_until_usable()
     config = uvicorn.Config(
         "controlplane.asgi:application",
         host=options.host,
@@ -30,11 +34,12 @@ def main() -> None:
     uvicorn.Server(config).run(sockets=_inherited())
 
 
-def _check_settings() -> None:
+def _wait_until_usable() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
     try:
-        settings.INSTALLED_APPS  # noqa: B018 - reading one reads them all
-    except ImproperlyConfigured as error:
+        django.setup()
+        wait_for_schema(timeout_seconds=_SCHEMA_SECONDS)
+    except (ImproperlyConfigured, SchemaBehind) as error:
         sys.exit(str(error))
 
 
