@@ -161,9 +161,9 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["apps.accounts.permissions.IsTeamMember"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "EXCEPTION_HANDLER": "apps.rest.errors.exception_handler",
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_PARSER_CLASSES": ["apps.rest.parsers.BoundedJSONParser"],
+    "EXCEPTION_HANDLER": "apps.rest.error_answers.exception_handler",
+    "DEFAULT_SCHEMA_CLASS": "apps.rest.schema.RestSchema",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -172,6 +172,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SCHEMA_PATH_PREFIX": "/v1",
+    "PREPROCESSING_HOOKS": ["apps.rest.schema.only_public"],
     "ENUM_NAME_OVERRIDES": {},
 }
 

@@ -1,6 +1,6 @@
 """Every address of the web process: pages, `/v1` for people's programs, `/internal/v1` for ours."""
 
-from django.urls import include, path
+from django.urls import URLPattern, include, path
 
 from apps.accounts import urls as accounts
 from apps.builds import urls as builds
@@ -14,13 +14,18 @@ from apps.secrets import urls as secrets
 
 _APPS = (accounts, secrets, fleet, configs, builds, deployments, routes)
 
+
+def _paths(kind: str) -> list[URLPattern]:
+    return [each for app in _APPS for each in getattr(app, kind, ())]
+
+
 urlpatterns = [
     path("", include("apps.dashboard.urls")),
     path("", include("apps.accounts.urls")),
     path("configs/", include("apps.configs.urls")),
     path("builds/", include("apps.builds.urls")),
     path("models/", include("apps.deployments.urls")),
-    path("v1/", include([*rest.api, *(p for app in _APPS for p in getattr(app, "api", ()))])),
-    path("internal/v1/", include([p for app in _APPS for p in getattr(app, "internal", ())])),
+    path("v1/", include([*rest.api, *_paths("api"), *rest.last])),
+    path("internal/v1/", include(_paths("internal"))),
     *dashboard.probes,
 ]

@@ -1,6 +1,13 @@
-"""Addresses that every REST client needs: the schema and the health of the API."""
+"""Addresses that every REST client needs: the schema, the version, and an answer to the rest."""
 
 from django.urls import path
 from drf_spectacular.views import SpectacularJSONAPIView
 
-api = [path("spec", SpectacularJSONAPIView.as_view(), name="spec")]
+from apps.rest.api import UnknownPathView, VersionView
+
+api = [
+    path("spec", SpectacularJSONAPIView.as_view(), name="spec"),
+    path("version", VersionView.as_view(), name="version"),
+]
+last = [path("<path:rest>", UnknownPathView.as_view())]
+"""Comes after every other path, or it would hide them."""

@@ -1,0 +1,72 @@
+"""The OpenAPI document: what the framework cannot tell by itself."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import Direction, OpenApiResponse
+
+from apps.rest.serializers import Error
+
+_ALWAYS = {
+    401: "No key, or one that is unknown, expired or revoked.",
+    403: "The key or the person may not do this.",
+    500: "Something broke on our side.",
+}
+_WITH_BODY = {
+    400: "The request says something that cannot be done as it stands.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+}
+_WITH_PATH = {404: "There is no such thing, or it belongs to somebody else."}
+_WITH_QUERY = {400: "A query parameter is unknown or wrong."}
+
+
+class RestSchema(AutoSchema):
+    """Every operation answers its errors in the one body."""
+
+    def get_operation_id(self) -> str:
+        """Return a name that no other operation has: the path's words, then the method."""
+        words = [part.strip("{}") for part in self.path.split("/")[2:] if part]
+        return "_".join([*words, self.method.lower()])
+
+    def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
+        answers: dict[str, Any] = super()._get_response_bodies(direction)
+        errors = dict(_ALWAYS)
+        if self.method in {"POST", "PUT", "PATCH"}:
+            errors |= _WITH_BODY
+        if "{" in self.path:
+            errors |= _WITH_PATH
+        if self.method == "GET":
+            errors |= _WITH_QUERY
+        for status, words in sorted(errors.items()):
+            if str(status) not in answers:
+                error = OpenApiResponse(Error, description=words)
+                answers[str(status)] = self._get_response_for_code(  # type: ignore[no-untyped-call]
+                    error, str(status)
+                )
+        return answers
+
+
+class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Both spellings of the header."""
+
+    target_class = "apps.accounts.authentication.ApiKeyAuthentication"
+    name = ["bearer", "apiKey"]
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, Any]]:
+        return [
+            {"type": "http", "scheme": "bearer", "description": "`Authorization: Bearer KEY`"},
+            {
+                "type": "apiKey",
+                "in": "header",
+                "name": "Authorization",
+                "description": "`Authorization: Api-Key KEY`",
+            },
+        ]
+
+
+def only_public(endpoints: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the endpoints under /v1: agents and gateways are not for people's programs."""
+    return [endpoint for endpoint in endpoints if endpoint[0].startswith("/v1/")]
