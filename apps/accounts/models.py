@@ -67,6 +67,28 @@ class SignInLink(models.Model):
         return f"sign-in link of {self.user_id}"
 
 
+class SignInFailure(models.Model):
+    """A password that was wrong; counted for a quarter of an hour, then forgotten.
+
+    The account is kept as a hash: people type passwords into the field for the address.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    account_sha256 = models.CharField(max_length=64)
+    address = models.CharField(max_length=64, blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["account_sha256", "address", "at"], name="accounts_recent_failures"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"failed sign-in from {self.address}"
+
+
 class ApiKeyType(models.TextChoices):
     """The hosted product's key types (management API, 2026-08-22)."""
 

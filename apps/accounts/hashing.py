@@ -1,0 +1,14 @@
+"""Random secrets that are shown once, and the hash that is kept of them."""
+
+import hashlib
+import secrets
+
+
+def new_secret() -> str:
+    """Return 256 random bits as 43 characters that are safe in a URL and a header."""
+    return secrets.token_urlsafe(32)
+
+
+def sha256_hex(text: str) -> str:
+    """Return the hash kept of a secret of full entropy; passwords need Argon2 instead."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,21 @@
+"""Prints a one-time sign-in link."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.accounts.selectors import user_by_email
+from apps.accounts.services import admin_ensure, sign_in_link_create, sign_in_link_url
+
+
+class Command(BaseCommand):
+    help = "Print a link that signs a person in once, within 24 hours."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("email", nargs="?", help="Whom to let in; the first admin by default.")
+
+    def handle(self, *args: Any, email: str | None = None, **options: Any) -> None:
+        user = user_by_email(email) if email else admin_ensure()
+        if user is None:
+            raise CommandError(f"There is no active person with the e-mail address `{email}`.")
+        self.stdout.write(sign_in_link_url(sign_in_link_create(user=user)))

@@ -1,0 +1,45 @@
+"""Reads of people, teams and keys."""
+
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from apps.accounts.hashing import sha256_hex
+from apps.accounts.models import ApiKey, ApiKeyType, Team, User
+from apps.accounts.permissions import Action, Actor, allowed
+
+
+def api_key_by_text(text: str, *, at: datetime | None = None) -> ApiKey | None:
+    """Return the usable key of that text: known, not expired, not revoked, its owner active.
+
+    The look-up is by hash, so its timing tells nothing of how near a guess came.
+    """
+    digest = sha256_hex(text)
+    key = (
+        ApiKey.objects.select_related("team", "owner", "owner__team")
+        .filter(secret_sha256=digest, revoked_at=None)
+        .filter(Q(expires_at=None) | Q(expires_at__gt=at or timezone.now()))
+        .filter(Q(owner=None) | Q(owner__is_active=True))
+        .first()
+    )
+    return key if key and constant_time_compare(key.secret_sha256, digest) else None
+
+
+def api_key_list(actor: Actor) -> QuerySet[ApiKey]:
+    """Return the team's live keys; personal ones of others only to who may manage keys."""
+    keys = ApiKey.objects.filter(team=actor.team, revoked_at=None).select_related("team", "owner")
+    if not allowed(actor, Action.TEAM_KEYS):
+        keys = keys.filter(~Q(type=ApiKeyType.PERSONAL) | Q(owner=actor.user))
+    return keys.order_by("-created_at", "-id")
+
+
+def team_list(actor: Actor) -> QuerySet[Team]:
+    """Return the teams that the actor belongs to."""
+    return Team.objects.filter(id=actor.team.id).order_by("name")
+
+
+def user_by_email(email: str) -> User | None:
+    """Return the active person of that address, whatever its case."""
+    return User.objects.filter(email__iexact=email.strip(), is_active=True).first()

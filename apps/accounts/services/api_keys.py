@@ -1,0 +1,77 @@
+"""Keys: made, shown once, used, revoked; gateways hold copies, so changes bump their version."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.accounts.hashing import new_secret, sha256_hex
+from apps.accounts.models import ApiKey, ApiKeyType, Team, User
+from apps.accounts.routes_version import routes_version_bump
+from apps.rest.errors import InvalidInput, NotFound
+from apps.rest.identifiers import new_id
+
+LIMITED_TO_MODELS = frozenset({ApiKeyType.WORKSPACE_INVOKE, ApiKeyType.WORKSPACE_EXPORT_METRICS})
+_TOUCH_EVERY = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeApiKey:
+    """A stored key with its whole text, which exists nowhere else."""
+
+    api_key: ApiKey
+    text: str
+
+
+def api_key_create(
+    *,
+    team: Team,
+    type: ApiKeyType,
+    owner: User | None = None,
+    name: str = "",
+    model_ids: Sequence[str] | None = None,
+) -> MadeApiKey:
+    """Return a new key of 256 random bits. Raises InvalidInput."""
+    if model_ids is not None and type not in LIMITED_TO_MODELS:
+        raise InvalidInput(
+            f"`model_ids`: a key of type `{type}` cannot be limited to models.",
+            fields=["model_ids"],
+            hint="Leave it out, or choose `WORKSPACE_INVOKE` or `WORKSPACE_EXPORT_METRICS`.",
+        )
+    if (type == ApiKeyType.PERSONAL) != (owner is not None):
+        raise InvalidInput("A personal key has an owner, and no other key has.", fields=["type"])
+    prefix = new_id()
+    text = f"{prefix}.{new_secret()}"
+    with transaction.atomic():
+        key = ApiKey.objects.create(
+            prefix=prefix,
+            secret_sha256=sha256_hex(text),
+            name=name,
+            type=type,
+            team=team,
+            owner=owner,
+            model_ids=list(model_ids) if model_ids is not None else None,
+        )
+        routes_version_bump()
+    return MadeApiKey(api_key=key, text=text)
+
+
+def api_key_revoke(*, api_key: ApiKey) -> None:
+    """End the key; gateways learn it within a second. Raises NotFound if it has ended already."""
+    with transaction.atomic():
+        ended = ApiKey.objects.filter(id=api_key.id, revoked_at=None)
+        if not ended.update(revoked_at=timezone.now()):
+            raise NotFound(f"There is no API key `{api_key.prefix}`.")
+        routes_version_bump()
+
+
+def api_key_touch(key: ApiKey) -> None:
+    """Note that the key was used, at most once a minute."""
+    now = timezone.now()
+    if key.last_used_at is not None and key.last_used_at > now - _TOUCH_EVERY:
+        return
+    stale = Q(last_used_at=None) | Q(last_used_at__lte=now - _TOUCH_EVERY)
+    ApiKey.objects.filter(stale, id=key.id).update(last_used_at=now)

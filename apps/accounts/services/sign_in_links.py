@@ -1,0 +1,39 @@
+"""One-time ways in: a random token, of which only the hash is kept."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.accounts.hashing import new_secret, sha256_hex
+from apps.accounts.models import SignInLink, User
+
+VALID_FOR = timedelta(hours=24)
+
+
+def sign_in_link_create(*, user: User) -> str:
+    """Return the token of a new link for `user`; it works once, within 24 hours."""
+    token = new_secret()
+    SignInLink.objects.create(
+        token_sha256=sha256_hex(token), user=user, expires_at=timezone.now() + VALID_FOR
+    )
+    return token
+
+
+def sign_in_link_redeem(token: str) -> User | None:
+    """Return who may come in by this token, or None; of two that try at once, one succeeds."""
+    link = SignInLink.objects.filter(
+        token_sha256=sha256_hex(token),
+        used_at=None,
+        expires_at__gt=timezone.now(),
+        user__is_active=True,
+    )
+    if not link.update(used_at=timezone.now()):
+        return None
+    return User.objects.select_related("team").get(sign_in_links__token_sha256=sha256_hex(token))
+
+
+def sign_in_link_url(token: str) -> str:
+    """Return the address to open in a browser."""
+    return settings.PUBLIC_URL + reverse("accounts:sign_in_link", kwargs={"token": token})

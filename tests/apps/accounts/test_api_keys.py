@@ -1,0 +1,168 @@
+"""Keys: made once, kept as a hash, good for what their type says, and over when revoked."""
+
+import hashlib
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from apps.accounts.models import ApiKey, ApiKeyType
+from apps.accounts.routes_version import routes_version_current
+from tests.apps.rest_client import RestClient, client_of
+from tests.factories import Cast, make_api_key, make_cast
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cast() -> Cast:
+    return make_cast()
+
+
+def test_a_key_has_256_random_bits_and_only_its_hash_is_stored(cast: Cast) -> None:
+    status, body = client_of(cast.owner).post(
+        "/v1/api_keys", {"type": "WORKSPACE_MANAGE_ALL", "name": "ci"}
+    )
+    assert status == 200
+    prefix, secret = body["api_key"].split(".")
+    assert len(secret) == 43
+    stored = ApiKey.objects.get(prefix=prefix)
+    assert stored.secret_sha256 == hashlib.sha256(body["api_key"].encode()).hexdigest()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT row_to_json(k)::text FROM accounts_apikey k")
+        assert not any(secret in row for (row,) in cursor.fetchall())
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "Api-Key", "api-key"])
+def test_both_spellings_of_the_header_work(cast: Cast, scheme: str) -> None:
+    key = make_api_key(user=cast.member, type="PERSONAL")
+    status, body = RestClient(key, scheme=scheme).get("/v1/users/me")
+    assert (status, body["email"]) == (200, "member@example.com")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"revoked_at": timezone.now()},
+        {"expires_at": timezone.now() - timedelta(seconds=1)},
+    ],
+    ids=["revoked", "expired"],
+)
+def test_a_key_that_is_over_and_one_that_never_was_get_the_same_answer(
+    cast: Cast, changes: dict[str, Any]
+) -> None:
+    over = RestClient(make_api_key(team=cast.team, **changes)).get("/v1/teams")
+    unknown = RestClient("aaaaaaaa.bbbbbbbb").get("/v1/teams")
+    assert over == unknown
+    assert over[0] == 401
+    assert over[1]["code"] == "unauthenticated"
+
+
+def test_a_personal_key_ends_with_its_person(cast: Cast) -> None:
+    client = client_of(cast.member)
+    cast.member.is_active = False
+    cast.member.save()
+    assert client.get("/v1/teams")[0] == 401
+
+
+def test_without_a_key_nothing_is_said(cast: Cast) -> None:
+    for path in ("/v1/teams", "/v1/api_keys", f"/v1/teams/{cast.team.id}", "/v1/nothing/here"):
+        status, body = RestClient(None).get(path)
+        assert (status, body["code"]) == (401, "unauthenticated")
+
+
+@pytest.mark.parametrize("type", ["WORKSPACE_INVOKE", "WORKSPACE_EXPORT_METRICS"])
+def test_keys_for_calling_and_for_metrics_manage_nothing(cast: Cast, type: str) -> None:
+    client = RestClient(make_api_key(team=cast.team, type=type))
+    for status, body in (
+        client.get("/v1/teams"),
+        client.get("/v1/api_keys"),
+        client.post("/v1/api_keys", {"type": "WORKSPACE_MANAGE_ALL"}),
+        client.post("/v1/secrets", {"name": "a", "value": "b"}),
+    ):
+        assert (status, body["code"]) == (403, "not_allowed")
+
+
+def test_the_owner_and_a_full_team_key_make_team_keys_and_a_member_does_not(cast: Cast) -> None:
+    body = {"type": "WORKSPACE_INVOKE", "model_ids": ["abcd2345"]}
+    assert client_of(cast.owner).post("/v1/api_keys", body)[0] == 200
+    team_key = RestClient(make_api_key(team=cast.team))
+    assert team_key.post(f"/v1/teams/{cast.team.id}/api_keys", body)[0] == 200
+    assert client_of(cast.member).post("/v1/api_keys", body)[0] == 403
+    assert ApiKey.objects.filter(type="WORKSPACE_INVOKE", model_ids=["abcd2345"]).count() == 2
+
+
+def test_everybody_makes_personal_keys_and_a_team_key_does_not(cast: Cast) -> None:
+    status, body = client_of(cast.member).post("/v1/api_keys", {"type": "PERSONAL"})
+    assert status == 200
+    assert RestClient(body["api_key"]).get("/v1/users/me")[1]["user_id"] == cast.member.id
+    team_key = RestClient(make_api_key(team=cast.team))
+    assert team_key.post("/v1/api_keys", {"type": "PERSONAL"})[0] == 403
+    assert team_key.get("/v1/users/me")[0] == 404
+
+
+def test_an_outsider_cannot_make_list_or_revoke_keys_of_the_team(cast: Cast) -> None:
+    key = make_api_key(team=cast.team, name="theirs")
+    outsider = client_of(cast.outsider)
+    path = f"/v1/teams/{cast.team.id}/api_keys"
+    assert outsider.post(path, {"type": "WORKSPACE_INVOKE"})[0] == 404
+    assert all(each["name"] != "theirs" for each in outsider.get("/v1/api_keys")[1]["keys"])
+    foreign = outsider.delete(f"/v1/api_keys/{key[:8]}")
+    assert foreign[0] == outsider.delete("/v1/api_keys/zzzzzzzz")[0] == 404
+    assert RestClient(key).get("/v1/teams")[0] == 200
+
+
+def test_revoking_ends_a_key_at_once_and_bumps_the_routes(cast: Cast) -> None:
+    owner, key = client_of(cast.owner), make_api_key(team=cast.team)
+    before = routes_version_current()
+    assert owner.delete(f"/v1/api_keys/{key[:8]}") == (200, {"prefix": key[:8]})
+    assert routes_version_current() == before + 1
+    assert RestClient(key).get("/v1/teams")[0] == 401
+    assert owner.delete(f"/v1/api_keys/{key[:8]}")[0] == 404
+
+
+def test_making_a_key_bumps_the_routes(cast: Cast) -> None:
+    before = routes_version_current()
+    client_of(cast.owner).post("/v1/api_keys", {"type": "WORKSPACE_INVOKE"})
+    assert routes_version_current() == before + 1
+
+
+def test_a_member_sees_team_keys_and_own_ones_by_prefix_alone(cast: Cast) -> None:
+    make_api_key(team=cast.team, name="shared")
+    make_api_key(user=cast.owner, type="PERSONAL", name="private")
+    status, body = client_of(cast.member).get("/v1/api_keys")
+    assert status == 200
+    assert {each["name"] for each in body["keys"]} == {"", "shared"}
+    assert all("." not in each["prefix"] for each in body["keys"])
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "type"),
+        ({"type": "GOD"}, "type"),
+        ({"type": "WORKSPACE_INVOKE", "name": "Upper"}, "name"),
+        ({"type": "WORKSPACE_MANAGE_ALL", "model_ids": ["a"]}, "model_ids"),
+        ({"type": "WORKSPACE_INVOKE", "team_id": "other"}, "team_id"),
+        ({"type": "WORKSPACE_INVOKE", "secret_sha256": "ab" * 32}, "secret_sha256"),
+    ],
+)
+def test_a_wrong_body_names_its_field(cast: Cast, body: dict[str, Any], field: str) -> None:
+    status, answer = client_of(cast.owner).post("/v1/api_keys", body)
+    assert (status, answer["fields"]) == (400, [field])
+
+
+def test_use_is_noted_at_most_once_a_minute(cast: Cast) -> None:
+    key = make_api_key(team=cast.team)
+    client = RestClient(key)
+    client.get("/v1/teams")
+    stored = ApiKey.objects.get(prefix=key[:8])
+    assert stored.last_used_at is not None
+    client.get("/v1/teams")
+    assert ApiKey.objects.get(prefix=key[:8]).last_used_at == stored.last_used_at
+
+
+def test_types_are_those_of_the_hosted_product() -> None:
+    assert set(ApiKeyType.values) >= {"PERSONAL", "WORKSPACE_MANAGE_ALL", "WORKSPACE_INVOKE"}

@@ -1,0 +1,136 @@
+"""Ways in: a one-time link, and a password that cannot be guessed at leisure."""
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.contrib.sessions.backends.db import SessionStore
+from django.core.management import CommandError, call_command
+from django.http import HttpRequest
+from django.test import Client, RequestFactory
+from django.utils import timezone
+
+from apps.accounts.models import ApiKey, SignInFailure, SignInLink, Team, User
+from apps.accounts.services import (
+    admin_bootstrap,
+    password_sign_in,
+    sign_in_link_create,
+    sign_in_link_redeem,
+    sign_out,
+)
+from apps.rest.errors import TooMany, Unauthenticated
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+PASSWORD = "correct horse battery"
+
+
+def request_from(address: str = "10.0.0.1") -> HttpRequest:
+    request = RequestFactory().post("/", REMOTE_ADDR=address)
+    request.session = SessionStore()
+    return request
+
+
+def test_the_first_start_makes_one_team_and_one_admin() -> None:
+    first, second = admin_bootstrap(), admin_bootstrap()
+    assert first.admin == second.admin == User.objects.get()
+    assert first.team == Team.objects.get(is_default=True)
+    assert (first.admin.email, first.admin.is_admin) == ("admin@localhost", True)
+    assert not first.admin.has_usable_password()
+
+
+def test_there_is_a_token_until_somebody_has_signed_in() -> None:
+    token = admin_bootstrap().sign_in_token
+    assert token is not None
+    user = sign_in_link_redeem(token)
+    assert user is not None
+    user.last_login = timezone.now()
+    user.save()
+    assert admin_bootstrap().sign_in_token is None
+
+
+def test_a_link_lets_its_person_in_once() -> None:
+    user = make_user()
+    token = sign_in_link_create(user=user)
+    assert sign_in_link_redeem(token) == user
+    assert sign_in_link_redeem(token) is None
+    assert not SignInLink.objects.filter(token_sha256=token).exists()
+
+
+def test_a_link_that_is_old_unknown_or_of_nobody_active_lets_nobody_in() -> None:
+    user = make_user()
+    old, of_gone = sign_in_link_create(user=user), sign_in_link_create(user=make_user())
+    SignInLink.objects.filter(user=user).update(expires_at=timezone.now() - timedelta(seconds=1))
+    User.objects.exclude(id=user.id).update(is_active=False)
+    assert [sign_in_link_redeem(each) for each in (old, of_gone, "unknown", "")] == [None] * 4
+
+
+def test_a_password_lets_its_person_in_under_a_new_session_key() -> None:
+    user = make_user(email="ada@example.com", password=PASSWORD)
+    assert user.password.startswith("argon2")
+    request = request_from()
+    request.session.create()
+    before = request.session.session_key
+    assert password_sign_in(request=request, email="ADA@example.com ", password=PASSWORD) == user
+    assert request.session.session_key != before
+    sign_out(request=request)
+    assert not request.session.keys()
+
+
+def test_a_wrong_password_and_an_unknown_address_get_the_same_words() -> None:
+    make_user(email="ada@example.com", password=PASSWORD)
+    words = []
+    for email in ("ada@example.com", "nobody@example.com"):
+        with pytest.raises(Unauthenticated) as caught:
+            password_sign_in(request=request_from(), email=email, password="wrong")
+        words.append(caught.value.message)
+    assert words[0] == words[1]
+
+
+def test_ten_failures_lock_the_account_for_that_address_only() -> None:
+    make_user(email="ada@example.com", password=PASSWORD)
+    with pytest.raises(Unauthenticated):
+        password_sign_in(request=request_from(), email="ada@example.com", password="wrong")
+    failure = SignInFailure.objects.get()
+    SignInFailure.objects.bulk_create(
+        SignInFailure(account_sha256=failure.account_sha256, address="10.0.0.1", at=failure.at)
+        for _ in range(9)
+    )
+    with pytest.raises(TooMany) as caught:
+        password_sign_in(request=request_from(), email="Ada@example.com", password=PASSWORD)
+    assert "15 min" in str(caught.value.hint)
+    assert password_sign_in(
+        request=request_from("10.0.0.2"), email="ada@example.com", password=PASSWORD
+    )
+    SignInFailure.objects.update(at=timezone.now() - timedelta(minutes=16))
+    assert password_sign_in(request=request_from(), email="ada@example.com", password=PASSWORD)
+    assert SignInFailure.objects.count() == 0
+
+
+def test_a_session_may_read_and_needs_the_csrf_token_to_write() -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(make_user())
+    assert browser.get("/v1/users/me").status_code == 200
+    body = {"type": "PERSONAL"}
+    refused = browser.post("/v1/api_keys", body, content_type="application/json")
+    assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed")
+    browser.cookies["csrftoken"] = "a" * 32
+    allowed = browser.post(
+        "/v1/api_keys", body, content_type="application/json", headers={"x-csrftoken": "a" * 32}
+    )
+    assert allowed.status_code == 200
+
+
+def test_the_command_makes_a_key_of_the_default_team() -> None:
+    output = StringIO()
+    call_command("create_api_key", "ci", "--type", "WORKSPACE_INVOKE", stdout=output)
+    key = ApiKey.objects.get(prefix=output.getvalue()[:8])
+    assert (key.name, key.type, key.team.is_default) == ("ci", "WORKSPACE_INVOKE", True)
+    with pytest.raises(CommandError, match="no team `nowhere`"):
+        call_command("create_api_key", "ci", "--team", "nowhere")
+
+
+def test_the_link_command_refuses_an_unknown_address() -> None:
+    with pytest.raises(CommandError, match="nobody@"):
+        call_command("sign_in_link", "nobody@example.com")
