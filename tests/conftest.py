@@ -11,6 +11,8 @@ from pathlib import Path
 import django
 import pytest
 
+from tests.time_budget import TimeBudget
+
 # A short path: PostgreSQL's socket lies below it.
 _DATA_DIR = Path(tempfile.mkdtemp(prefix="eh-"))
 _DATA_DIR.chmod(0o755)
@@ -40,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     (_DATA_DIR / "checkpoints").mkdir()
     (_DATA_DIR / "static").mkdir()  # WhiteNoise warns of a missing one
     django.setup()
+    config.pluginmanager.register(TimeBudget(), "time-budget")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""States of builds, steps, deployments and replicas, the moves allowed between them, and their ends.
+"""States of builds, steps, deployments and replicas, and the moves allowed between them.
 
 A state changes by compare-and-set only: `UPDATE … WHERE state = old`. The tables below say which
 moves exist; `may_move` answers for one of them.
@@ -84,15 +84,17 @@ DEPLOYMENT_TERMINAL = frozenset(
 )
 
 _ENDS = frozenset({BuildState.FAILED, BuildState.CANCELLED})
+# A build whose worker is gone goes back to the queue, within the same attempt.
+_LEAVES = _ENDS | {BuildState.QUEUED}
 
 BUILD_MOVES: Mapping[BuildState, frozenset[BuildState]] = {
     BuildState.QUEUED: _ENDS | {BuildState.FETCHING},
-    BuildState.FETCHING: _ENDS | {BuildState.INSPECTING},
-    BuildState.INSPECTING: _ENDS | {BuildState.CALIBRATING, BuildState.PACKAGING},
-    BuildState.CALIBRATING: _ENDS | {BuildState.GATING},
-    BuildState.GATING: _ENDS | {BuildState.PACKAGING},
-    BuildState.PACKAGING: _ENDS | {BuildState.TESTING},
-    BuildState.TESTING: _ENDS | {BuildState.SUCCEEDED},
+    BuildState.FETCHING: _LEAVES | {BuildState.INSPECTING},
+    BuildState.INSPECTING: _LEAVES | {BuildState.CALIBRATING, BuildState.PACKAGING},
+    BuildState.CALIBRATING: _LEAVES | {BuildState.GATING},
+    BuildState.GATING: _LEAVES | {BuildState.PACKAGING},
+    BuildState.PACKAGING: _LEAVES | {BuildState.TESTING},
+    BuildState.TESTING: _LEAVES | {BuildState.SUCCEEDED},
     BuildState.SUCCEEDED: frozenset(),
     BuildState.FAILED: frozenset({BuildState.QUEUED}),
     BuildState.CANCELLED: frozenset({BuildState.QUEUED}),

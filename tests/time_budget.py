@@ -1,0 +1,39 @@
+"""What `make test` spends, by area, against what each area may spend on two cores."""
+
+import collections
+
+import pytest
+
+BUDGET_SECONDS = {
+    "domain": 40,
+    "seeds": 10,
+    "sources": 20,
+    "artifacts": 20,
+    "processes": 20,
+    "contracts": 20,
+    "apps": 180,
+    "workers": 280,
+    "browser": 90,
+    "e2e": 150,
+}
+
+
+class TimeBudget:
+    """A pytest plugin that adds up set-up, call and tear-down of every test by area."""
+
+    def __init__(self) -> None:
+        self.seconds: collections.Counter[str] = collections.Counter()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        parts = report.nodeid.split("/")
+        area = parts[1] if len(parts) > 2 else "other"
+        self.seconds[area] += report.duration
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if len(self.seconds) < 3:
+            return
+        terminalreporter.section("time by area, seconds (budget)")
+        for area, seconds in self.seconds.most_common():
+            budget = BUDGET_SECONDS.get(area, 10)
+            over = "  over" if seconds > budget else ""
+            terminalreporter.write_line(f"{area:<12}{seconds:>7.1f} ({budget}){over}")
