@@ -88,7 +88,7 @@ class ClientConnection(asyncio.Protocol):
     # What the exchange says.
 
     def write(self, data: bytes) -> None:
-        if self._transport is not None:
+        if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
     def refuse(self, request: Request, refusal: Refusal, request_id: bytes) -> None:
@@ -172,13 +172,14 @@ class ClientConnection(asyncio.Protocol):
 
     def _read_backlog(self) -> None:
         data, self._backlog = bytes(self._backlog), bytearray()
-        if self._transport is not None and not self._transport.is_reading():
-            self._transport.resume_reading()
+        transport = self._transport
+        if transport is not None and not transport.is_closing() and not transport.is_reading():
+            transport.resume_reading()
         self._read(data)
 
     def _refuse_and_close(self, request: Request, refusal: Refusal) -> None:
         """Answer, then read on for a moment: closing at once could destroy the answer."""
-        if self._transport is None:
+        if self._transport is None or self._transport.is_closing():
             return
         self._handler.release(request)
         self._handler.refused(refusal.status)

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from workers.gateway import refusals
 from workers.gateway.headers import Header, request_head
-from workers.gateway.metrics import DeploymentCounts
+from workers.gateway.meter import Meter
 from workers.gateway.refusals import Refusal, Refused, no_replica
 from workers.gateway.reply import Reply
 from workers.gateway.request import Admission, Request
@@ -14,7 +14,7 @@ from workers.gateway.request_body import Prepared
 from workers.gateway.seams import Client, Ledger
 from workers.gateway.timeouts import lateness
 from workers.gateway.upstream import Upstream, UpstreamConnection
-from workers.gateway.usage_record import RecordState, usage_line
+from workers.gateway.usage_record import RecordState
 
 CLIENT_LEFT_STATUS = 499
 RUNNING_RECORD_SECONDS = 1.0
@@ -31,10 +31,9 @@ class Phase(StrEnum):
 
 class Exchange:
     __slots__ = (
-        "_body", "_client", "_client_is_full", "_connection", "_connects", "_counts", "_held_until",
-        "_ledger", "_phase", "_prepared", "_reply", "_retried_reset", "_tried",
-        "_upstream", "admission", "first_byte_at", "is_counted_by_key", "last_moved_at",
-        "request", "request_id", "response_bytes", "started_at", "status",
+        "_client", "_client_is_full", "_connection", "_connects", "_held_until", "_last_moved_at",
+        "_ledger", "_meter", "_phase", "_prepared", "_reply", "_retried_reset", "_tried",
+        "_upstream", "admission", "is_counted_by_key", "request",
     )  # fmt: skip
 
     def __init__(
@@ -43,17 +42,15 @@ class Exchange:
         client: Client,
         request: Request,
         prepared: Prepared,
+        meter: Meter,
         *,
         admission: Admission,
-        request_id: bytes,
-        counts: DeploymentCounts,
         is_counted_by_key: bool,
     ) -> None:
-        self._ledger, self._client, self.request = ledger, client, request
+        self._ledger, self._client, self._meter = ledger, client, meter
         self._prepared = prepared
-        self.admission, self.request_id = admission, request_id
+        self.request, self.admission = request, admission
         self.is_counted_by_key = is_counted_by_key
-        self._counts = counts
         self._phase = Phase.WAITING
         self._reply: Reply | None = None
         self._upstream: Upstream | None = None
@@ -62,13 +59,10 @@ class Exchange:
         self._tried: set[str] = set()
         self._retried_reset = self._client_is_full = False
         self._held_until: float | None = None
-        self.started_at = self.last_moved_at = time.monotonic()
-        self.first_byte_at: float | None = None
-        self.response_bytes = 0
-        self.status: int | None = None
+        self._last_moved_at = meter.started_at
 
     def start(self) -> None:
-        self._counts.in_flight += 1
+        self._meter.opened()
         self._ledger.retries.request()
         self._dispatch()
 
@@ -91,25 +85,18 @@ class Exchange:
             self._refuse(no_replica(self.admission.deployment))
         elif (late := self._lateness(now)) is not None:
             self._give_up(late)
-        elif now - self.started_at > RUNNING_RECORD_SECONDS:
+        elif now - self._meter.started_at > RUNNING_RECORD_SECONDS:
             self._ledger.record(self.line(RecordState.RUNNING, now))
 
     def line(self, state: RecordState, now: float) -> bytes:
         """Return this request's usage record."""
-        upstream, first = self._upstream, self.first_byte_at
-        return usage_line(
-            request_id=self.request_id,
-            state=state,
-            at=time.time(),
+        upstream, reply = self._upstream, self._reply
+        return self._meter.line(
+            state,
+            now,
             admission=self.admission,
             replica_id=None if upstream is None else upstream.replica.id,
-            status=self.status,
-            stream=self._prepared.stream,
-            counts=None if self._reply is None else self._reply.counts,
-            first_byte_seconds=None if first is None else first - self.started_at,
-            duration_seconds=now - self.started_at,
-            request_bytes=self.request.body_bytes,
-            response_bytes=self.response_bytes,
+            tokens=None if reply is None else reply.counts,
         )
 
     # What the client says.
@@ -126,7 +113,7 @@ class Exchange:
 
     def client_has_room(self) -> None:
         self._client_is_full = False
-        self.last_moved_at = time.monotonic()
+        self._last_moved_at = time.monotonic()
         if self._connection is not None:
             self._connection.resume()
 
@@ -150,7 +137,7 @@ class Exchange:
             headers=request.headers,
             named_by_connection=request.connection,
             body_bytes=len(prepared.body),
-            request_id=self.request_id,
+            request_id=self._meter.request_id,
         )
         connection.send(self, head, prepared.body, answer_has_body=request.method != b"HEAD")
 
@@ -163,13 +150,13 @@ class Exchange:
         if status in (429, 503) and self._tries_another_instead(status):
             return
         self._phase = Phase.ANSWERING
-        self.status = status
-        self.first_byte_at = self.last_moved_at = time.monotonic()
+        self._last_moved_at = time.monotonic()
+        self._meter.answered(status, self._last_moved_at)
         request = self.request
         self._reply = Reply(
             status=status,
             headers=headers,
-            request_id=self.request_id,
+            request_id=self._meter.request_id,
             http_10=request.http_10,
             closes=not request.keep_alive or self._ledger.is_draining,
             has_body=request.method != b"HEAD",
@@ -184,8 +171,8 @@ class Exchange:
     def read_ends(self) -> None:
         reply = self._reply
         if reply is not None and (data := reply.take()):
-            self.last_moved_at = time.monotonic()
-            self.response_bytes += len(data)
+            self._last_moved_at = time.monotonic()
+            self._meter.sent(len(data))
             self._client.write(data)
 
     def answer_ends(self) -> None:
@@ -212,7 +199,7 @@ class Exchange:
             self._phase = Phase.WAITING
             self._connect()
         else:
-            self._counts.upstream_failed(reason)
+            self._meter.upstream_failed(reason)
             self._refuse(refusals.ENGINE_FAILED)
 
     # Steps.
@@ -247,7 +234,7 @@ class Exchange:
         self._ledger.wait_for_routes(self)
 
     def _try_another(self, reason: str) -> None:
-        self._counts.upstream_failed(reason)
+        self._meter.upstream_failed(reason)
         if self._upstream is not None:
             self._upstream.eject()
             self._tried.add(self._upstream.replica.address)
@@ -267,7 +254,7 @@ class Exchange:
         self._tried.add(upstream.replica.address)
         if self._another() is None or not self._ledger.retries.spend():
             return False
-        self._counts.upstream_failed(f"status_{status}")
+        self._meter.upstream_failed(f"status_{status}")
         connection.drop()
         self._connection = None
         self._phase = Phase.WAITING
@@ -275,12 +262,12 @@ class Exchange:
         return True
 
     def _lateness(self, now: float) -> str | None:
-        moved = self.last_moved_at if self._phase is Phase.ANSWERING else None
+        moved = self._last_moved_at if self._phase is Phase.ANSWERING else None
         asking = self._phase is Phase.ASKING
-        return lateness(self._ledger.bounds, self.started_at, moved, asking=asking, now=now)
+        return lateness(self._ledger.bounds, self._meter.started_at, moved, asking=asking, now=now)
 
     def _give_up(self, message: str) -> None:
-        self._counts.upstream_failed("timeout")
+        self._meter.upstream_failed("timeout")
         refusal = refusals.timed_out(message)
         if self._reply is not None:
             self._break_off(self._reply, "timeout", refusal)
@@ -290,7 +277,7 @@ class Exchange:
     def _break_off(self, reply: Reply, reason: str, refusal: Refusal) -> None:
         """End an answer that began: an error event in a stream, a cut connection elsewhere."""
         if reason != "timeout":
-            self._counts.upstream_failed(reason)
+            self._meter.upstream_failed(reason)
         can_say_why = reply.break_off(refusal) and not self._client_is_full
         if can_say_why:
             self.read_ends()
@@ -302,23 +289,16 @@ class Exchange:
 
     def _refuse(self, refusal: Refusal) -> None:
         self._end(refusal.status)
-        self._client.refuse(self.request, refusal, self.request_id)
+        self._client.refuse(self.request, refusal, self._meter.request_id)
 
     def _end(self, status: int) -> None:
         now = time.monotonic()
         self._phase = Phase.ENDED
         self._held_until = None
-        self.status = status
         if self._connection is not None:
             self._connection.drop()
             self._connection = None
-        first = self.first_byte_at
-        self._counts.in_flight -= 1
-        self._counts.finished(
-            status,
-            duration=now - self.started_at,
-            first_byte=None if first is None else first - self.started_at,
-        )
+        self._meter.closed(status, now)
         self._ledger.record(self.line(RecordState.CLOSED, now))
         self._leave_upstream()
         self._ledger.ended(self)

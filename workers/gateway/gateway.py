@@ -14,6 +14,7 @@ from workers.gateway.authentication import (
 )
 from workers.gateway.exchange import Exchange
 from workers.gateway.limits import KeyLimits, RetryBudget
+from workers.gateway.meter import Meter
 from workers.gateway.metrics import Metrics
 from workers.gateway.recorder import Recorder
 from workers.gateway.refusals import Refusal, Refused
@@ -143,14 +144,19 @@ class Gateway:
             return None
         request.body.clear()
         deployment = admission.deployment
+        meter = Meter(
+            self.metrics.of(deployment.model_id, deployment.id),
+            request_id=id,
+            request_bytes=request.body_bytes,
+            stream=prepared.stream,
+        )
         exchange = Exchange(
             self,
             client,
             request,
             prepared,
+            meter,
             admission=admission,
-            request_id=id,
-            counts=self.metrics.of(deployment.model_id, deployment.id),
             is_counted_by_key=counted,
         )
         self.exchanges.add(exchange)

@@ -129,7 +129,7 @@ class UpstreamPool:
 class UpstreamConnection(asyncio.Protocol):
     __slots__ = (
         "_ended", "_framed", "_has_body", "_headers", "_keeps_alive", "_parser", "_receiver",
-        "_status", "_transport", "_upstream", "idle_since", "is_open",
+        "_status", "_transport", "_upstream", "idle_since",
     )  # fmt: skip
 
     def __init__(self, upstream: Upstream) -> None:
@@ -142,11 +142,13 @@ class UpstreamConnection(asyncio.Protocol):
         self._framed = self._ended = self._keeps_alive = False
         self._has_body = True
         self.idle_since = 0.0
-        self.is_open = False
+
+    @property
+    def is_open(self) -> bool:
+        return not self._transport.is_closing()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self.is_open = True
 
     def send(self, receiver: Receiver, head: bytes, body: bytes, *, answer_has_body: bool) -> None:
         """Send a request; its answer goes to `receiver`."""
@@ -160,11 +162,9 @@ class UpstreamConnection(asyncio.Protocol):
     def drop(self) -> None:
         """Forget the request and close at once, so that the engine stops working on it."""
         self._receiver = None
-        self.is_open = False
         self._transport.abort()
 
     def close(self) -> None:
-        self.is_open = False
         self._transport.close()
 
     def pause(self) -> None:
@@ -190,7 +190,6 @@ class UpstreamConnection(asyncio.Protocol):
             self._receiver.read_ends()
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.is_open = False
         if self._receiver is None:
             return
         if self._status and not self._framed and error is None:

@@ -1,5 +1,3 @@
-import httpx
-
 from tests.workers.gateway.conftest import USAGE
 from tests.workers.gateway.stage import CHAT, Call, until
 
