@@ -31,7 +31,7 @@ def test_it_is_valid_without_a_warning(document: Any) -> None:
 
 def test_it_holds_what_people_may_call_and_nothing_else(document: Any) -> None:
     assert all(path.startswith("/v1/") for path in document["paths"])
-    assert {"/v1/api_keys", "/v1/teams", "/v1/users/me"} <= set(document["paths"])
+    assert {"/v1/api_keys", "/v1/secrets", "/v1/teams", "/v1/users/me"} <= set(document["paths"])
 
 
 def test_every_operation_documents_its_error_body(document: Any) -> None:

@@ -1,0 +1,137 @@
+"""The keys that seal secrets: a file of mode 0600 on the web hosts, and nowhere else.
+
+The first key is made with the first start. Rotation adds a key and makes it the primary one; older
+keys stay readable until the rotation after, so that a web process which read the file a moment ago
+cannot seal a value that nobody can open.
+"""
+
+import base64
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from apps.rest.errors import InternalError
+
+_FORMAT = 1
+_KEY_BITS = 256
+_NONCE_BYTES = 12
+
+
+class KeyRingError(InternalError):
+    """The ring is missing, unreadable, or not the one that sealed a value."""
+
+    code = "key_ring"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sealed:
+    """An encrypted value and what opens it."""
+
+    key_id: str
+    nonce: bytes
+    ciphertext: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyRing:
+    """Keys by id; `primary` seals, all of them open."""
+
+    primary: str
+    keys: Mapping[str, bytes] = field(repr=False)
+
+    def seal(self, value: str, *, bound_to: str) -> Sealed:
+        """Return the value encrypted so that it opens only for the same `bound_to`."""
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        cipher = AESGCM(self.keys[self.primary])
+        ciphertext = cipher.encrypt(nonce, value.encode(), bound_to.encode())
+        return Sealed(key_id=self.primary, nonce=nonce, ciphertext=ciphertext)
+
+    def open(self, sealed: Sealed, *, bound_to: str) -> str:
+        """Return the value. Raises KeyRingError when this ring did not seal it for `bound_to`."""
+        key = self.keys.get(sealed.key_id)
+        if key is None:
+            raise KeyRingError(f"The key ring has no key `{sealed.key_id}`; restore its file.")
+        try:
+            value = AESGCM(key).decrypt(sealed.nonce, sealed.ciphertext, bound_to.encode())
+        except InvalidTag:
+            raise KeyRingError("A stored secret does not open: its row was changed.") from None
+        return value.decode()
+
+
+def key_ring_load(path: Path) -> KeyRing:
+    """Return the ring in the file. Raises KeyRingError."""
+    try:
+        content = json.loads(path.read_text(encoding="ascii"))
+        keys = {name: base64.b64decode(text) for name, text in content["keys"].items()}
+        ring = KeyRing(primary=content["primary"], keys=keys)
+    except FileNotFoundError:
+        raise KeyRingError(
+            f"There is no key ring at `{path}` on this host.",
+            hint="Only web hosts hold it; set KEY_RING_FILE there, or copy the file from another.",
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise KeyRingError(f"The key ring at `{path}` cannot be read: {error}.") from None
+    if content.get("format") != _FORMAT or ring.primary not in ring.keys:
+        raise KeyRingError(f"The key ring at `{path}` is of another format.")
+    return ring
+
+
+def key_ring_ensure(path: Path) -> KeyRing:
+    """Return the ring in the file, made with one key if there is no file."""
+    with _locked(path):
+        if not path.exists():
+            name, key = _new_key()
+            _write(path, KeyRing(primary=name, keys={name: key}))
+    return key_ring_load(path)
+
+
+def key_ring_rotate(path: Path, *, still_used: frozenset[str]) -> KeyRing:
+    """Return the ring with a new primary key; keys that seal nothing any more are dropped.
+
+    The key that was primary until now is kept in any case.
+    """
+    with _locked(path):
+        ring = key_ring_load(path)
+        kept = {n: key for n, key in ring.keys.items() if n in still_used or n == ring.primary}
+        name, key = _new_key()
+        rotated = replace(ring, primary=name, keys=kept | {name: key})
+        _write(path, rotated)
+    return rotated
+
+
+def _new_key() -> tuple[str, bytes]:
+    return f"k{secrets.token_hex(6)}", AESGCM.generate_key(_KEY_BITS)
+
+
+def _write(path: Path, ring: KeyRing) -> None:
+    content = {
+        "format": _FORMAT,
+        "primary": ring.primary,
+        "keys": {name: base64.b64encode(key).decode() for name, key in ring.keys.items()},
+    }
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        json.dump(content, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)

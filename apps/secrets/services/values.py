@@ -1,0 +1,80 @@
+"""Setting, deleting and redeeming one secret."""
+
+from django.conf import settings
+from django.utils import timezone
+
+from apps.accounts.models import Team, User
+from apps.rest.errors import InvalidInput, NotFound
+from apps.secrets.key_ring import KeyRing, Sealed, key_ring_ensure, key_ring_load
+from apps.secrets.models import Secret
+from apps.secrets.names import checked_name, normal_name
+
+LONGEST_VALUE_BYTES = 100_000
+
+
+def secret_set(*, team: Team, name: str, value: str, user: User | None = None) -> Secret:
+    """Return the secret, made or replaced; the value is sealed for this team and name."""
+    name = checked_name(name)
+    if not 1 <= len(value.encode()) <= LONGEST_VALUE_BYTES:
+        raise InvalidInput(
+            f"A secret has between 1 and {LONGEST_VALUE_BYTES:,} bytes.", fields=["value"]
+        )
+    sealed = key_ring_prepare().seal(value, bound_to=binding(team.id, name))
+    secret, _ = Secret.objects.update_or_create(
+        team=team,
+        name=name,
+        defaults={
+            "key_id": sealed.key_id,
+            "nonce": sealed.nonce,
+            "ciphertext": sealed.ciphertext,
+            "updated_by": user,
+        },
+    )
+    return secret
+
+
+def secret_delete(*, team: Team, name: str) -> str:
+    """Return the name of the deleted secret. Raises NotFound."""
+    deleted, _ = Secret.objects.filter(team=team, name=normal_name(name)).delete()
+    if not deleted:
+        raise NotFound(f"There is no secret `{name}`.")
+    return normal_name(name)
+
+
+def secret_reveal(*, team: Team, name: str) -> str | None:
+    """Return the value, or None where there is none of that name; the use is noted.
+
+    Only the redemption of a live lease may call this: a value goes to a build or a fetch, never
+    into an answer to a person.
+    """
+    secret = Secret.objects.filter(team=team, name=normal_name(name)).first()
+    if secret is None:
+        return None
+    value = key_ring_load(settings.KEY_RING_FILE).open(
+        sealed_of(secret), bound_to=binding(team.id, secret.name)
+    )
+    Secret.objects.filter(id=secret.id).update(last_used_at=timezone.now())
+    return value
+
+
+def key_ring_prepare() -> KeyRing:
+    """Return the key ring; the web process makes it on its first start.
+
+    With secrets in the database and no file, it was lost or belongs to another host, and a new one
+    would only hide that: then it raises KeyRingError.
+    """
+    if Secret.objects.exists():
+        return key_ring_load(settings.KEY_RING_FILE)
+    return key_ring_ensure(settings.KEY_RING_FILE)
+
+
+def binding(team_id: str, name: str) -> str:
+    """Return what a sealed value is tied to: a row copied to another name or team stays shut."""
+    return f"{team_id}\n{name}"
+
+
+def sealed_of(secret: Secret) -> Sealed:
+    """Return the stored form as the key ring reads it."""
+    return Sealed(
+        key_id=secret.key_id, nonce=bytes(secret.nonce), ciphertext=bytes(secret.ciphertext)
+    )
