@@ -22,6 +22,8 @@ def _paths(kind: str) -> list[URLPattern]:
 urlpatterns = [
     path("", include("apps.dashboard.urls")),
     path("", include("apps.accounts.urls")),
+    path("secrets/", include("apps.secrets.urls")),
+    path("nodes/", include("apps.fleet.urls")),
     path("configs/", include("apps.configs.urls")),
     path("builds/", include("apps.builds.urls")),
     path("models/", include("apps.deployments.urls")),

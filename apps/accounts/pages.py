@@ -62,7 +62,7 @@ def say_error(request: HttpRequest, error: ApiError) -> None:
 
 
 def came_from(request: HttpRequest) -> str:
-    """Return the page of ours that the request was sent from, the overview where that is unclear."""
+    """Return the page of ours that sent the request, the overview where that is unclear."""
     referrer = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(
         referrer, allowed_hosts={request.get_host()}, require_https=request.is_secure()

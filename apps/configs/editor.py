@@ -6,7 +6,13 @@ from functools import cached_property
 from typing import Any
 
 from apps.configs.form_fields import GROUPS, Field, Kind
-from apps.configs.form_values import accelerator_count, field_text, stack_of, text_data
+from apps.configs.form_values import (
+    accelerator_count,
+    field_text,
+    stack_of,
+    text_data,
+    value_at,
+)
 
 _CPU_ONLY = "none: the CPU does the work"
 
@@ -104,6 +110,16 @@ class Draft:
     @property
     def warnings(self) -> int:
         return sum(finding["severity"] == "warning" for finding in self.findings)
+
+    @property
+    def blocking_words(self) -> str:
+        """What the pill says of the errors."""
+        return f"{self.errors} blocking"
+
+    @property
+    def is_on_cpu(self) -> bool:
+        """Whether memory is an engine's share of the host and not a card's."""
+        return value_at(self.data or {}, "resources.accelerator") is None
 
     @property
     def groups(self) -> Sequence[GroupView]:

@@ -2,10 +2,12 @@
 
 from django.urls import URLPattern, path
 
-from apps.fleet import internal_api
+from apps.fleet import internal_api, views
 
 app_name = "fleet"
-urlpatterns: list[URLPattern] = []
+urlpatterns: list[URLPattern] = [
+    path("", views.nodes, name="list"),
+]
 api: list[URLPattern] = []
 internal: list[URLPattern] = [
     path("nodes/enroll", internal_api.nodes_enroll),

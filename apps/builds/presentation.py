@@ -1,0 +1,155 @@
+"""What the build pages show, in words, computed from a build's rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from apps.builds.models import Artifact, Build, BuildStep
+from apps.ui import formats
+from apps.ui.tones import title
+from controlplane.domain.failures import Blame
+from controlplane.domain.lifecycle import (
+    BUILD_MOVES,
+    BUILD_TERMINAL,
+    STEP_TERMINAL,
+    BuildState,
+    StepState,
+)
+
+LABELS = {
+    "fetch": "Fetch",
+    "inspect": "Inspect",
+    "calibrate": "Calibrate",
+    "gate": "Gate",
+    "package": "Package",
+    "smoke_test": "Smoke test",
+}
+_BLAME_WORDS = {
+    Blame.CONFIGURATION: "The config has to change",
+    Blame.CHECKPOINT: "The checkpoint has to change",
+    Blame.MACHINE: "The machine was not up to it",
+    Blame.OURS: "A fault of Enginehouse",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepView:
+    """One entry of the step rail."""
+
+    step: BuildStep
+    build_ended_at: datetime | None
+
+    @property
+    def label(self) -> str:
+        return LABELS.get(self.step.name, self.step.name)
+
+    @property
+    def is_running(self) -> bool:
+        return self.step.state == StepState.RUNNING
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When its clock stopped; a step that a crash cut short ended with its build."""
+        return self.step.finished_at or self.build_ended_at
+
+    @property
+    def progress_words(self) -> str:
+        """How far it is: `1.2 GiB of 4 GiB`, `12 of 40 files`."""
+        done, total, unit = (
+            self.step.progress_done,
+            self.step.progress_total,
+            self.step.progress_unit,
+        )
+        if not unit or (not done and not total):
+            return ""
+        if unit == "bytes":
+            return f"{formats.size(done)} of {formats.size(total)}" if total else formats.size(done)
+        counted = f"{formats.number(done)} of {formats.number(total)}" if total else f"{done}"
+        return f"{counted} {unit}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildRow:
+    """One line of the list of builds."""
+
+    build: Build
+
+    @property
+    def step_words(self) -> str:
+        """Where it stands: `package, 3 of 4`."""
+        steps = list(self.build.steps.all())
+        for position, step in enumerate(steps, start=1):
+            if step.state not in STEP_TERMINAL or step.state == StepState.FAILED:
+                is_idle = self.build.state in (BuildState.QUEUED, BuildState.CANCELLED)
+                return formats.ABSENT if is_idle else f"{step.name}, {position} of {len(steps)}"
+        return f"{len(steps)} of {len(steps)}"
+
+    @property
+    def hardware(self) -> str:
+        """The card kind and count that the revision asks for."""
+        return hardware_words(self.build.revision.spec)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassportRow:
+    """One fact of an artifact."""
+
+    label: str
+    value: str
+    shown: str = ""
+    copies: bool = False
+
+
+def build_context(build: Build) -> dict[str, Any]:
+    """Return the context of a build's page and of its part."""
+    failure = build.failure
+    return {
+        "build": build,
+        "steps": [
+            StepView(step=step, build_ended_at=build.finished_at) for step in build.steps.all()
+        ],
+        "tab_title": title(build.state, f"build {build.number}"),
+        "may_cancel": build.state not in BUILD_TERMINAL and build.cancel_requested_at is None,
+        "may_retry": BUILD_MOVES[BuildState(build.state)] == {BuildState.QUEUED},
+        "failure": failure,
+        "blame_words": _BLAME_WORDS[Blame(failure["blame"])] if failure else "",
+        "artifact": build.artifact,
+        "short_digest": short_digest(build.artifact.content_digest) if build.artifact else "",
+        "passport_rows": passport_rows(build.artifact) if build.artifact else [],
+    }
+
+
+def hardware_words(spec: Mapping[str, Any]) -> str:
+    """Return `H100 × 2`, or `CPU`."""
+    accelerator = (spec.get("resources") or {}).get("accelerator")
+    if not accelerator:
+        return "CPU"
+    kind, _, count = str(accelerator).partition(":")
+    return f"{kind} × {count}" if count else kind
+
+
+def short_digest(digest: str) -> str:
+    """Return the beginning of a digest, enough to tell it apart by eye."""
+    algorithm, _, value = digest.rpartition(":")
+    return f"{algorithm}:{value[:12]}" if algorithm else value[:12]
+
+
+def passport_rows(artifact: Artifact) -> Sequence[PassportRow]:
+    """Return the passport's facts in the order that answers: from what, by what, how."""
+    passport = artifact.passport
+    rows = [
+        PassportRow(
+            label="Inputs",
+            value=artifact.input_digest,
+            shown=short_digest(artifact.input_digest),
+            copies=True,
+        )
+    ]
+    if commit := passport.get("commit"):
+        rows.append(PassportRow(label="Checkpoint", value=commit, shown=commit[:16], copies=True))
+    versions = passport.get("tool_versions") or passport.get("tools") or {}
+    if isinstance(versions, Mapping) and versions:
+        words = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+        rows.append(PassportRow(label="Tools", value=words))
+    return rows

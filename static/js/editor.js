@@ -1,0 +1,42 @@
+// Form and YAML of one config: remembers what was touched, and takes over what the server made of it.
+const form = document.getElementById("editor");
+const changed = new Set();
+const controls = () => form.querySelectorAll("[data-edits]");
+const countLines = () => {
+  const rows = form.elements.text.value.split("\n");
+  document.getElementById("lines").textContent = rows.map((_, index) => index + 1).join("\n");
+};
+
+form.addEventListener("input", (event) => {
+  if (!event.target.matches("[data-edits]")) return;
+  changed.add(event.target.name);
+  form.elements.changed.value = [...changed].join(" ");
+  if (event.target.name === "text") countLines();
+  // An answer to older text must not overwrite what is being typed now.
+  htmx.trigger(form, "htmx:abort");
+});
+
+document.addEventListener("htmx:after:swap", () => {
+  changed.clear();
+  form.elements.changed.value = "";
+  for (const control of controls()) {
+    const isTyping = control === document.activeElement && control.tagName !== "SELECT";
+    const wanted = control.dataset.value ?? control.defaultValue;
+    if (!isTyping && control.value !== wanted) control.value = wanted;
+  }
+  countLines();
+  // The button of a fix is gone once it worked: the keyboard goes on at the checks.
+  if (document.activeElement === document.body) document.getElementById("checks").focus();
+});
+
+form.addEventListener("click", (event) => {
+  const { line } = event.target.dataset;
+  if (!line) return;
+  const { text } = form.elements;
+  form.querySelector("#view-yaml").checked = true;
+  const rows = text.value.split("\n");
+  const start = rows.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
+  text.focus();
+  text.setSelectionRange(start, start + (rows[line - 1] ?? "").length);
+  text.closest(".yaml").scrollTop = (line - 4) * 20;
+});
