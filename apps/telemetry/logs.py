@@ -1,0 +1,166 @@
+"""Stored logs: chunks keyed (owner, attempt, sequence), read back as lines."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import DataError, connection, transaction
+from django.db.models import Func, IntegerField, Max, Sum, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from apps.telemetry.models import LogChunk
+from controlplane.domain.redaction import Redactor
+
+_LEVEL = re.compile(r"\b(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
+_LEVEL_IS_NEAR_START = 60
+_LINES_PER_CHUNK = 1_000_000
+_SEARCH_LIMIT_MILLISECONDS = 5_000
+_PATTERNS_ONLY = Redactor()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogLine:
+    """One line; `cursor` is what to ask for lines after it."""
+
+    timestamp_nanoseconds: int
+    message: str
+    level: str | None
+    owner: str
+    cursor: int
+
+
+class BadSearchPattern(ValueError):
+    """The search pattern is not a regular expression that PostgreSQL can run in time."""
+
+
+def log_append(*, owner: str, attempt: int, sequence: int, text: str) -> bool:
+    """Return whether the chunk was kept: a repeat or one past the size cap is not.
+
+    Whoever writes has redacted the values it knows; what looks like a secret goes here.
+    """
+    if not text:
+        return False
+    room_bytes = settings.LOG_MAX_BYTES - log_size_bytes(owner=owner, attempt=attempt)
+    if room_bytes <= 0:
+        return False
+    chunk = LogChunk(
+        owner=owner,
+        attempt=attempt,
+        sequence=sequence,
+        text=_cut(_PATTERNS_ONLY.text(text.replace("\0", "")), room_bytes),
+        created_at=timezone.now(),
+    )
+    LogChunk.objects.bulk_create([chunk], ignore_conflicts=True)
+    return True
+
+
+def log_next_sequence(*, owner: str, attempt: int) -> int:
+    """Return the sequence that the next chunk of a log takes."""
+    chunks = LogChunk.objects.filter(owner=owner, attempt=attempt)
+    last: int | None = chunks.aggregate(last=Max("sequence"))["last"]
+    return 0 if last is None else last + 1
+
+
+def log_size_bytes(*, owner: str, attempt: int) -> int:
+    """Return how much of a log is stored."""
+    size = Sum(Func("text", function="octet_length", output_field=IntegerField()))
+    chunks = LogChunk.objects.filter(owner=owner, attempt=attempt)
+    total: int = chunks.aggregate(total=Coalesce(size, Value(0)))["total"]
+    return total
+
+
+def log_lines(
+    *,
+    owners: Sequence[str],
+    attempt: int | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    after: int | None = None,
+    newest_first: bool = False,
+    limit: int = 500,
+    search: str | None = None,
+) -> list[LogLine]:
+    """Return at most `limit` lines of the owners' logs, in the order of their writing.
+
+    `after` is the cursor of the last line already known; `newest_first` turns the order round.
+
+    Raises:
+        BadSearchPattern: `search` cannot be run.
+    """
+    conditions, values = _conditions(owners, attempt, start, end, after, search)
+    direction = "DESC" if newest_first else "ASC"
+    query = f"""
+        SELECT chunk.owner, chunk.created_at, line.text, line.number, chunk.id
+        FROM telemetry_logchunk AS chunk
+        CROSS JOIN LATERAL unnest(string_to_array(rtrim(chunk.text, E'\\n'), E'\\n'))
+            WITH ORDINALITY AS line(text, number)
+        WHERE {" AND ".join(conditions)}
+        ORDER BY chunk.id {direction}, line.number {direction}
+        LIMIT %s
+    """
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = {_SEARCH_LIMIT_MILLISECONDS}")
+            cursor.execute(query, [*values, limit])
+            return [_line(*row) for row in cursor.fetchall()]
+    except DataError as error:
+        raise BadSearchPattern(str(error).splitlines()[0]) from error
+
+
+def log_prune() -> int:
+    """Return how many chunks were older than the retention and are gone."""
+    horizon = timezone.now() - timedelta(days=settings.LOG_RETENTION_DAYS)
+    return LogChunk.objects.filter(created_at__lt=horizon).delete()[0]
+
+
+def _conditions(
+    owners: Sequence[str],
+    attempt: int | None,
+    start: datetime | None,
+    end: datetime | None,
+    after: int | None,
+    search: str | None,
+) -> tuple[list[str], list[Any]]:
+    found: list[tuple[str, list[Any]]] = [("chunk.owner = ANY(%s)", [list(owners)])]
+    if attempt is not None:
+        found.append(("chunk.attempt = %s", [attempt]))
+    if start is not None:
+        found.append(("chunk.created_at >= %s", [start]))
+    if end is not None:
+        found.append(("chunk.created_at < %s", [end]))
+    if after is not None:
+        found.append(("(chunk.id, line.number) > (%s, %s)", [*divmod(after, _LINES_PER_CHUNK)]))
+    if search:
+        found.append(("line.text ~ %s", [search]))
+    return [text for text, _ in found], [value for _, values in found for value in values]
+
+
+def _line(owner: str, created_at: datetime, text: str, number: int, chunk_id: int) -> LogLine:
+    level = _LEVEL.search(text, 0, _LEVEL_IS_NEAR_START)
+    return LogLine(
+        # Lines of one chunk were stored together: the number keeps them apart and in order.
+        timestamp_nanoseconds=_nanoseconds(created_at) + number - 1,
+        message=text,
+        level=level.group(1) if level else None,
+        owner=owner,
+        cursor=chunk_id * _LINES_PER_CHUNK + number,
+    )
+
+
+def _nanoseconds(moment: datetime) -> int:
+    return int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * 1_000
+
+
+def _cut(text: str, room_bytes: int) -> str:
+    encoded = text.encode()
+    if len(encoded) <= room_bytes:
+        return text
+    kept = encoded[:room_bytes].decode(errors="ignore")
+    return (
+        f"{kept}\n[The log was cut here: it reached {settings.LOG_MAX_BYTES:,} bytes "
+        "(LOG_MAX_BYTES), and later lines are not kept.]\n"
+    )
