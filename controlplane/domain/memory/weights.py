@@ -3,8 +3,8 @@
 Source: TensorRT-LLM 1.2 and ModelOpt 0.47 leave embeddings and head in 16 bits; checked 2026-11-27.
 """
 
-from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.quantization import PRECISIONS
+from controlplane.domain.facts.checkpoints import CheckpointFacts, ExistingQuantization
+from controlplane.domain.facts.quantization import NVFP4_BYTES, PRECISIONS
 from controlplane.domain.spec import Spec
 
 SIXTEEN_BIT_BYTES = 2
@@ -43,10 +43,23 @@ def table_parameters(checkpoint: CheckpointFacts) -> int:
 
 def _as_stored(checkpoint: CheckpointFacts) -> int | None:
     """Return the stored bytes, but never more than 16 bits a number: GPUs load float32 as that."""
+    if checkpoint.existing_quantization is not None:
+        return checkpoint.weight_bytes or _prequantized(
+            checkpoint, checkpoint.existing_quantization
+        )
     stored = checkpoint.stored_weight_bytes
-    if stored is None or checkpoint.existing_quantization is not None:
-        return stored
+    if stored is None:
+        return None
     return round(stored * min(1.0, SIXTEEN_BIT_BYTES / checkpoint.bytes_per_number))
+
+
+def _prequantized(checkpoint: CheckpointFacts, existing: ExistingQuantization) -> int | None:
+    """Return an estimate: `dtype` names the unquantized part only, so count by the method."""
+    if checkpoint.parameters is None:
+        return None
+    tables = min(table_parameters(checkpoint), checkpoint.parameters)
+    each = 1.0 if existing.is_fp8 else NVFP4_BYTES
+    return round((checkpoint.parameters - tables) * each + tables * SIXTEEN_BIT_BYTES)
 
 
 def _mlp_parameters(checkpoint: CheckpointFacts) -> int:

@@ -1,0 +1,27 @@
+"""What is wrong with a config, why, and what would mend it."""
+
+from controlplane.domain.rules.catalogue import ALL_RULES, FAMILIES
+from controlplane.domain.rules.context import CardOffer, Context, Known
+from controlplane.domain.rules.diagnose import diagnose
+from controlplane.domain.rules.effective import EffectiveValue
+from controlplane.domain.rules.examine import Examination, examine
+from controlplane.domain.rules.report import Finding, OfferedFix, Report, Waiting
+from controlplane.domain.rules.rule import Rule, Severity
+
+__all__ = [
+    "ALL_RULES",
+    "FAMILIES",
+    "CardOffer",
+    "Context",
+    "EffectiveValue",
+    "Examination",
+    "Finding",
+    "Known",
+    "OfferedFix",
+    "Report",
+    "Rule",
+    "Severity",
+    "Waiting",
+    "diagnose",
+    "examine",
+]

@@ -1,0 +1,129 @@
+"""What rules see: the spec and the facts that have arrived."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.gpus import CPU, GPUS, Gpu
+from controlplane.domain.failures import Failure
+from controlplane.domain.memory import MemoryPlan, UnplannableError, plan
+from controlplane.domain.spec import Spec
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardOffer:
+    """Cards of one kind on one host."""
+
+    kind: str
+    count: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """The facts at hand. None means not asked or not arrived; an empty set is an answer."""
+
+    checkpoint: CheckpointFacts | None = None
+    checkpoint_failure: Failure | None = None
+    secret_names: frozenset[str] | None = None
+    cards: tuple[CardOffer, ...] | None = None
+
+
+class MissingFactError(LookupError):
+    """A rule read a fact that it had not declared under `needs`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """One config before the rules. Reading a fact that is absent raises `MissingFactError`."""
+
+    spec: Spec
+    known: Known
+
+    def has(self, fact: str) -> bool:
+        """Return whether a fact is there."""
+        return self._facts[fact] is not None
+
+    def missing(self, fact: str) -> tuple[str, ...]:
+        """Return what has to arrive before `fact` is there."""
+        if self.has(fact):
+            return ()
+        if fact != "plan":
+            return (fact,)
+        needed = {"checkpoint": self.known.checkpoint, "cards": self.card}
+        return tuple(name for name, value in needed.items() if value is None)
+
+    def is_unobtainable(self, fact: str) -> bool:
+        """Return whether a missing fact will never arrive, so that nothing should wait for it."""
+        if self.has(fact):
+            return False
+        if fact == "checkpoint":
+            return self.known.checkpoint_failure is not None or self.spec.checkpoint is None
+        if fact == "plan":
+            if self.is_unobtainable("checkpoint"):
+                return True
+            no_card = self.card is None and (self.known.cards is not None or not self.gpu.is_cpu)
+            return no_card or (self.known.checkpoint is not None and self.card is not None)
+        return False
+
+    @property
+    def runtime(self) -> str:
+        return self.spec.runtime_name
+
+    @cached_property
+    def gpu(self) -> Gpu:
+        """The kind of card asked for; the CPU where none is."""
+        return GPUS[self.spec.accelerator.kind if self.spec.accelerator else CPU]
+
+    @property
+    def checkpoint(self) -> CheckpointFacts:
+        return _present("checkpoint", self.known.checkpoint)
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        return _present("secret_names", self.known.secret_names)
+
+    @property
+    def cards(self) -> tuple[CardOffer, ...]:
+        return _present("cards", self.known.cards)
+
+    @property
+    def plan(self) -> MemoryPlan:
+        return _present("plan", self._plan)
+
+    @cached_property
+    def card(self) -> CardOffer | None:
+        """The card to plan for: as a host offers it, else as the fact table has it."""
+        offers = [offer for offer in self.known.cards or () if offer.kind == self.gpu.kind]
+        if offers:
+            return max(offers, key=lambda offer: offer.memory_bytes)
+        if self.gpu.memory_bytes is None:
+            return None
+        return CardOffer(kind=self.gpu.kind, count=1, memory_bytes=self.gpu.memory_bytes)
+
+    @cached_property
+    def _plan(self) -> MemoryPlan | None:
+        if self.known.checkpoint is None or self.card is None:
+            return None
+        try:
+            return plan(self.spec, self.known.checkpoint, self.card, self.runtime)
+        except UnplannableError:
+            return None
+
+    @cached_property
+    def _facts(self) -> dict[str, object]:
+        return {
+            "checkpoint": self.known.checkpoint,
+            "secret_names": self.known.secret_names,
+            "cards": self.known.cards,
+            "plan": self._plan,
+        }
+
+
+def _present(name: str, value: Fact | None) -> Fact:
+    if value is None:
+        raise MissingFactError(name)
+    return value

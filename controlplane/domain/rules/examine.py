@@ -1,0 +1,64 @@
+"""The one question that wizard, REST, commands and builder ask of a config."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from controlplane.domain.memory import MemoryPlan
+from controlplane.domain.rules.catalogue import ALL_RULES
+from controlplane.domain.rules.context import Context, Known
+from controlplane.domain.rules.diagnose import diagnose
+from controlplane.domain.rules.effective import EffectiveValue, effective_values
+from controlplane.domain.rules.report import Report, finding_of_error
+from controlplane.domain.spec import ParseResult, Spec, SpecError, parse_mapping, parse_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examination:
+    """Everything that can be said of a config before a build."""
+
+    spec: Spec | None
+    errors: tuple[SpecError, ...]
+    report: Report
+    plan: MemoryPlan | None
+    effective: tuple[EffectiveValue, ...] = ()
+
+    @property
+    def blocks_build(self) -> bool:
+        """Whether a build must not start: an error, or a rule that waits."""
+        return self.spec is None or self.report.blocks_build
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable form that REST, commands and rows have."""
+        return {
+            "findings": [finding.to_json() for finding in self.report.findings],
+            "waiting": [waiting.to_json() for waiting in self.report.waiting],
+            "effective": [value.to_json() for value in self.effective],
+            "plan": self.plan.to_json() if self.plan else None,
+            "blocks_build": self.blocks_build,
+        }
+
+
+def examine(config: str | Mapping[str, Any] | Spec, known: Known) -> Examination:
+    """Return findings, waiting rules, effective values and memory plan of a config.
+
+    Takes text, data, or a spec that was parsed before.
+    """
+    parsed = _parse(config)
+    if parsed.spec is None:
+        report = Report(findings=tuple(finding_of_error(error) for error in parsed.errors))
+        return Examination(spec=None, errors=parsed.errors, report=report, plan=None)
+    context = Context(spec=parsed.spec, known=known)
+    return Examination(
+        spec=parsed.spec,
+        errors=(),
+        report=diagnose(context, ALL_RULES, line_of=parsed.line_of),
+        plan=context.plan if context.has("plan") else None,
+        effective=effective_values(context),
+    )
+
+
+def _parse(config: str | Mapping[str, Any] | Spec) -> ParseResult:
+    if isinstance(config, Spec):
+        return ParseResult(spec=config)
+    return parse_text(config) if isinstance(config, str) else parse_mapping(config)

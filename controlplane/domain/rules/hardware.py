@@ -1,0 +1,120 @@
+"""EH1: the kind and number of cards."""
+
+from controlplane.domain.facts import sources
+from controlplane.domain.facts.quantization import BFLOAT16_CAPABILITY, FP8_CAPABILITY
+from controlplane.domain.rules.context import CardOffer, Context
+from controlplane.domain.rules.examples import CPU_ONLY, Example, facts
+from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
+from controlplane.domain.spec.choices import BaseModelKind
+
+_ACCELERATOR = "resources.accelerator"
+
+
+def _is_older_than_bfloat16(c: Context) -> bool:
+    return c.gpu.compute_capability is not None and not c.gpu.has_capability(*BFLOAT16_CAPABILITY)
+
+
+def _offers(c: Context) -> list[CardOffer]:
+    return [offer for offer in c.cards if offer.kind == c.gpu.kind]
+
+
+def _kinds_offered(c: Context) -> str:
+    kinds = dict.fromkeys(offer.kind for offer in c.cards)
+    return ", ".join(f"`{kind}`" for kind in kinds) or "none at all"
+
+
+def _most_on_one_host(c: Context) -> int:
+    return max((offer.count for offer in _offers(c)), default=0)
+
+
+def _as_many_as_there_are(c: Context) -> Patch:
+    count = _most_on_one_host(c)
+    kind = c.gpu.kind
+    return {_ACCELERATOR: kind if count == 1 else f"{kind}:{count}"}
+
+
+GPU_TOO_OLD = Rule(
+    code="EH101",
+    name="gpu-before-ampere",
+    severity=Severity.ERROR,
+    runtimes=TRTLLM,
+    fields=at(_ACCELERATOR),
+    concerns=lambda c: c.spec.base_model is not BaseModelKind.ENCODER_BERT,
+    when=_is_older_than_bfloat16,
+    message=lambda c: (
+        f"`{c.gpu.kind}` has compute capability {c.gpu.capability_text}, and this engine needs 8.0 "
+        "or newer, because older cards cannot compute in bfloat16."
+    ),
+    fix=Fix(
+        label="Use an L4",
+        patch=lambda c: {_ACCELERATOR: str(c.spec.accelerator).replace(c.gpu.kind, "L4")},
+        safe=False,
+    ),
+    source=sources.truss("trt_llm_config.py, accelerator checks"),
+    bad=Example(config={_ACCELERATOR: "T4"}),
+    good=Example(config={_ACCELERATOR: "L4"}),
+)
+
+KIND_NOT_OFFERED = Rule(
+    code="EH102",
+    name="kind-that-no-host-offers",
+    severity=Severity.ERROR,
+    needs=("cards",),
+    fields=at(_ACCELERATOR),
+    when=lambda c: not _offers(c),
+    message=lambda c: (
+        f"No host offers `{c.gpu.kind}`. Offered: {_kinds_offered(c)}. The plan stands; a build "
+        "needs the card."
+    ),
+    source=sources.enginehouse("fleet"),
+    bad=Example(config={_ACCELERATOR: "H100"}, cards=CPU_ONLY),
+    good=Example(cards=CPU_ONLY),
+)
+
+MORE_CARDS_THAN_A_HOST = Rule(
+    code="EH103",
+    name="more-cards-than-one-host-has",
+    severity=Severity.ERROR,
+    needs=("cards",),
+    fields=at(_ACCELERATOR),
+    concerns=lambda c: c.spec.accelerator is not None,
+    when=lambda c: 0 < _most_on_one_host(c) < c.spec.accelerator_count,
+    message=lambda c: (
+        f"`{c.spec.accelerator}` asks for {c.spec.accelerator_count} cards, and the largest host "
+        f"has {_most_on_one_host(c)} of them."
+    ),
+    fix=Fix(label="Ask for what one host has", patch=_as_many_as_there_are, safe=False),
+    source=sources.enginehouse("fleet: a replica runs on one host"),
+    bad=Example(config={_ACCELERATOR: "H100:16"}),
+    good=Example(config={_ACCELERATOR: "H100:8"}),
+)
+
+PREQUANTIZED_ON_OLD_GPU = Rule(
+    code="EH104",
+    name="fp8-checkpoint-on-gpu-without-fp8",
+    severity=Severity.ERROR,
+    runtimes=TRTLLM,
+    needs=("checkpoint",),
+    fields=at(_ACCELERATOR, "trt_llm.build.checkpoint_repository.repo"),
+    concerns=lambda c: (
+        c.gpu.compute_capability is not None and not c.gpu.has_capability(*FP8_CAPABILITY)
+    ),
+    when=lambda c: (
+        c.checkpoint.existing_quantization is not None and c.checkpoint.existing_quantization.is_fp8
+    ),
+    message=lambda c: (
+        f"The checkpoint is already in FP8, which needs compute capability 8.9 or newer; "
+        f"`{c.gpu.kind}` has {c.gpu.capability_text}."
+    ),
+    source=sources.quantization_guide("GPU support"),
+    bad=Example(
+        config={_ACCELERATOR: "A100"},
+        checkpoint=facts(quantization_config={"quant_method": "fp8"}),
+    ),
+    good=Example(
+        config={_ACCELERATOR: "H100"},
+        checkpoint=facts(quantization_config={"quant_method": "fp8"}),
+    ),
+)
+
+RULES = (GPU_TOO_OLD, KIND_NOT_OFFERED, MORE_CARDS_THAN_A_HOST, PREQUANTIZED_ON_OLD_GPU)

@@ -1,0 +1,203 @@
+"""EH5: whether it fits. The planner computes; these rules only read what it says."""
+
+from controlplane.domain.facts import sources
+from controlplane.domain.facts.gpus import CPU, GIB
+from controlplane.domain.memory import builder_cards, cards_that_fit, longest_sequence
+from controlplane.domain.memory.sizing import CARDS_PER_HOST, BuilderNeed
+from controlplane.domain.rules.context import CardOffer, Context
+from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Example
+from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity, at, limit
+
+_ACCELERATOR = "resources.accelerator"
+_FRACTION = "trt_llm.runtime.kv_cache_free_gpu_mem_fraction"
+_BUILDERS = "trt_llm.build.num_builder_gpus"
+_TENSOR = "trt_llm.build.tensor_parallel_count"
+_SHORTEST_USEFUL = 256
+_SOURCE = sources.tensorrt_llm("memory model")
+_DEFAULT_FRACTION = 0.9
+
+
+def _gib(size: int) -> str:
+    return f"{size / GIB:.1f} GiB"
+
+
+def _cards_needed(c: Context) -> int | None:
+    return cards_that_fit(c.spec, c.checkpoint, c.card) if c.card else None
+
+
+def _what_would_fit(c: Context) -> str:
+    if c.gpu.is_cpu:
+        return "A smaller model, a shorter `max_num_tokens` or a host with more memory would fit."
+    count = _cards_needed(c)
+    if count is None:
+        return f"It does not fit on {CARDS_PER_HOST} of `{c.gpu.kind}` in this precision either."
+    return f"{count} of `{c.gpu.kind}` would hold it."
+
+
+def _more_cards(c: Context) -> Patch | None:
+    count = _cards_needed(c)
+    if count is None or c.spec.accelerator is None:
+        return None
+    return {_ACCELERATOR: f"{c.gpu.kind}:{count}", c.spec.tensor_parallel_path: count}
+
+
+def _longest_that_fits(c: Context) -> Patch | None:
+    longest = longest_sequence(c.plan)
+    return {f"{c.spec.limits_path}.max_seq_len": longest} if longest >= _SHORTEST_USEFUL else None
+
+
+WEIGHTS = Rule(
+    code="EH501",
+    name="weights-that-do-not-fit",
+    severity=Severity.ERROR,
+    needs=("plan",),
+    fields=at(_ACCELERATOR, "trt_llm.build.quantization_type"),
+    when=lambda c: not c.plan.weights_fit,
+    message=lambda c: (
+        f"The engine needs {_gib(c.plan.fixed_bytes)} on each card before it caches a token "
+        f"(weights {_gib(c.plan.weights_bytes)}, activations {_gib(c.plan.activations_bytes)}, "
+        f"overhead {_gib(c.plan.overhead_bytes)}), and `{c.gpu.kind}` has "
+        f"{_gib(c.plan.card_bytes)}. {_what_would_fit(c)}"
+    ),
+    fix=Fix(label="Use as many cards as it takes", patch=_more_cards, safe=True),
+    source=_SOURCE,
+    bad=Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_70B),
+    good=Example(config={_ACCELERATOR: "H100:4", _TENSOR: 4}, checkpoint=LLAMA_70B),
+)
+
+FULL_LENGTH = Rule(
+    code="EH502",
+    name="sequence-longer-than-the-kv-cache",
+    severity=Severity.ERROR,
+    needs=("plan",),
+    fields=limit("max_seq_len", _ACCELERATOR),
+    concerns=lambda c: not c.spec.base_model.is_encoder,
+    when=lambda c: c.plan.weights_fit and c.plan.full_length_requests < 1,
+    message=lambda c: (
+        f"One request of {c.plan.sequence_tokens:,} tokens does not fit: the KV cache holds "
+        f"{c.plan.kv_tokens:,} tokens ({_gib(c.plan.kv_cache_bytes)} at "
+        f"{c.plan.kv_bytes_per_token:,} bytes a token)."
+    ),
+    fix=Fix(label="Use the longest that fits", patch=_longest_that_fits, safe=False),
+    source=_SOURCE,
+    bad=Example(
+        config={_ACCELERATOR: "L4", "trt_llm.build.max_seq_len": 131_072}, checkpoint=LLAMA_8B
+    ),
+    good=Example(
+        config={_ACCELERATOR: "L4", "trt_llm.build.max_seq_len": 2048}, checkpoint=LLAMA_8B
+    ),
+)
+
+FRACTION = Rule(
+    code="EH503",
+    name="kv-cache-fraction-outside-0-to-1",
+    severity=Severity.ERROR,
+    fields=at(_FRACTION),
+    when=lambda c: not 0 < c.spec.kv_cache_fraction <= 1,
+    message=lambda c: (
+        f"The KV cache may take a share of the free memory above 0 and up to 1; "
+        f"{c.spec.kv_cache_fraction:g} is not one. The hosted parser has no bounds here."
+    ),
+    fix=Fix(
+        label=f"Use {_DEFAULT_FRACTION}",
+        patch=lambda c: (
+            {"trt_llm.runtime.patch_kwargs.kv_cache_config.free_gpu_memory_fraction": None}
+            if c.spec.is_v2
+            else {_FRACTION: _DEFAULT_FRACTION}
+        ),
+        safe=True,
+    ),
+    source=sources.truss("trt_llm_config.py, v1 runtime"),
+    bad=Example(config={_FRACTION: 5}),
+    good=Example(config={_FRACTION: 0.85}),
+)
+
+
+def _builders(c: Context) -> BuilderNeed | None:
+    return builder_cards(c.spec, c.checkpoint, c.card.memory_bytes) if c.card else None
+
+
+def _asked_builders(c: Context) -> int:
+    return c.spec.engine_build.num_builder_gpus or c.spec.accelerator_count
+
+
+def _builder_message(c: Context) -> str:
+    need = _builders(c)
+    if need is None:
+        return ""
+    return (
+        f"Quantizing holds the 16-bit and the quantized weights side by side, about "
+        f"{_gib(need.peak_bytes)}: {need.cards} of `{c.gpu.kind}` where this build would lease "
+        f"{_asked_builders(c)}. Serving needs fewer."
+    )
+
+
+BUILDERS = Rule(
+    code="EH504",
+    name="too-few-builder-gpus",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=at(_BUILDERS),
+    concerns=lambda c: not c.spec.quantization_type.is_none and c.card is not None,
+    when=lambda c: (need := _builders(c)) is not None and need.cards > _asked_builders(c),
+    message=_builder_message,
+    fix=Fix(
+        label="Lease as many as it takes",
+        patch=lambda c: {_BUILDERS: need.cards} if (need := _builders(c)) else None,
+        safe=True,
+    ),
+    source=sources.tensorrt_llm("issue 1331: memory of calibration"),
+    bad=Example(
+        config={_ACCELERATOR: "H100:2", _TENSOR: 2, "trt_llm.build.quantization_type": "fp8_kv"},
+        checkpoint=LLAMA_70B,
+    ),
+    good=Example(
+        config={
+            _ACCELERATOR: "H100:2",
+            _TENSOR: 2,
+            "trt_llm.build.quantization_type": "fp8_kv",
+            _BUILDERS: 4,
+        },
+        checkpoint=LLAMA_70B,
+    ),
+)
+
+UNPLANNED = Rule(
+    code="EH505",
+    name="memory-that-cannot-be-planned",
+    severity=Severity.WARNING,
+    needs=("checkpoint",),
+    fields=at("trt_llm.build.checkpoint_repository.repo"),
+    concerns=lambda c: c.card is not None,
+    when=lambda c: not c.has("plan"),
+    message=lambda c: (
+        f"The memory of `{c.checkpoint.model_type or c.checkpoint.architecture or 'this model'}` "
+        "cannot be planned from its files, so whether it fits shows only at the smoke test."
+    ),
+    source=_SOURCE,
+    bad=Example(checkpoint=LLAMA_8B.model_copy(update={"layers": None})),
+    good=Example(),
+)
+
+FEW_REQUESTS = Rule(
+    code="EH506",
+    name="kv-cache-for-one-request",
+    severity=Severity.HINT,
+    needs=("plan",),
+    fields=limit("max_seq_len"),
+    concerns=lambda c: not c.spec.base_model.is_encoder and c.spec.max_batch_size > 1,
+    when=lambda c: c.plan.weights_fit and c.plan.full_length_requests == 1,
+    message=lambda c: (
+        f"The KV cache holds {c.plan.kv_tokens:,} tokens, so only one request of "
+        f"{c.plan.sequence_tokens:,} tokens runs at a time; shorter ones share it."
+    ),
+    source=_SOURCE,
+    bad=Example(
+        config={"trt_llm.build.max_seq_len": 8192, "trt_llm.build.max_num_tokens": 1024},
+        cards=(CardOffer(kind=CPU, count=1, memory_bytes=int(2.2 * GIB)),),
+    ),
+    good=Example(),
+)
+
+RULES = (WEIGHTS, FULL_LENGTH, FRACTION, BUILDERS, UNPLANNED, FEW_REQUESTS)

@@ -1,0 +1,140 @@
+"""EH65: what the native engine cannot do, and settings that have no effect on it or anywhere."""
+
+from collections.abc import Iterator
+
+from controlplane.domain.facts import sources
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.examples import BERT, Example
+from controlplane.domain.rules.rule import NATIVE, Fix, Patch, Rule, Severity, at
+from controlplane.domain.runtimes.capability import Feature
+from controlplane.domain.runtimes.native.capabilities import capability
+from controlplane.domain.spec.trt_llm import TrtLlmV1, TrtLlmV2
+
+_SOURCE = sources.enginehouse("native engine, capabilities")
+_RUNTIME = "trt_llm.runtime"
+_BUILD = "trt_llm.build"
+_SPECULATOR = f"{_BUILD}.speculator"
+
+
+def _refused(feature: Feature) -> bool:
+    return capability(feature).is_refused
+
+
+def _asked_but_refused(c: Context) -> Iterator[tuple[str, Feature]]:
+    """Yield the path of each setting that asks for what this engine refuses, and the feature."""
+    spec = c.spec
+    build = spec.engine_build
+    if build.speculator is not None and _refused(Feature.LOOKAHEAD):
+        yield _SPECULATOR, Feature.LOOKAHEAD
+    if build.lora_adapters and _refused(Feature.ADAPTERS):
+        yield f"{_BUILD}.lora_adapters", Feature.ADAPTERS
+    if spec.is_v2 and spec.tensor_parallel > 1 and _refused(Feature.TENSOR_PARALLEL):
+        yield spec.tensor_parallel_path, Feature.TENSOR_PARALLEL
+    if isinstance(spec.trt_llm, TrtLlmV2) and spec.trt_llm.runtime.patch_kwargs:
+        yield f"{_RUNTIME}.patch_kwargs", Feature.ENGINE_ARGUMENTS
+
+
+def _without(c: Context) -> Patch:
+    return {path: None for path, _ in _asked_but_refused(c)}
+
+
+def _refusals(c: Context) -> str:
+    return "; ".join(
+        f"`{path}` asks for {feature}: {capability(feature).how}"
+        for path, feature in _asked_but_refused(c)
+    )
+
+
+REFUSED = Rule(
+    code="EH651",
+    name="feature-that-the-native-engine-lacks",
+    severity=Severity.ERROR,
+    runtimes=NATIVE,
+    fields=lambda c: tuple(path for path, _ in _asked_but_refused(c)) or (_BUILD,),
+    when=lambda c: any(_asked_but_refused(c)),
+    message=lambda c: f"The native engine cannot do this: {_refusals(c)}.",
+    fix=Fix(label="Do without", patch=_without, safe=False),
+    source=_SOURCE,
+    bad=Example(
+        config={
+            _SPECULATOR: {
+                "speculative_decoding_mode": "LOOKAHEAD_DECODING",
+                "lookahead_windows_size": 3,
+                "lookahead_ngram_size": 8,
+                "lookahead_verification_set_size": 3,
+            },
+            f"{_BUILD}.max_batch_size": 4,
+        }
+    ),
+    good=Example(),
+)
+
+POOLING = Rule(
+    code="EH652",
+    name="encoder-on-native",
+    severity=Severity.ERROR,
+    runtimes=NATIVE,
+    fields=at(f"{_BUILD}.base_model"),
+    concerns=lambda _: _refused(Feature.POOLING),
+    when=lambda c: c.spec.base_model.is_encoder,
+    message=lambda c: (
+        f"`base_model: {c.spec.base_model}` makes embeddings or scores, and the native engine "
+        f"serves none: {capability(Feature.POOLING).how}."
+    ),
+    source=_SOURCE,
+    bad=Example(config={f"{_BUILD}.base_model": "encoder_bert"}, checkpoint=BERT),
+    good=Example(),
+)
+
+
+def _idle_settings(c: Context) -> list[str]:
+    """Return the paths of v1 settings that only the GPU runtimes read and that were changed."""
+    engine = c.spec.trt_llm
+    if not isinstance(engine, TrtLlmV1):
+        return []
+    defaults = {
+        f"{_RUNTIME}.{name}": (getattr(engine.runtime, name), value)
+        for name, value in (
+            ("kv_cache_host_memory_bytes", None),
+            ("batch_scheduler_policy", "guaranteed_no_evict"),
+            ("total_token_limit", 500_000),
+            ("enable_chunked_context", True),
+            ("webserver_default_route", None),
+        )
+    } | {
+        f"{_BUILD}.{name}": (getattr(engine.build, name), value)
+        for name, value in (
+            ("gather_all_token_logits", False),
+            ("strongly_typed", False),
+            ("max_prompt_embedding_table_size", 0),
+            ("moe_expert_parallel_option", -1),
+            ("num_builder_gpus", None),
+            ("lora_configuration", None),
+        )
+    }
+    return [path for path, (given, default) in defaults.items() if given != default]
+
+
+WITHOUT_EFFECT = Rule(
+    code="EH653",
+    name="gpu-settings-on-native",
+    severity=Severity.HINT,
+    runtimes=NATIVE,
+    fields=lambda c: tuple(_idle_settings(c)) or (_BUILD,),
+    when=lambda c: bool(_idle_settings(c)),
+    message=lambda c: (
+        "Without effect on the native engine: "
+        + ", ".join(f"`{path}`" for path in _idle_settings(c))
+        + "."
+    ),
+    fix=Fix(
+        label="Remove them",
+        patch=lambda c: dict.fromkeys(_idle_settings(c)),
+        safe=True,
+    ),
+    source=_SOURCE,
+    bad=Example(config={f"{_RUNTIME}.total_token_limit": 1000}),
+    good=Example(config={f"{_RUNTIME}.served_model_name": "example"}),
+)
+
+RULES = (REFUSED, POOLING, WITHOUT_EFFECT)

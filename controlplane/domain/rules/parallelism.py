@@ -1,0 +1,322 @@
+"""EH3: how a model is divided over cards."""
+
+from controlplane.domain.facts import sources
+from controlplane.domain.memory.sizing import divides_heads
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.examples import LLAMA_8B, SMOLLM2_135M, Example
+from controlplane.domain.rules.rule import (
+    GPU_RUNTIMES,
+    Fix,
+    Patch,
+    Rule,
+    Severity,
+    at,
+)
+
+_ACCELERATOR = "resources.accelerator"
+_TENSOR = "trt_llm.build.tensor_parallel_count"
+_TENSOR_V2 = "trt_llm.runtime.tensor_parallel_size"
+_EXPERTS = "trt_llm.build.moe_expert_parallel_option"
+_USUAL_WORLD_SIZES = frozenset({1, 2, 4, 8, 16, 32, 64, 128})
+_LARGEST = 64
+
+
+def _world_size(c: Context) -> int:
+    build = c.spec.engine_build
+    return (
+        build.tensor_parallel_count * build.pipeline_parallel_count * build.sequence_parallel_count
+    )
+
+
+def _is_v1_decoder(c: Context) -> bool:
+    return not c.spec.is_v2 and not c.spec.base_model.is_encoder
+
+
+def _divide_over_all(c: Context) -> Patch | None:
+    """Set tensor parallelism to the cards asked for, or the cards to what is divided."""
+    build, count = c.spec.engine_build, c.spec.accelerator_count
+    others = build.pipeline_parallel_count * build.sequence_parallel_count
+    ranks = count // others
+    fits = count % others == 0 and (
+        not c.has("checkpoint") or divides_heads(c.checkpoint, max(ranks, 1))
+    )
+    if fits:
+        return {_TENSOR: ranks}
+    if c.spec.accelerator is None:
+        return None
+    return {_ACCELERATOR: f"{c.gpu.kind}:{_world_size(c)}"}
+
+
+def _fields(c: Context) -> tuple[str, ...]:
+    return (c.spec.tensor_parallel_path, _ACCELERATOR)
+
+
+def _valid_counts(c: Context) -> list[int]:
+    heads = c.checkpoint.attention_heads or 1
+    return [n for n in range(1, min(heads, _LARGEST) + 1) if divides_heads(c.checkpoint, n)]
+
+
+def _nearest_counts(c: Context) -> str:
+    asked, valid = c.spec.tensor_parallel, _valid_counts(c)
+    below = [n for n in valid if n < asked][-1:]
+    above = [n for n in valid if n > asked][:1]
+    return " or ".join(f"{n}" for n in below + above) or "1"
+
+
+def _use_nearest_below(c: Context) -> Patch:
+    count = max((n for n in _valid_counts(c) if n <= c.spec.tensor_parallel), default=1)
+    patch: dict[str, object] = {c.spec.tensor_parallel_path: count}
+    if c.spec.accelerator is not None and c.spec.pipeline_parallel == 1:
+        patch[_ACCELERATOR] = c.gpu.kind if count == 1 else f"{c.gpu.kind}:{count}"
+    return patch
+
+
+def _heads_do_not_divide(c: Context) -> bool:
+    heads = c.checkpoint.attention_heads
+    return heads is not None and heads % c.spec.tensor_parallel != 0
+
+
+def _kv_heads_do_not_divide(c: Context) -> bool:
+    return not _heads_do_not_divide(c) and not divides_heads(c.checkpoint, c.spec.tensor_parallel)
+
+
+PARALLEL_COUNTS = Rule(
+    code="EH301",
+    name="parallel-counts-unlike-accelerators",
+    severity=Severity.ERROR,
+    fields=_fields,
+    concerns=_is_v1_decoder,
+    when=lambda c: _world_size(c) != c.spec.accelerator_count,
+    message=lambda c: (
+        f"tensor × pipeline × sequence parallel is {c.spec.engine_build.tensor_parallel_count} × "
+        f"{c.spec.engine_build.pipeline_parallel_count} × "
+        f"{c.spec.engine_build.sequence_parallel_count} = {_world_size(c)}, and the config asks "
+        + (
+            f"for {c.spec.accelerator_count} of `{c.gpu.kind}`."
+            if c.spec.accelerator
+            else "for no accelerator."
+        )
+    ),
+    fix=Fix(label="Make them agree", patch=_divide_over_all, safe=True),
+    source=sources.truss("trt_llm_config.py, world size"),
+    bad=Example(config={_ACCELERATOR: "H100:4", _TENSOR: 2}, checkpoint=LLAMA_8B),
+    good=Example(config={_ACCELERATOR: "H100:4", _TENSOR: 4}, checkpoint=LLAMA_8B),
+)
+
+MORE_RANKS_THAN_CARDS = Rule(
+    code="EH302",
+    name="more-ranks-than-accelerators-on-v2",
+    severity=Severity.ERROR,
+    fields=_fields,
+    concerns=lambda c: c.spec.is_v2,
+    when=lambda c: c.spec.tensor_parallel > c.spec.accelerator_count,
+    message=lambda c: (
+        f"`tensor_parallel_size` is {c.spec.tensor_parallel}, and the config asks for "
+        f"{c.spec.accelerator_count} of `{c.gpu.kind}`. The hosted parser lets this pass, and an "
+        "example of its docs has it."
+    ),
+    fix=Fix(
+        label="Use the cards there are",
+        patch=lambda c: {_TENSOR_V2: c.spec.accelerator_count},
+        safe=True,
+    ),
+    source=sources.truss("trt_llm_config.py, v2 runtime"),
+    bad=Example(
+        config={
+            _ACCELERATOR: "B200:4",
+            "trt_llm.inference_stack": "v2",
+            _TENSOR_V2: 8,
+            "trt_llm.build.max_seq_len": None,
+        },
+        checkpoint=LLAMA_8B,
+    ),
+    good=Example(
+        config={
+            _ACCELERATOR: "B200:4",
+            "trt_llm.inference_stack": "v2",
+            _TENSOR_V2: 4,
+            "trt_llm.build.max_seq_len": None,
+        },
+        checkpoint=LLAMA_8B,
+    ),
+)
+
+IDLE_CARDS = Rule(
+    code="EH303",
+    name="idle-accelerators-on-v2",
+    severity=Severity.WARNING,
+    fields=_fields,
+    concerns=lambda c: c.spec.is_v2,
+    when=lambda c: c.spec.tensor_parallel < c.spec.accelerator_count,
+    message=lambda c: (
+        f"`tensor_parallel_size` is {c.spec.tensor_parallel}, so "
+        f"{c.spec.accelerator_count - c.spec.tensor_parallel} of {c.spec.accelerator_count} "
+        f"`{c.gpu.kind}` would stand idle."
+    ),
+    fix=Fix(
+        label="Divide over all cards",
+        patch=lambda c: {_TENSOR_V2: c.spec.accelerator_count},
+        safe=True,
+    ),
+    source=sources.truss("trt_llm_config.py, v2 runtime"),
+    bad=Example(
+        config={
+            _ACCELERATOR: "H100:4",
+            "trt_llm.inference_stack": "v2",
+            _TENSOR_V2: 2,
+            "trt_llm.build.max_seq_len": None,
+        },
+        checkpoint=LLAMA_8B,
+    ),
+    good=Example(
+        config={
+            _ACCELERATOR: "H100:4",
+            "trt_llm.inference_stack": "v2",
+            _TENSOR_V2: 4,
+            "trt_llm.build.max_seq_len": None,
+        },
+        checkpoint=LLAMA_8B,
+    ),
+)
+
+HEADS = Rule(
+    code="EH304",
+    name="ranks-that-do-not-divide-the-heads",
+    severity=Severity.ERROR,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=_fields,
+    concerns=lambda c: c.spec.tensor_parallel > 1,
+    when=_heads_do_not_divide,
+    message=lambda c: (
+        f"Tensor parallelism gives each card whole attention heads, and "
+        f"{c.checkpoint.attention_heads} heads do not divide by {c.spec.tensor_parallel}. "
+        f"{_nearest_counts(c)} would; pipeline parallelism divides by layers instead."
+    ),
+    fix=Fix(label="Use the next count that divides", patch=_use_nearest_below, safe=True),
+    source=sources.tensorrt_llm("num_attention_heads must be divisible by tp_size"),
+    bad=Example(config={_ACCELERATOR: "L4:2", _TENSOR: 2}, checkpoint=SMOLLM2_135M),
+    good=Example(config={_ACCELERATOR: "L4:3", _TENSOR: 3}, checkpoint=SMOLLM2_135M),
+)
+
+KV_HEADS = Rule(
+    code="EH305",
+    name="ranks-that-do-not-divide-the-kv-heads",
+    severity=Severity.ERROR,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=_fields,
+    concerns=lambda c: c.spec.tensor_parallel > 1,
+    when=_kv_heads_do_not_divide,
+    message=lambda c: (
+        f"{c.checkpoint.kv_heads} KV heads can be neither divided over nor copied to "
+        f"{c.spec.tensor_parallel} cards evenly. {_nearest_counts(c)} would work."
+    ),
+    fix=Fix(label="Use the next count that works", patch=_use_nearest_below, safe=True),
+    source=sources.tensorrt_llm("attention, KV head mapping"),
+    bad=Example(
+        config={_ACCELERATOR: "H100:4", _TENSOR: 4},
+        checkpoint=LLAMA_8B.model_copy(update={"kv_heads": 6, "attention_heads": 24}),
+    ),
+    good=Example(config={_ACCELERATOR: "H100:4", _TENSOR: 4}, checkpoint=LLAMA_8B),
+)
+
+COPIED_KV_HEADS = Rule(
+    code="EH306",
+    name="more-ranks-than-kv-heads",
+    severity=Severity.HINT,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=_fields,
+    concerns=lambda c: c.spec.tensor_parallel > 1,
+    when=lambda c: (
+        divides_heads(c.checkpoint, c.spec.tensor_parallel)
+        and 0 < (c.checkpoint.kv_heads or 0) < c.spec.tensor_parallel
+    ),
+    message=lambda c: (
+        f"{c.spec.tensor_parallel} cards share {c.checkpoint.kv_heads} KV heads, so each head is "
+        f"kept {c.spec.tensor_parallel // (c.checkpoint.kv_heads or 1)} times: more cards do not "
+        "make the KV cache larger."
+    ),
+    source=sources.tensorrt_llm("KV cache bytes per token"),
+    bad=Example(
+        config={_ACCELERATOR: "L4:8", _TENSOR: 8},
+        checkpoint=LLAMA_8B.model_copy(update={"kv_heads": 4}),
+    ),
+    good=Example(config={_ACCELERATOR: "L4:8", _TENSOR: 8}, checkpoint=LLAMA_8B),
+)
+
+UNUSUAL_WORLD = Rule(
+    code="EH307",
+    name="unusual-number-of-ranks",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    fields=_fields,
+    concerns=_is_v1_decoder,
+    when=lambda c: _world_size(c) not in _USUAL_WORLD_SIZES,
+    message=lambda c: (
+        f"{_world_size(c)} ranks are not a power of two; few models and hosts divide that way."
+    ),
+    source=sources.truss("trt_llm_config.py, world size"),
+    bad=Example(config={_ACCELERATOR: "L4:3", _TENSOR: 3}, checkpoint=SMOLLM2_135M),
+    good=Example(config={_ACCELERATOR: "L4:2", _TENSOR: 2}, checkpoint=LLAMA_8B),
+)
+
+DIVIDED_ENCODER = Rule(
+    code="EH308",
+    name="divided-encoder",
+    severity=Severity.WARNING,
+    fields=at(_TENSOR, _ACCELERATOR),
+    concerns=lambda c: not c.spec.is_v2 and c.spec.base_model.is_encoder,
+    when=lambda c: _world_size(c) != 1,
+    message=lambda c: (
+        f"An encoder runs on one card; the {_world_size(c)} ranks asked for become 1."
+    ),
+    fix=Fix(
+        label="Use one rank",
+        patch=lambda _: {
+            _TENSOR: 1,
+            "trt_llm.build.pipeline_parallel_count": 1,
+            "trt_llm.build.sequence_parallel_count": 1,
+        },
+        safe=True,
+    ),
+    source=sources.truss("trt_llm_config.py, encoder settings"),
+    bad=Example(config={"trt_llm.build.base_model": "encoder", _ACCELERATOR: "L4:2", _TENSOR: 2}),
+    good=Example(config={"trt_llm.build.base_model": "encoder", _ACCELERATOR: "L4"}),
+)
+
+EXPERT_PARALLEL = Rule(
+    code="EH309",
+    name="expert-parallel-beyond-tensor-parallel",
+    severity=Severity.ERROR,
+    fields=at(_EXPERTS, _TENSOR),
+    concerns=lambda c: _is_v1_decoder(c) and c.spec.engine_build.moe_expert_parallel_option != -1,
+    when=lambda c: (
+        c.spec.engine_build.moe_expert_parallel_option < 1
+        or c.spec.engine_build.tensor_parallel_count
+        % c.spec.engine_build.moe_expert_parallel_option
+        != 0
+    ),
+    message=lambda c: (
+        f"`moe_expert_parallel_option` is {c.spec.engine_build.moe_expert_parallel_option}; it "
+        f"must be -1 or divide the {c.spec.engine_build.tensor_parallel_count} tensor parallel "
+        "ranks."
+    ),
+    fix=Fix(label="Leave it to the engine", patch=lambda _: {_EXPERTS: -1}, safe=True),
+    source=sources.truss("trt_llm_config.py, expert parallelism"),
+    bad=Example(config={_ACCELERATOR: "H100:2", _TENSOR: 2, _EXPERTS: 4}, checkpoint=LLAMA_8B),
+    good=Example(config={_ACCELERATOR: "H100:2", _TENSOR: 2, _EXPERTS: 2}, checkpoint=LLAMA_8B),
+)
+
+RULES = (
+    PARALLEL_COUNTS,
+    MORE_RANKS_THAN_CARDS,
+    IDLE_CARDS,
+    HEADS,
+    KV_HEADS,
+    COPIED_KV_HEADS,
+    UNUSUAL_WORLD,
+    DIVIDED_ENCODER,
+    EXPERT_PARALLEL,
+)

@@ -1,0 +1,137 @@
+"""What the rules found: findings, rules that wait, effective values, all as data."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from controlplane.domain.facts.sources import Source, truss
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.rule import Patch, Rule, Severity
+from controlplane.domain.spec import SpecError
+
+_FACT_WORDS = {
+    "checkpoint": "the checkpoint's files",
+    "secret_names": "the names of the stored secrets",
+    "cards": "the cards that hosts offer",
+    "plan": "the memory plan",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfferedFix:
+    """A patch that a finding offers."""
+
+    label: str
+    patch: Patch
+    safe: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What one rule, or the schema, says of one config. Plain text, never HTML."""
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    fields: tuple[str, ...]
+    source: Source
+    line: int | None = None
+    fix: OfferedFix | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable form that REST, commands and rows have."""
+        fix = self.fix
+        return {
+            "code": self.code,
+            "name": self.name,
+            "severity": self.severity.value,
+            "message": self.message,
+            "fields": list(self.fields),
+            "line": self.line,
+            "fix": {"label": fix.label, "patch": dict(fix.patch), "safe": fix.safe}
+            if fix
+            else None,
+            "source": {
+                "document": self.source.document,
+                "section": self.source.section,
+                "checked": self.source.checked,
+            },
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """A rule that cannot answer yet."""
+
+    code: str
+    name: str
+    facts: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        """What has to arrive, in words."""
+        return "Waits for " + " and ".join(_FACT_WORDS[fact] for fact in self.facts) + "."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable form that REST, commands and rows have."""
+        return {
+            "code": self.code,
+            "name": self.name,
+            "facts": list(self.facts),
+            "message": self.message,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """All findings, worst first, and all rules still waiting for a fact."""
+
+    findings: tuple[Finding, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+
+    @property
+    def blocks_build(self) -> bool:
+        """Whether a build must not start."""
+        return bool(self.waiting) or any(
+            finding.severity is Severity.ERROR for finding in self.findings
+        )
+
+
+def finding_of_rule(rule: Rule, context: Context, line: int | None) -> Finding:
+    """Return what a rule that fired says."""
+    fix = rule.fix
+    patch = fix.patch(context) if fix else None
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        severity=rule.severity,
+        message=rule.message(context),
+        fields=rule.fields(context),
+        source=rule.source,
+        line=line,
+        fix=OfferedFix(label=fix.label, patch=patch, safe=fix.safe) if fix and patch else None,
+    )
+
+
+def finding_of_error(error: SpecError) -> Finding:
+    """Return a schema error in the same form, so that one panel shows both."""
+    message = f"{error.message} {error.hint}" if error.hint else error.message
+    label = error.hint or "Mend it"
+    patch = error.patch
+    return Finding(
+        code=error.code,
+        name=error.problem.label,
+        severity=Severity.ERROR,
+        message=message,
+        fields=(error.path,),
+        source=truss("config models"),
+        line=error.line,
+        fix=OfferedFix(label=_label(label), patch=patch, safe=False) if patch else None,
+    )
+
+
+def _label(hint: str) -> str:
+    for question, answer in (("Did you mean ", "Use "), ("It belongs under ", "Move it to ")):
+        if hint.startswith(question):
+            return answer + hint.removeprefix(question).split("?")[0].rstrip(".")
+    return "Apply"

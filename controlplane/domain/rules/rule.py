@@ -1,0 +1,89 @@
+"""The shape of a rule: what it sees, says and offers, with its source and its own examples."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from controlplane.domain.facts.sources import Source
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.examples import Example
+
+Patch = Mapping[str, Any]
+
+ALL_RUNTIMES = frozenset({"native", "vllm", "trtllm"})
+GPU_RUNTIMES = frozenset({"vllm", "trtllm"})
+TRTLLM = frozenset({"trtllm"})
+NATIVE = frozenset({"native"})
+
+
+class Severity(StrEnum):
+    """How much a finding matters."""
+
+    ERROR = "error"
+    """The build would fail, or would serve wrong output."""
+    WARNING = "warning"
+    """It works, but slower, larger or less accurate than asked."""
+    HINT = "hint"
+    """A better choice exists, or a setting has no effect."""
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return list(Severity).index(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fix:
+    """A change to the config, shown as a button."""
+
+    label: str
+    patch: Callable[[Context], Patch | None]
+    """Dotted path -> value (None removes); None where this config has no such fix."""
+    safe: bool
+    """True only if what the endpoint answers cannot change."""
+
+
+def _everywhere(_: Context) -> bool:
+    return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One thing that can be wrong with a config."""
+
+    code: str
+    """Permanent and never reused."""
+    name: str
+    """Reads after "allow"."""
+    severity: Severity
+    fields: Callable[[Context], tuple[str, ...]]
+    """Spec paths to mark; the first takes the focus."""
+    when: Callable[[Context], bool]
+    """Pure and total: no I/O, no clock, no exception once `needs` are there."""
+    message: Callable[[Context], str]
+    """What is wrong, in the user's own values, and why."""
+    source: Source
+    bad: Example
+    good: Example
+    runtimes: frozenset[str] = ALL_RUNTIMES
+    concerns: Callable[[Context], bool] = _everywhere
+    """Whether the config is of the kind that the rule is about; asked before `needs`."""
+    needs: tuple[str, ...] = ()
+    """Facts read; while one is missing the rule waits."""
+    fix: Fix | None = None
+
+    @property
+    def anchor(self) -> str:
+        """The heading of this rule in the rule reference."""
+        return f"{self.code.lower()}-{self.name}"
+
+
+def at(*paths: str) -> Callable[[Context], tuple[str, ...]]:
+    """Return the fields of a rule whose paths do not depend on the stack."""
+    return lambda _: paths
+
+
+def limit(name: str, *others: str) -> Callable[[Context], tuple[str, ...]]:
+    """Return the fields of a rule about a limit, which moves between the stacks."""
+    return lambda c: (f"{c.spec.limits_path}.{name}", *others)

@@ -1,0 +1,110 @@
+"""What this release does not do yet. Each rule goes when the work behind it lands; its code stays
+taken (`catalogue.WITHDRAWN_CODES`)."""
+
+from controlplane.domain.facts import sources
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.examples import LLAMA_8B, Example
+from controlplane.domain.rules.rule import (
+    ALL_RUNTIMES,
+    GPU_RUNTIMES,
+    NATIVE,
+    Fix,
+    Patch,
+    Rule,
+    Severity,
+    at,
+)
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.spec.choices import CheckpointSource
+
+_QUANTIZATION = "trt_llm.build.quantization_type"
+_ACCELERATOR = "resources.accelerator"
+_SOURCE = "trt_llm.build.checkpoint_repository.source"
+_READ = (CheckpointSource.HF, CheckpointSource.LOCAL)
+_RELEASE = sources.enginehouse("what this release builds and serves")
+
+
+def _serve_on_cpu(c: Context) -> Patch:
+    return {
+        _ACCELERATOR: None,
+        "enginehouse.runtime": None,
+        "model_metadata.enginehouse.runtime": None,
+        c.spec.tensor_parallel_path: None,
+        "trt_llm.build.pipeline_parallel_count": None,
+        "trt_llm.build.sequence_parallel_count": None,
+    }
+
+
+ONLY_NO_QUANT = Rule(
+    code="EH290",
+    name="quantization-in-this-release",
+    severity=Severity.ERROR,
+    runtimes=ALL_RUNTIMES,
+    fields=at(_QUANTIZATION),
+    when=lambda c: not c.spec.quantization_type.is_none,
+    message=lambda c: (
+        f"This release builds `no_quant` only, and the config asks for "
+        f"`{c.spec.quantization_type}`. The checks and the memory plan hold for it already."
+    ),
+    fix=Fix(label="Use no_quant", patch=lambda _: {_QUANTIZATION: "no_quant"}, safe=False),
+    source=_RELEASE,
+    bad=Example(config={_ACCELERATOR: "H100", _QUANTIZATION: "fp8"}, checkpoint=LLAMA_8B),
+    good=Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B),
+)
+
+NO_DRIVER = Rule(
+    code="EH690",
+    name="runtime-in-this-release",
+    severity=Severity.ERROR,
+    runtimes=GPU_RUNTIMES,
+    fields=at("enginehouse.runtime", _ACCELERATOR),
+    when=lambda c: c.runtime not in RUNTIMES,
+    message=lambda c: (
+        f"This release starts the {' and '.join(RUNTIMES)} runtime only, on a CPU; `{c.runtime}` "
+        f"{'on ' + str(c.spec.accelerator) + ' ' if c.spec.accelerator else ''}is checked and "
+        "planned, not built."
+    ),
+    fix=Fix(label="Serve on the CPU", patch=_serve_on_cpu, safe=False),
+    source=_RELEASE,
+    bad=Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B),
+    good=Example(),
+)
+
+NATIVE_ON_GPU = Rule(
+    code="EH691",
+    name="native-engine-on-gpu",
+    severity=Severity.ERROR,
+    runtimes=NATIVE,
+    fields=at(_ACCELERATOR, "enginehouse.runtime"),
+    when=lambda c: c.spec.accelerator is not None,
+    message=lambda c: (
+        f"The native engine of this release runs on a CPU, and the config asks for "
+        f"`{c.spec.accelerator}`."
+    ),
+    fix=Fix(label="Serve on the CPU", patch=_serve_on_cpu, safe=False),
+    source=_RELEASE,
+    bad=Example(config={_ACCELERATOR: "L4", "enginehouse.runtime": "native"}),
+    good=Example(config={"enginehouse.runtime": "native"}),
+)
+
+SOURCE_NOT_READ = Rule(
+    code="EH890",
+    name="source-in-this-release",
+    severity=Severity.ERROR,
+    fields=at(_SOURCE),
+    concerns=lambda c: (
+        c.spec.checkpoint is not None
+        and c.spec.checkpoint.source is not CheckpointSource.BASETEN_TRAINING
+    ),
+    when=lambda c: c.spec.checkpoint is not None and c.spec.checkpoint.source not in _READ,
+    message=lambda c: (
+        f"This release reads checkpoints from `HF` and `LOCAL`; "
+        f"`{c.spec.checkpoint.source if c.spec.checkpoint else ''}` is not read yet."
+    ),
+    fix=Fix(label="Read it from a local folder", patch=lambda _: {_SOURCE: "LOCAL"}, safe=False),
+    source=_RELEASE,
+    bad=Example(config={_SOURCE: "S3"}),
+    good=Example(),
+)
+
+RULES = (ONLY_NO_QUANT, NO_DRIVER, NATIVE_ON_GPU, SOURCE_NOT_READ)
