@@ -4,9 +4,14 @@ from typing import Any
 
 from django.utils import timezone
 
+from apps.builds.models import Build
+from apps.deployments.models import Replica
+from apps.deployments.services import ReplicaReport, replicas_observe
 from apps.fleet.credentials import hash_of
 from apps.fleet.models import Card, Gateway, Node
 from apps.rest.identifiers import new_id
+from controlplane.domain.lifecycle import ReplicaState
+from tests.factories import make_finished_build
 
 GIB = 1024**3
 
@@ -53,4 +58,45 @@ def make_gateway(**changes: Any) -> Gateway:
             "last_seen_at": timezone.now(),
             **changes,
         }
+    )
+
+
+CHECKPOINT = {
+    "architecture": "LlamaForCausalLM",
+    "model_type": "llama",
+    "layers": 2,
+    "hidden_size": 64,
+    "attention_heads": 4,
+    "kv_heads": 2,
+    "head_dim": 16,
+    "intermediate_size": 128,
+    "vocabulary_size": 512,
+    "max_positions": 2048,
+    "dtype": "float32",
+    "parameters": 131_000,
+    "weight_bytes": 524_000,
+    "tied_embeddings": True,
+}
+
+
+def make_servable_build(**changes: Any) -> Build:
+    """Return a build that left an artifact and the facts of a tiny checkpoint."""
+    build = make_finished_build(**changes)
+    build.steps.filter(name="inspect").update(result={"checkpoint": CHECKPOINT})
+    return build
+
+
+def node_says(node: Node, states: dict[str, str], **more: Any) -> None:
+    """Report states of the node's replicas, by id, as its agent would."""
+    replicas_observe(
+        node=node,
+        reports=[
+            ReplicaReport(
+                id=replica_id,
+                generation=Replica.objects.get(id=replica_id).generation,
+                state=ReplicaState(state),
+                **{"host": "127.0.0.1", "port": 9000, "pid": 1, **more},
+            )
+            for replica_id, state in states.items()
+        ],
     )

@@ -128,3 +128,13 @@ class Replica(models.Model):
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def card_holder(self) -> str:
+        """The name under which this replica holds cards."""
+        return f"replica:{self.id}"
+
+    @property
+    def log_owner(self) -> str:
+        """The name under which this replica's log is kept."""
+        return f"replica:{self.id}"

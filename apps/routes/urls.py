@@ -1,5 +1,11 @@
 """Addresses for gateways under /internal/v1."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-internal: list[URLPattern] = []
+from apps.routes import internal_api
+
+internal: list[URLPattern] = [
+    path("routes", internal_api.routes),
+    path("gateways/applied", internal_api.gateways_applied),
+    path("usage", internal_api.usage),
+]

@@ -42,7 +42,10 @@ class UsageMinute(models.Model):
     duration_seconds_sum = models.FloatField(default=0)
     first_byte_seconds_sum = models.FloatField(default=0)
     first_byte_buckets = models.JSONField(default=list)
-    """Counts per bucket of `apps.telemetry.selectors.BUCKET_BOUNDS_SECONDS`."""
+    """Counts per bucket of `apps.telemetry.buckets.BUCKET_BOUNDS_SECONDS`."""
+    duration_buckets = models.JSONField(default=list)
+    request_bytes = models.BigIntegerField(default=0)
+    response_bytes = models.BigIntegerField(default=0)
 
     class Meta:
         constraints = [

@@ -1,0 +1,53 @@
+"""Why serving did not work, where the reason is ours to find and not the engine's to say."""
+
+from controlplane.domain.failures import Blame, Failure
+
+
+def no_room(reasons: list[str], kind: str, pool: str) -> Failure:
+    """Return why no node takes the replica."""
+    if not reasons:
+        return Failure(
+            code="EHD-NO-NODE",
+            blame=Blame.MACHINE,
+            sentence=f"No live node of pool `{pool}` has a `{kind}` card.",
+            field="resources.accelerator",
+            hint="Start an agent on such a machine, uncordon one, or name another accelerator.",
+        )
+    return Failure(
+        code="EHD-NO-ROOM",
+        blame=Blame.MACHINE,
+        sentence=" ".join(reasons),
+        hint="Deactivate another deployment, or add a machine; it starts by itself when there is "
+        "room.",
+    )
+
+
+def not_placeable(sentence: str) -> Failure:
+    """Return why the replica's memory cannot be planned."""
+    return Failure(
+        code="EHD-UNPLANNED",
+        blame=Blame.CONFIGURATION,
+        sentence=sentence,
+        hint="Check the config again and build a new revision.",
+    )
+
+
+def gone_from_node(node_name: str) -> Failure:
+    """Return the failure of a replica that its node no longer knows."""
+    return Failure(
+        code="EHD-GONE",
+        blame=Blame.MACHINE,
+        sentence=f"Node `{node_name}` no longer has this replica; it may have restarted or lost "
+        "its data folder.",
+        hint="Nothing to do: another replica takes its place.",
+    )
+
+
+def unexplained() -> Failure:
+    """Return the failure of a replica whose node did not say why."""
+    return Failure(
+        code="EHD-UNEXPLAINED",
+        blame=Blame.OURS,
+        sentence="The engine ended, and its node gave no reason.",
+        hint="Read the deployment's logs.",
+    )

@@ -1,0 +1,31 @@
+"""What a person says to deploy a build."""
+
+from django import forms
+
+
+class DeployForm(forms.Form):
+    """Under which model, and into which environment."""
+
+    model_name = forms.CharField(
+        max_length=128,
+        widget=forms.TextInput(
+            attrs={
+                "list": "model-names",
+                "autocomplete": "off",
+                "spellcheck": "false",
+                "aria-describedby": "model-help",
+            }
+        ),
+    )
+    environment = forms.CharField(
+        max_length=64,
+        required=False,
+        initial="production",
+        widget=forms.TextInput(
+            attrs={
+                "autocomplete": "off",
+                "spellcheck": "false",
+                "aria-describedby": "environment-help",
+            }
+        ),
+    )

@@ -1,0 +1,135 @@
+"""What agents say of their node, and what they are told to run."""
+
+from math import isfinite
+from typing import Annotated, Any, Literal
+
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+from pydantic import BaseModel, Field
+
+from apps.deployments.models import Replica
+from apps.deployments.selectors import wanted_replicas_of
+from apps.deployments.services import ReplicaReport, replicas_observe
+from apps.fleet.internal_api import CardBody
+from apps.fleet.internal_authentication import calling_node
+from apps.fleet.models import Node
+from apps.fleet.services import CardUse, node_observe
+from apps.rest.internal import InternalRefusal, internal_view, read_body
+from apps.telemetry.logs import log_append
+from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.lifecycle import ReplicaState
+
+FORMAT = 1
+LARGEST_CHUNK = 256 * 1024
+ObservedState = Literal["starting", "loading", "ready", "draining", "stopped", "failed"]
+
+
+class FailureBody(BaseModel):
+    code: str = Field(max_length=64)
+    blame: Blame
+    sentence: str = Field(max_length=2000)
+    field: str | None = None
+    hint: str | None = None
+    fix: dict[str, Any] | None = None
+    detail: str | None = None
+
+    def to_failure(self) -> Failure:
+        return Failure(**storable(self.model_dump()))
+
+
+class CardUseBody(CardBody):
+    used_bytes: Annotated[int, Field(ge=0)] | None = None
+    utilization_percent: float | None = None
+    clean: bool = True
+
+    def to_use(self) -> CardUse:
+        return CardUse(
+            used_bytes=self.used_bytes,
+            utilization_percent=self.utilization_percent,
+            is_clean=self.clean,
+        )
+
+
+class ReplicaBody(BaseModel):
+    id: str = Field(max_length=16)
+    generation: int = Field(ge=0)
+    state: ObservedState
+    host: str = Field(default="", max_length=253)
+    port: Annotated[int, Field(gt=0, lt=65536)] | None = None
+    pid: Annotated[int, Field(gt=0)] | None = None
+    failure: FailureBody | None = None
+    report: dict[str, Any] | None = None
+    metrics: dict[str, float] | None = None
+
+    def to_report(self) -> ReplicaReport:
+        return ReplicaReport(
+            id=self.id,
+            generation=self.generation,
+            state=ReplicaState(self.state),
+            host=self.host,
+            port=self.port,
+            pid=self.pid,
+            failure=self.failure.to_failure() if self.failure else None,
+            report=storable(self.report),
+            metrics=storable(self.metrics),
+        )
+
+
+class ObserveBody(BaseModel):
+    format: Annotated[int, Field(ge=FORMAT - 1, le=FORMAT)]
+    boot_id: str = Field(max_length=64)
+    cards: list[CardUseBody] = Field(max_length=256)
+    replicas: list[ReplicaBody] = Field(max_length=1024)
+
+
+class LogBody(BaseModel):
+    replica_id: str = Field(max_length=16)
+    attempt: int = Field(ge=0)
+    sequence: int = Field(ge=0)
+    text: str = Field(max_length=LARGEST_CHUNK)
+
+
+def storable(value: Any) -> Any:
+    """Return `value` without what PostgreSQL's JSON refuses: NUL characters, NaN and infinities."""
+    match value:
+        case str():
+            return value.replace("\0", "")
+        case float():
+            return value if isfinite(value) else None
+        case dict():
+            return {storable(key): storable(each) for key, each in value.items()}
+        case list() | tuple():
+            return [storable(each) for each in value]
+    return value
+
+
+@internal_view("POST")
+def nodes_observe(request: HttpRequest) -> HttpResponseBase:
+    """Store what the node says and return what it should run."""
+    node = calling_node(request)
+    body = read_body(request, ObserveBody)
+    node_observe(
+        node=node,
+        boot_id=body.boot_id,
+        cards={card.to_report(): card.to_use() for card in body.cards},
+    )
+    replicas_observe(node=node, reports=[each.to_report() for each in body.replicas])
+    # The version first: what changes in between is then told again, not missed.
+    version = Node.objects.values_list("wanted_version", flat=True).get(id=node.id)
+    wanted = wanted_replicas_of(node=node)
+    return JsonResponse({"format": FORMAT, "version": version, "replicas": wanted})
+
+
+@internal_view("POST")
+def nodes_logs(request: HttpRequest) -> HttpResponseBase:
+    """Keep one piece of a replica's log; a repeat changes nothing."""
+    node = calling_node(request)
+    body = read_body(request, LogBody)
+    replica = Replica.objects.filter(id=body.replica_id, node=node).first()
+    if replica is None:
+        raise InternalRefusal(
+            404, "not_found", f"Replica `{body.replica_id}` is not one of this node's."
+        )
+    log_append(
+        owner=replica.log_owner, attempt=body.attempt, sequence=body.sequence, text=body.text
+    )
+    return JsonResponse({})

@@ -1,0 +1,50 @@
+"""What one replica needs of a machine: which cards, and how much of each."""
+
+from dataclasses import dataclass
+
+from apps.deployments.models import Deployment
+from controlplane.domain import memory
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.gpus import CPU
+from controlplane.domain.spec import Spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """Which cards, how many, and of which pool."""
+
+    kind: str
+    count: int
+    pool: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Card:
+    kind: str
+    memory_bytes: int
+
+
+def hardware_of(deployment: Deployment) -> Hardware:
+    """Return what the deployment's spec asks for; without an accelerator that is a CPU."""
+    spec = Spec.model_validate(deployment.spec)
+    return Hardware(
+        kind=spec.accelerator.kind if spec.accelerator else CPU,
+        count=spec.accelerator_count,
+        pool=spec.pool,
+    )
+
+
+def bytes_per_card(deployment: Deployment, *, kind: str, card_bytes: int) -> int:
+    """Return the planned bytes on each card; a GPU is taken whole, since nobody shares it.
+
+    Raises memory.UnplannableError.
+    """
+    if kind != CPU:
+        return card_bytes
+    plan = memory.plan(
+        Spec.model_validate(deployment.spec),
+        CheckpointFacts.model_validate(deployment.checkpoint or {}),
+        _Card(kind=kind, memory_bytes=card_bytes),
+        deployment.runtime,
+    )
+    return plan.reserved_bytes

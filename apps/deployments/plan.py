@@ -1,0 +1,131 @@
+"""What a deployment needs next, computed from its rows; `services.reconcile` carries it out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from apps.deployments.models import Deployment, Replica
+from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
+
+START_FAILURES_ALLOWED = 3
+_LONGEST_WAIT_SECONDS = 60
+
+RESTING = frozenset(
+    {
+        DeploymentState.BUILDING,
+        DeploymentState.BUILD_FAILED,
+        DeploymentState.BUILD_STOPPED,
+        DeploymentState.DEPLOY_FAILED,
+        DeploymentState.INACTIVE,
+        DeploymentState.FAILED,
+    }
+)
+"""States that end by a person's or a build's doing, never by a replica's."""
+
+_COMING = frozenset({ReplicaState.STARTING, ReplicaState.LOADING})
+_WORKED_BEFORE = frozenset({DeploymentState.ACTIVE, DeploymentState.UNHEALTHY})
+_ASLEEP = frozenset({DeploymentState.SCALED_TO_ZERO, DeploymentState.WAKING_UP})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """The moves that bring a deployment nearer to what is wanted of it."""
+
+    missing: int
+    """How many replicas are too few; negative where some are too many."""
+    order: int
+    """How many replicas to place now."""
+    stop: tuple[Replica, ...]
+    """Replicas that no gateway can know as ready: they end at once."""
+    drain: tuple[Replica, ...]
+    """Ready replicas that leave the routes first and end later."""
+    lost: tuple[Replica, ...]
+    """Replicas of silent nodes, which end for good once others have taken their place."""
+
+
+def decide(deployment: Deployment, replicas: Sequence[Replica], *, now: datetime) -> Decision:
+    """Return the next moves; `replicas` are all of the deployment, ended ones included."""
+    wanted = wanted_count(deployment)
+    serving = [replica for replica in replicas if _counts(replica)]
+    current = [each for each in serving if each.generation == deployment.generation]
+    missing = wanted - len(current)
+    order = missing if missing > 0 and now >= next_start_at(deployment, replicas) else 0
+    leaving = _surplus(current, wanted) + _outdated(deployment, serving, current, wanted)
+    return Decision(
+        missing=missing,
+        order=order,
+        stop=tuple(each for each in leaving if each.state != ReplicaState.READY),
+        drain=tuple(each for each in leaving if each.state == ReplicaState.READY),
+        lost=tuple(each for each in replicas if _is_lost(each)),
+    )
+
+
+def wanted_count(deployment: Deployment) -> int:
+    """Return how many replicas should run now."""
+    if deployment.state in RESTING or deployment.state == DeploymentState.DEACTIVATING:
+        return 0
+    return deployment.wanted_replicas
+
+
+def next_start_at(deployment: Deployment, replicas: Sequence[Replica]) -> datetime:
+    """Return when the next replica may be placed: the wait doubles with every failed start."""
+    ended = [each.finished_at for each in replicas if each.finished_at is not None]
+    if not deployment.start_failures or not ended:
+        return deployment.created_at
+    wait = min(2**deployment.start_failures, _LONGEST_WAIT_SECONDS)
+    return max(ended) + timedelta(seconds=wait)
+
+
+def state_after(deployment: Deployment, replicas: Sequence[Replica]) -> DeploymentState:
+    """Return the state that the deployment's replicas amount to."""
+    state = DeploymentState(deployment.state)
+    alive = [each for each in replicas if each.state not in REPLICA_TERMINAL]
+    if state in RESTING:
+        return state
+    if state is DeploymentState.DEACTIVATING:
+        return state if alive else DeploymentState.INACTIVE
+    if deployment.wanted_replicas == 0:
+        return state if alive else DeploymentState.SCALED_TO_ZERO
+    states = {ReplicaState(each.state) for each in replicas if _counts(each)}
+    if ReplicaState.READY in states:
+        return DeploymentState.ACTIVE
+    return _state_without_ready(deployment, state, is_coming=bool(states & _COMING))
+
+
+def _state_without_ready(
+    deployment: Deployment, state: DeploymentState, *, is_coming: bool
+) -> DeploymentState:
+    if state in _WORKED_BEFORE:
+        return DeploymentState.UNHEALTHY
+    if deployment.start_failures >= START_FAILURES_ALLOWED:
+        return DeploymentState.DEPLOY_FAILED
+    if state in _ASLEEP:
+        return DeploymentState.WAKING_UP
+    return DeploymentState.LOADING_MODEL if is_coming else DeploymentState.DEPLOYING
+
+
+def _counts(replica: Replica) -> bool:
+    gone = REPLICA_TERMINAL | {ReplicaState.DRAINING, ReplicaState.LOST}
+    return replica.wanted == "running" and replica.state not in gone
+
+
+def _is_lost(replica: Replica) -> bool:
+    return replica.state == ReplicaState.LOST and replica.wanted == "running"
+
+
+def _surplus(current: list[Replica], wanted: int) -> list[Replica]:
+    # The longest ready stay: they have served, and the newest have the least to lose.
+    by_worth = sorted(
+        current, key=lambda each: (each.state != ReplicaState.READY, each.ordered_at, each.id)
+    )
+    return by_worth[wanted:]
+
+
+def _outdated(
+    deployment: Deployment, serving: list[Replica], current: list[Replica], wanted: int
+) -> list[Replica]:
+    older = [each for each in serving if each.generation != deployment.generation]
+    ready = sum(each.state == ReplicaState.READY for each in current)
+    if ready >= wanted:
+        return older
+    return [each for each in older if each.state != ReplicaState.READY]

@@ -1,0 +1,225 @@
+"""What the pages of models and deployments show, in words, computed from their rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from apps.deployments.models import Deployment, Environment, Replica
+from apps.telemetry.traffic import Traffic
+from apps.ui import formats
+from apps.ui.tones import Tone
+from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState, ReplicaState
+
+KEY_PLACEHOLDER = "$ENGINEHOUSE_API_KEY"
+_OFF = frozenset({DeploymentState.INACTIVE, DeploymentState.DEACTIVATING})
+_ASLEEP = frozenset({DeploymentState.SCALED_TO_ZERO})
+_RETRYABLE = frozenset(
+    {
+        DeploymentState.BUILD_FAILED,
+        DeploymentState.BUILD_STOPPED,
+        DeploymentState.DEPLOY_FAILED,
+        DeploymentState.FAILED,
+        DeploymentState.UNHEALTHY,
+    }
+)
+_NOTHING_RUNS = _OFF | frozenset(
+    {DeploymentState.BUILDING, DeploymentState.BUILD_FAILED, DeploymentState.BUILD_STOPPED}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeploymentRow:
+    """One line of the list of deployments."""
+
+    deployment: Deployment
+    traffic: Traffic
+
+    @property
+    def places(self) -> Sequence[str]:
+        return places_of(self.deployment)
+
+    @property
+    def endpoint(self) -> str:
+        return endpoint_of(self.deployment)
+
+    @property
+    def requests_per_second(self) -> float | None:
+        return self.traffic.requests_per_second
+
+    @property
+    def error_share(self) -> float | None:
+        return self.traffic.error_share
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicaView:
+    """One replica with what its engine last measured."""
+
+    replica: Replica
+
+    @property
+    def kv_used(self) -> float | None:
+        return self._metric("kv_cache_used_ratio")
+
+    @property
+    def running(self) -> float | None:
+        return self._metric("requests_running")
+
+    @property
+    def waiting(self) -> float | None:
+        return self._metric("requests_waiting")
+
+    def _metric(self, name: str) -> float | None:
+        metrics = self.replica.metrics or {}
+        is_live = self.replica.state in (ReplicaState.READY, ReplicaState.DRAINING)
+        value = metrics.get(name, metrics.get(f"engine_{name}")) if is_live else None
+        return float(value) if value is not None else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """One number as planned and as the engine reports it."""
+
+    label: str
+    planned: str
+    reported: str
+    difference: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromotionNote:
+    """What an environment is going through, as far as this deployment has to do with it."""
+
+    words: str
+    tone: Tone
+
+    @property
+    def is_moving(self) -> bool:
+        return self.tone is Tone.RUNNING
+
+
+def places_of(deployment: Deployment) -> Sequence[str]:
+    """Return the environments that point at the deployment."""
+    return sorted(place.name for place in deployment.current_of.all())
+
+
+def endpoint_of(deployment: Deployment) -> str:
+    """Return the base URL for an OpenAI client: the environment's where there is one."""
+    places = places_of(deployment)
+    place = f"environments/{places[0]}" if places else f"deployment/{deployment.id}"
+    return f"{settings.GATEWAY_URL}/m/{deployment.model_id}/{place}/sync/v1"
+
+
+def actions_of(deployment: Deployment, environments: Sequence[Environment]) -> dict[str, Any]:
+    """Return which buttons the deployment's page offers."""
+    state = DeploymentState(deployment.state)
+    return {
+        "may_activate": state in _OFF | _ASLEEP,
+        "may_deactivate": state not in _NOTHING_RUNS,
+        "may_retry": state in _RETRYABLE,
+        "promotable": [
+            environment.name
+            for environment in environments
+            if state not in DEPLOYMENT_TERMINAL
+            and deployment.id != environment.current_id
+            and environment.candidate_id is None
+        ],
+    }
+
+
+def promotions_of(
+    deployment: Deployment, environments: Sequence[Environment]
+) -> Sequence[PromotionNote]:
+    """Return what to say of environments that are moving to or from the deployment."""
+    notes = []
+    for place in environments:
+        status = (place.promotion or {}).get("status")
+        if place.candidate_id == deployment.id:
+            notes.append(
+                PromotionNote(
+                    words=f"`{place.name}` moves here as soon as this is ready.", tone=Tone.RUNNING
+                )
+            )
+        elif place.retiring_id == deployment.id:
+            notes.append(
+                PromotionNote(
+                    words=f"`{place.name}` has moved on; this ends once every gateway knows.",
+                    tone=Tone.RUNNING,
+                )
+            )
+        elif status == "FAILED" and place.current_id == deployment.id:
+            reason = place.promotion["error_message"] if place.promotion else ""
+            notes.append(
+                PromotionNote(
+                    words=f"The last promotion to `{place.name}` failed. {reason}", tone=Tone.ERROR
+                )
+            )
+    return notes
+
+
+def comparison_of(
+    plan: Mapping[str, Any] | None, replicas: Sequence[Replica]
+) -> tuple[str, Sequence[Compared]]:
+    """Return the replica that reported last, and its numbers beside the plan's."""
+    reporting = next((each for each in replicas if each.report and each.ready_at), None)
+    if reporting is None or plan is None:
+        return "", []
+    report: Mapping[str, Any] = reporting.report or {}
+    per_gpu, capacity = plan.get("per_gpu", {}), plan.get("capacity", {})
+    pairs = (
+        ("Weights", per_gpu.get("weights_bytes"), report.get("weights_bytes"), formats.size),
+        ("KV cache", per_gpu.get("kv_cache_bytes"), report.get("kv_cache_bytes"), formats.size),
+        ("Tokens it holds", capacity.get("kv_tokens"), report.get("kv_tokens"), formats.number),
+    )
+    rows = [
+        Compared(
+            label=label,
+            planned=write(planned),
+            reported=write(reported),
+            difference=_difference(planned, reported),
+        )
+        for label, planned, reported, write in pairs
+        if planned is not None and reported is not None
+    ]
+    return reporting.id, rows
+
+
+def snippets_of(deployment: Deployment, served_name: str) -> dict[str, str]:
+    """Return code that works when pasted, once the key is in the environment."""
+    base = endpoint_of(deployment)
+    body = (
+        f'{{"model": "{served_name}", "messages": '
+        '[{"role": "user", "content": "Say hello."}], "max_tokens": 64}'
+    )
+    curl = (
+        f"curl {base}/chat/completions \\\n"
+        f'  -H "Authorization: Bearer {KEY_PLACEHOLDER}" \\\n'
+        '  -H "Content-Type: application/json" \\\n'
+        f"  -d '{body}'"
+    )
+    python = (
+        "import os\n\nfrom openai import OpenAI\n\n"
+        "client = OpenAI(\n"
+        f'    base_url="{base}",\n'
+        '    api_key=os.environ["ENGINEHOUSE_API_KEY"],\n'
+        ")\n"
+        "answer = client.chat.completions.create(\n"
+        f'    model="{served_name}",\n'
+        '    messages=[{"role": "user", "content": "Say hello."}],\n'
+        "    max_tokens=64,\n"
+        "    stream=True,\n"
+        ")\n"
+        "for chunk in answer:\n"
+        "    if chunk.choices:\n"
+        '        print(chunk.choices[0].delta.content or "", end="", flush=True)\n'
+    )
+    return {"curl": curl, "python": python}
+
+
+def _difference(planned: float, reported: float) -> str:
+    if not planned:
+        return formats.ABSENT
+    share = (reported - planned) / planned
+    return f"{share:+.1%}".replace("%", f"{formats.THIN_SPACE}%").replace("-", "−")

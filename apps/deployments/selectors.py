@@ -1,0 +1,135 @@
+"""Reads of models, deployments, environments and replicas; `team` bounds every list."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count, Prefetch, Q, QuerySet
+
+from apps.accounts.models import Team
+from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.fleet.models import CardLease, Node
+from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
+
+DEFAULT_PREDICT_ROUTE = "/v1/chat/completions"
+_READY = Count("replicas", filter=Q(replicas__state=ReplicaState.READY), distinct=True)
+
+
+def model_list(*, team: Team, name: str | None = None) -> QuerySet[ServedModel]:
+    """Return the team's models, newest first, with what their REST object shows."""
+    models = ServedModel.objects.filter(team=team).select_related("team")
+    if name is not None:
+        models = models.filter(name=name)
+    environments = Environment.objects.select_related("current")
+    return (
+        models.annotate(deployments_count=Count("deployments"))
+        .prefetch_related(Prefetch("environments", queryset=environments))
+        .order_by("-created_at", "id")
+    )
+
+
+def deployment_list(
+    *, team: Team, model_id: str | None = None, name: str | None = None
+) -> QuerySet[Deployment]:
+    """Return the team's deployments, newest first, with ready replicas and environments."""
+    deployments = Deployment.objects.filter(model__team=team)
+    if model_id is not None:
+        deployments = deployments.filter(model_id=model_id)
+    if name is not None:
+        deployments = deployments.filter(name=name)
+    return (
+        deployments.select_related("model", "build", "artifact")
+        .annotate(active_replica_count=_READY)
+        .prefetch_related("current_of", "candidate_of")
+        .order_by("-created_at", "id")
+    )
+
+
+def environment_list(*, team: Team, model_id: str) -> QuerySet[Environment]:
+    """Return the environments of one of the team's models, production first, with deployments."""
+    return (
+        Environment.objects.filter(model__team=team, model_id=model_id)
+        .select_related("model")
+        .prefetch_related(
+            *(
+                Prefetch(
+                    place,
+                    queryset=Deployment.objects.select_related("model")
+                    .annotate(active_replica_count=_READY)
+                    .prefetch_related("current_of", "candidate_of"),
+                )
+                for place in ("current", "candidate")
+            )
+        )
+        .order_by("id")
+    )
+
+
+def replica_list(*, deployment: Deployment) -> QuerySet[Replica]:
+    """Return the deployment's replicas, newest first, ended ones included."""
+    return (
+        Replica.objects.filter(deployment=deployment)
+        .select_related("node")
+        .order_by("-ordered_at", "id")
+    )
+
+
+def replicas_measured() -> QuerySet[Replica]:
+    """Return the replicas that have reported measurements and run now."""
+    running = (ReplicaState.READY, ReplicaState.DRAINING)
+    return Replica.objects.filter(state__in=running, metrics__isnull=False)
+
+
+def served_model_name(deployment: Deployment) -> str:
+    """Return the name that the engine answers to."""
+    return _runtime_section(deployment).get("served_model_name") or deployment.model.name
+
+
+def predict_route(deployment: Deployment) -> str:
+    """Return the engine's own path behind `predict`."""
+    route = _runtime_section(deployment).get("webserver_default_route")
+    return str(route or DEFAULT_PREDICT_ROUTE)
+
+
+def wanted_replicas_of(*, node: Node) -> Sequence[dict[str, Any]]:
+    """Return what the node's agent should run or end, in the wire's shape."""
+    rows = list(
+        Replica.objects.filter(node=node)
+        .exclude(state__in=REPLICA_TERMINAL)
+        .select_related("deployment__model", "deployment__artifact")
+        .order_by("ordered_at", "id")
+    )
+    cards = _cards_of([replica.card_holder for replica in rows])
+    return [_wanted(replica, cards.get(replica.card_holder, [])) for replica in rows]
+
+
+def _wanted(replica: Replica, cards: list[str]) -> dict[str, Any]:
+    deployment = replica.deployment
+    return {
+        "id": replica.id,
+        "generation": replica.generation,
+        "wanted": replica.wanted,
+        "deployment_id": deployment.id,
+        "model_id": deployment.model_id,
+        "runtime": deployment.runtime,
+        "spec": deployment.spec,
+        "checkpoint": deployment.checkpoint,
+        "content_digest": deployment.artifact.content_digest if deployment.artifact else None,
+        "artifact_url": settings.ARTIFACT_URL,
+        "served_model_name": served_model_name(deployment),
+        "cards": cards,
+        "memory_bytes": replica.memory_bytes,
+    }
+
+
+def _cards_of(holders: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    leases = CardLease.objects.filter(holder__in=holders, released_at=None).select_related("card")
+    for lease in leases.order_by("card__index"):
+        found.setdefault(lease.holder, []).append(lease.card.uuid)
+    return found
+
+
+def _runtime_section(deployment: Deployment) -> dict[str, Any]:
+    section: dict[str, Any] = deployment.spec.get("trt_llm", {}).get("runtime") or {}
+    return section

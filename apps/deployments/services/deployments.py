@@ -1,0 +1,261 @@
+"""Deployments: made from builds, switched on and off, tried again, renamed, removed."""
+
+import re
+from typing import Any
+
+from django.db import transaction
+
+from apps.accounts.models import User
+from apps.accounts.routes_version import routes_version_bump
+from apps.builds.models import Build
+from apps.builds.services import build_retry
+from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.deployments.services.builds import checkpoint_of
+from apps.deployments.services.environments import PRODUCTION, environment_name_candidate
+from apps.deployments.services.reconcile import deployment_settle
+from apps.rest.errors import Conflict, InvalidInput
+from controlplane.domain.lifecycle import (
+    DEPLOYMENT_TERMINAL,
+    REPLICA_TERMINAL,
+    BuildState,
+    DeploymentState,
+)
+from controlplane.domain.spec import Spec
+
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,255}")
+_DEFAULT_NAME = re.compile(r"deployment-(\d+)")
+_BUILD_OVER = frozenset({DeploymentState.BUILD_FAILED, DeploymentState.BUILD_STOPPED})
+_NO_BUILD = frozenset({BuildState.FAILED, BuildState.CANCELLED})
+
+
+@transaction.atomic
+def deployment_create(
+    *,
+    model: ServedModel,
+    build: Build,
+    environment: str | None = None,
+    name: str | None = None,
+    user: User | None = None,
+) -> Deployment:
+    """Return a new deployment of the build's artifact; it waits while the build runs.
+
+    The first one of a model becomes production; `environment` names another place to promote to.
+    Raises InvalidInput or Conflict.
+    """
+    ServedModel.objects.select_for_update(no_key=True).get(id=model.id)
+    _refuse_build(model, build)
+    deployment = Deployment.objects.create(
+        model=model,
+        name=_name(model, name),
+        created_by=user,
+        **_from_build(build),
+    )
+    _promote_when_ready(deployment, environment)
+    routes_version_bump()
+    _settle_after_commit(deployment)
+    return deployment
+
+
+@transaction.atomic
+def deployment_copy(*, deployment: Deployment, user: User | None = None) -> Deployment:
+    """Return a new deployment of the same artifact with the same settings."""
+    ServedModel.objects.select_for_update(no_key=True).get(id=deployment.model_id)
+    copy = Deployment.objects.create(
+        model=deployment.model,
+        name=_name(deployment.model, None),
+        build=deployment.build,
+        artifact=deployment.artifact,
+        runtime=deployment.runtime,
+        spec=deployment.spec,
+        checkpoint=deployment.checkpoint,
+        state=DeploymentState.DEPLOYING,
+        wanted_replicas=max(1, deployment.min_replica),
+        min_replica=deployment.min_replica,
+        max_replica=deployment.max_replica,
+        autoscaling=deployment.autoscaling,
+        created_by=user,
+    )
+    routes_version_bump()
+    _settle_after_commit(copy)
+    return copy
+
+
+@transaction.atomic
+def deployment_activate(*, deployment: Deployment) -> bool:
+    """Return whether anything had to be done to have the deployment run again."""
+    row = _locked(deployment)
+    if row.state in {DeploymentState.INACTIVE, DeploymentState.DEACTIVATING}:
+        _start_over(row, DeploymentState.DEPLOYING)
+        return True
+    if row.state == DeploymentState.SCALED_TO_ZERO or row.wanted_replicas == 0:
+        _start_over(row, DeploymentState.WAKING_UP)
+        return True
+    if row.state in DEPLOYMENT_TERMINAL:
+        raise Conflict(
+            f"Deployment `{row.name}` is {_words(row.state)} and cannot be activated.",
+            hint="Retry it, or build again.",
+        )
+    return False
+
+
+@transaction.atomic
+def deployment_deactivate(*, deployment: Deployment) -> bool:
+    """Return whether anything had to be done; its replicas leave the routes, then end."""
+    row = _locked(deployment)
+    if row.state in {DeploymentState.INACTIVE, DeploymentState.DEACTIVATING}:
+        return False
+    if row.state == DeploymentState.BUILDING or row.state in _BUILD_OVER:
+        raise Conflict(
+            f"Deployment `{row.name}` is {_words(row.state)}: nothing of it runs.",
+            hint="Cancel its build, or delete the deployment.",
+        )
+    Deployment.objects.filter(id=row.id).update(
+        state=DeploymentState.DEACTIVATING, wanted_replicas=0, failure=None
+    )
+    routes_version_bump()
+    _settle_after_commit(row)
+    return True
+
+
+@transaction.atomic
+def deployment_retry(*, deployment: Deployment) -> tuple[bool, str | None]:
+    """Return whether the deployment is tried again, and why not otherwise."""
+    row = _locked_with_environments(deployment)
+    if row.state in _BUILD_OVER and row.build is not None:
+        build_retry(build=row.build)
+        _wait_for_build(row)
+        return True, None
+    if row.state in {DeploymentState.DEPLOY_FAILED, DeploymentState.FAILED}:
+        _start_over(row, DeploymentState.DEPLOYING)
+        _promote_when_ready(row, None)
+        return True, None
+    if row.state == DeploymentState.UNHEALTHY:
+        _start_over(row, DeploymentState.UNHEALTHY)
+        return True, None
+    return False, f"Deployment `{row.name}` is {_words(row.state)}: there is nothing to retry."
+
+
+@transaction.atomic
+def deployment_rejoin_build(*, deployment: Deployment) -> None:
+    """Wait again for a build that was tried again from its own page."""
+    row = _locked_with_environments(deployment)
+    if row.state in _BUILD_OVER:
+        _wait_for_build(row)
+
+
+@transaction.atomic
+def deployment_rename(*, deployment: Deployment, name: str) -> Deployment:
+    """Return the deployment under its new name. Raises InvalidInput or Conflict."""
+    ServedModel.objects.select_for_update(no_key=True).get(id=deployment.model_id)
+    if name != deployment.name:
+        Deployment.objects.filter(id=deployment.id).update(name=_name(deployment.model, name))
+        deployment.refresh_from_db()
+        routes_version_bump()
+    return deployment
+
+
+@transaction.atomic
+def deployment_delete(*, deployment: Deployment) -> None:
+    """Remove the deployment. Raises Conflict while it runs or an environment points at it."""
+    row = _locked(deployment)
+    places = [*row.current_of.all(), *row.candidate_of.all()]
+    if row.state not in DEPLOYMENT_TERMINAL and places:
+        names = ", ".join(f"`{place.name}`" for place in places)
+        raise Conflict(
+            f"Environment {names} points at deployment `{row.name}`.",
+            hint="Promote another deployment there, or deactivate this one first.",
+        )
+    if Replica.objects.filter(deployment=row).exclude(state__in=REPLICA_TERMINAL).exists():
+        raise Conflict(
+            f"Deployment `{row.name}` still runs.", hint="Deactivate it, and delete it when it has."
+        )
+    row.delete()
+    routes_version_bump()
+
+
+def _refuse_build(model: ServedModel, build: Build) -> None:
+    if build.team_id != model.team_id:
+        raise InvalidInput(
+            f"There is no build `{build.id}` in this team.", fields=["source.build_id"]
+        )
+    if build.state in _NO_BUILD:
+        raise InvalidInput(
+            f"Build {build.number} is {build.state} and left no artifact.",
+            fields=["source.build_id"],
+            hint="Retry the build, or name one that is running or has succeeded.",
+        )
+
+
+def _from_build(build: Build) -> dict[str, Any]:
+    spec = Spec.model_validate(build.revision.spec)
+    values = {"build": build, "spec": build.revision.spec, "runtime": spec.runtime_name}
+    if build.state != BuildState.SUCCEEDED:
+        return {**values, "state": DeploymentState.BUILDING}
+    return {
+        **values,
+        "state": DeploymentState.DEPLOYING,
+        "artifact": build.artifact,
+        "checkpoint": checkpoint_of(build),
+    }
+
+
+def _name(model: ServedModel, asked: str | None) -> str:
+    taken = set(Deployment.objects.filter(model=model).values_list("name", flat=True))
+    if asked is None:
+        numbers = [int(found[1]) for name in taken if (found := _DEFAULT_NAME.fullmatch(name))]
+        return f"deployment-{max(numbers, default=0) + 1}"
+    if not _NAME.fullmatch(asked):
+        raise InvalidInput(
+            f"`{asked}` is not a deployment name.",
+            fields=["name"],
+            hint="Use letters, digits, `-`, `_` and `.`, at most 255 characters.",
+        )
+    if asked in taken:
+        raise Conflict(f"Model `{model.name}` already has a deployment `{asked}`.", fields=["name"])
+    return asked
+
+
+def _promote_when_ready(deployment: Deployment, environment: str | None) -> None:
+    if environment is not None and environment != PRODUCTION:
+        environment_name_candidate(model_id=deployment.model_id, name=environment, to=deployment)
+        return
+    place = Environment.objects.get(model_id=deployment.model_id, name=PRODUCTION)
+    is_first = place.current_id is None and place.candidate_id is None
+    if is_first or environment == PRODUCTION:
+        environment_name_candidate(model_id=deployment.model_id, name=PRODUCTION, to=deployment)
+
+
+def _wait_for_build(row: Deployment) -> None:
+    Deployment.objects.filter(id=row.id).update(state=DeploymentState.BUILDING, failure=None)
+    _promote_when_ready(row, None)
+    routes_version_bump()
+
+
+def _start_over(row: Deployment, state: DeploymentState) -> None:
+    Deployment.objects.filter(id=row.id).update(
+        state=state,
+        failure=None,
+        start_failures=0,
+        wanted_replicas=max(1, row.min_replica),
+    )
+    routes_version_bump()
+    _settle_after_commit(row)
+
+
+def _locked(deployment: Deployment) -> Deployment:
+    return Deployment.objects.select_for_update(no_key=True).get(id=deployment.id)
+
+
+def _locked_with_environments(deployment: Deployment) -> Deployment:
+    # Environments are locked before deployments, everywhere.
+    list(Environment.objects.select_for_update(no_key=True).filter(model_id=deployment.model_id))
+    return _locked(deployment)
+
+
+def _settle_after_commit(deployment: Deployment) -> None:
+    # Outside this transaction: settling locks environments, which come before deployments.
+    transaction.on_commit(lambda: deployment_settle(deployment_id=deployment.id))
+
+
+def _words(state: str) -> str:
+    return state.replace("_", " ")

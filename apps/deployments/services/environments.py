@@ -1,0 +1,124 @@
+"""Environments: made by name, promoted to, removed."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from apps.accounts.routes_version import routes_version_bump
+from apps.deployments.models import Deployment, Environment, ServedModel
+from apps.deployments.services.promotion import CLEANUPS, PROMOTION_DEFAULTS
+from apps.rest.errors import Conflict, InvalidInput, NotFound
+from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL
+
+PRODUCTION = "production"
+RESERVED = frozenset({"development", "deployment", "deployments"})
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+@transaction.atomic
+def environment_create(*, model: ServedModel, name: str) -> Environment:
+    """Return a new, empty environment. Raises InvalidInput or Conflict."""
+    ServedModel.objects.select_for_update(no_key=True).get(id=model.id)
+    if not _NAME.fullmatch(name) or name in RESERVED:
+        raise InvalidInput(
+            f"`{name}` is not an environment name.",
+            fields=["name"],
+            hint="Use lower-case letters, digits, `-` and `_`; `development` is taken.",
+        )
+    if Environment.objects.filter(model=model, name=name).exists():
+        raise Conflict(f"Model `{model.name}` already has an environment `{name}`.")
+    return Environment.objects.create(model=model, name=name)
+
+
+@transaction.atomic
+def environment_delete(*, environment: Environment) -> None:
+    """Remove an environment; what it pointed at stays. Raises Conflict for production."""
+    if environment.name == PRODUCTION:
+        raise Conflict("`production` always exists and cannot be deleted.")
+    environment.delete()
+    routes_version_bump()
+
+
+def environment_name_candidate(
+    *, model_id: str, name: str, to: Deployment, keep_previous: bool = False
+) -> Environment:
+    """Return the environment, on its way to the deployment; the caller is in a transaction.
+
+    Raises NotFound or Conflict: one promotion at a time.
+    """
+    environment = (
+        Environment.objects.select_for_update(no_key=True)
+        .filter(model_id=model_id, name=name)
+        .first()
+    )
+    if environment is None:
+        raise NotFound(
+            f"There is no environment `{name}`.",
+            fields=["environment"],
+            hint="Create it first: POST /v1/models/{model_id}/environments.",
+        )
+    if environment.candidate_id is not None or environment.promotion_version is not None:
+        raise Conflict(
+            f"Environment `{name}` is already being promoted to.",
+            hint="Wait for that promotion, or cancel it.",
+        )
+    environment.candidate = to
+    environment.promotion = {
+        "status": "RELEASING",
+        "percent_traffic_to_new_version": 0,
+        "error_message": None,
+        "keep_previous": keep_previous,
+    }
+    environment.save(update_fields=["candidate", "promotion"])
+    return environment
+
+
+@transaction.atomic
+def environment_cancel_promotion(*, environment: Environment) -> bool:
+    """Return whether there was a candidate to let go; traffic never left the current one."""
+    row = Environment.objects.select_for_update(no_key=True).get(id=environment.id)
+    if row.candidate_id is None:
+        return False
+    row.candidate = None
+    row.promotion = {
+        "status": "CANCELED",
+        "percent_traffic_to_new_version": 0,
+        "error_message": None,
+    }
+    row.save(update_fields=["candidate", "promotion"])
+    routes_version_bump()
+    return True
+
+
+@transaction.atomic
+def environment_configure(
+    *, environment: Environment, promotion_settings: Mapping[str, Any]
+) -> Environment:
+    """Return the environment with these promotion settings changed. Raises InvalidInput."""
+    row = Environment.objects.select_for_update(no_key=True).get(id=environment.id)
+    cleanup = promotion_settings.get("promotion_cleanup_strategy", CLEANUPS[0])
+    if cleanup not in CLEANUPS:
+        raise InvalidInput(
+            f"`{cleanup}` is not one of {', '.join(f'`{each}`' for each in CLEANUPS)}.",
+            fields=["promotion_settings.promotion_cleanup_strategy"],
+        )
+    known = {key: value for key, value in promotion_settings.items() if key in PROMOTION_DEFAULTS}
+    row.promotion_settings = {**row.promotion_settings, **known}
+    row.save(update_fields=["promotion_settings"])
+    return row
+
+
+def deployment_may_be_promoted(deployment: Deployment, environment: Environment) -> None:
+    """Return if the deployment can become current there. Raises Conflict."""
+    if environment.current_id == deployment.id:
+        raise Conflict(
+            f"Deployment `{deployment.name}` already is the current one of `{environment.name}`."
+        )
+    if deployment.state in DEPLOYMENT_TERMINAL:
+        words = deployment.state.replace("_", " ")
+        raise Conflict(
+            f"Deployment `{deployment.name}` is {words}.",
+            hint="Activate or retry it first.",
+        )

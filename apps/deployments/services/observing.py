@@ -1,0 +1,108 @@
+"""What a node says of its replicas, put into rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from apps.deployments.failures import gone_from_node, unexplained
+from apps.deployments.models import Deployment, Replica
+from apps.deployments.services.reconcile import deployment_settle
+from apps.deployments.services.replicas import replica_move
+from apps.fleet.models import Node
+from controlplane.domain.failures import Failure
+from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicaReport:
+    """One replica as its node's agent sees it now."""
+
+    id: str
+    generation: int
+    state: ReplicaState
+    host: str = ""
+    port: int | None = None
+    pid: int | None = None
+    failure: Failure | None = None
+    report: Mapping[str, Any] | None = None
+    metrics: Mapping[str, float] | None = None
+
+
+def replicas_observe(*, node: Node, reports: Sequence[ReplicaReport]) -> None:
+    """Store what `node` reports of all that it runs; what it leaves out, it does not run."""
+    said = {report.id: report for report in reports}
+    rows = Replica.objects.filter(node=node).exclude(state__in=REPLICA_TERMINAL)
+    moved: set[str] = set()
+    for replica in rows.order_by("id"):
+        report = _same_generation(said.get(replica.id), replica)
+        if report is not None:
+            _store_measurements(replica, report)
+        if _next_state(replica, report) is not None:
+            moved.add(replica.deployment_id)
+    for deployment_id in sorted(moved):
+        _apply_moves(deployment_id, node, said)
+        deployment_settle(deployment_id=deployment_id)
+
+
+@transaction.atomic
+def _apply_moves(deployment_id: str, node: Node, said: Mapping[str, ReplicaReport]) -> None:
+    # The same lock order as in reconcile: deployment first, its replicas next.
+    Deployment.objects.select_for_update(no_key=True).get(id=deployment_id)
+    rows = Replica.objects.filter(node=node, deployment_id=deployment_id)
+    live = rows.exclude(state__in=REPLICA_TERMINAL).order_by("id").select_for_update(no_key=True)
+    for replica in live:
+        report = _same_generation(said.get(replica.id), replica)
+        target = _next_state(replica, report)
+        if target is None:
+            continue
+        replica_move(replica=replica, to=target, failure=_reason(node, target, report))
+
+
+def _same_generation(report: ReplicaReport | None, replica: Replica) -> ReplicaReport | None:
+    return report if report and report.generation == replica.generation else None
+
+
+def _store_measurements(replica: Replica, report: ReplicaReport) -> None:
+    values: dict[str, Any] = {
+        "observed_at": Now(),
+        "host": report.host,
+        "port": report.port,
+        "pid": report.pid,
+    }
+    if report.report is not None:
+        values["report"] = dict(report.report)
+    if report.metrics is not None:
+        values["metrics"] = dict(report.metrics)
+    Replica.objects.filter(id=replica.id).update(**values)
+
+
+def _next_state(replica: Replica, report: ReplicaReport | None) -> ReplicaState | None:
+    """Return where the replica goes by this report, or None where it stays."""
+    state = ReplicaState(replica.state)
+    if report is None:
+        return _without_report(replica, state)
+    target = report.state
+    if replica.wanted == "stopped" and target not in REPLICA_TERMINAL:
+        # It may still serve what it has begun, but it never comes back into the routes.
+        target = ReplicaState.DRAINING if state is ReplicaState.LOST else state
+    if state is ReplicaState.DRAINING and target not in REPLICA_TERMINAL:
+        return None
+    return None if target is state else target
+
+
+def _without_report(replica: Replica, state: ReplicaState) -> ReplicaState | None:
+    if replica.wanted == "stopped":
+        return ReplicaState.STOPPED
+    # A fresh order may not have reached the node yet.
+    return None if state is ReplicaState.ORDERED else ReplicaState.FAILED
+
+
+def _reason(node: Node, target: ReplicaState, report: ReplicaReport | None) -> Failure | None:
+    if target is not ReplicaState.FAILED:
+        return None
+    if report is None:
+        return gone_from_node(node.name)
+    return report.failure or unexplained()

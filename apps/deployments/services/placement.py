@@ -1,0 +1,75 @@
+"""Where a new replica goes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Min
+
+from apps.deployments.failures import no_room, not_placeable
+from apps.deployments.memory_need import Hardware, bytes_per_card, hardware_of
+from apps.deployments.models import Deployment, Replica
+from apps.fleet.models import Card, Node
+from apps.fleet.selectors import nodes_for
+from apps.fleet.services import NoRoom, cards_claim
+from controlplane.domain.failures import Failure
+from controlplane.domain.lifecycle import REPLICA_TERMINAL
+from controlplane.domain.memory import UnplannableError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """The new replica, or why there is none."""
+
+    replica: Replica | None = None
+    failure: Failure | None = None
+
+
+def replica_place(*, deployment: Deployment) -> Placed:
+    """Order one replica on the node that has room and the fewest of this deployment."""
+    hardware = hardware_of(deployment)
+    reasons = []
+    for node in _by_preference(deployment, hardware):
+        try:
+            return Placed(replica=_order_on(node, deployment, hardware))
+        except NoRoom as full:
+            reasons.append(str(full))
+        except UnplannableError as error:
+            return Placed(failure=not_placeable(f"The memory cannot be planned: {error}."))
+    return Placed(failure=no_room(reasons, hardware.kind, hardware.pool))
+
+
+@transaction.atomic
+def _order_on(node: Node, deployment: Deployment, hardware: Hardware) -> Replica:
+    memory_bytes = bytes_per_card(
+        deployment, kind=hardware.kind, card_bytes=_smallest_card(node, hardware.kind)
+    )
+    replica = Replica(
+        deployment=deployment,
+        node=node,
+        generation=deployment.generation,
+        memory_bytes=memory_bytes,
+    )
+    cards_claim(
+        holder=replica.card_holder,
+        node=node,
+        kind=hardware.kind,
+        count=hardware.count,
+        memory_bytes=memory_bytes,
+    )
+    replica.save(force_insert=True)
+    return replica
+
+
+def _by_preference(deployment: Deployment, hardware: Hardware) -> Sequence[Node]:
+    live = Replica.objects.filter(deployment=deployment).exclude(state__in=REPLICA_TERMINAL)
+    here = list(live.values_list("node_id", flat=True))
+    nodes = nodes_for(kind=hardware.kind, pool=hardware.pool)
+    return sorted(nodes, key=lambda node: (here.count(node.id), node.name))
+
+
+def _smallest_card(node: Node, kind: str) -> int:
+    cards = Card.objects.filter(node=node, kind=kind, is_present=True)
+    # Cards of one kind may differ by a reserved slice; the plan must hold on any of them.
+    smallest: int | None = cards.aggregate(least=Min("memory_bytes"))["least"]
+    return smallest or 0

@@ -1,0 +1,43 @@
+"""A person's or a program's wish to promote."""
+
+from django.db import transaction
+
+from apps.accounts.models import User
+from apps.deployments.models import Deployment, Environment
+from apps.deployments.services.deployments import deployment_activate, deployment_copy
+from apps.deployments.services.environments import (
+    deployment_may_be_promoted,
+    environment_name_candidate,
+)
+from apps.deployments.services.promotion import promotion_settings
+from apps.deployments.services.reconcile import deployment_settle
+
+
+@transaction.atomic
+def environment_promote(
+    *,
+    environment: Environment,
+    deployment: Deployment,
+    scale_down_previous: bool = True,
+    user: User | None = None,
+) -> Deployment:
+    """Return the deployment that `environment` is now on its way to.
+
+    It is a copy where the given one already serves another environment. Raises Conflict.
+    """
+    deployment_may_be_promoted(deployment, environment)
+    places = Environment.objects.exclude(id=environment.id)
+    elsewhere = places.filter(current=deployment) | places.filter(candidate=deployment)
+    wants_new = promotion_settings(environment)["redeploy_on_promotion"]
+    candidate = deployment
+    if wants_new or elsewhere.exists():
+        candidate = deployment_copy(deployment=deployment, user=user)
+    environment_name_candidate(
+        model_id=environment.model_id,
+        name=environment.name,
+        to=candidate,
+        keep_previous=not scale_down_previous,
+    )
+    deployment_activate(deployment=candidate)
+    transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id))
+    return candidate

@@ -1,0 +1,113 @@
+"""Bring one deployment nearer to what is wanted of it."""
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from apps.accounts.routes_version import routes_version_bump
+from apps.deployments.failures import unexplained
+from apps.deployments.models import Deployment, Environment, Replica
+from apps.deployments.plan import decide, state_after
+from apps.deployments.queue import nodes_nudge
+from apps.deployments.services.placement import Placed, replica_place
+from apps.deployments.services.promotion import environment_advance
+from apps.deployments.services.replicas import replicas_drain, replicas_stop
+from apps.fleet.selectors import gateways_have_applied
+from apps.fleet.services import node_wanted_version_bump
+from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
+
+
+def deployment_settle(*, deployment_id: str) -> None:
+    """Reconcile the deployment, then the environments that wait for it and what they let go."""
+    deployment_reconcile(deployment_id=deployment_id)
+    waiting = Environment.objects.filter(
+        Q(candidate_id=deployment_id)
+        | Q(retiring_id=deployment_id)
+        | Q(current_id=deployment_id, promotion_version__isnull=False)
+    )
+    for environment_id in waiting.values_list("id", flat=True):
+        for released_id in environment_advance(environment_id=environment_id):
+            deployment_reconcile(deployment_id=released_id)
+
+
+@transaction.atomic
+def deployment_reconcile(*, deployment_id: str) -> None:
+    """Drain, stop and order replicas as the plan says, and store the state they amount to.
+
+    Locks, always in this order: deployment, replicas, cards, nodes, routes.
+    """
+    deployment = Deployment.objects.select_for_update(no_key=True).filter(id=deployment_id).first()
+    if deployment is None:
+        return
+    replicas = replicas_of(deployment)
+    decision = decide(deployment, replicas, now=timezone.now())
+    placed = [replica_place(deployment=deployment) for _ in range(decision.order)]
+    ordered = [each.replica for each in placed if each.replica is not None]
+    replicas_drain(replicas=decision.drain)
+    changed_nodes = {replica.node_id for replica in ordered}
+    replaced = decision.lost if decision.missing <= len(ordered) else ()
+    changed_nodes |= replicas_stop(replicas=[*decision.stop, *replaced, *_drained(replicas)])
+    if changed_nodes:
+        node_wanted_version_bump(node_ids=changed_nodes)
+        nodes_nudge(node_ids=changed_nodes)
+    _store_state(deployment, [*replicas, *ordered], placed)
+
+
+def replicas_of(deployment: Deployment) -> list[Replica]:
+    """Return the live replicas, locked, and the one that ended last."""
+    mine = Replica.objects.filter(deployment=deployment)
+    live = mine.exclude(state__in=REPLICA_TERMINAL).order_by("id").select_for_update(no_key=True)
+    last_ended = mine.filter(state__in=REPLICA_TERMINAL).order_by("-finished_at")[:1]
+    return [*live, *last_ended]
+
+
+def _drained(replicas: Sequence[Replica]) -> list[Replica]:
+    return [
+        replica
+        for replica in replicas
+        if replica.state == ReplicaState.DRAINING
+        and replica.wanted == "running"
+        and gateways_have_applied(replica.drain_version or 0)
+    ]
+
+
+def _store_state(
+    deployment: Deployment, replicas: Sequence[Replica], placed: Sequence[Placed]
+) -> None:
+    new = state_after(deployment, replicas)
+    changes: dict[str, object] = {}
+    failure = _failure(deployment, new, replicas, placed)
+    if failure != deployment.failure:
+        changes["failure"] = failure
+    if new != deployment.state:
+        changes["state"] = new
+        changes["active_since"] = Now() if new is DeploymentState.ACTIVE else None
+        routes_version_bump()
+    if changes:
+        Deployment.objects.filter(id=deployment.id, state=deployment.state).update(**changes)
+
+
+def _failure(
+    deployment: Deployment,
+    state: DeploymentState,
+    replicas: Sequence[Replica],
+    placed: Sequence[Placed],
+) -> object:
+    """Return what to show as the reason that the deployment is not (yet) active."""
+    if state is DeploymentState.ACTIVE or deployment.wanted_replicas == 0:
+        return None
+    for each in placed:
+        if each.failure is not None:
+            return each.failure.to_json()
+    ended = [each for each in replicas if each.state == ReplicaState.FAILED]
+    if ended:
+        return ended[-1].failure or unexplained().to_json()
+    # A reason that still holds (no room, a failed build) stays until something is under way.
+    return (
+        None
+        if any(each.state not in REPLICA_TERMINAL for each in replicas)
+        else (deployment.failure)
+    )

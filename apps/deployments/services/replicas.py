@@ -1,0 +1,64 @@
+"""Moves of single replicas; the caller holds the lock of their deployment."""
+
+from collections.abc import Iterable
+
+from django.db.models import F
+from django.db.models.functions import Now
+
+from apps.accounts.routes_version import routes_version_bump
+from apps.deployments.models import Deployment, Replica
+from apps.fleet.services import cards_release
+from controlplane.domain.failures import Failure
+from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState, may_move_replica
+
+
+def replica_move(*, replica: Replica, to: ReplicaState, failure: Failure | None = None) -> bool:
+    """Return whether the replica was moved: its old state is compared in the database."""
+    old = ReplicaState(replica.state)
+    if not may_move_replica(old, to):
+        return False
+    changes: dict[str, object] = {"state": to}
+    if to is ReplicaState.READY:
+        changes["ready_at"] = Now()
+    if to in REPLICA_TERMINAL:
+        changes |= {"finished_at": Now(), "failure": failure.to_json() if failure else None}
+    if not Replica.objects.filter(id=replica.id, state=old).update(**changes):
+        return False
+    _settle_accounts(replica, old, to)
+    replica.refresh_from_db()
+    return True
+
+
+def replicas_stop(*, replicas: Iterable[Replica]) -> set[str]:
+    """Want these replicas gone, and return the ids of their nodes."""
+    stopping = list(replicas)
+    Replica.objects.filter(id__in=[each.id for each in stopping]).update(wanted="stopped")
+    for replica in stopping:
+        replica.wanted = "stopped"
+    return {replica.node_id for replica in stopping}
+
+
+def replicas_drain(*, replicas: Iterable[Replica]) -> None:
+    """Take ready replicas out of the routes; they end once every live gateway knows."""
+    leaving = [each for each in replicas if each.state == ReplicaState.READY]
+    if not leaving:
+        return
+    version = routes_version_bump()
+    for replica in leaving:
+        Replica.objects.filter(id=replica.id, state=ReplicaState.READY).update(
+            state=ReplicaState.DRAINING, draining_since=Now(), drain_version=version
+        )
+        replica.refresh_from_db()
+
+
+def _settle_accounts(replica: Replica, old: ReplicaState, to: ReplicaState) -> None:
+    if to in REPLICA_TERMINAL:
+        cards_release(holder=replica.card_holder)
+    deployment = Deployment.objects.filter(id=replica.deployment_id)
+    if to is ReplicaState.READY:
+        deployment.update(start_failures=0)
+    elif to is ReplicaState.FAILED and replica.ready_at is None:
+        deployment.update(start_failures=F("start_failures") + 1)
+    # Last, since every transaction that changes a route waits for this row.
+    if ReplicaState.READY in {old, to}:
+        routes_version_bump()

@@ -1,0 +1,195 @@
+"""Pages of models and deployments, and what can be asked of them."""
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from apps.accounts.models import Team
+from apps.accounts.pages import page, person
+from apps.builds.views import build_numbered
+from apps.deployments.forms import DeployForm
+from apps.deployments.models import Deployment
+from apps.deployments.presentation import (
+    DeploymentRow,
+    ReplicaView,
+    actions_of,
+    comparison_of,
+    endpoint_of,
+    places_of,
+    promotions_of,
+    snippets_of,
+)
+from apps.deployments.selectors import (
+    deployment_list,
+    environment_list,
+    model_list,
+    replica_list,
+    served_model_name,
+)
+from apps.deployments.services import (
+    deployment_activate,
+    deployment_create,
+    deployment_deactivate,
+    deployment_retry,
+    environment_create,
+    environment_promote,
+    model_create,
+)
+from apps.rest.errors import ApiError, Conflict, NotFound
+from apps.telemetry.traffic import traffic_by_deployment, traffic_series
+from apps.ui.fragments import live_answer
+from apps.ui.tones import title
+from controlplane.domain.lifecycle import ReplicaState
+
+PAGE_SIZE = 50
+ENDED_REPLICAS_SHOWN = 5
+
+
+@page
+@require_GET
+def deployments(request: HttpRequest) -> HttpResponse:
+    """Show the team's deployments, newest first."""
+    pages = Paginator(deployment_list(team=person(request).team), PAGE_SIZE)
+    shown = pages.get_page(request.GET.get("page"))
+    traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
+    rows = [DeploymentRow(deployment=each, traffic=traffic[each.id]) for each in shown]
+    return live_answer(
+        request,
+        page="deployments/list.html",
+        part="deployments/_list.html",
+        context={"rows": rows, "page": shown},
+    )
+
+
+@page
+@require_GET
+def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
+    """Show whether one deployment is healthy and fast."""
+    found = _get(person(request).team, model_id, deployment_id)
+    environments = list(environment_list(team=person(request).team, model_id=model_id))
+    running, ended = [], []
+    for replica in replica_list(deployment=found):
+        (ended if replica.finished_at else running).append(replica)
+    replicas = [*running, *ended[:ENDED_REPLICAS_SHOWN]]
+    plan = found.build.revision.plan if found.build else None
+    comparison_replica, comparison = comparison_of(plan, running)
+    context = {
+        "deployment": found,
+        "places": places_of(found),
+        "endpoint": endpoint_of(found),
+        "traffic": traffic_by_deployment(deployment_ids=[found.id])[found.id],
+        "replicas": [ReplicaView(replica=replica) for replica in replicas],
+        "ready": sum(replica.state == ReplicaState.READY for replica in running),
+        "comparison": comparison,
+        "comparison_replica": comparison_replica,
+        "promotions": promotions_of(found, environments),
+        "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
+        "snippets": snippets_of(found, served_model_name(found)),
+        "tab_title": title(found.state, f"{found.model.name} {found.name}"),
+        **actions_of(found, environments),
+    }
+    return live_answer(
+        request,
+        page="deployments/deployment.html",
+        part="deployments/_deployment.html",
+        context=context,
+    )
+
+
+@page
+@require_GET
+def series(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
+    """Return the last hour's rates by the minute, as JSON for the charts."""
+    found = _get(person(request).team, model_id, deployment_id)
+    return JsonResponse(
+        traffic_series(deployment_id=found.id), headers={"Cache-Control": "no-store"}
+    )
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def deploy(request: HttpRequest, number: int) -> HttpResponse:
+    """Serve a build's artifact under a model's name."""
+    team = person(request).team
+    build = build_numbered(team, number)
+    suggested = build.revision.spec.get("model_name") or build.revision.config.name
+    form = DeployForm(request.POST or None, initial={"model_name": suggested})
+    if form.is_valid():
+        try:
+            made = _deploy(request, number, **form.cleaned_data)
+            return redirect("deployments:deployment", made.model_id, made.id)
+        except ApiError as error:
+            form.add_error(None, f"{error.message} {error.hint or ''}".strip())
+    names = model_list(team=team).values_list("name", flat=True)
+    context = {"build": build, "form": form, "model_names": names}
+    status = 400 if form.errors else 200
+    return render(request, "deployments/deploy.html", context, status=status)
+
+
+@page
+@require_POST
+def activate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
+    """Have the deployment run again."""
+    deployment_activate(deployment=_get(person(request).team, model_id, deployment_id))
+    return redirect("deployments:deployment", model_id, deployment_id)
+
+
+@page
+@require_POST
+def deactivate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
+    """Stop the deployment whose name was typed."""
+    found = _get(person(request).team, model_id, deployment_id)
+    if request.POST.get("name", "").strip() != found.name:
+        raise Conflict(f"Type `{found.name}` to deactivate the deployment.")
+    deployment_deactivate(deployment=found)
+    return redirect("deployments:deployment", model_id, deployment_id)
+
+
+@page
+@require_POST
+def retry(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
+    """Try a failed deployment again."""
+    done, reason = deployment_retry(deployment=_get(person(request).team, model_id, deployment_id))
+    if not done:
+        raise Conflict(reason or "There is nothing to retry.")
+    return redirect("deployments:deployment", model_id, deployment_id)
+
+
+@page
+@require_POST
+def promote(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
+    """Make an environment point at the deployment."""
+    team = person(request).team
+    found = _get(team, model_id, deployment_id)
+    name = request.POST.get("environment", "")
+    environment = environment_list(team=team, model_id=model_id).filter(name=name).first()
+    if environment is None:
+        raise NotFound(f"There is no environment `{name}`.")
+    candidate = environment_promote(environment=environment, deployment=found, user=person(request))
+    return redirect("deployments:deployment", model_id, candidate.id)
+
+
+def _deploy(request: HttpRequest, number: int, *, model_name: str, environment: str) -> Deployment:
+    user = person(request)
+    build = build_numbered(user.team, number)
+    model = model_list(team=user.team, name=model_name).first()
+    if model is None:
+        _, made = model_create(team=user.team, name=model_name, build=build, user=user)
+        return made
+    if environment and not model.environments.filter(name=environment).exists():
+        environment_create(model=model, name=environment)
+    return deployment_create(model=model, build=build, environment=environment or None, user=user)
+
+
+def _get(team: Team, model_id: str, deployment_id: str) -> Deployment:
+    found = (
+        deployment_list(team=team, model_id=model_id)
+        .select_related("build__revision", "model", "artifact")
+        .filter(id=deployment_id)
+        .first()
+    )
+    if found is None:
+        raise NotFound(f"There is no deployment `{deployment_id}`.")
+    return found

@@ -1,0 +1,40 @@
+"""What gateways hand in: usage, counted once, and the keys that it was caused by."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+
+from apps.accounts.models import ApiKey
+from apps.telemetry.services.usage import UsageRecord, read_records, usage_add
+
+
+@transaction.atomic
+def usage_ingest(
+    *, journal: UUID, from_offset: int, to_offset: int, records: Sequence[Mapping[str, Any]]
+) -> int:
+    """Return the offset up to which the journal is counted, after this stretch of it.
+
+    Raises OffsetMismatch where the stretch does not begin at what is counted already.
+    """
+    read = read_records(records)
+    committed, is_new = usage_add(
+        journal=journal, from_offset=from_offset, to_offset=to_offset, records=read
+    )
+    if is_new:
+        _touch_keys(read)
+    return committed
+
+
+def _touch_keys(records: Sequence[UsageRecord]) -> None:
+    latest: dict[str, float] = {}
+    for record in records:
+        latest[record.key_id] = max(record.at, latest.get(record.key_id, 0.0))
+    # In one order, so that two gateways never wait for each other.
+    for key_id, at in sorted(latest.items()):
+        moment = datetime.fromtimestamp(at, tz=UTC)
+        older = Q(last_used_at=None) | Q(last_used_at__lt=moment)
+        ApiKey.objects.filter(older, id=key_id).update(last_used_at=moment)

@@ -1,0 +1,114 @@
+"""What gateways know: models, deployments, ready replicas and key hashes, in one JSON value."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.accounts.models import ApiKey, ApiKeyType
+from apps.accounts.routes_version import routes_version_current
+from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.deployments.selectors import predict_route, served_model_name
+from controlplane.domain.lifecycle import ReplicaState
+
+FORMAT = 1
+_SCOPES = {
+    ApiKeyType.PERSONAL: "full",
+    ApiKeyType.WORKSPACE_MANAGE_ALL: "full",
+    ApiKeyType.WORKSPACE_INVOKE: "invoke",
+    ApiKeyType.WORKSPACE_EXPORT_METRICS: "metrics",
+}
+
+
+def routes_snapshot() -> dict[str, Any]:
+    """Return the snapshot with the version it belongs to.
+
+    The version is read first: what is read after it is at least as new, so a gateway that has
+    applied a version has seen every change that came with it.
+    """
+    version = routes_version_current()
+    return {"format": FORMAT, "version": version, "models": _models(), "keys": _keys()}
+
+
+def _models() -> dict[str, Any]:
+    environments = _environments()
+    deployments = _deployments(_named_by(environments))
+    return {
+        model.id: {
+            "name": model.name,
+            "team_id": model.team_id,
+            "environments": environments.get(model.id, {}),
+            "deployments": deployments.get(model.id, {}),
+        }
+        for model in ServedModel.objects.order_by("id")
+    }
+
+
+def _environments() -> Mapping[str, dict[str, str]]:
+    """Return model → environment → deployment; a first candidate is already named, and waits."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    rows = Environment.objects.exclude(current=None, candidate=None).order_by("id")
+    for row in rows:
+        deployment_id = row.current_id or row.candidate_id
+        if deployment_id is not None:
+            found[row.model_id][row.name] = deployment_id
+    return found
+
+
+def _named_by(environments: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    return {
+        deployment_id: name
+        for places in environments.values()
+        for name, deployment_id in places.items()
+    }
+
+
+def _deployments(environment_of: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
+    replicas = _replicas()
+    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    for deployment in Deployment.objects.select_related("model").order_by("id"):
+        found[deployment.model_id][deployment.id] = {
+            "name": deployment.name,
+            "status": deployment.state.upper(),
+            "environment": environment_of.get(deployment.id),
+            "served_model_name": served_model_name(deployment),
+            "predict_route": predict_route(deployment),
+            "adapters": [],
+            "replicas": replicas.get(deployment.id, []),
+        }
+    return found
+
+
+def _replicas() -> Mapping[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    ready = Replica.objects.filter(
+        state=ReplicaState.READY, wanted="running", port__isnull=False
+    ).order_by("id")
+    for replica in ready:
+        found[replica.deployment_id].append(
+            {"id": replica.id, "host": replica.host, "port": replica.port}
+        )
+    return found
+
+
+def _keys() -> dict[str, Any]:
+    usable = (
+        ApiKey.objects.filter(revoked_at=None)
+        .filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+        .filter(Q(owner=None) | Q(owner__is_active=True))
+    )
+    return {
+        key.secret_sha256: {
+            "id": key.id,
+            "prefix": key.prefix,
+            "scope": _SCOPES[ApiKeyType(key.type)],
+            "team_id": key.team_id,
+            "model_ids": key.model_ids,
+            "environments": None,
+            "expires_at": key.expires_at.timestamp() if key.expires_at else None,
+            "limits": {"requests_per_minute": None, "parallel_requests": None},
+        }
+        for key in usable.order_by("id")
+    }

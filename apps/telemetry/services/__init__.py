@@ -1,0 +1,1 @@
+"""Writes of what was seen: usage by the minute, engine samples."""

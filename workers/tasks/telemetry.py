@@ -1,0 +1,41 @@
+"""Tasks of telemetry: keep what engines report, forget what is old."""
+
+import logging
+
+from celery import shared_task
+
+from apps.deployments.selectors import replicas_measured
+from apps.telemetry.logs import log_prune
+from apps.telemetry.services.engines import Measured, engine_samples_record, telemetry_prune
+
+_log = logging.getLogger(__name__)
+
+
+@shared_task(name="telemetry.sample")
+def sample(*, format: int, **unknown: object) -> None:
+    """Keep the latest measurements of every running engine."""
+    _warn("telemetry.sample", unknown)
+    engine_samples_record(
+        measured=[
+            Measured(
+                replica_id=replica.id,
+                deployment_id=replica.deployment_id,
+                observed_at=replica.observed_at,
+                values=replica.metrics,
+            )
+            for replica in replicas_measured()
+            if replica.observed_at is not None and replica.metrics is not None
+        ]
+    )
+
+
+@shared_task(name="telemetry.prune")
+def prune(*, format: int, **unknown: object) -> None:
+    """Forget logs, samples and usage past their retention."""
+    _warn("telemetry.prune", unknown)
+    _log.info("pruned %s log chunks, %s other rows", log_prune(), telemetry_prune())
+
+
+def _warn(task: str, unknown: dict[str, object]) -> None:
+    if unknown:
+        _log.warning("%s: unknown arguments %s", task, sorted(unknown))
