@@ -35,6 +35,8 @@ class Trouble:
     times: int | None = None
     break_after: int | None = None
     """Close the connection once that many bytes of the body were sent."""
+    stall: bool = False
+    """Send nothing more after `break_after` bytes instead, and keep the connection."""
     seconds: float = 0.0
     """Silence before the first byte of the body."""
     status: int | None = None
@@ -332,6 +334,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         yield body[: trouble.break_after]
         self.wfile.flush()
+        if trouble.stall:
+            self.hub.stopping.wait()
         self.close_connection = True
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from controlplane.artifacts.digests import FileEntry
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import hugging_face, local
 from controlplane.sources.facts import Reader, facts_of
 from controlplane.sources.failures import unsupported

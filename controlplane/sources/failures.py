@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from controlplane.domain.failures import Blame, Failure
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 
 _FIELD = "trt_llm.build.checkpoint_repository"
 

@@ -11,7 +11,7 @@ from huggingface_hub import get_session
 from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # documented
 
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.hub_failures import Asked, changed, explain
 from controlplane.sources.options import SourceOptions
 

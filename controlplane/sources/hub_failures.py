@@ -14,7 +14,7 @@ from huggingface_hub.errors import (
 )
 
 from controlplane.domain.failures import Blame, Failure
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.failures import SourceFailure
 
 _FIELD = "trt_llm.build.checkpoint_repository"

@@ -11,7 +11,7 @@ from typing import Any
 
 from controlplane.artifacts.digests import FileEntry, hash_file
 from controlplane.artifacts.durable import means_disk_full
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.cache import commit_folder
 from controlplane.sources.download import Download, Stopped
 from controlplane.sources.failures import disk_full

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from controlplane.artifacts.digests import FileEntry, read_chunks
 from controlplane.artifacts.durable import means_disk_full
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import failures
 from controlplane.sources.failures import SourceFailure
 from controlplane.sources.options import SourceOptions

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from controlplane.artifacts.digests import checked_path
 from controlplane.artifacts.failures import ArtifactFailure
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.failures import incomplete, not_a_checkpoint, pickled_weights, unsafe_name
 
 _PICKLED = re.compile(r".*\.(bin|pt|pth|pkl|pickle|ckpt)")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.sources import SourceOptions
 from tests.hub_server import HubServer

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import (
     SourceFailure,
     SourceOptions,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.artifacts import describe
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import Resolved, SourceFailure, SourceOptions, fetch, prune, resolve
 from tests.hub_server import HubServer, Trouble
 
@@ -316,7 +316,7 @@ def test_a_disk_that_fills_up_is_said_and_nothing_is_placed(
     hub.add("org/tiny", tiny)
     script = f"""
 import resource, pathlib
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import *
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 options = SourceOptions(hf_endpoint={hub.url!r}, cache_dir=pathlib.Path({str(tmp_path)!r}))

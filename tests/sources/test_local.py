@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.artifacts import describe
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import SourceFailure, SourceOptions, fetch, resolve
 
 Repository = Callable[..., CheckpointRepository]

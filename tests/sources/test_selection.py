@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import SourceFailure
 from controlplane.sources.selection import select
 

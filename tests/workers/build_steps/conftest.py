@@ -1,0 +1,24 @@
+"""Fixtures of the build steps' tests."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.workers.build_steps.supervising import Supervisor
+from workers.build_steps.processes import LEASE_VARIABLE, environment, kill_all
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint that nobody writes to."""
+    return make_tiny_checkpoint(tmp_path_factory.mktemp("roots") / "tiny")
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path, tiny: Path) -> Iterator[Supervisor]:
+    """A supervisor whose processes are gone when the test ends."""
+    found = Supervisor(folder=tmp_path, roots=(str(tiny.parent),))
+    yield found
+    assert kill_all(lambda each: environment(each.pid).get(LEASE_VARIABLE) == found.lease)

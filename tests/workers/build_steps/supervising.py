@@ -1,0 +1,109 @@
+"""Jobs for real steps and a supervisor that takes notes."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from controlplane.domain.spec import parse_mapping
+from workers.build_steps.child import StepCommand, StepOutcome, Verdict, run_step
+from workers.build_steps.events import Progress
+from workers.build_steps.job import Job
+from workers.build_steps.processes import LEASE_VARIABLE, Process, environment, living
+
+DELAY = "ENGINEHOUSE_STEP_DELAY_SECONDS"
+
+
+def spec_of(repo: str, source: str = "LOCAL", **build: Any) -> dict[str, Any]:
+    parsed = parse_mapping(
+        {
+            "model_name": "tiny",
+            "trt_llm": {
+                "build": {
+                    "checkpoint_repository": {"source": source, "repo": repo},
+                    "max_seq_len": 256,
+                    "max_batch_size": 4,
+                    **build,
+                }
+            },
+        }
+    )
+    assert parsed.spec is not None, parsed.errors
+    return parsed.spec.model_dump(mode="json")
+
+
+@dataclass
+class Supervisor:
+    """Runs steps in one folder and notes what it hears."""
+
+    folder: Path
+    roots: tuple[str, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    lease: str = field(default_factory=lambda: f"build/{uuid4().hex[:8]}/1")
+    progress: list[Progress] = field(default_factory=list)
+    log: bytes = b""
+    beats: int = 0
+
+    @property
+    def instance(self) -> str:
+        return str(self.folder)
+
+    def job(self, step: str, spec: Mapping[str, Any], **inputs: Path) -> Path:
+        job = Job(
+            build_id="b1",
+            attempt=1,
+            spec=spec,
+            inputs={name: str(path) for name, path in inputs.items()},
+            output_dir=str(self.folder / "tmp" / step),
+            options={
+                "local_checkpoint_roots": list(self.roots),
+                "artifact_url": (self.folder / "artifacts").as_uri(),
+                "cpu_threads": 1,
+                "memory_bytes": 2_000_000_000,
+                **self.options,
+            },
+        )
+        path = self.folder / f"{step}.json"
+        job.write(path)
+        return path
+
+    def command(self, step: str, job_path: Path, **changes: Any) -> StepCommand:
+        return StepCommand(
+            step=step, job_path=job_path, lease=self.lease, instance=self.instance, **changes
+        )
+
+    def run(
+        self,
+        command: StepCommand,
+        heartbeat: Callable[[], Verdict] = lambda: Verdict.CONTINUE,
+        heartbeat_seconds: float = 0.05,
+    ) -> StepOutcome:
+        def beat() -> Verdict:
+            self.beats += 1
+            return heartbeat()
+
+        return run_step(
+            command,
+            on_progress=self.progress.append,
+            on_log=self._hear,
+            heartbeat=beat,
+            heartbeat_seconds=heartbeat_seconds,
+        )
+
+    def marked(self) -> list[Process]:
+        """Return the living processes that carry this supervisor's lease."""
+        return living(lambda each: environment(each.pid).get(LEASE_VARIABLE) == self.lease)
+
+    def _hear(self, data: bytes) -> None:
+        self.log += data
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+    """Return the condition's value once it is true; fail after that many seconds."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "the condition did not come true"
+        time.sleep(0.01)
+    return value

@@ -1,0 +1,266 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.workers.build_steps.supervising import DELAY, Supervisor, spec_of, wait_for
+from workers.build_steps.child import OutcomeKind, Verdict
+from workers.build_steps.processes import environment, living, process
+
+ROOT = Path(__file__).resolve().parents[3]
+SECRET = "hf_ThisIsTheSecretValue0123456789"
+
+
+def script(folder: Path, body: str) -> str:
+    """Return an executable that stands where the step's interpreter would."""
+    path = folder / "step.sh"
+    path.write_text(f"#!/bin/bash\n{body}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_step_reports_progress_a_log_and_its_result(supervisor: Supervisor, tiny: Path) -> None:
+    command = supervisor.command("fetch", supervisor.job("fetch", spec_of(str(tiny))))
+    outcome = supervisor.run(command)
+    assert outcome.kind is OutcomeKind.FINISHED, outcome
+    assert outcome.values is not None
+    assert outcome.values["commit"].startswith("local-")
+    last = supervisor.progress[-1]
+    assert (last.done, last.total, last.unit) == (outcome.values["bytes"],) * 2 + ("bytes",)
+    assert b"fetched and verified" in supervisor.log
+    assert supervisor.beats >= 1
+
+
+def test_a_failure_comes_back_as_the_step_said_it(supervisor: Supervisor) -> None:
+    command = supervisor.command("fetch", supervisor.job("fetch", spec_of("/etc")))
+    outcome = supervisor.run(command)
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.exit_code == 1
+    assert outcome.failure is not None
+    assert outcome.failure.code == "EHL-OUTSIDE-ROOTS"
+
+
+def test_secrets_reach_the_step_and_neither_argv_nor_environment(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    body = f"""
+        while [ $# -gt 0 ]; do [ "$1" = --secrets-fd ] && fd=$2; shift; done
+        cat <&$fd > {tmp_path}/received
+        echo "leaking {SECRET} to the log"
+        sleep 60"""
+    command = supervisor.command(
+        "fetch",
+        tmp_path / "none.json",
+        secrets={"hf_access_token": SECRET},
+        python=script(tmp_path, body),
+    )
+    seen: list[str] = []
+
+    def look_then_cancel() -> Verdict:
+        if not (tmp_path / "received").exists() or b"leaking" not in supervisor.log:
+            return Verdict.CONTINUE
+        for each in supervisor.marked():
+            seen.append(Path(f"/proc/{each.pid}/cmdline").read_text() + str(environment(each.pid)))
+        return Verdict.CANCEL
+
+    supervisor.run(command, look_then_cancel)
+    assert json.loads((tmp_path / "received").read_text()) == {"hf_access_token": SECRET}
+    assert seen
+    assert not any(SECRET in each for each in seen)
+    assert SECRET not in repr(command)
+    assert SECRET.encode() not in supervisor.log
+    assert b"[redacted]" in supervisor.log
+
+
+def test_the_environment_is_an_allow_list(
+    supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SECRET_KEY", "DATABASE_URL", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "must-not-travel")
+    command = supervisor.command(
+        "fetch", tmp_path / "none.json", python=script(tmp_path, f"env > {tmp_path}/env")
+    )
+    supervisor.run(command)
+    text = (tmp_path / "env").read_text()
+    assert "must-not-travel" not in text
+    assert f"ENGINEHOUSE_LEASE={supervisor.lease}" in text
+    assert "PATH=" in text
+
+
+def test_cancel_ends_the_step_and_its_grandchildren_within_five_seconds(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    # One grandchild in the session, one in a session of its own; all deaf to the polite signal.
+    body = "trap '' TERM\nsleep 600 &\nsetsid sleep 600 &\necho up\nsleep 600; sleep 600"
+    command = supervisor.command("fetch", tmp_path / "x.json", python=script(tmp_path, body))
+    asked_at: list[float] = []
+
+    def cancel_when_up() -> Verdict:
+        if len(supervisor.marked()) < 4:
+            return Verdict.CONTINUE
+        asked_at.append(time.monotonic())
+        return Verdict.CANCEL
+
+    outcome = supervisor.run(command, cancel_when_up)
+    assert outcome.kind is OutcomeKind.CANCELLED
+    assert time.monotonic() - asked_at[0] < 5
+    assert supervisor.marked() == []
+
+
+def test_cancel_in_the_middle_of_a_step_is_fast(supervisor: Supervisor, tiny: Path) -> None:
+    job = supervisor.job("fetch", spec_of(str(tiny)))
+    command = supervisor.command("fetch", job, environment={DELAY: "600"})
+    started = [0.0]
+
+    def cancel_once_it_works() -> Verdict:
+        if not supervisor.progress:
+            return Verdict.CONTINUE
+        started[0] = time.monotonic()
+        return Verdict.CANCEL
+
+    assert supervisor.run(command, cancel_once_it_works).kind is OutcomeKind.CANCELLED
+    assert time.monotonic() - started[0] < 2
+
+
+def test_a_lost_lease_kills_at_once(supervisor: Supervisor, tmp_path: Path) -> None:
+    command = supervisor.command(
+        "fetch", tmp_path / "x.json", python=script(tmp_path, "trap '' TERM\nsleep 600; sleep 600")
+    )
+    started = time.monotonic()
+    outcome = supervisor.run(
+        command, lambda: Verdict.LOST if supervisor.marked() else Verdict.CONTINUE
+    )
+    assert outcome.kind is OutcomeKind.LOST
+    assert time.monotonic() - started < 2
+    assert supervisor.marked() == []
+
+
+def test_a_killed_child_is_a_crash_with_its_last_lines(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    body = "sleep 600 &\necho the last words\nkill -9 $$"
+    command = supervisor.command("fetch", tmp_path / "x.json", python=script(tmp_path, body))
+    outcome = supervisor.run(command)
+    assert outcome.kind is OutcomeKind.CRASHED
+    assert outcome.exit_code == -signal.SIGKILL
+    assert outcome.failure is not None
+    assert outcome.failure.code == "EHB-KILLED"
+    assert "the last words" in (outcome.failure.detail or "")
+    assert supervisor.marked() == []
+
+
+def test_a_real_step_killed_in_the_middle_is_a_crash(supervisor: Supervisor, tiny: Path) -> None:
+    job = supervisor.job("fetch", spec_of(str(tiny)))
+    command = supervisor.command("fetch", job, environment={DELAY: "600"})
+
+    def kill_once_it_works() -> Verdict:
+        if supervisor.progress:
+            for each in supervisor.marked():
+                os.kill(each.pid, signal.SIGKILL)
+        return Verdict.CONTINUE
+
+    outcome = supervisor.run(command, kill_once_it_works)
+    assert outcome.kind is OutcomeKind.CRASHED
+    assert not (supervisor.folder / "tmp/fetch/manifest.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("echo 'OSError: [Errno 28] No space left on device'; exit 1", "EHB-DISK-FULL"),
+        ("echo MemoryError; exit 1", "EHB-OUT-OF-MEMORY"),
+        ("echo nothing known; exit 3", "EHB-CRASHED"),
+        ("exit 0", "EHB-CRASHED"),
+        ("kill -SEGV $$", "EHB-CRASHED"),
+    ],
+)
+def test_an_end_without_words_is_read_from_the_log(
+    supervisor: Supervisor, tmp_path: Path, body: str, code: str
+) -> None:
+    command = supervisor.command("fetch", tmp_path / "x.json", python=script(tmp_path, body))
+    outcome = supervisor.run(command)
+    assert outcome.kind is OutcomeKind.CRASHED
+    assert outcome.failure is not None
+    assert outcome.failure.code == code
+
+
+def test_an_unforeseen_error_crashes_with_its_traceback(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.json").write_text('{"format": 1}')
+    outcome = supervisor.run(supervisor.command("fetch", tmp_path / "broken.json"))
+    assert outcome.kind is OutcomeKind.CRASHED
+    assert outcome.failure is not None
+    assert "TypeError" in (outcome.failure.detail or "")
+
+
+def test_a_slow_log_reader_does_not_hold_up_the_step(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    body = f"head -c 20000000 /dev/zero | tr '\\0' 'x' | fold -w 99\ntouch {tmp_path}/written"
+    command = supervisor.command("fetch", tmp_path / "x.json", python=script(tmp_path, body))
+
+    def slow_beat() -> Verdict:
+        wait_for((tmp_path / "written").exists)
+        return Verdict.CONTINUE
+
+    supervisor.run(command, slow_beat)
+    assert b"bytes of output were dropped" in supervisor.log
+    assert len(supervisor.log) < 6_000_000
+
+
+def test_an_error_of_the_lease_holder_leaves_no_process(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    command = supervisor.command(
+        "fetch", tmp_path / "x.json", python=script(tmp_path, "sleep 600 & sleep 600")
+    )
+
+    def fail() -> Verdict:
+        raise ConnectionError("the database is gone")
+
+    with pytest.raises(ConnectionError):
+        supervisor.run(command, fail)
+    assert supervisor.marked() == []
+
+
+def test_an_interpreter_that_is_missing_leaks_no_descriptor(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    before = sorted(Path("/proc/self/fd").iterdir())
+    command = supervisor.command(
+        "fetch", tmp_path / "x.json", python="/nowhere/python", secrets={"a": "b"}
+    )
+    with pytest.raises(FileNotFoundError):
+        supervisor.run(command)
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
+
+
+def test_a_supervisor_killed_in_mid_step_takes_the_child_with_it(
+    supervisor: Supervisor, tiny: Path
+) -> None:
+    job = supervisor.job("fetch", spec_of(str(tiny)))
+    source = f"""
+from pathlib import Path
+from workers.build_steps.child import StepCommand, Verdict, run_step
+run_step(
+    StepCommand(step="fetch", job_path=Path({str(job)!r}), lease={supervisor.lease!r},
+                instance={supervisor.instance!r}, environment={{{DELAY!r}: "600"}}),
+    on_progress=lambda progress: print("working", flush=True),
+    on_log=lambda data: None, heartbeat=lambda: Verdict.CONTINUE)
+"""
+    with subprocess.Popen([sys.executable, "-c", source], cwd=ROOT, stdout=subprocess.PIPE) as own:
+        assert own.stdout is not None
+        assert own.stdout.readline() == b"working\n"
+        child = supervisor.marked()
+        assert len(child) == 1
+        own.kill()
+    killed_at = time.monotonic()
+    wait_for(lambda: process(child[0].pid) is None or process(child[0].pid).ended)  # type: ignore[union-attr]
+    assert time.monotonic() - killed_at < 2
+    assert living(lambda each: each.session == child[0].session) == []

@@ -1,0 +1,286 @@
+"""The steps as real children, each on the published output of the one before."""
+
+import json
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controlplane.artifacts import ArtifactStore, describe
+from tests.hub_server import HubServer, Trouble
+from tests.workers.build_steps.supervising import DELAY, Supervisor, spec_of, wait_for
+from workers.build_steps import outputs
+from workers.build_steps.child import OutcomeKind, StepOutcome, Verdict
+
+SECRET = "hf_ThisIsTheSecretValue0123456789"
+
+
+def publish(supervisor: Supervisor, step: str) -> Path:
+    final = supervisor.folder / "steps" / step
+    outputs.publish(supervisor.folder / "tmp" / step, final)
+    return final
+
+
+def run(supervisor: Supervisor, step: str, spec: dict[str, Any], **inputs: Path) -> StepOutcome:
+    return supervisor.run(supervisor.command(step, supervisor.job(step, spec, **inputs)))
+
+
+def finished(supervisor: Supervisor, step: str, spec: dict[str, Any], **inputs: Path) -> Path:
+    outcome = run(supervisor, step, spec, **inputs)
+    assert outcome.kind is OutcomeKind.FINISHED, (outcome, supervisor.log.decode())
+    final = publish(supervisor, step)
+    assert outputs.read(final).values == json.loads(json.dumps(outcome.values))
+    return final
+
+
+def packaged_folders(supervisor: Supervisor, spec: dict[str, Any]) -> dict[str, Path]:
+    """Return the published outputs of every step before the smoke test."""
+    folders: dict[str, Path] = {}
+    for step in ("fetch", "inspect", "package"):
+        folders[step] = finished(supervisor, step, spec, **folders)
+    return folders
+
+
+@pytest.fixture
+def hub() -> Iterator[HubServer]:
+    with HubServer() as server:
+        yield server
+
+
+def test_a_checkpoint_is_fetched_inspected_and_packaged(supervisor: Supervisor, tiny: Path) -> None:
+    supervisor.options = {"built_by": "ada@example.com", "built_at": "2026-11-28T10:00:00Z"}
+    spec = spec_of(str(tiny))
+    fetched = finished(supervisor, "fetch", spec)
+    assert outputs.verify(fetched)
+    assert describe(fetched / "model") == describe(tiny)
+
+    inspected = finished(supervisor, "inspect", spec, fetch=fetched)
+    checkpoint = outputs.read(inspected).values["checkpoint"]
+    assert checkpoint["weight_bytes"] == 4 * checkpoint["parameters"]
+    assert checkpoint["commit"] == outputs.read(fetched).values["commit"]
+
+    packaged = finished(supervisor, "package", spec, fetch=fetched, inspect=inspected)
+    values = outputs.read(packaged).values
+    passport = values["passport"]
+    store = ArtifactStore.open((supervisor.folder / "artifacts").as_uri())
+    assert store.passport(values["content_digest"]) == passport
+    assert store.verify(values["content_digest"]).files == describe(tiny)
+    assert passport["content_digest"] == values["content_digest"]
+    assert passport["input_digest"] == values["input_digest"]
+    assert passport["checkpoint"]["commit"] == checkpoint["commit"]
+    assert passport["spec"] == spec
+    assert passport["gate"] == "unmeasured"
+    assert passport["tools"]["torch"]
+    assert passport["tools"]["python"]
+    assert passport["built"]["by"] == "ada@example.com"
+    assert [each["path"] for each in passport["files"]] == [each.path for each in describe(tiny)]
+    # The fetched folder, the store and the passport agree also after links were made.
+    assert outputs.verify(fetched)
+
+
+def test_a_gated_repository_opens_with_the_secret_and_the_log_does_not_tell_it(
+    supervisor: Supervisor, tiny: Path, hub: HubServer
+) -> None:
+    commit = hub.add("org/tiny", tiny, gated=True, readers={SECRET})
+    supervisor.options = {"hf_endpoint": hub.url, "cache_dir": str(supervisor.folder / "cache")}
+    job = supervisor.job("fetch", spec_of("org/tiny", "HF"))
+    refused = supervisor.run(supervisor.command("fetch", job))
+    assert refused.failure is not None
+    assert refused.failure.code == "EHF-GATED"
+    outcome = supervisor.run(supervisor.command("fetch", job, secrets={"hf_access_token": SECRET}))
+    assert outcome.kind is OutcomeKind.FINISHED, supervisor.log.decode()
+    assert outcome.values is not None
+    assert outcome.values["commit"] == commit
+    assert SECRET.encode() not in supervisor.log
+    assert not any(
+        SECRET.encode() in path.read_bytes()
+        for path in supervisor.folder.rglob("*")
+        if path.is_file()
+    )
+
+
+def test_a_pinned_commit_is_fetched_though_the_branch_has_moved(
+    supervisor: Supervisor, tiny: Path, hub: HubServer
+) -> None:
+    commit = hub.add("org/tiny", tiny)
+    hub.add("org/tiny", {"config.json": b"{}", "model.safetensors": b"other"})
+    supervisor.options = {"hf_endpoint": hub.url, "commit": commit}
+    fetched = finished(supervisor, "fetch", spec_of("org/tiny", "HF"))
+    assert describe(fetched / "model") == describe(tiny)
+
+
+def test_a_fetch_that_is_cancelled_goes_on_where_it_stopped(
+    supervisor: Supervisor, tiny: Path, hub: HubServer
+) -> None:
+    hub.add("org/tiny", tiny)
+    supervisor.options = {"hf_endpoint": hub.url, "cache_dir": str(supervisor.folder / "cache")}
+    job = supervisor.job("fetch", spec_of("org/tiny", "HF"))
+    hub.trouble("model.safetensors", Trouble(break_after=200_000, times=1, stall=True))
+
+    def cancel_in_the_middle() -> Verdict:
+        partial = list((supervisor.folder / "cache").rglob("model.safetensors.partial"))
+        there = bool(partial) and partial[0].stat().st_size == 200_000
+        return Verdict.CANCEL if there else Verdict.CONTINUE
+
+    outcome = supervisor.run(supervisor.command("fetch", job), cancel_in_the_middle)
+    assert outcome.kind is OutcomeKind.CANCELLED
+    hub.troubles.clear()
+    assert supervisor.run(supervisor.command("fetch", job)).kind is OutcomeKind.FINISHED
+    assert hub.asked_for("model.safetensors")[-1].range == "bytes=200000-"
+
+
+def test_a_config_that_the_files_contradict_is_blocked_with_every_reason(
+    supervisor: Supervisor, tiny: Path
+) -> None:
+    spec = spec_of(str(tiny), max_seq_len=1_000_000)
+    fetched = finished(supervisor, "fetch", spec)
+    outcome = run(supervisor, "inspect", spec, fetch=fetched)
+    assert outcome.kind is OutcomeKind.FAILED, supervisor.log.decode()
+    assert outcome.failure is not None
+    assert outcome.failure.code == "EHB-BLOCKED"
+    assert outcome.failure.blame == "configuration"
+    assert (outcome.failure.field or "").endswith("max_seq_len")
+    assert "EH" in (outcome.failure.detail or "")
+
+
+def test_a_fetched_file_that_changed_on_disk_is_not_packaged(
+    supervisor: Supervisor, tiny: Path
+) -> None:
+    spec = spec_of(str(tiny))
+    fetched = finished(supervisor, "fetch", spec)
+    inspected = finished(supervisor, "inspect", spec, fetch=fetched)
+    (fetched / "model" / "generation_config.json").write_text("{}")
+    assert not outputs.verify(fetched)
+    outcome = run(supervisor, "package", spec, fetch=fetched, inspect=inspected)
+    assert outcome.failure is not None
+    assert outcome.failure.code == "EHB-OUTPUT-CHANGED"
+    assert "generation_config.json" in outcome.failure.sentence
+    assert not list((supervisor.folder / "artifacts").rglob("*.json"))
+
+
+def test_a_full_disk_in_a_step_is_said_and_nothing_is_sealed(
+    supervisor: Supervisor, tiny: Path
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    job = supervisor.job("fetch", spec_of(str(tiny)))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        outcome = supervisor.run(supervisor.command("fetch", job))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.failure is not None
+    assert outcome.failure.code == "EHF-DISK-FULL"
+    assert outcome.failure.blame == "machine"
+    assert not outputs.verify(supervisor.folder / "tmp" / "fetch")
+
+
+@pytest.mark.engine
+def test_the_smoke_test_asks_the_published_artifact(supervisor: Supervisor, tiny: Path) -> None:
+    spec = spec_of(str(tiny))
+    folders: dict[str, Path] = {}
+    for step in ("fetch", "inspect", "package", "smoke_test"):
+        folders[step] = finished(supervisor, step, spec, **folders)
+    values = outputs.read(folders["smoke_test"]).values
+    assert isinstance(values["answer"], str)
+    assert values["first_token_seconds"] > 0
+    assert values["tokens_per_second"] > 0
+    assert values["engine"]["weights_bytes"] > 0
+    assert not (folders["smoke_test"] / "model").exists()
+    assert supervisor.marked() == []
+
+
+@pytest.mark.engine
+def test_an_engine_that_cannot_load_the_files_is_explained_and_leaves_nothing(
+    supervisor: Supervisor, tiny: Path
+) -> None:
+    spec = spec_of(str(tiny))
+    folders = packaged_folders(supervisor, spec)
+    broken = supervisor.folder / "broken"
+    store = ArtifactStore.open((supervisor.folder / "artifacts").as_uri())
+    store.materialize(outputs.read(folders["package"]).values["content_digest"], broken)
+    config = json.loads((broken / "config.json").read_text())
+    (broken / "config.json").unlink()
+    (broken / "config.json").write_text(json.dumps({**config, "hidden_size": 96}))
+    digest = store.publish(broken, {}).content_digest
+    manifest = folders["package"] / "manifest.json"
+    stored = json.loads(manifest.read_text())
+    stored["values"]["content_digest"] = digest
+    manifest.write_text(json.dumps(stored))
+    outcome = run(supervisor, "smoke_test", spec, **folders)
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.failure is not None
+    assert outcome.failure.detail
+    assert supervisor.marked() == []
+
+
+@pytest.mark.engine
+def test_cancelling_the_smoke_test_stops_the_engine(supervisor: Supervisor, tiny: Path) -> None:
+    spec = spec_of(str(tiny))
+    folders = packaged_folders(supervisor, spec)
+    job = supervisor.job("smoke_test", spec, **folders)
+    outcome = supervisor.run(
+        supervisor.command("smoke_test", job),
+        lambda: Verdict.CANCEL if len(supervisor.marked()) == 2 else Verdict.CONTINUE,
+    )
+    assert outcome.kind is OutcomeKind.CANCELLED
+    assert supervisor.marked() == []
+
+
+def test_the_delay_comes_after_the_first_progress_and_before_the_work(
+    supervisor: Supervisor, tiny: Path
+) -> None:
+    job = supervisor.job("fetch", spec_of(str(tiny)))
+    command = supervisor.command("fetch", job, environment={DELAY: "600"})
+
+    def look() -> Verdict:
+        if not supervisor.progress:
+            return Verdict.CONTINUE
+        assert not (supervisor.folder / "tmp" / "fetch").exists()
+        return Verdict.CANCEL
+
+    supervisor.run(command, look)
+    assert supervisor.progress[0].done == 0
+    wait_for(lambda: supervisor.marked() == [])
+
+
+@pytest.mark.engine
+def test_a_killed_engine_fails_the_smoke_test_by_name(supervisor: Supervisor, tiny: Path) -> None:
+    spec = spec_of(str(tiny))
+    folders = packaged_folders(supervisor, spec)
+    job = supervisor.job("smoke_test", spec, **folders)
+
+    def kill_the_engine() -> Verdict:
+        marked = supervisor.marked()
+        for each in marked:
+            if any(each.parent == other.pid for other in marked):
+                os.kill(each.pid, signal.SIGKILL)
+        return Verdict.CONTINUE
+
+    outcome = supervisor.run(supervisor.command("smoke_test", job), kill_the_engine)
+    assert outcome.kind is OutcomeKind.FAILED
+    assert outcome.failure is not None
+    assert outcome.failure.code == "EHB-KILLED"
+    assert outcome.failure.sentence.startswith("The engine was killed")
+
+
+@pytest.mark.engine
+def test_a_killed_smoke_test_takes_its_engine_with_it(supervisor: Supervisor, tiny: Path) -> None:
+    spec = spec_of(str(tiny))
+    folders = packaged_folders(supervisor, spec)
+    job = supervisor.job("smoke_test", spec, **folders)
+
+    def kill_the_step() -> Verdict:
+        marked = supervisor.marked()
+        if len(marked) == 2:
+            parents = {each.parent for each in marked}
+            os.kill(next(each.pid for each in marked if each.pid in parents), signal.SIGKILL)
+        return Verdict.CONTINUE
+
+    outcome = supervisor.run(supervisor.command("smoke_test", job), kill_the_step)
+    assert outcome.kind is OutcomeKind.CRASHED
+    assert supervisor.marked() == []

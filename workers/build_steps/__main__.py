@@ -1,0 +1,89 @@
+"""The process of one step: `python -m workers.build_steps STEP --job JOB.json …`."""
+
+import argparse
+import importlib
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from controlplane.artifacts import ArtifactFailure
+from controlplane.artifacts.durable import means_disk_full
+from controlplane.domain.failures import Failure
+from controlplane.sources import SourceFailure
+from workers.build_steps import lifeline, outputs
+from workers.build_steps.environment import STEP_DELAY_VARIABLE
+from workers.build_steps.events import Events
+from workers.build_steps.failures import StepFailure, disk_full
+from workers.build_steps.job import Job, read_job
+from workers.build_steps.step import StepResult
+
+STEPS = ("fetch", "inspect", "package", "smoke_test")
+EXIT_FAILED = 1
+
+log = logging.getLogger(__name__)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one step; return 0 after a result, 1 after a failure event."""
+    options = _parser().parse_args(arguments)
+    if options.lifeline_fd is not None:
+        lifeline.hold(options.lifeline_fd)
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr
+    )
+    # The hub's client logs each request at this level; the step says the same in fewer words.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
+    events = Events(options.events_fd)
+    job = read_job(options.job).with_secrets(_read_secrets(options.secrets_fd))
+    failure = _run(options.step, job, events)
+    if failure is None:
+        return 0
+    log.error("%s: %s", failure.code, failure.sentence)
+    events.failure(failure)
+    return EXIT_FAILED
+
+
+def _run(step: str, job: Job, events: Events) -> Failure | None:
+    """Return why the step failed; an unforeseen error goes on to end the process."""
+    try:
+        events.progress(0, None, "steps")
+        time.sleep(float(os.environ.get(STEP_DELAY_VARIABLE) or 0))
+        job.output.mkdir(parents=True, exist_ok=True)
+        module = importlib.import_module(f"workers.build_steps.{step}")
+        result: StepResult = module.run(job, events)
+        outputs.seal(job.output, step=step, values=result.values, digests=result.digests)
+        events.result(result.values)
+    except (StepFailure, SourceFailure, ArtifactFailure) as error:
+        return error.failure
+    except OSError as error:
+        if means_disk_full(error):
+            return disk_full(job.output_dir)
+        raise
+    return None
+
+
+def _read_secrets(descriptor: int | None) -> dict[str, str]:
+    if descriptor is None:
+        return {}
+    with os.fdopen(descriptor, "rb") as pipe:
+        secrets: dict[str, str] = json.load(pipe)
+        return secrets
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m workers.build_steps", allow_abbrev=False)
+    parser.add_argument("step", choices=STEPS)
+    parser.add_argument("--job", type=Path, required=True)
+    parser.add_argument("--events-fd", type=int, required=True)
+    parser.add_argument("--lifeline-fd", type=int)
+    parser.add_argument("--secrets-fd", type=int)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,256 @@
+"""Supervision of one step: start it, listen to it, keep its lease, and leave nothing behind."""
+
+import fcntl
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Self
+
+from controlplane.domain.failures import Failure
+from controlplane.domain.redaction import Redactor
+from workers.build_steps.crashes import explain_crash
+from workers.build_steps.environment import child_environment
+from workers.build_steps.events import EventReader, Progress
+from workers.build_steps.log_pump import LogPump
+from workers.build_steps.processes import belongs_to, kill_all, living, send
+
+_SOURCE_ROOT = Path(__file__).resolve().parents[2]
+_TICK_SECONDS = 0.1
+_GRACE_SECONDS = 3.0
+"""From the polite signal of a cancel to the one that nobody survives."""
+_LARGEST_SECRETS_BYTES = 1024 * 1024
+
+
+class Verdict(StrEnum):
+    """What the holder of the lease answers to a heartbeat."""
+
+    CONTINUE = "continue"
+    CANCEL = "cancel"
+    LOST = "lost"
+
+
+class OutcomeKind(StrEnum):
+    """How a step ended."""
+
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    CRASHED = "crashed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepCommand:
+    """What to start."""
+
+    step: str
+    job_path: Path
+    lease: str
+    """`build/<build id>/<lease token>`, the mark of every process of this step."""
+    instance: str
+    """The installation, as given to `reap_orphans`; DATA_DIR serves well."""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    python: str = sys.executable
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Additions to the allow-listed environment; never a secret."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepOutcome:
+    """How a step ended, what it found, or why it did not."""
+
+    kind: OutcomeKind
+    values: dict[str, Any] | None = None
+    failure: Failure | None = None
+    exit_code: int | None = None
+
+
+def run_step(
+    command: StepCommand,
+    *,
+    on_progress: Callable[[Progress], None],
+    on_log: Callable[[bytes], None],
+    heartbeat: Callable[[], Verdict],
+    heartbeat_seconds: float = 1.0,
+) -> StepOutcome:
+    """Run the step to its end and return it; whatever happens, none of its processes is left.
+
+    1. Start the child and pass on its progress and its log, redacted and in whole lines.
+    2. Ask `heartbeat` every `heartbeat_seconds`: CANCEL ends the step within five seconds, LOST at
+       once, for then somebody else may be running it.
+    3. Kill what it left, read the rest of what it said, and tell how it ended.
+    """
+    with _Child(command) as child:
+        next_beat = time.monotonic()
+        while not child.listen(_TICK_SECONDS):
+            child.deliver(on_progress, on_log)
+            if time.monotonic() < next_beat:
+                continue
+            verdict = heartbeat()
+            next_beat = time.monotonic() + heartbeat_seconds
+            if verdict is not Verdict.CONTINUE:
+                child.stop(_GRACE_SECONDS if verdict is Verdict.CANCEL else 0.0)
+                child.deliver(on_progress, on_log)
+                kind = OutcomeKind.CANCELLED if verdict is Verdict.CANCEL else OutcomeKind.LOST
+                return StepOutcome(kind=kind, exit_code=child.exit_code)
+        child.stop(0.0)
+        child.deliver(on_progress, on_log)
+        return child.outcome()
+
+
+class _Child:
+    """The process of a step, its pipes, and every process that it starts."""
+
+    def __init__(self, command: StepCommand) -> None:
+        self._command = command
+        self._redactor = Redactor(command.secrets.values())
+        self._events = EventReader()
+        self._finished = False
+        self._own: list[int] = []
+        """Descriptors of the supervisor's side."""
+
+    def __enter__(self) -> Self:
+        events_in, events_out = self._pipe()
+        lifeline_in, _ = self._pipe(own_write_end=True)
+        log_in, log_out = self._pipe()
+        theirs = [events_out, lifeline_in, log_out]
+        argv = [
+            self._command.python, "-m", "workers.build_steps", self._command.step,
+            "--job", str(self._command.job_path),
+            "--events-fd", str(events_out), "--lifeline-fd", str(lifeline_in),
+        ]  # fmt: skip
+        if self._command.secrets:
+            theirs.append(_filled_pipe(self._command.secrets))
+            argv += ["--secrets-fd", str(theirs[-1])]
+        try:
+            self._start(argv, theirs, log_out)
+        except BaseException:
+            self._close()
+            raise
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        os.set_blocking(events_in, False)
+        self._events_in = events_in
+        self._log = LogPump(log_in, self._redactor)
+        self._pidfd = os.pidfd_open(self._process.pid)
+        self._own.append(self._pidfd)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop(0.0)
+        self._log.finish()
+        self._close()
+
+    @property
+    def exit_code(self) -> int | None:
+        """The status of the process; negative for a signal."""
+        return self._process.returncode
+
+    def listen(self, seconds: float) -> bool:
+        """Take in events for up to that long; return whether the process has ended."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._events_in, selectors.EVENT_READ)
+            selector.register(self._pidfd, selectors.EVENT_READ)
+            ready = {key.fd for key, _ in selector.select(seconds)}
+        if self._events_in in ready and not self._read_events() and self._pidfd not in ready:
+            time.sleep(seconds)  # the pipe is closed and the process not yet gone
+        return self._pidfd in ready
+
+    def deliver(
+        self, on_progress: Callable[[Progress], None], on_log: Callable[[bytes], None]
+    ) -> None:
+        """Pass on what has arrived."""
+        if progress := self._events.take_progress():
+            on_progress(progress)
+        if log := self._log.finish() if self._finished else self._log.take():
+            on_log(log)
+
+    def stop(self, grace_seconds: float) -> None:
+        """End every process of the step: first politely, if there is time for it."""
+        if self._finished:
+            return
+        ours = belongs_to(self._process.pid, self._command.lease)
+        deadline = time.monotonic() + grace_seconds
+        if grace_seconds:
+            for each in living(ours):
+                send(each, signal.SIGTERM)
+        while living(ours) and time.monotonic() < deadline:
+            self.listen(_TICK_SECONDS)
+        kill_all(ours)
+        self._process.wait()
+        while self._read_events():
+            pass
+        self._finished = True
+
+    def outcome(self) -> StepOutcome:
+        """Return how the step ended by itself."""
+        code, events = self._process.returncode, self._events
+        if code == 0 and events.values is not None:
+            values = self._redactor.data(events.values)
+            return StepOutcome(kind=OutcomeKind.FINISHED, values=values, exit_code=code)
+        if code == 1 and events.failure is not None:
+            failure = Failure.from_json(self._redactor.data(events.failure.to_json()))
+            return StepOutcome(kind=OutcomeKind.FAILED, failure=failure, exit_code=code)
+        return StepOutcome(
+            kind=OutcomeKind.CRASHED,
+            failure=explain_crash(f"Step `{self._command.step}`", code, self._log.tail),
+            exit_code=code,
+        )
+
+    def _start(self, argv: list[str], descriptors: list[int], log_out: int) -> None:
+        self._process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=log_out,
+            stderr=log_out,
+            pass_fds=descriptors,
+            env=child_environment(
+                self._command.lease, self._command.instance, self._command.environment
+            ),
+            cwd=_SOURCE_ROOT,
+            start_new_session=True,
+        )
+
+    def _close(self) -> None:
+        for descriptor in self._own:
+            os.close(descriptor)
+
+    def _pipe(self, *, own_write_end: bool = False) -> tuple[int, int]:
+        read_end, write_end = os.pipe()
+        self._own.append(write_end if own_write_end else read_end)
+        return read_end, write_end
+
+    def _read_events(self) -> bool:
+        """Take in what lies in the pipe; return whether there was anything."""
+        try:
+            data = os.read(self._events_in, 65_536)
+        except BlockingIOError:
+            return False
+        self._events.feed(data)
+        return bool(data)
+
+
+def _filled_pipe(secrets: Mapping[str, str]) -> int:
+    """Return the read end of a pipe that holds the secrets and ends after them."""
+    content = json.dumps(dict(secrets)).encode()
+    read_end, write_end = os.pipe()
+    try:
+        fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, _LARGEST_SECRETS_BYTES)
+        os.set_blocking(write_end, False)
+        if os.write(write_end, content) != len(content):
+            raise ValueError(f"secrets of {len(content)} bytes do not fit a pipe")
+    except BaseException:
+        os.close(read_end)
+        raise
+    finally:
+        os.close(write_end)
+    return read_end

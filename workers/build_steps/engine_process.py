@@ -1,0 +1,126 @@
+"""One engine, started by the smoke test and stopped with it."""
+
+import logging
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import httpx
+
+from controlplane.domain.runtimes.launch import Launch
+from controlplane.domain.runtimes.native.failures import explain
+from workers.build_steps.crashes import explain_crash
+from workers.build_steps.environment import engine_environment
+from workers.build_steps.failures import StepFailure, bad_answer, engine_slow
+
+Answer = TypeVar("Answer")
+
+_POLL_SECONDS = 0.05
+_STOP_SECONDS = 5.0
+_TAIL_CHARACTERS = 16_384
+_DETAIL_LINES = 30
+
+log = logging.getLogger(__name__)
+
+
+class EngineProcess:
+    """An engine process whose output is passed on and whose end is noticed."""
+
+    def __init__(self, launch: Launch, *, host: str, folder: Path) -> None:
+        self._launch = launch
+        self._folder = folder
+        self._tail = ""
+        port = launch.argv[launch.argv.index("--port") + 1]
+        self.url = f"http://{host}:{port}"
+
+    def __enter__(self) -> Self:
+        for name, content in self._launch.files.items():
+            (self._folder / name).write_text(content)
+        log.info("starting %s", " ".join(self._launch.argv))
+        # In the step's own session: what ends the step ends the engine.
+        self._process = subprocess.Popen(
+            self._launch.argv,
+            env=engine_environment(self._launch.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        self._reader = threading.Thread(target=self._pass_on, name="engine log", daemon=True)
+        self._reader.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(timeout=_STOP_SECONDS)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def wait_until_ready(self, seconds: float) -> None:
+        """Return once `/health` answers; raise StepFailure when the engine ends or takes longer."""
+        deadline = time.monotonic() + seconds
+        with httpx.Client(trust_env=False, timeout=2.0) as client:
+            while time.monotonic() < deadline:
+                self._check_alive()
+                try:
+                    if client.get(f"{self.url}/health").status_code == httpx.codes.OK:
+                        return
+                except httpx.TransportError:
+                    pass  # it listens only once the model is loaded
+                time.sleep(_POLL_SECONDS)
+        raise engine_slow(seconds, self._last_lines())
+
+    def report(self) -> dict[str, Any]:
+        """Return what the engine says of itself at `/info`."""
+
+        def ask() -> dict[str, Any]:
+            with httpx.Client(trust_env=False, timeout=10.0) as client:
+                answer: dict[str, Any] = client.get(f"{self.url}/info").raise_for_status().json()
+                return answer
+
+        return self.guarded(ask)
+
+    def guarded(self, ask: Callable[[], Answer]) -> Answer:
+        """Return what `ask` returns; an engine that died meanwhile is the reason to tell."""
+        try:
+            return ask()
+        except httpx.HTTPError as error:
+            self._check_alive(settle_seconds=1.0)
+            raise bad_answer(str(error) or type(error).__name__, self._last_lines()) from error
+
+    def _check_alive(self, settle_seconds: float = 0.0) -> None:
+        """Raise StepFailure for an engine that has ended."""
+        try:
+            status = self._process.wait(settle_seconds)
+        except subprocess.TimeoutExpired:
+            return
+        self._reader.join(timeout=_STOP_SECONDS)
+        known = explain(self._tail)
+        raise StepFailure(known or explain_crash("The engine", status, self._tail))
+
+    def _last_lines(self) -> str:
+        return "\n".join(self._tail.strip().splitlines()[-_DETAIL_LINES:])
+
+    def _pass_on(self) -> None:
+        assert self._process.stdout is not None
+        while chunk := os.read(self._process.stdout.fileno(), 65_536):
+            self._tail = (self._tail + chunk.decode(errors="replace"))[-_TAIL_CHARACTERS:]
+            sys.stderr.buffer.write(chunk)
+            sys.stderr.buffer.flush()
+
+
+def free_port(host: str) -> int:
+    """Return a port that nothing listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,40 @@
+"""The environment that a step's process gets: what is listed here, and nothing that is secret."""
+
+import os
+from collections.abc import Mapping
+
+from workers.build_steps.processes import INSTANCE_VARIABLE, LEASE_VARIABLE
+
+STEP_DELAY_VARIABLE = "ENGINEHOUSE_STEP_DELAY_SECONDS"
+
+_ALLOWED = (
+    "PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP",
+    "VIRTUAL_ENV", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+    "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+    "LOG_LEVEL", STEP_DELAY_VARIABLE,
+)  # fmt: skip
+
+_FIXED = {
+    "PYTHONUNBUFFERED": "1",
+    # A token from the machine's own login must not open what the user's secret does not.
+    "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+
+def child_environment(lease: str, instance: str, extra: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a step's process, marked with its lease and installation."""
+    allowed = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
+    marks = {LEASE_VARIABLE: lease, INSTANCE_VARIABLE: instance}
+    return {**allowed, **_FIXED, **extra, **marks}
+
+
+def engine_environment(launch: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of an engine that a step starts: the step's own, marks included."""
+    # The delay is for the step; an engine would sleep it at each token.
+    own = {name: value for name, value in os.environ.items() if name != STEP_DELAY_VARIABLE}
+    return {**own, **launch}

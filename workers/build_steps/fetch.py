@@ -1,0 +1,51 @@
+"""Step `fetch`: the checkpoint's files, pinned to a commit and verified."""
+
+import logging
+
+from controlplane.domain.spec import Spec
+from controlplane.sources import SourceOptions, fetch, resolve
+from workers.build_steps.events import Events
+from workers.build_steps.failures import no_checkpoint
+from workers.build_steps.job import Job
+from workers.build_steps.step import StepResult
+
+MODEL_FOLDER = "model"
+
+log = logging.getLogger(__name__)
+
+
+def run(job: Job, events: Events) -> StepResult:
+    """Return the commit and the files, now in the `model` folder of the output."""
+    checkpoint = Spec.model_validate(job.spec).checkpoint
+    if checkpoint is None:
+        raise no_checkpoint()
+    options = SourceOptions.from_mapping(job.options)
+    token = job.secrets.get(checkpoint.runtime_secret_name)
+    resolved = resolve(checkpoint, token=token, options=options, commit=job.options.get("commit"))
+    log.info(
+        "%s at %s: %d files, %.1f MB",
+        checkpoint.repo,
+        resolved.commit,
+        len(resolved.files),
+        resolved.size_bytes / 1e6,
+    )
+    files = fetch(
+        resolved,
+        job.output / MODEL_FOLDER,
+        token=token,
+        options=options,
+        on_progress=lambda done, total: events.progress(done, total, "bytes"),
+    )
+    log.info("fetched and verified")
+    return StepResult(
+        values={
+            "commit": resolved.commit,
+            "files": [
+                {"path": each.path, "size_bytes": each.size_bytes, "sha256": each.sha256}
+                for each in files
+            ],
+            "bytes": sum(each.size_bytes for each in files),
+            "model_dir": MODEL_FOLDER,
+        },
+        digests={f"{MODEL_FOLDER}/{each.path}": each.sha256 for each in files},
+    )

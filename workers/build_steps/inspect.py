@@ -1,0 +1,56 @@
+"""Step `inspect`: the facts of what was really fetched, and the rules run on them."""
+
+import logging
+
+from controlplane.domain.rules import CardOffer, Known, examine
+from controlplane.domain.spec import Spec
+from controlplane.sources import folder_facts
+from workers.build_steps import outputs
+from workers.build_steps.events import Events
+from workers.build_steps.failures import blocked, no_checkpoint
+from workers.build_steps.fetch import MODEL_FOLDER
+from workers.build_steps.job import Job
+from workers.build_steps.step import StepResult
+
+log = logging.getLogger(__name__)
+
+
+def run(job: Job, events: Events) -> StepResult:
+    """Return the checkpoint's facts and its examination; fail when that blocks the build."""
+    spec = Spec.model_validate(job.spec)
+    if spec.checkpoint is None:
+        raise no_checkpoint()
+    fetched = job.input("fetch")
+    facts = folder_facts(
+        fetched / MODEL_FOLDER,
+        commit=outputs.read(fetched).values["commit"],
+        name=spec.checkpoint.repo,
+    )
+    events.progress(1, 2, "steps")
+    examination = examine(
+        spec,
+        Known(
+            checkpoint=facts,
+            checkpoint_failure=None,
+            secret_names=frozenset(job.options.get("secret_names") or job.secrets),
+            cards=_cards(job),
+        ),
+    )
+    told = examination.to_json()
+    events.progress(2, 2, "steps")
+    for finding in told["findings"]:
+        log.info("%s %s: %s", finding["severity"], finding["code"], finding["message"])
+    if examination.blocks_build:
+        raise blocked(told)
+    return StepResult(values={"checkpoint": facts.model_dump(mode="json"), "examination": told})
+
+
+def _cards(job: Job) -> tuple[CardOffer, ...]:
+    """Return the cards that this build may count on; a worker that names none has its CPU."""
+    offered = job.options.get("cards")
+    if offered is None:
+        offered = [{"kind": "CPU", "count": 1, "memory_bytes": job.options["memory_bytes"]}]
+    return tuple(
+        CardOffer(kind=each["kind"], count=each["count"], memory_bytes=each["memory_bytes"])
+        for each in offered
+    )

@@ -1,0 +1,106 @@
+"""Processes as /proc tells of them, and signals that cannot hit a reused pid."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+LEASE_VARIABLE = "ENGINEHOUSE_LEASE"
+INSTANCE_VARIABLE = "ENGINEHOUSE_INSTANCE"
+"""Which installation a process belongs to: two may share a machine."""
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process:
+    """A process; pid and start ticks together are never used twice."""
+
+    pid: int
+    parent: int
+    session: int
+    start_ticks: int
+    ended: bool
+    """A zombie, or on its way to be one."""
+
+
+def processes() -> Iterator[Process]:
+    """Return every process that can be seen."""
+    for entry in _PROC.iterdir():
+        if entry.name.isdecimal() and (found := process(int(entry.name))):
+            yield found
+
+
+def process(pid: int) -> Process | None:
+    """Return a process, or None when it is gone."""
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The second field is the name in brackets and may hold anything: count from its end.
+    fields = stat.rpartition(")")[2].split()
+    return Process(
+        pid=pid,
+        parent=int(fields[1]),
+        session=int(fields[3]),
+        start_ticks=int(fields[19]),
+        ended=fields[0] in "ZX",
+    )
+
+
+def environment(pid: int) -> dict[str, str]:
+    """Return the environment that a process was started with; empty when it may not be read."""
+    try:
+        content = (_PROC / str(pid) / "environ").read_bytes()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return {}
+    pairs = (entry.partition(b"=") for entry in content.split(b"\0") if entry)
+    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
+
+
+def send(target: Process, number: signal.Signals) -> None:
+    """Signal that very process; do nothing when it is gone, also when its pid lives on."""
+    try:
+        descriptor = os.pidfd_open(target.pid)
+    except ProcessLookupError:
+        return
+    try:
+        # The descriptor stays with one process: if it is the one meant, the signal arrives there.
+        now = process(target.pid)
+        if now is not None and now.start_ticks == target.start_ticks:
+            signal.pidfd_send_signal(descriptor, number)
+    except ProcessLookupError:
+        return
+    finally:
+        os.close(descriptor)
+
+
+def belongs_to(session: int, lease: str | None = None) -> Callable[[Process], bool]:
+    """Return the test for a process of a session, or with its lease though in another session."""
+
+    def test(each: Process) -> bool:
+        if each.session == session:
+            return True
+        return lease is not None and environment(each.pid).get(LEASE_VARIABLE) == lease
+
+    return test
+
+
+def living(test: Callable[[Process], bool]) -> list[Process]:
+    """Return the processes that pass the test and run, never the caller itself."""
+    own = os.getpid()
+    return [each for each in processes() if each.pid != own and not each.ended and test(each)]
+
+
+def kill_all(test: Callable[[Process], bool], *, within_seconds: float = 3.0) -> bool:
+    """Kill what passes the test, also what it starts meanwhile; return whether all is gone."""
+    deadline = time.monotonic() + within_seconds
+    while found := living(test):
+        for each in found:
+            send(each, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True

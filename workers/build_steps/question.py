@@ -1,0 +1,89 @@
+"""The one question of the smoke test, streamed and timed."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from controlplane.domain.wire.events import EventDecoder
+from workers.build_steps.failures import bad_answer
+
+_QUESTION = "Say hello in one short sentence."
+_ANSWER_TOKENS = 16
+_LONGEST_SILENCE_SECONDS = 120.0
+_ERROR_CHARACTERS = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What came back; the rate counts from the first token on, None for a single one."""
+
+    text: str
+    first_token_seconds: float
+    tokens_per_second: float | None
+
+
+def ask(url: str, *, has_chat_template: bool) -> Answer:
+    """Return the engine's answer; raises StepFailure for a refusal or an empty stream."""
+    route, body = _request(has_chat_template)
+    started = time.monotonic()
+    pieces, tokens, first = [], 0, None
+    with httpx.Client(trust_env=False, timeout=_LONGEST_SILENCE_SECONDS) as client:
+        body["model"] = client.get(f"{url}/v1/models").raise_for_status().json()["data"][0]["id"]
+        for event in _stream(client, f"{url}{route}", body):
+            for choice in event.get("choices") or ():
+                if first is None and _is_output(choice):
+                    first = time.monotonic()
+                pieces.append(_text(choice))
+            tokens = (event.get("usage") or {}).get("completion_tokens") or tokens
+    if first is None or tokens < 1:
+        raise bad_answer("the stream held no token", "")
+    seconds = time.monotonic() - first
+    return Answer(
+        text="".join(pieces),
+        first_token_seconds=round(first - started, 4),
+        tokens_per_second=round((tokens - 1) / seconds, 2) if tokens > 1 and seconds > 0 else None,
+    )
+
+
+def _request(has_chat_template: bool) -> tuple[str, dict[str, Any]]:
+    body: dict[str, Any] = {
+        "max_tokens": _ANSWER_TOKENS,
+        "temperature": 0,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if has_chat_template:
+        return "/v1/chat/completions", body | {"messages": [{"role": "user", "content": _QUESTION}]}
+    return "/v1/completions", body | {"prompt": _QUESTION}
+
+
+def _stream(client: httpx.Client, url: str, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    decoder = EventDecoder()
+    with client.stream("POST", url, json=body) as response:
+        if response.status_code != httpx.codes.OK:
+            response.read()
+            raise bad_answer(f"HTTP {response.status_code}", response.text[:_ERROR_CHARACTERS])
+        for chunk in response.iter_bytes():
+            for data in decoder.feed(chunk):
+                if data == b"[DONE]":
+                    return
+                event: dict[str, Any] = json.loads(data)
+                if error := event.get("error"):
+                    raise bad_answer(
+                        "the stream ended with an error", json.dumps(error)[:_ERROR_CHARACTERS]
+                    )
+                yield event
+
+
+def _is_output(choice: dict[str, Any]) -> bool:
+    # The first event of a chat only names the role.
+    return bool(_text(choice)) or choice.get("finish_reason") is not None
+
+
+def _text(choice: dict[str, Any]) -> str:
+    text = choice.get("text") or (choice.get("delta") or {}).get("content") or ""
+    return str(text)

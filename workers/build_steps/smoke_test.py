@@ -1,0 +1,79 @@
+"""Step `smoke_test`: start the published artifact once and ask it something."""
+
+import logging
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from controlplane.artifacts import ArtifactStore
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.runtimes.launch import Launch
+from controlplane.domain.runtimes.native.render import render
+from controlplane.domain.spec import Spec
+from workers.build_steps import outputs
+from workers.build_steps.engine_process import EngineProcess, free_port
+from workers.build_steps.events import Events
+from workers.build_steps.failures import no_runtime
+from workers.build_steps.job import Job
+from workers.build_steps.question import ask
+from workers.build_steps.step import StepResult
+
+_HOST = "127.0.0.1"
+_START_SECONDS = 600.0
+_STAGES = 3  # taken out of the store, started, answered
+
+log = logging.getLogger(__name__)
+
+
+def run(job: Job, events: Events) -> StepResult:
+    """Return the answer, how fast it came, and what the engine reports of itself."""
+    spec = Spec.model_validate(job.spec)
+    if spec.runtime_name != "native":
+        raise no_runtime(spec.runtime_name)
+    model = _take_out(job)
+    events.progress(1, _STAGES, "steps")
+    with EngineProcess(_launch(job, spec, model), host=_HOST, folder=job.output) as engine:
+        engine.wait_until_ready(float(job.options.get("engine_start_seconds") or _START_SECONDS))
+        events.progress(2, _STAGES, "steps")
+        report = engine.report()
+        answer = engine.guarded(lambda: ask(engine.url, has_chat_template=_chats(job)))
+    events.progress(3, _STAGES, "steps")
+    log.info("answered %r after %.2f s", answer.text, answer.first_token_seconds)
+    shutil.rmtree(model)
+    return StepResult(
+        values={
+            "answer": answer.text,
+            "first_token_seconds": answer.first_token_seconds,
+            "tokens_per_second": answer.tokens_per_second,
+            "engine": report,
+        }
+    )
+
+
+def _take_out(job: Job) -> Path:
+    digest = outputs.read(job.input("package")).values["content_digest"]
+    store = ArtifactStore.open(job.options["artifact_url"])
+    return store.materialize(digest, job.output / "model")
+
+
+def _launch(job: Job, spec: Spec, model: Path) -> Launch:
+    return render(
+        spec,
+        CheckpointFacts.model_validate(_inspected(job)),
+        model_dir=str(model),
+        host=_HOST,
+        port=free_port(_HOST),
+        python=job.python,
+        threads=int(job.options["cpu_threads"]),
+        memory_bytes=int(job.options["memory_bytes"]),
+    )
+
+
+def _chats(job: Job) -> bool:
+    return bool(_inspected(job).get("has_chat_template"))
+
+
+def _inspected(job: Job) -> Mapping[str, Any]:
+    checkpoint: Mapping[str, Any] = outputs.read(job.input("inspect")).values["checkpoint"]
+    return checkpoint
