@@ -1,7 +1,7 @@
 """What is wrong with a config, why, and what would mend it."""
 
 from controlplane.domain.rules.catalogue import ALL_RULES, FAMILIES
-from controlplane.domain.rules.context import CardOffer, Context, Known
+from controlplane.domain.rules.context import CardOffer, Context, Known, every_kind
 from controlplane.domain.rules.diagnose import diagnose
 from controlplane.domain.rules.effective import EffectiveValue
 from controlplane.domain.rules.examine import Examination, examine
@@ -23,5 +23,6 @@ __all__ = [
     "Severity",
     "Waiting",
     "diagnose",
+    "every_kind",
     "examine",
 ]

@@ -2,12 +2,14 @@
 
 from controlplane.domain.rules import (
     adapters,
+    attention_heads,
     checkpoint,
     hardware,
     memory_fit,
     native_limits,
     parallelism,
     quantization,
+    quantized_models,
     serving,
     speculation,
     this_release,
@@ -35,7 +37,9 @@ ALL_RULES: tuple[Rule, ...] = tuple(
         (
             *hardware.RULES,
             *quantization.RULES,
+            *quantized_models.RULES,
             *parallelism.RULES,
+            *attention_heads.RULES,
             *speculation.RULES,
             *memory_fit.RULES,
             *serving.RULES,

@@ -8,6 +8,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU, GPUS, Gpu
 from controlplane.domain.failures import Failure
 from controlplane.domain.memory import MemoryPlan, UnplannableError, plan
+from controlplane.domain.memory.sizing import CARDS_PER_HOST
 from controlplane.domain.spec import Spec
 
 Fact = TypeVar("Fact")
@@ -20,6 +21,16 @@ class CardOffer:
     kind: str
     count: int
     memory_bytes: int
+
+
+def every_kind(*, cpu_memory_bytes: int) -> tuple[CardOffer, ...]:
+    """Return offers of a full host of every kind, to plan for cards that nobody owns yet."""
+    gpus = (
+        CardOffer(kind=gpu.kind, count=CARDS_PER_HOST, memory_bytes=gpu.memory_bytes)
+        for gpu in GPUS.values()
+        if gpu.memory_bytes is not None
+    )
+    return (CardOffer(kind=CPU, count=1, memory_bytes=cpu_memory_bytes), *gpus)
 
 
 @dataclass(frozen=True, kw_only=True)

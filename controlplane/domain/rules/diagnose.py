@@ -30,7 +30,8 @@ def diagnose(context: Context, rules: Sequence[Rule], *, line_of: LineOf = _no_l
         if missing:
             waiting.append(Waiting(code=rule.code, name=rule.name, facts=tuple(missing)))
         elif rule.when(context):
-            line = line_of(rule.fields(context)[0])
+            places = (line_of(field) for field in rule.fields(context))
+            line = next((place for place in places if place is not None), None)
             findings.append(finding_of_rule(rule, context, line))
     findings.sort(key=lambda finding: (finding.severity.rank, finding.code))
     return Report(findings=tuple(findings), waiting=tuple(waiting))

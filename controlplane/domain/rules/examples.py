@@ -7,9 +7,9 @@ from typing import Any
 
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.gpus import CPU, GIB, GPUS
+from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.failures import Failure
-from controlplane.domain.rules.context import CardOffer, Known
+from controlplane.domain.rules.context import CardOffer, Known, every_kind
 
 Config = dict[str, Any]
 
@@ -57,14 +57,7 @@ BERT = facts(
     chat_template=None,
 )  # fmt: skip
 
-EVERY_KIND: tuple[CardOffer, ...] = (
-    CardOffer(kind=CPU, count=1, memory_bytes=24 * GIB),
-    *(
-        CardOffer(kind=gpu.kind, count=8, memory_bytes=gpu.memory_bytes)
-        for gpu in GPUS.values()
-        if gpu.memory_bytes
-    ),
-)
+EVERY_KIND = every_kind(cpu_memory_bytes=24 * GIB)
 CPU_ONLY = EVERY_KIND[:1]
 
 

@@ -57,7 +57,7 @@ NO_DRIVER = Rule(
     name="runtime-in-this-release",
     severity=Severity.ERROR,
     runtimes=GPU_RUNTIMES,
-    fields=at("enginehouse.runtime", _ACCELERATOR),
+    fields=at(_ACCELERATOR, "enginehouse.runtime"),
     when=lambda c: c.runtime not in RUNTIMES,
     message=lambda c: (
         f"This release starts the {' and '.join(RUNTIMES)} runtime only, on a CPU; `{c.runtime}` "

@@ -1,4 +1,4 @@
-"""Each rule proves itself: it fires on its bad example, not on its good one, and its fix ends it."""
+"""Each rule proves itself: it fires on its bad example only, and its own fix ends it."""
 
 import pytest
 import yaml

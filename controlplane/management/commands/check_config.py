@@ -1,0 +1,111 @@
+"""`manage.py check_config FILE`: what the wizard says of a config, on the command line.
+
+Exits 0 when the file is clean or has warnings, 1 when an error blocks it or a rule waits, 2 when it
+or the facts cannot be read.
+"""
+
+import json
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from controlplane.domain.facts import checkpoints
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.rules import Examination, Known, every_kind, examine
+from controlplane.domain.spec import parse_text
+from controlplane.sources.facts import folder_facts
+from controlplane.sources.failures import SourceFailure
+
+CLEAN, BLOCKED, UNREADABLE = 0, 1, 2
+
+
+class UnreadableError(Exception):
+    """A file that was named cannot be read; the text says which and why."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Check a config.yaml. Exits 0 when it is clean or has warnings, 1 when an error blocks it "
+        "or a rule waits for facts, 2 when it cannot be read."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", help="the config.yaml, or - for standard input")
+        parser.add_argument("--facts", help="a config.json or a checkpoint folder")
+        parser.add_argument("--format", choices=("text", "json"), default="text", dest="form")
+
+    def handle(self, *args: Any, file: str, facts: str | None, form: str, **options: Any) -> None:
+        try:
+            text = _read(file)
+            known = _known(text, facts)
+        except UnreadableError as error:
+            self.stderr.write(str(error))
+            sys.exit(UNREADABLE)
+        examination = examine(text, known)
+        if form == "json":
+            self.stdout.write(json.dumps(examination.to_json(), indent=2, ensure_ascii=False))
+        else:
+            self.stdout.write("\n".join(_lines(examination, file)))
+        if any(error.code == "EH001" for error in examination.errors):
+            sys.exit(UNREADABLE)
+        sys.exit(BLOCKED if examination.blocks_build else CLEAN)
+
+
+def _read(file: str) -> str:
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableError(f"{file}: cannot be read: {error}.") from None
+
+
+def _known(text: str, facts: str | None) -> Known:
+    """Return the facts to check against; every card and every listed secret is taken as there."""
+    spec = parse_text(text).spec
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return Known(
+        checkpoint=_checkpoint(Path(facts)) if facts else None,
+        secret_names=spec.secret_names if spec else frozenset(),
+        cards=every_kind(cpu_memory_bytes=memory),
+    )
+
+
+def _checkpoint(path: Path) -> CheckpointFacts:
+    try:
+        if path.is_dir():
+            return folder_facts(path, commit=None)
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except SourceFailure as failure:
+        raise UnreadableError(f"{path}: {failure.failure.sentence}") from None
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"{path}: cannot be read: {error}.") from None
+    if not isinstance(config, dict):
+        raise UnreadableError(f"{path}: is not a JSON object.")
+    return checkpoints.read(config)
+
+
+def _lines(examination: Examination, file: str) -> Iterator[str]:
+    for finding in examination.report.findings:
+        place = f"{file}:{finding.line}" if finding.line else file
+        yield f"{place}: {finding.severity} {finding.code} {finding.name}: {finding.message}"
+        if finding.fix:
+            yield f"    fix: {finding.fix.label}: {json.dumps(dict(finding.fix.patch))}"
+    for waiting in examination.report.waiting:
+        yield f"{file}: waiting {waiting.code} {waiting.name}: {waiting.message}"
+    for value in examination.effective:
+        yield f"{file}: effective {value.field}: {value.asked} -> {value.effective}. {value.reason}"
+    yield _verdict(examination)
+
+
+def _verdict(examination: Examination) -> str:
+    if not examination.blocks_build:
+        return "It can be built."
+    errors = sum(finding.severity == "error" for finding in examination.report.findings)
+    waiting = len(examination.report.waiting)
+    reasons = [f"{errors} errors"] * bool(errors) + [f"{waiting} rules wait"] * bool(waiting)
+    return f"It cannot be built: {', '.join(reasons)}."
