@@ -4,17 +4,11 @@ import json
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from controlplane.domain.wire import error_type, openai_error
 from workers.gateway.snapshot import Deployment
 
 REASONS = {status.value: status.phrase.encode() for status in HTTPStatus} | {
     499: b"Client Closed Request"
-}
-_OPENAI_TYPES = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    429: "rate_limit_error",
 }
 
 
@@ -41,7 +35,7 @@ def body(refusal: Refusal, *, openai: bool) -> bytes:
 
     Both carry `error`, `error_code` and `detail`, so either kind of client finds the message.
     """
-    error: object = error_object(refusal) if openai else refusal.message
+    error = _openai_body(refusal)["error"] if openai else refusal.message
     return json.dumps(
         {"error": error, "error_code": refusal.error_code, "detail": refusal.message}
     ).encode()
@@ -49,22 +43,7 @@ def body(refusal: Refusal, *, openai: bool) -> bytes:
 
 def event(refusal: Refusal) -> bytes:
     """Return the server-sent event that ends a stream which broke after its first byte."""
-    return b"event: error\ndata: %b\n\n" % json.dumps({"error": error_object(refusal)}).encode()
-
-
-def error_object(refusal: Refusal) -> dict[str, object]:
-    return {
-        "message": refusal.message,
-        "type": openai_type(refusal.status),
-        "code": refusal.code,
-        "param": None,
-    }
-
-
-def openai_type(status: int) -> str:
-    """Return the `type` that OpenAI clients expect beside an HTTP status."""
-    fallback = "server_error" if status >= 500 else "invalid_request_error"
-    return _OPENAI_TYPES.get(status, fallback)
+    return b"event: error\ndata: %b\n\n" % json.dumps(_openai_body(refusal)).encode()
 
 
 def malformed(message: str, *, status: int = 400) -> Refusal:
@@ -130,3 +109,7 @@ ENGINE_FAILED = Refusal(
     message="The engine stopped while it was answering. The request was not repeated: "
     "it may have run in part. Send it again.",
 )
+
+
+def _openai_body(refusal: Refusal) -> dict[str, object]:
+    return openai_error(refusal.message, type=error_type(refusal.status), code=refusal.code)

@@ -2,9 +2,10 @@
 
 import json
 
+from controlplane.domain.wire import error_type
 from workers.gateway.event_stream import EventFilter
 from workers.gateway.headers import Header, response_head
-from workers.gateway.refusals import Refusal, event, openai_type
+from workers.gateway.refusals import Refusal, event
 from workers.gateway.usage import TokenCounts, find_usage
 
 _USAGE_TAIL_BYTES = 4096
@@ -184,7 +185,7 @@ def _translated(data: object, status: int) -> dict[str, object]:
     message = text if isinstance(text, str) else json.dumps(text)
     return {
         "message": message or f"The engine answered {status} without a word.",
-        "type": openai_type(status),
+        "type": error_type(status),
         "code": _code(message, flat.get("code")),
         "param": flat.get("param"),
     }

@@ -41,7 +41,8 @@ class Bounds:
     upstream_idle_seconds: float = 4.0
     """Below the 5 s after which vLLM and TensorRT-LLM close an idle connection."""
     eject_seconds: float = 1.0
-    drain_seconds: float = 30.0
+    drain_seconds: float = 8.0
+    """Below the 10 s that `manage.py up` gives a process to stop."""
 
 
 @dataclass(frozen=True, kw_only=True)

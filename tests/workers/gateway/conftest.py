@@ -16,12 +16,10 @@ from tests.workers.gateway.stage import (
     until,
 )
 
-USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-
 
 @dataclass
 class House:
-    """A control plane, engines and one gateway, made as a test asks for them."""
+    """A control plane, engines and gateways, made as a test asks for them."""
 
     folder: Path
     plane: ControlPlane = field(default_factory=ControlPlane)
@@ -35,9 +33,8 @@ class House:
 
     def publish(self, *engines: Engine, **changes: Any) -> None:
         """Publish routes to `engines`, and wait until every gateway that runs has applied them."""
-        self.version += 1
         ports = [engine.port for engine in engines]
-        self.publish_snapshot(routes(*ports, version=self.version, **changes))
+        self.publish_snapshot(routes(*ports, version=self.version + 1, **changes))
 
     def publish_snapshot(self, snapshot: dict[str, Any]) -> None:
         self.version = snapshot["version"]
@@ -53,6 +50,15 @@ class House:
             until(lambda: self.version in self.plane.applied)
         return gateway
 
+    def record_of(self, answer: httpx.Response) -> dict[str, Any]:
+        """Return the usage record of an answer once the control plane has it."""
+        return self.closed_record(answer.headers["x-request-id"])
+
+    def closed_record(self, request_id: str) -> dict[str, Any]:
+        records = self.plane.records
+        until(lambda: records.get(request_id, {}).get("state") == "closed")
+        return records[request_id]
+
     def close(self) -> None:
         for gateway in self.gateways:
             gateway.close()
@@ -63,19 +69,31 @@ class House:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
+    """Neighbours of one test's own."""
     house = House(tmp_path)
     yield house
     house.close()
 
 
-@pytest.fixture
-def served(house: House) -> Callable[..., tuple[GatewayProcess, Engine]]:
-    """Serve one script through one gateway."""
+@pytest.fixture(scope="session")
+def shared_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """One engine behind one gateway with everyday limits, for tests that change neither."""
+    house = House(tmp_path_factory.mktemp("gateway"))
+    house.publish(house.engine(lambda call: None))
+    house.gateway()
+    yield house
+    house.close()
 
-    def serve(script: Script, *options: str, **changes: Any) -> tuple[GatewayProcess, Engine]:
-        engine = house.engine(script)
-        house.publish(engine, **changes)
-        return house.gateway(*options), engine
+
+@pytest.fixture
+def serve(shared_house: House) -> Callable[[Script], tuple[GatewayProcess, Engine]]:
+    """Give the shared engine a script."""
+
+    def serve(script: Script) -> tuple[GatewayProcess, Engine]:
+        engine = shared_house.engines[0]
+        engine.script = script
+        engine.calls.clear()
+        return shared_house.gateways[0], engine
 
     return serve
 

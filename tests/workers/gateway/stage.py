@@ -370,8 +370,32 @@ def read_answer(connection: socket.socket) -> tuple[int, dict[str, str], bytes]:
 
 
 def read_until_closed(connection: socket.socket) -> bytes:
-    content = b""
+    pieces = []
     with suppress(ConnectionResetError):
-        while data := connection.recv(65536):
-            content += data
-    return content
+        while data := connection.recv(1 << 20):
+            pieces.append(data)
+    return b"".join(pieces)
+
+
+USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+
+
+def answers(call: Call) -> None:
+    """The script of an engine that answers everything at once."""
+    call.answer({"id": "1", "choices": [{"message": {"content": "hi"}}], "usage": USAGE})
+
+
+def piece(text: str) -> dict[str, Any]:
+    """Return one chunk of a streamed chat completion."""
+    delta = {"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}
+    return {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [delta]}
+
+
+def streams(call: Call) -> None:
+    """The script of an engine that streams three words, then usage when it was asked to."""
+    call.begin_stream()
+    for word in ("one", "two", "three"):
+        call.event(piece(word))
+    if call.json().get("stream_options", {}).get("include_usage"):
+        call.event({"id": "c", "choices": [], "usage": USAGE})
+    call.end_stream()

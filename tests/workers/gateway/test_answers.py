@@ -1,21 +1,178 @@
-from tests.workers.gateway.conftest import USAGE
-from tests.workers.gateway.stage import CHAT, Call, until
+"""Whole answers: what reaches the engine, what comes back, in every framing."""
+
+import pytest
+
+from tests.workers.gateway.stage import (
+    CHAT,
+    KEY,
+    Call,
+    answers,
+    read_answer,
+    read_until_closed,
+    request_bytes,
+)
+
+BASE = "/m/modelaaa/environments/production"
 
 
-def answers(call: Call) -> None:
-    call.answer({"id": "1", "choices": [{"message": {"content": "hi"}}], "usage": USAGE})
-
-
-def test_an_answer_comes_back_whole_and_is_metered(house, served, http):
-    gateway, engine = served(answers)
+def test_an_answer_comes_back_whole_and_is_metered(shared_house, serve, http):
+    gateway, engine = serve(answers)
 
     answer = http.post(gateway.url + CHAT, json={"model": "anything", "messages": []})
 
-    assert answer.status_code == 200
     assert answer.json()["choices"][0]["message"]["content"] == "hi"
     assert engine.calls[0].path == "/v1/chat/completions"
-    assert engine.calls[0].json()["model"] == "served"
-    record = until(lambda: house.plane.closed_records())[0]
-    assert record["request_id"] == answer.headers["x-request-id"]
-    assert record["request_id"] == answer.headers["x-baseten-request-id"]
+    record = shared_house.record_of(answer)
     assert (record["prompt_tokens"], record["completion_tokens"]) == (7, 3)
+    assert record["request_id"] == answer.headers["x-baseten-request-id"]
+    expected = {
+        "state": "closed", "model_id": "modelaaa", "deployment_id": "deploy01",
+        "environment": "production", "replica_id": "rep00", "key_id": "keyaaaaa",
+        "route": "/v1/chat/completions", "status": 200, "stream": False,
+    }  # fmt: skip
+    assert record.items() >= expected.items()
+    assert record["request_bytes"] == len(engine.calls[0].body) or record["request_bytes"] > 0
+    assert 0 < record["first_byte_seconds"] <= record["duration_seconds"] < 5
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent"), [("anything", "served"), (None, "served"), ("polite", "polite")]
+)
+def test_any_model_name_is_served_and_an_adapters_name_passes(serve, http, asked, sent):
+    gateway, engine = serve(answers)
+
+    http.post(gateway.url + CHAT, json={"messages": []} | ({"model": asked} if asked else {}))
+
+    assert engine.calls[0].json()["model"] == sent
+
+
+def test_predict_goes_to_the_deployments_own_route(serve, http):
+    gateway, engine = serve(answers)
+
+    assert http.post(f"{gateway.url}{BASE}/predict", json={"messages": []}).status_code == 200
+    assert engine.calls[0].path == "/v1/chat/completions"
+
+
+def test_predict_refuses_other_methods_and_says_which_it_takes(serve, http):
+    gateway, _ = serve(answers)
+
+    answer = http.get(f"{gateway.url}{BASE}/predict")
+
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize("target", ["environments/production", "production", "deployment/deploy01"])
+def test_every_target_reaches_the_route_as_it_was_written(serve, http, target):
+    gateway, engine = serve(answers)
+
+    http.get(f"{gateway.url}/m/modelaaa/{target}/sync/v1/models/a%20b?x=1&y=%2F")
+
+    assert engine.calls[0].method == "GET"
+    assert engine.calls[0].path == "/v1/models/a%20b?x=1&y=%2F"
+
+
+def test_a_body_that_needs_no_change_is_not_touched(serve, http):
+    gateway, engine = serve(answers)
+    body = b'{ "model" : "served", "messages":[], "seed": 1e400 }'
+
+    http.post(gateway.url + CHAT, content=body)
+
+    assert engine.calls[0].body == body
+
+
+def test_a_body_that_is_no_json_is_left_to_the_engine(serve, http):
+    gateway, engine = serve(lambda call: call.answer(b"\x00\xff"))
+
+    answer = http.post(f"{gateway.url}{BASE}/sync/rerank", content=b"\xff\x00 raw")
+
+    assert engine.calls[0].body == b"\xff\x00 raw"
+    assert answer.content == b"\x00\xff"
+
+
+def test_a_chunked_request_arrives_with_a_length(serve, http):
+    gateway, engine = serve(answers)
+
+    http.post(gateway.url + CHAT, content=iter([b'{"messages":', b'[],"model":"served"}']))
+
+    assert engine.calls[0].json() == {"messages": [], "model": "served"}
+    assert "transfer-encoding" not in engine.calls[0].headers
+
+
+def test_an_answer_to_head_has_no_body_and_the_next_request_works(serve, http):
+    def script(call: Call) -> None:
+        if call.method == "HEAD":
+            call.send(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n")
+        else:
+            answers(call)
+
+    gateway, _ = serve(script)
+    url = f"{gateway.url}{BASE}/sync/health"
+
+    assert http.head(url).headers["content-length"] == "99"
+    assert http.get(url).json()["id"] == "1"
+
+
+def test_an_answer_without_content_stays_without(serve, http):
+    gateway, _ = serve(lambda call: call.send(b"HTTP/1.1 204 No Content\r\n\r\n"))
+
+    answer = http.post(f"{gateway.url}{BASE}/sync/reset", content=b"")
+
+    assert (answer.status_code, answer.content) == (204, b"")
+
+
+def test_an_answer_that_ends_with_the_connection_is_whole(shared_house, serve, http):
+    def script(call: Call) -> None:
+        call.send(b'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{"usage":{"prompt_tokens":4}}')
+        call.connection.close()
+
+    gateway, _ = serve(script)
+
+    answer = http.post(gateway.url + CHAT, json={})
+
+    assert answer.json() == {"usage": {"prompt_tokens": 4}}
+    assert shared_house.record_of(answer)["prompt_tokens"] == 4
+
+
+def test_an_informational_answer_is_not_taken_for_the_answer(serve, http):
+    def script(call: Call) -> None:
+        call.send(b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n")
+        answers(call)
+
+    gateway, _ = serve(script)
+
+    assert http.post(gateway.url + CHAT, json={}).json()["id"] == "1"
+
+
+def test_http_1_0_gets_a_plain_body_and_a_closed_connection(serve):
+    def script(call: Call) -> None:
+        call.begin_stream()
+        call.chunk(b"data: 1\n\n")
+        call.end_stream()
+
+    gateway, _ = serve(script)
+    head = f"POST {CHAT} HTTP/1.0\r\nauthorization: Api-Key {KEY}\r\ncontent-length: 2\r\n\r\n{{}}"
+
+    with gateway.connect() as client:
+        client.sendall(head.encode())
+        answer = read_until_closed(client)
+
+    assert answer.endswith(b"\r\n\r\ndata: 1\n\ndata: [DONE]\n\n")
+    assert b"transfer-encoding" not in answer
+
+
+def test_a_large_answer_passes_unharmed(serve, http):
+    content = bytes(range(256)) * 40_000
+    gateway, _ = serve(lambda call: call.answer(content))
+
+    assert http.get(f"{gateway.url}{BASE}/sync/file").content == content
+
+
+def test_expect_100_continue_is_answered_before_the_body_is_sent(serve):
+    gateway, _ = serve(answers)
+
+    with gateway.connect() as client:
+        whole = request_bytes(b"{}", extra="expect: 100-continue\r\n")
+        client.sendall(whole[:-2])
+        assert client.recv(1024) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        client.sendall(whole[-2:])
+        assert read_answer(client)[0] == 200

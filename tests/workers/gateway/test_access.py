@@ -1,0 +1,202 @@
+"""Who may call what, and what the others learn: nothing."""
+
+import hashlib
+
+import openai
+import pytest
+
+from tests.workers.gateway.stage import (
+    CHAT,
+    EXPIRED_KEY,
+    FOREIGN_KEY,
+    KEY,
+    METRICS_KEY,
+    STAGING_KEY,
+    answers,
+    digest,
+    key_row,
+    routes,
+)
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "Api-Key", "bearer", "API-KEY"])
+def test_both_ways_to_name_a_key_are_accepted(serve, http, scheme):
+    gateway, _ = serve(answers)
+
+    answer = http.post(gateway.url + CHAT, json={}, headers={"authorization": f"{scheme} {KEY}"})
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    ["", "Bearer", f"Bearer {KEY}x", f"Basic {KEY}", f"Bearer {EXPIRED_KEY}", KEY]
+    + [f"Bearer {hashlib.sha256(KEY.encode()).hexdigest()}"],
+)
+def test_anything_else_is_401_and_reaches_no_engine(serve, http, authorization):
+    gateway, engine = serve(answers)
+
+    answer = http.post(gateway.url + CHAT, json={}, headers={"authorization": authorization})
+
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert answer.json()["error_code"] == "unauthorized"
+    assert engine.calls == []
+
+
+def test_a_foreign_model_and_an_unknown_one_get_the_same_answer(serve, http):
+    gateway, engine = serve(answers)
+    path = "/m/{}/environments/production/sync/v1/chat/completions"
+
+    foreign, unknown = (
+        http.post(gateway.url + path.format(id), json={}) for id in ("modelbbb", "modelzzz")
+    )
+
+    assert (foreign.status_code, unknown.status_code) == (404, 404)
+    assert foreign.text == unknown.text.replace("modelzzz", "modelbbb")
+    assert set(foreign.headers) == set(unknown.headers)
+    assert engine.calls == []
+
+
+def test_a_key_of_another_team_calls_its_own_model_only(serve, http):
+    gateway, _ = serve(answers)
+    bearer = {"authorization": f"Bearer {FOREIGN_KEY}"}
+
+    url = gateway.url + CHAT
+    assert http.post(url, json={}, headers=bearer).status_code == 404
+    own = url.replace("modelaaa", "modelbbb")
+    assert http.post(own, json={}, headers=bearer).status_code == 200
+
+
+@pytest.mark.parametrize("target", ["environments/production", "deployment/deploy01"])
+def test_a_key_for_one_environment_reaches_no_other(serve, http, target):
+    gateway, engine = serve(answers)
+
+    answer = http.post(
+        f"{gateway.url}/m/modelaaa/{target}/predict",
+        json={},
+        headers={"authorization": f"Bearer {STAGING_KEY}"},
+    )
+
+    assert answer.status_code == 404
+    assert engine.calls == []
+
+
+def test_a_key_for_some_models_does_not_see_the_rest(house, http):
+    snapshot = routes(house.engine(answers).port)
+    snapshot["keys"][digest(KEY)] = key_row("keyaaaaa", model_ids=["other"])
+    house.publish_snapshot(snapshot)
+
+    assert http.post(house.gateway().url + CHAT, json={}).status_code == 404
+
+
+def test_a_metrics_key_reads_metrics_and_calls_nothing(serve, http):
+    gateway, engine = serve(answers)
+    bearer = {"authorization": f"Bearer {METRICS_KEY}"}
+
+    assert http.post(gateway.url + CHAT, json={}, headers=bearer).status_code == 403
+    assert engine.calls == []
+    url = f"{gateway.url}/m/modelaaa/production/sync/metrics"
+    assert http.get(url, headers=bearer).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/m/modelaaa/development/predict", "has no development deployment"),
+        ("/m/modelaaa/environments/nowhere/predict", "has no environment `nowhere`"),
+        ("/m/modelaaa/deployment/nowhere/predict", "has no deployment `nowhere`"),
+        ("/m/modelaaa/deployment/stopped0/predict", "is deactivated"),
+        ("/m/modelaaa/production/async_predict", "`async_predict` is not served here"),
+        ("/m/modelaaa/production/sync/update_weights", "not open to clients"),
+        ("/m/modelaaa/production/sync/v1/load_lora_adapter", "not open to clients"),
+        ("/v1/chat/completions", "Nothing is served at"),
+        ("/", "Nothing is served at"),
+    ],
+)
+def test_a_path_without_an_answer_says_why(serve, http, path, words):
+    gateway, engine = serve(answers)
+
+    answer = http.post(gateway.url + path, json={})
+
+    assert answer.status_code == 404
+    assert words in answer.json()["detail"]
+    assert engine.calls == []
+
+
+def test_errors_under_v1_are_objects_and_elsewhere_text(serve, http):
+    gateway, _ = serve(answers)
+    base = f"{gateway.url}/m/modelzzz/production"
+
+    under_v1 = http.post(f"{base}/sync/v1/embeddings", json={}).json()
+    elsewhere = http.post(f"{base}/predict", json={}).json()
+
+    assert set(under_v1["error"]) == {"message", "type", "code", "param"}
+    assert under_v1["error"]["code"] == "model_not_found"
+    assert under_v1["error"]["message"] == under_v1["detail"] == elsewhere["error"]
+    assert under_v1["error_code"] == elsewhere["error_code"] == "model_does_not_exist"
+
+
+def test_the_openai_client_shows_the_message(serve):
+    gateway, _ = serve(answers)
+    base_url = f"{gateway.url}/m/modelzzz/environments/production/sync/v1"
+
+    with (
+        openai.OpenAI(base_url=base_url, api_key=KEY) as client,
+        pytest.raises(openai.NotFoundError, match="There is no model `modelzzz`") as caught,
+    ):
+        client.models.list()
+    assert caught.value.code == "model_not_found"
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "code"),
+    [
+        ({"object": "error", "message": "bad top_p", "param": "top_p", "code": 400}, "bad top_p", None),
+        ({"error": "schema says no"}, "schema says no", None),
+        (b"<html>oops</html>", "<html>oops</html>", None),
+        ({"message": "exceeds the maximum context length"}, "exceeds", "context_length_exceeded"),
+        ({"error": {"message": "fine", "code": "kept"}}, "fine", "kept"),
+    ],
+)  # fmt: skip
+def test_an_engines_error_reaches_openai_clients_in_their_shape(serve, http, body, message, code):
+    gateway, _ = serve(lambda call: call.answer(body, 400))
+
+    answer = http.post(gateway.url + CHAT, json={})
+
+    assert answer.status_code == 400
+    assert message in answer.json()["error"]["message"]
+    assert answer.json()["error"]["code"] == code
+
+
+def test_a_revoked_key_is_refused_once_routes_say_so(house, http):
+    house.publish(engine := house.engine(answers))
+    gateway = house.gateway()
+    assert http.post(gateway.url + CHAT, json={}).status_code == 200
+
+    snapshot = routes(engine.port, version=2)
+    del snapshot["keys"][digest(KEY)]
+    house.publish_snapshot(snapshot)
+
+    assert http.post(gateway.url + CHAT, json={}).status_code == 401
+
+
+def test_a_field_that_only_the_gateway_may_set_is_refused(serve, http):
+    gateway, engine = serve(answers)
+
+    answer = http.post(gateway.url + CHAT, json={"lora_request": {"lora_path": "/etc"}})
+
+    assert answer.status_code == 400
+    assert "lora_request" in answer.json()["error"]["message"]
+    assert engine.calls == []
+
+
+def test_no_log_holds_a_key_or_a_body(serve, http):
+    gateway, _ = serve(answers)
+    http.post(gateway.url + CHAT, json={"messages": "very-private-words"})
+
+    log = gateway.log.read_text()
+
+    assert log
+    assert KEY not in log
+    assert "very-private-words" not in log

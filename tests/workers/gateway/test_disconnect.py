@@ -1,0 +1,57 @@
+"""A client that leaves stops the engine's work at once."""
+
+import threading
+import time
+
+import pytest
+
+from tests.workers.gateway.stage import Call, answers, piece, request_bytes, until
+
+LONGEST_SECONDS = 0.05
+STREAM = b'{"model":"m","messages":[],"stream":true}'
+
+
+class Watched:
+    """A script that begins (or not) to answer, then notes when the gateway hung up."""
+
+    def __init__(self, *, streams: bool) -> None:
+        self.streams = streams
+        self.asked, self.hung_up_at = threading.Event(), 0.0
+
+    def __call__(self, call: Call) -> None:
+        if self.streams:
+            call.begin_stream()
+            call.event(piece("one"))
+        self.asked.set()
+        self.hung_up_at = call.wait_for_hang_up()
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_the_engine_is_hung_up_on_when_the_client_leaves(shared_house, serve, streams):
+    script = Watched(streams=streams)
+    gateway, _ = serve(script)
+
+    client = gateway.connect()
+    client.sendall(request_bytes(STREAM))
+    assert script.asked.wait(10)
+    if streams:
+        id = client.recv(4096).split(b"x-request-id: ")[1].split(b"\r\n")[0].decode()
+    left_at = time.monotonic()
+    client.close()
+
+    until(lambda: script.hung_up_at)
+    assert script.hung_up_at - left_at <= LONGEST_SECONDS
+    if streams:
+        assert shared_house.closed_record(id)["status"] == 499
+
+
+def test_the_next_client_is_served_after_one_left(serve, http):
+    script = Watched(streams=True)
+    gateway, engine = serve(script)
+    with gateway.connect() as client:
+        client.sendall(request_bytes(STREAM))
+        script.asked.wait(10)
+    engine.script = answers
+
+    url = f"{gateway.url}/m/modelaaa/production/predict"
+    assert http.post(url, json={}).status_code == 200

@@ -1,0 +1,87 @@
+"""Which headers cross, and which requests are refused because two readers could differ."""
+
+import pytest
+
+from tests.workers.gateway.stage import (
+    CHAT,
+    KEY,
+    Call,
+    answers,
+    read_answer,
+    read_until_closed,
+    request_bytes,
+)
+
+
+def test_credentials_and_hop_by_hop_headers_do_not_reach_the_engine(serve, http):
+    gateway, engine = serve(answers)
+    dropped = {
+        "cookie": "session=1", "x-forwarded-for": "1.1.1.1", "x-forwarded-anything": "1",
+        "forwarded": "for=1.1.1.1", "te": "trailers", "proxy-authorization": "Basic x",
+        "accept-encoding": "gzip", "connection": "keep-alive, x-mine", "x-mine": "1",
+        "keep-alive": "timeout=5", "x-request-id": "theirs", "x-real-ip": "1.1.1.1",
+    }  # fmt: skip
+
+    http.post(gateway.url + CHAT, json={}, headers=dropped | {"x-kept": "yes"})
+
+    sent = engine.calls[0].headers
+    assert set(sent) == {
+        "host", "x-kept", "content-type", "content-length", "accept", "user-agent", "x-request-id"
+    }  # fmt: skip
+    assert sent["host"] == f"127.0.0.1:{engine.port}"
+    assert KEY not in engine.calls[0].head.decode()
+
+
+def test_the_answer_names_the_request_and_not_the_engine(serve, http):
+    def script(call: Call) -> None:
+        hidden = "server: engine/1\r\nset-cookie: a=b\r\nconnection: x-hop\r\nx-hop: 1\r\n"
+        call.answer({}, extra=hidden + "x-request-id: engines\r\nx-kept: yes\r\n")
+
+    gateway, engine = serve(script)
+
+    headers = http.post(gateway.url + CHAT, json={}).headers
+
+    assert set(headers) == {
+        "content-type", "content-length", "x-kept", "x-request-id", "x-baseten-request-id"
+    }  # fmt: skip
+    assert headers["x-request-id"] == engine.calls[0].headers["x-request-id"]
+    assert len(headers["x-request-id"]) == 32
+
+
+AMBIGUOUS = {
+    "both lengths": "content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    "both lengths, the other way round": (
+        "transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n0\r\n\r\n"
+    ),
+    "two lengths": "content-length: 2\r\ncontent-length: 3\r\n\r\n{}",
+    "an unknown coding": "transfer-encoding: gzip\r\n\r\n{}",
+    "a folded header": "x: a\r\n b\r\ncontent-length: 2\r\n\r\n{}",
+    "a space before the colon": "content-length : 2\r\n\r\n{}",
+    "a length that is no number": "content-length: 0x2\r\n\r\n{}",
+}
+
+
+@pytest.mark.parametrize("rest", AMBIGUOUS.values(), ids=AMBIGUOUS)
+def test_a_request_that_two_readers_could_read_differently_is_refused(serve, rest):
+    gateway, engine = serve(answers)
+
+    with gateway.connect() as client:
+        head = f"POST {CHAT} HTTP/1.1\r\nhost: g\r\nauthorization: Bearer {KEY}\r\n"
+        client.sendall((head + rest).encode())
+        answer = read_until_closed(client)
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"connection: close" in answer
+    assert engine.calls == []
+
+
+def test_an_offer_to_upgrade_is_ignored_and_the_body_still_read(serve):
+    gateway, engine = serve(answers)
+    offer = "connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: x\r\n"
+
+    with gateway.connect() as client:
+        client.sendall(request_bytes(b'{"seed":7}', extra=offer))
+        assert read_answer(client)[0] == 200
+
+    assert engine.calls[0].json()["seed"] == 7
+    assert "upgrade" not in engine.calls[0].headers

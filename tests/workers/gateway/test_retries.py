@@ -1,0 +1,149 @@
+"""What is sent a second time, and what never is."""
+
+import socket
+import threading
+
+import pytest
+
+from tests.workers.gateway.stage import CHAT, Call, answers, until
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+class ClosesIdle:
+    """Answers the first request of a connection, then closes it when another arrives."""
+
+    def __call__(self, call: Call) -> None:
+        if call.number > 0:
+            call.connection.close()
+            raise OSError
+        answers(call)
+
+
+def test_a_reset_on_a_reused_connection_is_repeated_on_a_fresh_one(serve, http):
+    gateway, engine = serve(ClosesIdle())
+
+    for _ in range(4):
+        assert http.post(gateway.url + CHAT, json={}).status_code == 200
+    assert sum(call.number > 0 for call in engine.calls) >= 3
+
+
+def test_a_reset_on_a_fresh_connection_is_not_repeated(house, http):
+    def script(call: Call) -> None:
+        call.connection.close()
+        raise OSError
+
+    engine = house.engine(script)
+    house.publish(engine)
+    gateway = house.gateway()
+
+    answer = http.post(gateway.url + CHAT, json={})
+
+    assert answer.status_code == 502
+    assert answer.json()["error"]["code"] == "engine_failed"
+    assert len(engine.calls) == 1
+
+
+def test_a_replica_that_refuses_connections_is_passed_over(house, http):
+    engine = house.engine(answers)
+    house.publish(engine)
+    snapshot = house.plane.snapshot
+    replicas = snapshot["models"]["modelaaa"]["deployments"]["deploy01"]["replicas"]
+    replicas.insert(0, {"id": "gone0", "host": "127.0.0.1", "port": _free_port()})
+    gateway = house.gateway()
+
+    for _ in range(3):
+        answer = http.post(gateway.url + CHAT, json={})
+        assert answer.status_code == 200
+    assert house.record_of(answer)["replica_id"] == "rep00"
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_full_replica_sends_the_request_on_to_another(house, http, status):
+    full = house.engine(lambda call: call.answer({"error": "full"}, status))
+    free = house.engine(answers)
+    house.publish(full, free)
+    gateway = house.gateway()
+
+    assert http.post(gateway.url + CHAT, json={"seed": 1}).status_code == 200
+    assert (len(full.calls), len(free.calls)) == (1, 1)
+    assert free.calls[0].json()["seed"] == 1
+
+
+def test_the_last_refusal_is_passed_on_when_every_replica_is_full(house, http):
+    engines = [house.engine(lambda call: call.answer({"error": "full"}, 503)) for _ in range(2)]
+    house.publish(*engines)
+    gateway = house.gateway()
+
+    answer = http.post(gateway.url + CHAT, json={})
+
+    assert (answer.status_code, answer.json()["error"]["message"]) == (503, "full")
+    assert [len(engine.calls) for engine in engines] == [1, 1]
+
+
+def test_nothing_is_repeated_after_the_first_byte(house, http):
+    def breaks(call: Call) -> None:
+        call.begin_stream()
+        call.chunk(b"data: {}\n\n")
+        call.connection.close()
+        raise OSError
+
+    engines = [house.engine(breaks), house.engine(breaks)]
+    house.publish(*engines)
+    gateway = house.gateway()
+
+    answer = http.post(gateway.url + CHAT, json={"stream": True})
+
+    assert b"event: error" in answer.content
+    assert sum(len(engine.calls) for engine in engines) == 1
+
+
+def test_retries_stop_when_their_budget_is_spent(house, http):
+    full = house.engine(lambda call: call.answer({"error": "full"}, 503))
+    free = house.engine(answers)
+    house.publish(full, free)
+    gateway = house.gateway()
+
+    statuses = [http.post(gateway.url + CHAT, json={}).status_code for _ in range(30)]
+
+    assert statuses[:10] == [200] * 10
+    assert 503 in statuses
+    assert len(free.calls) <= 10 + 3
+
+
+def test_idle_connections_are_given_up_before_an_engine_closes_them(house, http):
+    engine = house.engine(answers)
+    house.publish(engine)
+    gateway = house.gateway()
+    http.post(gateway.url + CHAT, json={})
+
+    # Engines close after 5 s; the gateway has to be first.
+    assert engine.calls[0].wait_for_hang_up(5.5)
+
+
+def test_the_replica_with_less_to_do_is_chosen(house, http):
+    release = threading.Event()
+
+    def slow(call: Call) -> None:
+        release.wait(10)
+        answers(call)
+
+    engines = [house.engine(slow), house.engine(slow)]
+    house.publish(*engines)
+    gateway = house.gateway()
+    threads = [
+        threading.Thread(target=http.post, args=(gateway.url + CHAT,), kwargs={"json": {}})
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    until(lambda: sum(len(engine.calls) for engine in engines) == 4)
+    release.set()
+    for thread in threads:
+        thread.join()
+
+    assert [len(engine.calls) for engine in engines] == [2, 2]

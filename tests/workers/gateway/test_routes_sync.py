@@ -1,0 +1,99 @@
+"""Routes arrive, are reported, survive on disk, and bad ones change nothing."""
+
+import json
+import stat
+import time
+
+import redis
+
+from tests.workers.gateway.stage import CHAT, CREDENTIAL, ControlPlane, answers, routes, until
+
+
+def test_a_gateway_enrolls_once_and_keeps_its_secrets_to_itself(house):
+    house.publish(house.engine(answers))
+    gateway = house.gateway()
+    gateway.stop()
+    gateway.start()
+    until(lambda: house.plane.applied.count(1) == 2)
+
+    assert len(house.plane.enrolled) == 1
+    assert set(house.plane.enrolled[0]) == {"name", "address"}
+    for name in ("credential.json", "routes.json"):
+        path = gateway.data_dir / "gateway" / name
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert json.loads((gateway.data_dir / "gateway/credential.json").read_text()) == {
+        "gateway_id": "gateway1",
+        "credential": CREDENTIAL,
+    }
+
+
+def test_every_version_applied_is_reported(house):
+    engine = house.engine(answers)
+    house.publish(engine)
+    house.gateway()
+    house.publish(engine)
+    house.publish(engine)
+
+    assert house.plane.applied == [1, 2, 3]
+
+
+def test_a_gateway_starts_from_disk_while_the_control_plane_is_away(house, http):
+    house.publish(house.engine(answers))
+    gateway = house.gateway()
+    gateway.stop()
+    port = house.plane.port
+    house.plane.close()
+    gateway.start()
+
+    assert until(lambda: _status(http, gateway) == 200)
+
+    house.plane = ControlPlane(port)
+    house.plane.snapshot = routes(house.engines[0].port, version=9)
+    until(lambda: house.plane.applied == [9])
+    assert house.plane.enrolled == []
+
+
+def test_older_routes_of_a_restored_control_plane_are_taken(house):
+    house.publish(engine := house.engine(answers))
+    house.publish(engine)
+    house.gateway()
+
+    house.publish_snapshot(routes(engine.port, version=1))
+
+    assert house.plane.applied == [2, 1]
+
+
+def test_routes_that_cannot_be_read_change_nothing(house, http):
+    house.publish(engine := house.engine(answers))
+    gateway = house.gateway()
+    house.plane.snapshot = routes(engine.port, version=2) | {"format": 3}
+
+    until(lambda: "upgrade the gateway" in gateway.log.read_text())
+
+    assert _status(http, gateway) == 200
+    assert house.plane.applied == [1]
+
+
+def test_keys_that_a_newer_control_plane_adds_are_ignored(house, http):
+    snapshot = routes(house.engine(answers).port)
+    snapshot["new"] = snapshot["models"]["modelaaa"]["new"] = {"unknown": True}
+    house.publish_snapshot(snapshot)
+
+    assert _status(http, house.gateway()) == 200
+
+
+def test_a_nudge_brings_new_routes_at_once(house, broker):
+    house.publish(engine := house.engine(answers))
+    house.gateway("--poll-seconds=60", broker=broker)
+    with redis.Redis.from_url(broker) as valkey:
+        until(lambda: valkey.pubsub_numsub("routes_version")[0][1] == 1)
+        house.plane.snapshot = routes(engine.port, version=2)
+        started = time.monotonic()
+        valkey.publish("routes_version", "2")
+        until(lambda: 2 in house.plane.applied)
+
+    assert time.monotonic() - started < 1
+
+
+def _status(http, gateway) -> int:
+    return http.post(gateway.url + CHAT, json={}).status_code

@@ -1,0 +1,166 @@
+"""Streams: nothing is held back, usage is metered, and a break is said aloud."""
+
+import threading
+
+import openai
+import pytest
+
+from tests.workers.gateway.stage import (
+    CHAT,
+    KEY,
+    USAGE,
+    Call,
+    piece,
+    read_until_closed,
+    request_bytes,
+    streams,
+)
+
+BASE = CHAT.removesuffix("/chat/completions")
+STREAM = b'{"model":"m","messages":[],"stream":true}'
+
+
+@pytest.fixture
+def client(shared_house):
+    url = shared_house.gateways[0].url + BASE
+    with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0) as client:
+        yield client
+
+
+def ask(client: openai.OpenAI, **more):
+    messages = [{"role": "user", "content": "count"}]
+    return client.chat.completions.create(model="any", messages=messages, stream=True, **more)
+
+
+def test_the_openai_client_reads_a_stream_and_sees_no_usage_it_did_not_ask_for(
+    shared_house, serve, client
+):
+    _, engine = serve(streams)
+
+    with ask(client) as stream:
+        id = stream.response.headers["x-request-id"]
+        chunks = list(stream)
+
+    assert [chunk.choices[0].delta.content for chunk in chunks] == ["one", "two", "three"]
+    assert all(chunk.usage is None for chunk in chunks)
+    assert engine.calls[0].json()["stream_options"] == {"include_usage": True}
+    record = shared_house.closed_record(id)
+    assert (record["prompt_tokens"], record["completion_tokens"]) == (7, 3)
+    assert record["stream"] is True
+
+
+def test_usage_is_shown_to_a_client_that_asked(serve, client):
+    serve(streams)
+
+    with ask(client, stream_options={"include_usage": True}) as stream:
+        assert [chunk.usage.total_tokens for chunk in stream if chunk.usage] == [10]
+
+
+def test_usage_beside_text_is_taken_out_for_a_client_that_did_not_ask(serve, client):
+    def script(call: Call) -> None:
+        call.begin_stream()
+        call.event(piece("last") | {"usage": USAGE})
+        call.end_stream()
+
+    serve(script)
+
+    with ask(client) as stream:
+        (chunk,) = list(stream)
+    assert (chunk.choices[0].delta.content, chunk.usage) == ("last", None)
+
+
+def test_each_event_is_forwarded_before_the_next_one_exists(serve, client):
+    received = threading.Semaphore(0)
+
+    def script(call: Call) -> None:
+        call.begin_stream()
+        for word in "abcde":
+            call.event(piece(word))
+            assert received.acquire(timeout=10)
+        call.end_stream()
+
+    serve(script)
+
+    with ask(client) as stream:
+        for _ in stream:
+            received.release()
+
+
+def test_an_engine_that_writes_byte_by_byte_is_read_all_the_same(shared_house, serve, client):
+    def script(call: Call) -> None:
+        call.begin_stream()
+        events = b'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
+        events += b'data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3}}\r\n\r\n'
+        for position in range(len(events)):
+            call.chunk(events[position : position + 1])
+        call.end_stream()
+
+    serve(script)
+
+    with ask(client) as stream:
+        id = stream.response.headers["x-request-id"]
+        assert [chunk.choices[0].delta.content for chunk in stream] == ["hi"]
+    assert shared_house.closed_record(id)["completion_tokens"] == 3
+
+
+def test_nothing_between_may_buffer_a_stream(serve, client):
+    serve(streams)
+
+    with ask(client) as stream:
+        headers = stream.response.headers
+    assert headers["cache-control"] == "no-cache"
+    assert headers["x-accel-buffering"] == "no"
+    assert "content-length" not in headers
+    assert "server" not in headers
+
+
+@pytest.mark.parametrize("how", ["reset", "clean end without [DONE]"])
+def test_an_engine_that_breaks_off_ends_in_an_error_and_never_in_done(shared_house, serve, how):
+    def script(call: Call) -> None:
+        call.begin_stream()
+        call.event(piece("half"))
+        call.chunk(b'data: {"choi')
+        if how == "reset":
+            call.connection.close()
+        else:
+            call.send(b"0\r\n\r\n")
+
+    gateway, _ = serve(script)
+
+    with gateway.connect() as raw:
+        raw.sendall(request_bytes(STREAM))
+        answer = read_until_closed(raw)
+
+    assert b"half" in answer
+    assert b"event: error\ndata: {" in answer
+    assert b"engine_failed" in answer
+    assert b"[DONE]" not in answer
+    id = answer.split(b"x-request-id: ")[1].split(b"\r\n")[0].decode()
+    assert shared_house.closed_record(id)["status"] == 502
+
+
+def test_the_openai_client_raises_when_a_stream_breaks(serve, client):
+    def script(call: Call) -> None:
+        call.begin_stream()
+        call.event(piece("half"))
+        call.connection.close()
+
+    serve(script)
+
+    with pytest.raises(openai.APIError, match="stopped while it was answering"), ask(client) as s:
+        list(s)
+
+
+def test_a_whole_answer_that_breaks_is_cut_so_that_nobody_takes_it_for_whole(serve):
+    def script(call: Call) -> None:
+        call.send(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf")
+        call.connection.close()
+
+    gateway, engine = serve(script)
+
+    with gateway.connect() as raw:
+        raw.sendall(request_bytes())
+        answer = read_until_closed(raw)
+
+    assert answer.endswith(b"half")
+    assert len(engine.calls) == 1
