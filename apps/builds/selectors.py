@@ -1,0 +1,64 @@
+"""Reads of builds and artifacts, always within one team."""
+
+from django.db.models import Prefetch, QuerySet
+
+from apps.accounts.models import Team
+from apps.builds.models import Artifact, Build, BuildStep
+from apps.builds.services.progress import step_log_owner
+from apps.rest.errors import NotFound
+
+
+def build_list(
+    *, team: Team, state: str | None = None, config_id: str | None = None
+) -> QuerySet[Build]:
+    """Return the team's builds with config, artifact and steps: two queries for any page."""
+    builds = Build.objects.filter(team=team)
+    if state is not None:
+        builds = builds.filter(state=state)
+    if config_id is not None:
+        builds = builds.filter(revision__config_id=config_id)
+    return _with_parts(builds).order_by("-created_at", "-id")
+
+
+def build_detail(*, team: Team, build_id: str) -> Build:
+    """Return the build with everything that its page shows. Raises NotFound."""
+    build = _with_parts(Build.objects.filter(team=team, id=build_id)).first()
+    if build is None:
+        raise NotFound(f"There is no build `{build_id}`.")
+    return build
+
+
+def build_to_run(*, build_id: str) -> Build:
+    """Return the build as its worker needs it."""
+    builds = _with_parts(Build.objects.filter(id=build_id))
+    return builds.select_related("team", "revision__config", "created_by").get()
+
+
+def build_state(*, build_id: str) -> str | None:
+    """Return the state of a build, or None where there is none of that id."""
+    return Build.objects.filter(id=build_id).values_list("state", flat=True).first()
+
+
+def build_log_owners(*, build: Build, step: str | None = None) -> list[str]:
+    """Return the names under which the build's logs are stored, or that of one step."""
+    names = [each.name for each in build.steps.all() if step is None or each.name == step]
+    return [step_log_owner(build_id=build.id, step=name) for name in names]
+
+
+def artifact_list(*, team: Team) -> QuerySet[Artifact]:
+    """Return the team's artifacts, newest first, without their passports."""
+    return Artifact.objects.filter(team=team).defer("passport", "files").order_by("-created_at")
+
+
+def artifact_detail(*, team: Team, artifact_id: str) -> Artifact:
+    """Return the artifact with its files and passport. Raises NotFound."""
+    artifact = Artifact.objects.filter(team=team, id=artifact_id).first()
+    if artifact is None:
+        raise NotFound(f"There is no artifact `{artifact_id}`.")
+    return artifact
+
+
+def _with_parts(builds: QuerySet[Build]) -> QuerySet[Build]:
+    return builds.select_related("revision__config", "artifact", "created_by").prefetch_related(
+        Prefetch("steps", queryset=BuildStep.objects.order_by("position"))
+    )

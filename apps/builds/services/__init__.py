@@ -1,0 +1,73 @@
+"""Writes of builds, by who makes them: people's requests, the holder of a lease, the sweep."""
+
+from apps.builds.services.artifacts import (
+    artifact_of_inputs,
+    build_succeed,
+    package_of_artifact,
+)
+from apps.builds.services.leases import (
+    LEASE_SECONDS,
+    RENEW_SECONDS,
+    Lease,
+    LeaseLost,
+    build_claim,
+    build_release,
+    builds_expire_leases,
+    builds_requeue_abandoned,
+    card_holder,
+    lease_check,
+    lease_is_dead,
+    lease_owners,
+    lease_redeemable,
+    lease_renew,
+)
+from apps.builds.services.progress import (
+    Progress,
+    build_cancelled,
+    build_enter,
+    build_fail,
+    step_finish,
+    step_log,
+    step_log_owner,
+    step_progress,
+    step_reuse,
+    step_start,
+)
+from apps.builds.services.requests import STEPS, build_cancel, build_create, build_retry
+from apps.builds.services.sweeping import Sweep, builds_sweep
+
+__all__ = [
+    "LEASE_SECONDS",
+    "RENEW_SECONDS",
+    "STEPS",
+    "Lease",
+    "LeaseLost",
+    "Progress",
+    "Sweep",
+    "artifact_of_inputs",
+    "build_cancel",
+    "build_cancelled",
+    "build_claim",
+    "build_create",
+    "build_enter",
+    "build_fail",
+    "build_release",
+    "build_retry",
+    "build_succeed",
+    "builds_expire_leases",
+    "builds_requeue_abandoned",
+    "builds_sweep",
+    "card_holder",
+    "lease_check",
+    "lease_is_dead",
+    "lease_owners",
+    "lease_redeemable",
+    "lease_renew",
+    "package_of_artifact",
+    "step_finish",
+    "step_log",
+    "step_log_owner",
+    "step_progress",
+    "step_reuse",
+    "step_start",
+]

@@ -1,0 +1,146 @@
+"""What the holder of a lease writes: every write names the token, or is refused."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+
+from apps.builds.models import Build, BuildStep
+from apps.builds.services.leases import UNHELD, Lease, LeaseLost, card_holder, held_build
+from apps.fleet.services import cards_release
+from apps.telemetry.logs import log_append
+from controlplane.domain.failures import Failure
+from controlplane.domain.lifecycle import BuildState, StepState, may_move_build
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far a step is; `total` is None where nobody knows."""
+
+    done: int
+    total: int | None
+    unit: str
+
+
+def step_log_owner(*, build_id: str, step: str) -> str:
+    """Return the name under which a step's log is stored."""
+    return f"build:{build_id}:{step}"
+
+
+def build_enter(*, lease: Lease, state: BuildState) -> None:
+    """Move a running build to its next state; being there already is fine."""
+    with held_build(lease) as build:
+        build_move(build, state)
+
+
+def step_start(*, lease: Lease, step: str) -> None:
+    """Mark a step as running now."""
+    _write_step(
+        lease,
+        step,
+        state=StepState.RUNNING,
+        started_at=timezone.now(),
+        finished_at=None,
+        result=None,
+        progress_done=0,
+        progress_total=None,
+        progress_unit="",
+    )
+
+
+def step_progress(*, lease: Lease, step: str, progress: Progress) -> None:
+    """Store how far the step is."""
+    _write_step(
+        lease,
+        step,
+        progress_done=progress.done,
+        progress_total=progress.total,
+        progress_unit=progress.unit,
+    )
+
+
+def step_finish(
+    *, lease: Lease, step: str, result: Mapping[str, Any], progress: Progress | None
+) -> None:
+    """Mark a step as finished, with what its child reported."""
+    changes: dict[str, Any] = {}
+    if progress is not None:
+        changes = {"progress_done": progress.done, "progress_total": progress.total}
+    _write_step(
+        lease,
+        step,
+        state=StepState.FINISHED,
+        finished_at=timezone.now(),
+        result=dict(result),
+        **changes,
+    )
+
+
+def step_reuse(*, lease: Lease, step: str, result: Mapping[str, Any] | None) -> None:
+    """Mark a step as reused: what it would make is there."""
+    now = timezone.now()
+    _write_step(
+        lease,
+        step,
+        state=StepState.REUSED,
+        started_at=now,
+        finished_at=now,
+        result=None if result is None else dict(result),
+    )
+
+
+def step_log(*, lease: Lease, step: str, sequence: int, text: str) -> None:
+    """Store a piece of the step's log under the present attempt."""
+    with held_build(lease) as build:
+        log_append(
+            owner=step_log_owner(build_id=build.id, step=step),
+            attempt=build.attempt,
+            sequence=sequence,
+            text=text,
+        )
+
+
+def build_fail(*, lease: Lease, failure: Failure) -> None:
+    """End the build, and the step that was running, with the cause."""
+    with held_build(lease) as build:
+        _end_steps(build, StepState.FAILED)
+        cards_release(holder=card_holder(build.id))
+        build_move(
+            build,
+            BuildState.FAILED,
+            failure=failure.to_json(),
+            finished_at=timezone.now(),
+            **UNHELD,
+        )
+
+
+def build_cancelled(*, lease: Lease) -> None:
+    """End the build as its user asked."""
+    with held_build(lease) as build:
+        _end_steps(build, StepState.CANCELLED)
+        cards_release(holder=card_holder(build.id))
+        build_move(build, BuildState.CANCELLED, finished_at=timezone.now(), **UNHELD)
+
+
+def build_move(build: Build, state: BuildState, **changes: Any) -> None:
+    """Change the state of a held build, with whatever changes along; being there is fine.
+
+    Raises:
+        LeaseLost: the build is no longer in the state that was read.
+    """
+    old = BuildState(build.state)
+    if old != state and not may_move_build(old, state):
+        raise ValueError(f"A build cannot go from `{old}` to `{state}`.")
+    if not Build.objects.filter(id=build.id, state=old).update(state=state, **changes):
+        raise LeaseLost(build.id)
+
+
+def _write_step(lease: Lease, step: str, **changes: Any) -> None:
+    with held_build(lease) as build:
+        BuildStep.objects.filter(build=build, name=step).update(**changes)
+
+
+def _end_steps(build: Build, state: StepState) -> None:
+    running = build.steps.filter(state=StepState.RUNNING)
+    running.update(state=state, finished_at=timezone.now())

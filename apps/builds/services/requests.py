@@ -1,0 +1,149 @@
+"""What people and programs ask of builds: make one, cancel it, try again."""
+
+from collections.abc import Callable
+
+from django.db import transaction
+from django.db.models import F, Max
+from django.utils import timezone
+
+from apps.accounts.models import Team, User
+from apps.builds.models import Build, BuildStep
+from apps.builds.queue import build_send
+from apps.builds.services.leases import RUNNING, UNHELD, card_holder
+from apps.configs.models import Revision
+from apps.configs.services import revision_examine
+from apps.fleet.services import cards_release
+from apps.rest.errors import Conflict
+from controlplane.domain.lifecycle import BUILD_MOVES, BuildState, StepState
+from controlplane.domain.spec import Spec
+
+STEPS = ("fetch", "inspect", "package", "smoke_test")
+_MAY_RETRY = [state for state, moves in BUILD_MOVES.items() if moves == {BuildState.QUEUED}]
+
+
+def build_create(
+    *, revision: Revision, user: User | None, deploy: Callable[[Build], object] | None = None
+) -> Build:
+    """Return a new queued build of the revision.
+
+    `deploy` makes whatever waits for the build, in the same transaction.
+
+    Raises:
+        Conflict: the checks, run again with what is known now, block it or wait for facts.
+    """
+    _refuse_unready(revision)
+    team = revision.config.team
+    with transaction.atomic():
+        # The team's row is held so that two builds never take one number.
+        Team.objects.select_for_update(no_key=True).get(id=team.id)
+        last = Build.objects.filter(team=team).aggregate(last=Max("number"))["last"]
+        build = Build.objects.create(
+            number=(last or 0) + 1,
+            team=team,
+            revision=revision,
+            pool=Spec.model_validate(revision.spec).pool,
+            created_by=user,
+        )
+        BuildStep.objects.bulk_create(
+            BuildStep(build=build, name=name, position=position)
+            for position, name in enumerate(STEPS)
+        )
+        if deploy is not None:
+            deploy(build)
+        build_send(build_id=build.id, pool=build.pool)
+    return build
+
+
+def build_cancel(*, build: Build) -> Build:
+    """Return the build as it is after the request: a queued one is cancelled at once.
+
+    A running one is stopped by its worker, which looks every second.
+
+    Raises:
+        Conflict: the build has ended.
+    """
+    changed = _cancel_queued(build) or Build.objects.filter(id=build.id, state__in=RUNNING).update(
+        cancel_requested_at=timezone.now()
+    )
+    build.refresh_from_db()
+    if not changed and build.state != BuildState.CANCELLED:
+        raise Conflict(f"Build {build.number} has {build.state} and cannot be cancelled.")
+    return build
+
+
+def build_retry(*, build: Build) -> Build:
+    """Return the build, queued again as its next attempt; what was finished is looked at first.
+
+    Raises:
+        Conflict: the build has neither failed nor been cancelled.
+    """
+    with transaction.atomic():
+        retried = Build.objects.filter(id=build.id, state__in=_MAY_RETRY).update(
+            state=BuildState.QUEUED,
+            attempt=F("attempt") + 1,
+            failure=None,
+            started_at=None,
+            finished_at=None,
+            cancel_requested_at=None,
+            lease_token=F("lease_token") + 1,
+            **UNHELD,
+        )
+        build.refresh_from_db()
+        if not retried:
+            raise Conflict(
+                f"Build {build.number} is {build.state}; "
+                "only a failed or cancelled build can be tried again."
+            )
+        _steps_reset(build)
+        build_send(build_id=build.id, pool=build.pool)
+    return build
+
+
+def _refuse_unready(revision: Revision) -> None:
+    examination = revision_examine(revision=revision).to_json()
+    errors = [each for each in examination["findings"] if each["severity"] == "error"]
+    if errors:
+        raise Conflict(
+            f"{errors[0]['code']}: {errors[0]['message']}",
+            code="revision_blocked",
+            fields=[field for each in errors for field in each["fields"]],
+            hint="Fix the errors of this revision, then build the new revision.",
+            details={"findings": errors},
+        )
+    if examination["waiting"]:
+        raise Conflict(
+            examination["waiting"][0]["message"],
+            code="revision_waiting",
+            hint="Ask again once the facts of the checkpoint have arrived.",
+            details={"waiting": examination["waiting"]},
+        )
+
+
+@transaction.atomic
+def _cancel_queued(build: Build) -> int:
+    now = timezone.now()
+    cancelled = Build.objects.filter(id=build.id, state=BuildState.QUEUED).update(
+        state=BuildState.CANCELLED,
+        cancel_requested_at=now,
+        finished_at=now,
+        lease_token=F("lease_token") + 1,
+        **UNHELD,
+    )
+    if cancelled:
+        # A worker that died left them behind when the build went back to the queue.
+        cards_release(holder=card_holder(build.id))
+    return cancelled
+
+
+def _steps_reset(build: Build) -> None:
+    unfinished = build.steps.exclude(state__in=[StepState.FINISHED, StepState.REUSED])
+    unfinished.update(result=None)
+    # A finished step keeps its result: it is reused where its published output still verifies.
+    build.steps.update(
+        state=StepState.WAITING,
+        progress_done=0,
+        progress_total=None,
+        progress_unit="",
+        started_at=None,
+        finished_at=None,
+    )

@@ -1,0 +1,1 @@
+"""How a build worker carries out one build, from the claim to the end."""

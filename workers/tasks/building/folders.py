@@ -1,0 +1,80 @@
+"""Where a build's steps work: `DATA_DIR/builds/<build>/<step>`, published by rename.
+
+A build that succeeded leaves nothing here: its artifact has the files. One that failed or was
+cancelled keeps its published steps for a retry, for a few days.
+"""
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+
+from apps.builds.services import Lease
+
+_KEEP_SECONDS = 3 * 24 * 3600.0
+
+
+def builds_folder() -> Path:
+    """Return where the folders of all builds lie."""
+    folder: Path = settings.DATA_DIR / "builds"
+    return folder
+
+
+class BuildFolder:
+    """The folder of one build, as the holder of one lease uses it."""
+
+    def __init__(self, lease: Lease) -> None:
+        self._root = builds_folder() / lease.build_id
+        self._token = lease.token
+
+    def published(self, step: str) -> Path:
+        """Return where a step's published output lies."""
+        return self._root / step
+
+    def draft(self, step: str) -> Path:
+        """Return where the step writes under this lease."""
+        return self._root / f".{step}.{self._token}"
+
+    def job(self, step: str) -> Path:
+        """Return where the step's job is written."""
+        return self._root / f"{step}.job.json"
+
+    def prepare(self) -> None:
+        """Make the folder, and remove what earlier holders left half done."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        for leftover in self._root.glob(".*"):
+            number = leftover.name.rpartition(".")[2]
+            if not number.isdecimal() or int(number) <= self._token:
+                shutil.rmtree(leftover, ignore_errors=True)
+
+    def clear_drafts(self) -> None:
+        """Remove what this holder left half done."""
+        for leftover in self._root.glob(f".*.{self._token}"):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+    def remove(self) -> None:
+        """Remove the whole folder."""
+        shutil.rmtree(self._root, ignore_errors=True)
+
+
+def prune_folders(is_wanted: Callable[[str, float], bool]) -> int:
+    """Return how many folders are gone: those of which `is_wanted(build id, age)` says no."""
+    removed = 0
+    root = builds_folder()
+    for folder in root.iterdir() if root.is_dir() else ():
+        if not is_wanted(folder.name, time.time() - folder.stat().st_mtime):
+            shutil.rmtree(folder, ignore_errors=True)
+            removed += 1
+    return removed
+
+
+def is_kept(state: str | None, age_seconds: float) -> bool:
+    """Return whether the folder of a build in this state is of use; None: there is no such build.
+
+    Another installation may have used the folder, so an unknown one is kept as long as a failed.
+    """
+    if state == "succeeded":
+        return False
+    return state not in {None, "failed", "cancelled"} or age_seconds < _KEEP_SECONDS

@@ -1,0 +1,28 @@
+"""Writes that outlast a database that is away, for as long as the lease does."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db import InterfaceError, OperationalError, connection
+
+from workers.tasks.building.keeper import Interrupted, LeaseKeeper, Standing
+
+_PAUSE_SECONDS = 0.3
+_Result = TypeVar("_Result")
+
+
+def insist(keeper: LeaseKeeper, write: Callable[[], _Result]) -> _Result:
+    """Return what `write` returns; it may run twice, so it must be one that may.
+
+    Raises:
+        Interrupted: the lease ran out before the database answered.
+    """
+    while True:
+        if keeper.standing is Standing.LOST:
+            raise Interrupted(Standing.LOST)
+        try:
+            return write()
+        except (OperationalError, InterfaceError):
+            connection.close()
+            time.sleep(_PAUSE_SECONDS)

@@ -1,0 +1,81 @@
+"""The job of a step: what its child is told, from rows and settings."""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import psutil
+from django.conf import settings
+from django.utils import timezone
+
+from apps.builds.models import Build
+from apps.configs.selectors import card_offers
+from apps.secrets.names import normal_name
+from apps.secrets.selectors import secret_names
+from controlplane.domain.spec import Spec
+from workers.build_steps.job import Job
+from workers.tasks.building.folders import BuildFolder
+
+
+def step_job(
+    build: Build,
+    *,
+    step: str,
+    folder: BuildFolder,
+    inputs: tuple[str, ...],
+    memory_bytes: int | None,
+) -> Job:
+    """Return the job of one step; `inputs` are the steps whose output is published.
+
+    `memory_bytes` is what the step's engine may take; None means all that the host has.
+    """
+    return Job(
+        build_id=build.id,
+        attempt=build.attempt,
+        spec=build.revision.spec,
+        inputs={name: str(folder.published(name)) for name in inputs},
+        output_dir=str(folder.draft(step)),
+        python=sys.executable,
+        options={
+            "local_checkpoint_roots": settings.LOCAL_CHECKPOINT_ROOTS,
+            "hf_endpoint": settings.HF_ENDPOINT,
+            "cache_dir": str(settings.DATA_DIR / "cache"),
+            "artifact_url": settings.ARTIFACT_URL,
+            "cpu_threads": cpu_threads(),
+            "memory_bytes": memory_bytes or psutil.virtual_memory().total,
+            "commit": _pinned_commit(build),
+            "built_by": build.created_by.email if build.created_by else None,
+            "built_at": timezone.now().isoformat(),
+            **_known(build),
+        },
+    )
+
+
+def cpu_threads() -> int:
+    """Return how many threads an engine of this worker may use."""
+    threads: int = settings.ENGINE_CPU_THREADS
+    return threads or len(os.sched_getaffinity(0))
+
+
+def _pinned_commit(build: Build) -> str | None:
+    """Return the commit that this attempt fetched before: what goes on must not change."""
+    for step in build.steps.all():
+        if step.name == "fetch" and step.state == "finished" and step.result:
+            return str(step.result["commit"])
+    return None
+
+
+def _known(build: Build) -> Mapping[str, Any]:
+    """Return what the checks need beside the checkpoint, as the pages know it."""
+    stored = secret_names(team=build.team)
+    listed = Spec.model_validate(build.revision.spec).secret_names
+    offers = card_offers()
+    return {
+        "secret_names": sorted(stored | {each for each in listed if normal_name(each) in stored}),
+        "cards": [
+            {"kind": each.kind, "count": each.count, "memory_bytes": each.memory_bytes}
+            for each in offers
+        ]
+        or None,
+    }

@@ -1,0 +1,136 @@
+"""The thread that keeps a build's lease alive while another supervises the work."""
+
+import copy
+import logging
+import threading
+import time
+from enum import StrEnum
+from types import TracebackType
+
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.utils import load_backend
+
+from apps.builds.services import (
+    LEASE_SECONDS,
+    RENEW_SECONDS,
+    Lease,
+    LeaseLost,
+    lease_check,
+    lease_renew,
+)
+
+_LOOK_SECONDS = 1.0
+_RECONNECT_SECONDS = 0.3
+_log = logging.getLogger(__name__)
+
+
+class Standing(StrEnum):
+    """What the holder of a lease should do."""
+
+    HELD = "held"
+    CANCEL = "cancel"
+    STOPPING = "stopping"
+    """The worker is being stopped: give the build back."""
+    LOST = "lost"
+
+
+class Interrupted(Exception):
+    """The build cannot go on in this worker."""
+
+    def __init__(self, standing: Standing) -> None:
+        super().__init__(standing.value)
+        self.standing = standing
+
+
+class LeaseKeeper:
+    """Renews a lease until left; looks every second whether the build is to be cancelled.
+
+    A database that is away costs nothing until the lease may have run out: from then on the
+    standing is LOST, whatever the database says later.
+    """
+
+    def __init__(self, lease: Lease, *, stopping: threading.Event) -> None:
+        self.lease = lease
+        self.is_reachable = True
+        self._stopping = stopping
+        self._left = threading.Event()
+        self._is_lost = False
+        self._is_cancel_requested = False
+        # The claim was made a moment ago; better a moment too early than too late.
+        self._renewed_at = time.monotonic() - _LOOK_SECONDS
+        self._thread = threading.Thread(
+            target=self._keep, name=f"lease-{lease.build_id}", daemon=True
+        )
+
+    def __enter__(self) -> "LeaseKeeper":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._left.set()
+        self._thread.join()
+
+    @property
+    def standing(self) -> Standing:
+        """How the lease stands at this moment."""
+        if self._is_lost or time.monotonic() - self._renewed_at >= LEASE_SECONDS:
+            self._is_lost = True
+            return Standing.LOST
+        if self._is_cancel_requested:
+            return Standing.CANCEL
+        return Standing.STOPPING if self._stopping.is_set() else Standing.HELD
+
+    def check(self) -> None:
+        """Return while the build may go on. Raises Interrupted."""
+        if (standing := self.standing) is not Standing.HELD:
+            raise Interrupted(standing)
+
+    def _keep(self) -> None:
+        connection = _own_connection()
+        try:
+            while not self._is_lost and not self._left.wait(self._pause_seconds()):
+                self._look(connection)
+        finally:
+            connection.close()
+
+    def _pause_seconds(self) -> float:
+        return _LOOK_SECONDS if self.is_reachable else _RECONNECT_SECONDS
+
+    def _look(self, connection: BaseDatabaseWrapper) -> None:
+        asked_at = time.monotonic()
+        is_due = asked_at - self._renewed_at >= RENEW_SECONDS - _LOOK_SECONDS / 2
+        try:
+            ask = lease_renew if is_due else lease_check
+            answer = ask(lease=self.lease, connection=connection)
+        except LeaseLost:
+            self._is_lost = True
+        except (OperationalError, InterfaceError) as error:
+            if self.is_reachable:
+                _log.warning("the database does not answer, retrying: %s", error)
+            self.is_reachable = False
+            connection.close()
+        else:
+            self.is_reachable = True
+            self._is_cancel_requested = answer.is_cancel_requested
+            if is_due:
+                self._renewed_at = asked_at
+
+
+def _own_connection() -> BaseDatabaseWrapper:
+    """Return an unpooled connection that gives up long before a lease runs out."""
+    entry = copy.deepcopy(connections[DEFAULT_DB_ALIAS].settings_dict)
+    entry["OPTIONS"] = {
+        name: value for name, value in entry["OPTIONS"].items() if name != "pool"
+    } | {
+        "connect_timeout": 2,
+        "tcp_user_timeout": 3000,
+        "options": "-c statement_timeout=3000",
+    }
+    connection: BaseDatabaseWrapper = load_backend(entry["ENGINE"]).DatabaseWrapper(entry, "lease")
+    return connection

@@ -1,0 +1,33 @@
+"""What dead workers of this host left: leases, processes, folders."""
+
+import logging
+
+from django.conf import settings
+
+from apps.builds.selectors import build_state
+from apps.builds.services import builds_expire_leases, lease_is_dead, lease_owners
+from controlplane.sources import prune
+from workers.build_steps.reaping import reap_orphans
+from workers.tasks.building.folders import is_kept, prune_folders
+from workers.tasks.building.owner import dead_owners
+
+_KEEP_DOWNLOADS_SECONDS = 7 * 24 * 3600.0
+_log = logging.getLogger(__name__)
+
+
+def reap_dead() -> None:
+    """End the leases of dead workers of this host early, and kill what they left running."""
+    if dead := dead_owners(lease_owners()):
+        _log.warning("%s leases of dead workers ended", builds_expire_leases(owners=dead))
+    for reaped in reap_orphans(
+        lambda marker: not lease_is_dead(marker), instance=str(settings.DATA_DIR)
+    ):
+        _log.warning("killed process %s of the dead lease %s", reaped.pid, reaped.lease)
+
+
+def prune_host() -> None:
+    """Remove build folders and downloads that are of no use any more."""
+    removed = prune_folders(lambda build_id, age: is_kept(build_state(build_id=build_id), age))
+    downloads = prune(settings.DATA_DIR / "cache", _KEEP_DOWNLOADS_SECONDS)
+    if removed or downloads:
+        _log.info("removed %s build folders and %s downloads", removed, downloads)

@@ -1,0 +1,78 @@
+"""What a step says of itself while it runs: its log and its progress, written once a second."""
+
+import time
+
+from django.db import InterfaceError, OperationalError, connection
+
+from apps.builds.services import LeaseLost, Progress, step_log, step_log_owner, step_progress
+from apps.telemetry.logs import log_next_sequence
+from workers.build_steps.events import Progress as ReportedProgress
+from workers.tasks.building.insist import insist
+from workers.tasks.building.keeper import LeaseKeeper
+
+_WRITE_SECONDS = 0.5
+_LARGEST_CHUNK = 64_000
+_MOST_KEPT = 1_000_000
+"""While the database is away, no more than this is kept of a log."""
+
+
+class StepReport:
+    """Takes a child's redacted output and its progress, and stores them under the lease."""
+
+    def __init__(self, keeper: LeaseKeeper, *, step: str, attempt: int) -> None:
+        self._keeper = keeper
+        self._lease = keeper.lease
+        self._step = step
+        self._text = ""
+        self._progress: Progress | None = None
+        self._stored_progress: Progress | None = None
+        self._written_at = 0.0
+        owner = step_log_owner(build_id=self._lease.build_id, step=step)
+        self._sequence = insist(keeper, lambda: log_next_sequence(owner=owner, attempt=attempt))
+
+    @property
+    def progress(self) -> Progress | None:
+        """The last progress that the step reported."""
+        return self._progress
+
+    def on_log(self, data: bytes) -> None:
+        """Take whole lines of output."""
+        self._text += data.decode(errors="replace")
+        if len(self._text) > _MOST_KEPT:
+            self._text = self._text[-_MOST_KEPT:].partition("\n")[2]
+        self.tick()
+
+    def on_progress(self, progress: ReportedProgress) -> None:
+        """Take progress."""
+        self._progress = Progress(done=progress.done, total=progress.total, unit=progress.unit)
+        self.tick()
+
+    def say(self, sentence: str) -> None:
+        """Add a line of the worker's own to the log."""
+        self.on_log(f"{time.strftime('%H:%M:%S')} {sentence}\n".encode())
+
+    def tick(self) -> None:
+        """Store what has gathered, where it is time and the database answers."""
+        if time.monotonic() - self._written_at < _WRITE_SECONDS or not self._keeper.is_reachable:
+            return
+        self._written_at = time.monotonic()
+        try:
+            self._write()
+        except (OperationalError, InterfaceError):
+            connection.close()
+        except LeaseLost:
+            self._text = ""
+
+    def close(self) -> None:
+        """Store the rest, as long as the lease holds."""
+        insist(self._keeper, self._write)
+
+    def _write(self) -> None:
+        while self._text:
+            chunk = self._text[:_LARGEST_CHUNK]
+            step_log(lease=self._lease, step=self._step, sequence=self._sequence, text=chunk)
+            self._sequence += 1
+            self._text = self._text[len(chunk) :]
+        if self._progress is not None and self._progress != self._stored_progress:
+            step_progress(lease=self._lease, step=self._step, progress=self._progress)
+            self._stored_progress = self._progress

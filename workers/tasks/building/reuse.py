@@ -1,0 +1,59 @@
+"""What need not be done again: published outputs that verify, artifacts of the same inputs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from apps.builds.models import Build
+from apps.builds.services import artifact_of_inputs, package_of_artifact
+from controlplane.artifacts import ArtifactFailure, ArtifactStore, input_digest
+from workers.build_steps import outputs
+from workers.build_steps.versions import tool_versions
+from workers.tasks.building.folders import BuildFolder
+from workers.tasks.building.insist import insist
+from workers.tasks.building.keeper import LeaseKeeper
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What was published of a build's inputs: the result of its package step, or a broken one."""
+
+    package: Mapping[str, Any] | None = None
+    lost_content_digest: str | None = None
+
+
+def published_result(
+    keeper: LeaseKeeper, folder: BuildFolder, step: str
+) -> Mapping[str, Any] | None:
+    """Return what an earlier run of the step found, when its output verifies to the last byte."""
+    path = folder.published(step)
+    if not path.exists() or not outputs.verify(path, keeper.check):
+        return None
+    values = outputs.read(path).values
+    if step == "package" and not _is_stored(keeper, values["content_digest"]):
+        return None
+    return values
+
+
+def known_artifact(keeper: LeaseKeeper, build: Build, commit: str) -> Known:
+    """Return what the team has of the same inputs; `commit` is the one that was fetched."""
+    digest = input_digest(commit, build.revision.spec, tool_versions())
+    artifact = insist(
+        keeper, lambda: artifact_of_inputs(team_id=build.team_id, input_digest=digest)
+    )
+    if artifact is None:
+        return Known()
+    if not _is_stored(keeper, artifact.content_digest):
+        return Known(lost_content_digest=artifact.content_digest)
+    return Known(package=package_of_artifact(artifact))
+
+
+def _is_stored(keeper: LeaseKeeper, content_digest: str) -> bool:
+    try:
+        store = ArtifactStore.open(settings.ARTIFACT_URL)
+        store.verify(content_digest, lambda _count: keeper.check())
+    except ArtifactFailure:
+        return False
+    return True

@@ -1,0 +1,180 @@
+"""One build under one lease, step by step."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+
+from apps.builds.models import Build
+from apps.builds.services import (
+    STEPS,
+    build_enter,
+    build_succeed,
+    step_finish,
+    step_reuse,
+    step_start,
+)
+from controlplane.domain.lifecycle import STEP_OF_STATE, BuildState, StepState
+from controlplane.domain.spec import Spec
+from workers.build_steps import outputs
+from workers.build_steps.child import (
+    OutcomeKind,
+    StepCommand,
+    StepOutcome,
+    Verdict,
+    run_step,
+)
+from workers.tasks.building.cards import claim_cards, smoke_test_memory_bytes
+from workers.tasks.building.folders import BuildFolder
+from workers.tasks.building.insist import insist
+from workers.tasks.building.jobs import step_job
+from workers.tasks.building.keeper import Interrupted, LeaseKeeper, Standing
+from workers.tasks.building.redeem import redeem_secrets
+from workers.tasks.building.report import StepReport
+from workers.tasks.building.reuse import known_artifact, published_result
+from workers.tasks.building.stopped import StepFailed
+
+_STATE_OF_STEP = {step: state for state, step in STEP_OF_STATE.items() if step in STEPS}
+_VERDICTS = {Standing.HELD: Verdict.CONTINUE, Standing.CANCEL: Verdict.CANCEL}
+_STEPS_WITH_SECRETS = frozenset({"fetch"})
+
+_log = logging.getLogger(__name__)
+
+
+class BuildRun:
+    """Carries the build from wherever it is to its success.
+
+    1. Each step whose published output verifies is reused; the others run in a child.
+    2. After `inspect`, an artifact of the same inputs ends the build at once.
+    3. The artifact is recorded when the smoke test has passed, the first one of its inputs.
+    """
+
+    def __init__(self, build: Build, keeper: LeaseKeeper, folder: BuildFolder) -> None:
+        self._build = build
+        self._keeper = keeper
+        self._lease = keeper.lease
+        self._folder = folder
+        self._spec = Spec.model_validate(build.revision.spec)
+        self._rows = {step.name: step for step in build.steps.all()}
+        self._results: dict[str, Mapping[str, Any]] = {}
+        self._known_results: dict[str, Mapping[str, Any]] = {}
+        self._lost_content_digest: str | None = None
+
+    def run(self) -> None:
+        """Return once the build has succeeded. Raises StepFailed, Interrupted or LeaseLost."""
+        for step in STEPS:
+            self._step(step)
+        insist(
+            self._keeper,
+            lambda: build_succeed(
+                lease=self._lease,
+                package=self._results["package"],
+                lost_content_digest=self._lost_content_digest,
+            ),
+        )
+
+    def _step(self, step: str) -> None:
+        self._enter(step)
+        if step == "package":
+            self._look_for_artifact()
+        result = self._reused(step)
+        self._results[step] = self._made(step) if result is None else result
+
+    def _enter(self, step: str) -> None:
+        self._keeper.check()
+        state: BuildState = _STATE_OF_STEP[step]
+        insist(self._keeper, lambda: build_enter(lease=self._lease, state=state))
+
+    def _look_for_artifact(self) -> None:
+        """Note what the team has of the same inputs: then package and smoke test need not run."""
+        known = known_artifact(self._keeper, self._build, self._results["fetch"]["commit"])
+        self._lost_content_digest = known.lost_content_digest
+        if known.package is not None:
+            _log.info("reusing artifact %s", known.package["content_digest"])
+            self._known_results = {"package": known.package, "smoke_test": {}}
+
+    def _reused(self, step: str) -> Mapping[str, Any] | None:
+        result = self._known_results.get(step)
+        if result is None:
+            result = published_result(self._keeper, self._folder, step)
+        # A step that this attempt finished, before its worker was lost, stays as it is.
+        if result is not None and self._rows[step].state != StepState.FINISHED:
+            _log.info("reusing what %s made before", step)
+            insist(self._keeper, lambda: step_reuse(lease=self._lease, step=step, result=result))
+        return result
+
+    def _made(self, step: str) -> Mapping[str, Any]:
+        insist(self._keeper, lambda: step_start(lease=self._lease, step=step))
+        report = StepReport(self._keeper, step=step, attempt=self._build.attempt)
+        try:
+            outcome = run_step(
+                self._command(step, report),
+                on_progress=report.on_progress,
+                on_log=report.on_log,
+                heartbeat=lambda: self._beat(report),
+            )
+            return self._published(step, outcome, report)
+        except StepFailed as failed:
+            report.say(f"{failed.failure.code}: {failed.failure.sentence}")
+            raise
+        finally:
+            # A lost lease is told by whatever is raised already.
+            if self._keeper.standing is not Standing.LOST:
+                report.close()
+
+    def _command(self, step: str, report: StepReport) -> StepCommand:
+        memory_bytes = self._claim_cards(report) if step == "smoke_test" else None
+        secrets = (
+            redeem_secrets(self._keeper, self._spec.secret_names)
+            if step in _STEPS_WITH_SECRETS
+            else {}
+        )
+        done = tuple(name for name in STEPS if name in self._results)
+        job = insist(
+            self._keeper,
+            lambda: step_job(
+                self._build,
+                step=step,
+                folder=self._folder,
+                inputs=done,
+                memory_bytes=memory_bytes,
+            ),
+        )
+        job.write(self._folder.job(step))
+        return StepCommand(
+            step=step,
+            job_path=self._folder.job(step),
+            lease=self._lease.marker,
+            instance=str(settings.DATA_DIR),
+            secrets=secrets,
+        )
+
+    def _claim_cards(self, report: StepReport) -> int:
+        memory_bytes = smoke_test_memory_bytes(self._spec, self._results["inspect"]["checkpoint"])
+        claim_cards(self._keeper, report, self._spec, memory_bytes)
+        return memory_bytes
+
+    def _beat(self, report: StepReport) -> Verdict:
+        report.tick()
+        # A worker that is being stopped drops the step as one that lost its lease does.
+        return _VERDICTS.get(self._keeper.standing, Verdict.LOST)
+
+    def _published(self, step: str, outcome: StepOutcome, report: StepReport) -> Mapping[str, Any]:
+        if outcome.kind in (OutcomeKind.FAILED, OutcomeKind.CRASHED):
+            assert outcome.failure is not None
+            raise StepFailed(outcome.failure)
+        if outcome.kind is not OutcomeKind.FINISHED or outcome.values is None:
+            self._keeper.check()
+            raise Interrupted(Standing.LOST)
+        values = outcome.values
+        if self._keeper.standing is Standing.LOST:
+            raise Interrupted(Standing.LOST)
+        outputs.publish(self._folder.draft(step), self._folder.published(step))
+        insist(
+            self._keeper,
+            lambda: step_finish(
+                lease=self._lease, step=step, result=values, progress=report.progress
+            ),
+        )
+        return values
