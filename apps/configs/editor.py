@@ -15,6 +15,18 @@ from apps.configs.form_values import (
 )
 
 _CPU_ONLY = "none: the CPU does the work"
+_FACT_WORDS = {
+    "checkpoint": "the checkpoint's files",
+    "cards": "the cards that hosts offer",
+    "secret_names": "the stored secrets",
+    "plan": "the memory plan",
+}
+_BINDING_WORDS = {
+    "weights": "the weights: they do not fit",
+    "activations": "the activations: they leave no room",
+    "kv_cache": "the KV cache",
+    "max_batch_size": "the batch size",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +171,13 @@ class Draft:
     def waited_for(self) -> Sequence[str]:
         """The facts that checks wait for, each once."""
         facts = [fact for waiting in self.checked["waiting"] for fact in waiting["facts"]]
-        return list(dict.fromkeys(fact.replace("_", " ") for fact in facts))
+        return list(dict.fromkeys(_FACT_WORDS.get(fact, fact) for fact in facts))
+
+    @property
+    def binding_words(self) -> str:
+        """Which limit the plan meets first."""
+        binding = str((self.checked["plan"] or {})["capacity"]["binding"])
+        return _BINDING_WORDS.get(binding, binding)
 
     @property
     def lines(self) -> str:

@@ -1,8 +1,38 @@
 """Addresses of `apps.configs`: pages, `api` under /v1, `internal` under /internal/v1."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
+
+from apps.configs import views
+from apps.configs.api import (
+    CheckView,
+    ConfigDetailView,
+    ConfigListView,
+    RevisionDetailView,
+    RevisionListView,
+)
+from apps.configs.internal_api import facts_secret
+from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "configs"
-urlpatterns: list[URLPattern] = []
-api: list[URLPattern] = []
-internal: list[URLPattern] = []
+urlpatterns: list[URLPattern] = [
+    path("", views.configs, name="list"),
+    path("new/", views.new, name="new"),
+    path("new/check/", views.check, name="check_new"),
+    path("<str:config_id>/", views.editor, name="editor"),
+    path("<str:config_id>/check/", views.check, name="check"),
+    path("<str:config_id>/revisions/<int:number>/", views.revision, name="revision"),
+]
+api: list[URLPattern] = [
+    path("configs", ConfigListView.as_view(), name="configs"),
+    path("configs/check", CheckView.as_view(), name="check"),
+    path("configs/<id:config_id>", ConfigDetailView.as_view(), name="config"),
+    path("configs/<id:config_id>/revisions", RevisionListView.as_view(), name="revisions"),
+    path(
+        "configs/<id:config_id>/revisions/<int:number>",
+        RevisionDetailView.as_view(),
+        name="revision",
+    ),
+]
+internal: list[URLPattern] = [
+    path("facts/<id:facts_id>/secret", facts_secret, name="facts_secret"),
+]

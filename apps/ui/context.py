@@ -30,7 +30,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
     match = request.resolver_match
     namespace = match.namespace if match else ""
     return {
-        "places": [
+        "sidebar": [
             Place(name=name, route=route, is_current=route.partition(":")[0] == namespace)
             for name, route in _PLACES
         ]

@@ -97,3 +97,9 @@ def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
         )
         at += width
     return {"parts": parts, "card_bytes": card, "free_bytes": per_gpu.get("free_bytes")}
+
+
+@register.simple_tag
+def state_count(state: str, count: int) -> SafeString:
+    """Return how many things are in a state, painted like it."""
+    return pill(state, f"{count} {tones.shown(state).word}")

@@ -1,0 +1,139 @@
+"""Pages of builds: the list, one build with its log, and what can be asked of it."""
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from apps.accounts.models import Team
+from apps.accounts.pages import page, person, say_error
+from apps.builds.models import Build
+from apps.builds.presentation import LABELS, BuildRow, build_context
+from apps.builds.selectors import build_list, build_log_owners
+from apps.builds.services import build_cancel, build_create, build_retry
+from apps.configs.drafts import posted_draft
+from apps.configs.selectors import config_get
+from apps.configs.services import revision_create
+from apps.configs.views import editor_answer
+from apps.rest.errors import ApiError, NotFound
+from apps.telemetry.logs import log_lines
+from apps.ui.fragments import live_answer
+from controlplane.domain.spec import edit_yaml
+
+PAGE_SIZE = 50
+LOG_PAGE_LINES = 1_000
+
+
+@page
+@require_GET
+def builds(request: HttpRequest) -> HttpResponse:
+    """Show the team's builds, newest first."""
+    pages = Paginator(build_list(team=person(request).team), PAGE_SIZE)
+    shown = pages.get_page(request.GET.get("page"))
+    rows = [BuildRow(build=build) for build in shown]
+    return live_answer(
+        request,
+        page="builds/list.html",
+        part="builds/_list.html",
+        context={"rows": rows, "page": shown},
+    )
+
+
+@page
+@require_GET
+def build(request: HttpRequest, number: int) -> HttpResponse:
+    """Show where one build is, and why it failed."""
+    found = build_numbered(person(request).team, number)
+    context = build_context(found) | {"log_url": reverse("builds:log", args=[number])}
+    return live_answer(
+        request, page="builds/build.html", part="builds/_build.html", context=context
+    )
+
+
+@page
+@require_GET
+def build_log(request: HttpRequest, number: int) -> HttpResponse:
+    """Return the lines of the current attempt after a cursor, as JSON."""
+    found = build_numbered(person(request).team, number)
+    after = request.GET.get("after", "")
+    lines = log_lines(
+        owners=build_log_owners(build=found),
+        attempt=found.attempt,
+        after=int(after) if after.isdigit() else None,
+        limit=LOG_PAGE_LINES,
+    )
+    rows = [
+        {"text": line.message, "level": line.level, "step": _step_label(line.owner)}
+        for line in lines
+    ]
+    answer = {
+        "lines": rows,
+        "cursor": str(lines[-1].cursor) if lines else None,
+        "has_more": len(lines) == LOG_PAGE_LINES,
+    }
+    return JsonResponse(answer, headers={"Cache-Control": "no-store"})
+
+
+@page
+@require_POST
+def cancel(request: HttpRequest, number: int) -> HttpResponse:
+    """Ask for the build to stop."""
+    build_cancel(build=build_numbered(person(request).team, number))
+    return redirect("builds:build", number)
+
+
+@page
+@require_POST
+def retry(request: HttpRequest, number: int) -> HttpResponse:
+    """Queue the build again."""
+    build_retry(build=build_numbered(person(request).team, number))
+    return redirect("builds:build", number)
+
+
+@page
+@require_POST
+def fix(request: HttpRequest, number: int) -> HttpResponse:
+    """Save the failed build's config with the fix of its failure, and build that."""
+    failed = build_numbered(person(request).team, number)
+    patch = (failed.failure or {}).get("fix")
+    if not patch:
+        raise NotFound(f"The failure of build {number} has no fix.")
+    revision = revision_create(
+        config=failed.revision.config,
+        text=edit_yaml(failed.revision.text, patch),
+        user=person(request),
+    )
+    started = build_create(revision=revision, user=person(request))
+    return redirect("builds:build", started.number)
+
+
+@page
+@require_POST
+def start(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
+    """Save the editor's text where it differs from the last revision, and build that."""
+    config = config_get(team=person(request).team, config_id=config_id) if config_id else None
+    posted = posted_draft(request, config)
+    revision = posted.saved_revision or posted.save()
+    if revision is None:
+        return editor_answer(request, posted)
+    try:
+        started = build_create(revision=revision, user=person(request))
+    except ApiError as error:
+        # The text is saved by now: the page to go on from is the config's own.
+        say_error(request, error)
+        return redirect("configs:editor", revision.config_id)
+    return redirect("builds:build", started.number)
+
+
+def build_numbered(team: Team, number: int) -> Build:
+    """Return the team's build of that number. Raises NotFound."""
+    found = build_list(team=team).filter(number=number).first()
+    if found is None:
+        raise NotFound(f"There is no build {number}.")
+    return found
+
+
+def _step_label(owner: str) -> str:
+    name = owner.rpartition(":")[2]
+    return LABELS.get(name, name)

@@ -1,0 +1,134 @@
+"""A draft that came in with a request: posted by the editor, or read from the last revision."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.http import HttpRequest
+
+from apps.accounts.models import User
+from apps.accounts.pages import person
+from apps.configs.editor import Draft
+from apps.configs.form_values import apply_changes
+from apps.configs.models import Config, Revision
+from apps.configs.selectors import revision_last
+from apps.configs.services import config_create, examine_text, revision_create
+from apps.rest.errors import Conflict, InvalidInput
+from controlplane.domain.spec import UneditableTextError, edit_yaml
+
+STARTING_TEXT = """\
+# A small model that a CPU can serve. Change it here or in the form: both are the same config.
+model_name: my-model
+resources:
+  cpu: "2"
+  memory: 4Gi
+trt_llm:
+  build:
+    base_model: decoder
+    checkpoint_repository:
+      source: HF
+      repo: HuggingFaceTB/SmolLM2-135M-Instruct
+    max_seq_len: 2048
+    max_batch_size: 8
+"""
+
+
+@dataclass(kw_only=True)
+class PostedDraft:
+    """The text as the editor has it now, and the revision that it began from."""
+
+    user: User
+    config: Config | None
+    text: str
+    base: int
+    view: str = "form"
+    conflict: Revision | None = None
+    refusal: str = ""
+
+    @cached_property
+    def draft(self) -> Draft:
+        """The text with what the checks say of it now."""
+        return Draft(
+            text=self.text, checked=examine_text(team=self.user.team, text=self.text).to_json()
+        )
+
+    @cached_property
+    def last(self) -> Revision | None:
+        return revision_last(config=self.config) if self.config else None
+
+    @property
+    def saved_revision(self) -> Revision | None:
+        """The last revision, where the text is what it says."""
+        return self.last if self.last and self.last.text == self.text else None
+
+    def apply_fix(self, index: str, code: str) -> None:
+        """Change the text as a finding's fix says; one that is gone by now changes nothing."""
+        findings = self.draft.findings
+        if not index.isdigit() or int(index) >= len(findings):
+            return
+        finding = findings[int(index)]
+        if finding["code"] == code and finding["fix"]:
+            self.text = edit_yaml(self.text, finding["fix"]["patch"])
+            del self.draft
+
+    def save(self) -> Revision | None:
+        """Return the revision that now holds the text, or None with the reason on the draft."""
+        try:
+            return self._store()
+        except Conflict as error:
+            if error.code != "stale_revision":
+                self.refusal = f"{error.message} {error.hint or ''}".strip()
+            elif self.last is not None:
+                # Whoever saves again has been told and puts this text after the other.
+                self.conflict, self.base = self.last, self.last.number
+        except InvalidInput as error:
+            self.refusal = f"This cannot be saved yet. {error.message}"
+        return None
+
+    def _store(self) -> Revision | None:
+        if self.config is not None:
+            return revision_create(
+                config=self.config, text=self.text, user=self.user, expected_revision=self.base
+            )
+        created = config_create(
+            team=self.user.team, name=self.draft.model_name, text=self.text, user=self.user
+        )
+        return revision_last(config=created)
+
+
+def opened_draft(request: HttpRequest, config: Config | None) -> PostedDraft:
+    """Return the draft that a visit begins with."""
+    last = revision_last(config=config) if config else None
+    return PostedDraft(
+        user=person(request),
+        config=config,
+        text=last.text if last else STARTING_TEXT,
+        base=last.number if last else 0,
+        view=_view(request.GET.get("view")),
+    )
+
+
+def posted_draft(request: HttpRequest, config: Config | None) -> PostedDraft:
+    """Return the draft that the editor posted: its text with the touched fields written into it."""
+    given: dict[str, Any] = request.POST.dict()
+    # Forms send CRLF; a config file has LF.
+    text = given.get("text", "").replace("\r\n", "\n")
+    changed = set(given.get("changed", "").split()) - {"text"}
+    refusal = ""
+    try:
+        text = apply_changes(text, changed, given)
+    except UneditableTextError as error:
+        refusal = str(error)
+    base = given.get("base", "")
+    return PostedDraft(
+        user=person(request),
+        config=config,
+        text=text,
+        base=int(base) if base.isdigit() else 0,
+        view=_view(given.get("view")),
+        refusal=refusal,
+    )
+
+
+def _view(asked: str | None) -> str:
+    return "yaml" if asked == "yaml" else "form"

@@ -1,0 +1,126 @@
+"""Pages of configs: the list, the editor with its live checks, and one revision."""
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from apps.accounts.pages import page, person
+from apps.configs.drafts import PostedDraft, opened_draft, posted_draft
+from apps.configs.editor import Draft
+from apps.configs.models import Config
+from apps.configs.selectors import config_get, config_list, revision_get
+from apps.configs.whereabouts import whereabouts
+from apps.secrets.selectors import secret_names
+from apps.ui.fragments import live_answer
+
+PAGE_SIZE = 50
+UNSAVED_STATUS = 409
+REFUSED_STATUS = 400
+
+
+@page
+@require_GET
+def configs(request: HttpRequest) -> HttpResponse:
+    """Show the team's configs, the last changed first."""
+    ordered = config_list(team=person(request).team).order_by("-updated_at", "-id")
+    shown = Paginator(ordered, PAGE_SIZE).get_page(request.GET.get("page"))
+    return live_answer(
+        request,
+        page="configs/list.html",
+        part="configs/_list.html",
+        context={"rows": whereabouts(list(shown)), "page": shown},
+    )
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """Open the editor on a config that is not there yet, or save its first revision."""
+    return _edit(request, None)
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def editor(request: HttpRequest, config_id: str) -> HttpResponse:
+    """Open the editor on a config's last revision, or save the next."""
+    return _edit(request, config_get(team=person(request).team, config_id=config_id))
+
+
+@page
+@require_POST
+def check(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
+    """Return the editor's inside for the text as it stands now; nothing is saved."""
+    config = config_get(team=person(request).team, config_id=config_id) if config_id else None
+    posted = posted_draft(request, config)
+    if "fix" in request.POST:
+        posted.apply_fix(request.POST["fix"], request.POST.get("fix_code", ""))
+    return render(request, "configs/_editor.html", _context(posted))
+
+
+@page
+@require_GET
+def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
+    """Show one revision: its text, what the checks said when it was saved, and its builds."""
+    config = config_get(team=person(request).team, config_id=config_id)
+    found = revision_get(config=config, number=number)
+    checked = {
+        "findings": found.findings,
+        "waiting": found.waiting,
+        "effective": found.effective,
+        "plan": found.plan,
+    }
+    context = {
+        "config": config,
+        "revision": found,
+        "draft": Draft(text=found.text, checked=checked),
+        "builds": found.builds.order_by("-number"),
+        "is_last": number == config.last_number,  # type: ignore[attr-defined]
+    }
+    return render(request, "configs/revision.html", context)
+
+
+def editor_answer(request: HttpRequest, posted: PostedDraft) -> HttpResponse:
+    """Return the editor with the text kept and the reason why it was not saved."""
+    status = UNSAVED_STATUS if posted.conflict else REFUSED_STATUS
+    return render(request, "configs/editor.html", _context(posted), status=status)
+
+
+def _edit(request: HttpRequest, config: Config | None) -> HttpResponse:
+    if request.method != "POST":
+        return render(request, "configs/editor.html", _context(opened_draft(request, config)))
+    posted = posted_draft(request, config)
+    saved = posted.save()
+    if saved is None:
+        return editor_answer(request, posted)
+    address = reverse("configs:editor", args=[saved.config_id])
+    return redirect(address + ("?view=yaml" if posted.view == "yaml" else ""))
+
+
+def _context(posted: PostedDraft) -> dict[str, Any]:
+    config = posted.config
+    if config is None:
+        addresses = {
+            "check_url": reverse("configs:check_new"),
+            "save_url": reverse("configs:new"),
+            "build_url": reverse("builds:start_new"),
+        }
+    else:
+        addresses = {
+            "check_url": reverse("configs:check", args=[config.id]),
+            "save_url": reverse("configs:editor", args=[config.id]),
+            "build_url": reverse("builds:start", args=[config.id]),
+        }
+    return addresses | {
+        "config": config,
+        "base": posted.base,
+        "draft": posted.draft,
+        "view": posted.view,
+        "is_saved": posted.saved_revision is not None,
+        "conflict": posted.conflict,
+        "refusal": posted.refusal,
+        "secret_names": sorted(secret_names(team=posted.user.team)),
+    }

@@ -1,0 +1,75 @@
+"""What became of configs: their last revision, its last build, and where they serve.
+
+Builds and deployments lie above this app, so their tables are reached by the names of relations.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+
+from apps.configs.form_values import value_at
+from apps.configs.models import Config, Revision
+
+
+@dataclass(kw_only=True)
+class Whereabouts:
+    """One line of the list of configs."""
+
+    config: Config
+    revision: Revision | None = None
+    build_number: int | None = None
+    build_state: str = ""
+    serves: list[str] = field(default_factory=list)
+    """`model environment` of each place that serves a build of it."""
+
+    @property
+    def checkpoint(self) -> str:
+        return str(self._said("trt_llm.build.checkpoint_repository.repo") or "–")
+
+    @property
+    def hardware(self) -> str:
+        kind, _, count = str(self._said("resources.accelerator") or "CPU").partition(":")
+        return f"{kind} × {count}" if count else kind
+
+    @property
+    def quantization(self) -> str:
+        return str(self._said("trt_llm.build.quantization_type") or "no_quant")
+
+    @property
+    def errors(self) -> int:
+        return self._count("error")
+
+    @property
+    def warnings(self) -> int:
+        return self._count("warning")
+
+    def _said(self, path: str) -> Any:
+        return value_at(self.revision.spec, path) if self.revision else None
+
+    def _count(self, severity: str) -> int:
+        findings: Sequence[Mapping[str, Any]] = self.revision.findings if self.revision else []
+        return sum(finding["severity"] == severity for finding in findings)
+
+
+def whereabouts(configs: Sequence[Config]) -> Sequence[Whereabouts]:
+    """Return one line for each config, in three queries for any number of them."""
+    found = {config.id: Whereabouts(config=config) for config in configs}
+    revisions = Revision.objects.filter(config__in=found)
+    newer = Revision.objects.filter(config=OuterRef("config"), number__gt=OuterRef("number"))
+    for revision in revisions.filter(~Exists(newer)):
+        found[revision.config_id].revision = revision
+    built = revisions.filter(builds__isnull=False).order_by("builds__number")
+    for config_id, number, state in built.values_list(
+        "config_id", "builds__number", "builds__state"
+    ):
+        found[config_id].build_number, found[config_id].build_state = number, state
+    served = revisions.filter(builds__deployments__current_of__isnull=False).values_list(
+        "config_id",
+        "builds__deployments__model__name",
+        "builds__deployments__current_of__name",
+    )
+    for config_id, model, place in served.distinct():
+        found[config_id].serves.append(f"{model} {place}")
+    return list(found.values())

@@ -1,0 +1,171 @@
+"""What the overview says: is anything wrong, what runs, what is free, what to do first."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q, Sum
+from django.urls import reverse
+
+from apps.accounts.models import Team
+from apps.builds.models import Build
+from apps.builds.presentation import BuildRow
+from apps.builds.selectors import build_list
+from apps.configs.models import Revision
+from apps.deployments.models import Deployment, ServedModel
+from apps.fleet.models import Card
+from apps.fleet.selectors import nodes_alive
+from apps.telemetry.traffic import has_traffic, traffic_sum
+from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, DeploymentState
+
+FAILURES_SHOWN = 3
+RUNNING_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardsOfKind:
+    """How many cards of one kind live nodes have, and how much of them is free."""
+
+    kind: str
+    total: int
+    free: int
+    memory_bytes: int
+    free_bytes: int
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether memory is what counts, not whole cards."""
+        return self.kind == "CPU"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureNote:
+    """Something that failed, with its cause."""
+
+    what: str
+    url: str
+    failure: dict[str, Any]
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToDo:
+    """One entry of the first-run checklist; `command` or `url` is how to do it."""
+
+    label: str
+    is_done: bool
+    says: str = ""
+    command: str = ""
+    url: str = ""
+    verb: str = ""
+
+
+def overview_context(team: Team) -> dict[str, Any]:
+    """Return everything that the overview shows of the team."""
+    model_ids = list(ServedModel.objects.filter(team=team).values_list("id", flat=True))
+    states = Counter(Deployment.objects.filter(model__team=team).values_list("state", flat=True))
+    running = build_list(team=team).exclude(state__in=BUILD_TERMINAL)[:RUNNING_SHOWN]
+    cards = cards_by_kind()
+    todos = checklist(team, model_ids, states, has_cards=bool(cards))
+    return {
+        "states": sorted(states.items()),
+        "traffic": traffic_sum(model_ids=model_ids),
+        "builds": [BuildRow(build=build) for build in running],
+        "cards": cards,
+        "failures": failures(team),
+        "todos": [] if all(todo.is_done for todo in todos) else todos,
+    }
+
+
+def cards_by_kind() -> Sequence[CardsOfKind]:
+    """Return the cards of live nodes by kind."""
+    held = Sum("leases__memory_bytes", filter=Q(leases__released_at=None))
+    present = Card.objects.filter(is_present=True, node__in=nodes_alive()).annotate(held=held)
+    by_kind: dict[str, list[Card]] = {}
+    for card in present.order_by("kind"):
+        by_kind.setdefault(card.kind, []).append(card)
+    return [_of_kind(kind, cards) for kind, cards in by_kind.items()]
+
+
+def failures(team: Team) -> Sequence[FailureNote]:
+    """Return what failed last among builds and deployments, newest first."""
+    failed = build_list(team=team, state=BuildState.FAILED).order_by("-finished_at")
+    notes = [_build_note(build) for build in failed[:FAILURES_SHOWN]]
+    broken = Deployment.objects.filter(model__team=team, failure__isnull=False)
+    # A deployment whose build failed repeats what its build already says.
+    broken = broken.exclude(state=DeploymentState.BUILD_FAILED).select_related("model")
+    notes += [_deployment_note(each) for each in broken.order_by("-created_at")[:FAILURES_SHOWN]]
+    return sorted(notes, key=lambda note: note.at, reverse=True)[:FAILURES_SHOWN]
+
+
+def checklist(
+    team: Team, model_ids: Sequence[str], states: Counter[str], *, has_cards: bool
+) -> Sequence[ToDo]:
+    """Return the way from nothing to a first answer, with what is done ticked."""
+    revisions = Revision.objects.filter(config__team=team)
+    built = Build.objects.filter(team=team, state=BuildState.SUCCEEDED)
+    return (
+        ToDo(
+            label="Have a machine",
+            is_done=has_cards,
+            says="An agent offers its host's cards, or its CPU.",
+            command="python manage.py up",
+        ),
+        ToDo(
+            label="Write a config that passes the checks",
+            is_done=revisions.filter(blocks_build=False).exists(),
+            url=reverse("configs:new"),
+            verb="New config",
+        ),
+        ToDo(
+            label="Build it",
+            is_done=built.exists(),
+            url=reverse("configs:list"),
+            verb="See configs",
+        ),
+        ToDo(
+            label="Deploy it",
+            is_done=bool(states),
+            url=reverse("builds:list"),
+            verb="See builds",
+        ),
+        ToDo(
+            label="Call it",
+            is_done=has_traffic(model_ids=model_ids),
+            says="The deployment's page has the lines to paste.",
+            url=reverse("deployments:list"),
+            verb="See models",
+        ),
+    )
+
+
+def _of_kind(kind: str, cards: Sequence[Card]) -> CardsOfKind:
+    held = [getattr(card, "held", None) or 0 for card in cards]
+    memory = sum(card.memory_bytes for card in cards)
+    return CardsOfKind(
+        kind=kind,
+        total=len(cards),
+        free=sum(amount == 0 for amount in held),
+        memory_bytes=memory,
+        free_bytes=max(0, memory - sum(held)),
+    )
+
+
+def _build_note(build: Build) -> FailureNote:
+    return FailureNote(
+        what=f"Build {build.number} of {build.revision.config.name}",
+        url=reverse("builds:build", args=[build.number]),
+        failure=build.failure or {"code": "", "sentence": "It ended without giving a reason."},
+        at=build.finished_at or build.created_at,
+    )
+
+
+def _deployment_note(deployment: Deployment) -> FailureNote:
+    return FailureNote(
+        what=f"{deployment.model.name}, {deployment.name}",
+        url=reverse("deployments:deployment", args=[deployment.model_id, deployment.id]),
+        failure=deployment.failure or {},
+        at=deployment.created_at,
+    )

@@ -1,0 +1,34 @@
+"""The overview, and the probes that supervisors ask."""
+
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from apps.accounts.pages import page, person
+from apps.dashboard.overview import overview_context
+from apps.ui.fragments import live_answer
+
+
+@page
+@require_safe
+def overview(request: HttpRequest) -> HttpResponse:
+    """Show whether anything is wrong."""
+    return live_answer(
+        request,
+        page="dashboard/overview.html",
+        part="dashboard/_overview.html",
+        context=overview_context(person(request).team),
+    )
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    """Answer 200 while this process can serve pages: its database answers."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return JsonResponse({"status": "unavailable", "database": "no answer"}, status=503)
+    return JsonResponse({"status": "ready"})

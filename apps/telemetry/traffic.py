@@ -1,0 +1,143 @@
+"""What pages say of traffic: sums and series over the usage that gateways counted."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from apps.telemetry import buckets
+from apps.telemetry.models import UsageMinute
+
+WINDOW = timedelta(hours=1)
+_MINUTE = timedelta(minutes=1)
+_SERVER_ERROR = 5
+
+
+@dataclass(kw_only=True)
+class Traffic:
+    """Requests that ended within a window, by the gateways' count.
+
+    The window begins with the first counted minute where that is later: a deployment that is ten
+    minutes old is not averaged over an hour in which it was not there.
+    """
+
+    requests: int = 0
+    errors: int = 0
+    """Answered 5xx; what the caller did wrong is no error of the deployment."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    first_byte_buckets: list[int] = field(default_factory=buckets.empty)
+
+    @property
+    def requests_per_second(self) -> float | None:
+        return self.requests / self.seconds if self.seconds else None
+
+    @property
+    def completion_tokens_per_second(self) -> float | None:
+        return self.completion_tokens / self.seconds if self.seconds else None
+
+    @property
+    def error_share(self) -> float | None:
+        return self.errors / self.requests if self.requests else None
+
+    @property
+    def first_byte_p90_seconds(self) -> float | None:
+        """Estimated from counts per bucket."""
+        return buckets.percentile(self.first_byte_buckets, 0.9)
+
+    @property
+    def window_words(self) -> str:
+        """Over how long, in words."""
+        minutes = round(self.seconds / 60)
+        return "the last hour" if minutes >= 60 else f"the last {max(1, minutes)} min"
+
+
+def traffic_by_deployment(
+    *, deployment_ids: Collection[str], now: datetime | None = None
+) -> Mapping[str, Traffic]:
+    """Return the last hour's traffic of each deployment."""
+    until = now or timezone.now()
+    found = {deployment_id: Traffic() for deployment_id in deployment_ids}
+    starts: dict[str, datetime] = {}
+    for row in _minutes(deployment_ids, until):
+        _add(found[row["deployment_id"]], row)
+        starts.setdefault(row["deployment_id"], row["minute"])
+    for deployment_id, start in starts.items():
+        found[deployment_id].seconds = _covered_seconds(start, until)
+    return found
+
+
+def traffic_sum(*, model_ids: Collection[str], now: datetime | None = None) -> Traffic:
+    """Return the last hour's traffic of all these models together."""
+    until, total, start = now or timezone.now(), Traffic(), None
+    rows = _counted(UsageMinute.objects.filter(model_id__in=model_ids), until)
+    for row in rows:
+        _add(total, row)
+        start = start or row["minute"]
+    total.seconds = _covered_seconds(start, until) if start else 0.0
+    return total
+
+
+def traffic_series(*, deployment_id: str, now: datetime | None = None) -> dict[str, list[Any]]:
+    """Return epoch seconds and, for each whole minute since the first, rates per second."""
+    until = now or timezone.now()
+    by_minute: dict[datetime, list[int]] = {}
+    for row in _minutes([deployment_id], until):
+        counts = by_minute.setdefault(row["minute"], [0, 0])
+        counts[0] += row["requests"]
+        counts[1] += row["completion_tokens"]
+    times: list[datetime] = []
+    moment, last = min(by_minute, default=until), until.replace(second=0, microsecond=0)
+    while moment < last:
+        times.append(moment)
+        moment += _MINUTE
+    rates = [by_minute.get(each, [0, 0]) for each in times]
+    return {
+        "times": [int(each.timestamp()) for each in times],
+        "requests": [round(each[0] / 60, 4) for each in rates],
+        "tokens": [round(each[1] / 60, 4) for each in rates],
+    }
+
+
+def has_traffic(*, model_ids: Collection[str]) -> bool:
+    """Return whether any of these models ever answered a request well."""
+    return UsageMinute.objects.filter(Q(model_id__in=model_ids), status_class=2).exists()
+
+
+def _minutes(deployment_ids: Collection[str], until: datetime) -> Sequence[dict[str, Any]]:
+    return _counted(UsageMinute.objects.filter(deployment_id__in=deployment_ids), until)
+
+
+def _counted(rows: QuerySet[UsageMinute], until: datetime) -> Sequence[dict[str, Any]]:
+    return list(
+        rows.filter(minute__gt=until - WINDOW, minute__lte=until)
+        .order_by("minute")
+        .values(
+            "deployment_id",
+            "minute",
+            "status_class",
+            "requests",
+            "prompt_tokens",
+            "completion_tokens",
+            "first_byte_buckets",
+        )
+    )
+
+
+def _add(traffic: Traffic, row: Mapping[str, Any]) -> None:
+    traffic.requests += row["requests"]
+    traffic.prompt_tokens += row["prompt_tokens"]
+    traffic.completion_tokens += row["completion_tokens"]
+    traffic.first_byte_buckets = buckets.added(
+        traffic.first_byte_buckets, row["first_byte_buckets"]
+    )
+    if row["status_class"] == _SERVER_ERROR:
+        traffic.errors += row["requests"]
+
+
+def _covered_seconds(start: datetime, until: datetime) -> float:
+    return max(1.0, min(WINDOW, until - start).total_seconds())

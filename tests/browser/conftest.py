@@ -1,0 +1,95 @@
+"""A real Chromium before the real pages; whatever it complains of fails the test.
+
+Imports of the product wait for Django's set-up.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, sync_playwright
+
+if TYPE_CHECKING:
+    from apps.accounts.models import User
+    from tests.browser.stage import Stage
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    """Playwright's own process."""
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def chromium(playwright: Playwright) -> Iterator[Browser]:
+    """The browser that Debian packages."""
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed, so no browser test can run: apt install chromium")
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def stage(transactional_db: None, broker: str) -> "Stage":
+    """A team that has been at work for a while."""
+    from apps.accounts.models import RoutesVersion
+    from tests.browser.stage import make_stage
+
+    RoutesVersion.objects.get_or_create(id=1)
+    return make_stage()
+
+
+@pytest.fixture
+def visit(chromium: Browser, live_server: Any, stage: "Stage") -> Iterator[OpenPage]:
+    """Opens a page as the stage's owner; console errors and CSP violations fail the test."""
+    complaints: list[str] = []
+    contexts = []
+
+    def open_page(path: str, *, allowed: tuple[str, ...] = (), **options: Any) -> Page:
+        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 800}} | options)
+        context.add_cookies([session_cookie(stage.owner, live_server.url)])
+        context.set_default_timeout(10_000)
+        contexts.append(context)
+        page = context.new_page()
+
+        def hear(message: ConsoleMessage) -> None:
+            if message.type in ("error", "warning") and not any(
+                words in message.text for words in allowed
+            ):
+                complaints.append(f"{page.url}: {message.text}")
+
+        page.on("console", hear)
+        page.on("pageerror", lambda error: complaints.append(f"{page.url}: {error}"))
+        page.goto(live_server.url + path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def session_cookie(user: "User", url: str) -> Any:
+    """Return the cookie of a new session of that person."""
+    from django.conf import settings
+    from django.test import Client
+
+    client = Client()
+    client.force_login(user)
+    value = client.cookies[settings.SESSION_COOKIE_NAME].value
+    return {"name": settings.SESSION_COOKIE_NAME, "value": value, "url": url}

@@ -1,0 +1,61 @@
+"""Photographs every page in both themes, wide and narrow: `make screenshots`.
+
+`SCREENSHOTS_DIR` says where they go; docs/screenshots keeps the wide ones.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import OpenPage
+from tests.browser.stage import Stage
+
+pytestmark = [pytest.mark.screenshots, pytest.mark.browser]
+FOLDER = Path(os.environ.get("SCREENSHOTS_DIR", "docs/screenshots"))
+SIZES = {"": (1280, 860), "-narrow": (320, 720)}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("suffix", SIZES)
+def test_photograph_every_page(visit: OpenPage, stage: Stage, scheme: str, suffix: str) -> None:
+    if suffix and "SCREENSHOTS_DIR" not in os.environ:
+        pytest.skip("narrow screenshots are not kept; set SCREENSHOTS_DIR to look at them")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    width, height = SIZES[suffix]
+    for name, path in _pages(stage).items():
+        page = visit(path, color_scheme=scheme, viewport={"width": width, "height": height})
+        page.wait_for_load_state("networkidle")
+        _photograph(page, f"{name}-{scheme}{suffix}")
+        page.context.close()
+
+
+def _pages(stage: Stage) -> dict[str, str]:
+    deployment = stage.deployment
+    return {
+        "overview": "/",
+        "configs": "/configs/",
+        "editor": f"/configs/{stage.blocked.id}/",
+        "editor-yaml": f"/configs/{stage.blocked.id}/?view=yaml",
+        "editor-cpu": f"/configs/{stage.small.id}/",
+        "editor-waiting": f"/configs/{stage.waiting.id}/",
+        "editor-new": "/configs/new/",
+        "revision": f"/configs/{stage.blocked.id}/revisions/1/",
+        "builds": "/builds/",
+        "build-running": f"/builds/{stage.running.number}/",
+        "build-failed": f"/builds/{stage.failed.number}/",
+        "build-succeeded": f"/builds/{stage.built.number}/",
+        "deploy": f"/models/deploy/{stage.built.number}/",
+        "models": "/models/",
+        "deployment": f"/models/{deployment.model_id}/{deployment.id}/",
+        "nodes": "/nodes/",
+        "secrets": "/secrets/",
+        "keys": "/keys/",
+    }
+
+
+def _photograph(page: Page, name: str) -> None:
+    overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert overflow <= 0, f"{name} is {overflow} px wider than the window"
+    page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
