@@ -3,6 +3,7 @@
 import os
 import platform
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import llguidance
@@ -15,6 +16,7 @@ from workers.engine.generation import Generation
 from workers.engine.grammar import Grammars
 from workers.engine.kv_cache import SlotCache
 from workers.engine.loader import LoadedModel, choose_dtype, load_model
+from workers.engine.loop import EngineLoop
 from workers.engine.metrics import EngineMetrics
 from workers.engine.model_thread import ModelThread
 from workers.engine.runner import ModelRunner, Segment
@@ -25,34 +27,42 @@ from workers.engine.tokenizer import TextCodec
 CPU_STEP_TOKENS = 512
 """A longer piece of prompt is no faster on a CPU and only makes the other rows wait."""
 
+WARM_UP_TOKENS = 8
+
 
 class Engine:
     """Loads at once; answers between `start` and `stop`."""
 
     def __init__(self, settings: EngineSettings) -> None:
-        torch.set_num_threads(settings.threads)
-        device = torch.device(settings.device)
-        model = load_model(settings, choose_dtype(settings.dtype, settings.device))
         self.settings = settings
         self.codec = TextCodec(settings.model_dir)
         self.metrics = EngineMetrics()
-        self._model = model
-        self._end_tokens = model.end_tokens | {self.codec.end_token} - {None}
+        self._thread = ModelThread()
+        try:
+            self._model = self._thread.call(self._load).result()
+        except BaseException:
+            self._thread.stop()
+            raise
+        self._end_tokens = self._model.end_tokens | ({self.codec.end_token} - {None})
         self.grammars = Grammars(
-            self.codec.backend, vocabulary=model.vocabulary_size, end_tokens=self._end_tokens
+            self.codec.backend, vocabulary=self.vocabulary_size, end_tokens=self._end_tokens
         )
-        self._cache = SlotCache(model.shape, slots=_slots(settings, model), device=device)
-        self._runner = ModelRunner(model.module, self._cache, device)
+        device = torch.device(settings.device)
+        self._cache = SlotCache(
+            self._model.shape, slots=_slots(settings, self._model), device=device
+        )
+        self._runner = ModelRunner(self._model.module, self._cache, device)
         self._scheduler = Scheduler(
             self._cache,
             max_rows=settings.max_batch_size,
             max_waiting=settings.max_waiting_requests,
             step_tokens=self.step_tokens,
         )
-        self._thread = ModelThread(
+        self._loop = EngineLoop(
             self._scheduler, self._runner, self.metrics,
             step_delay_seconds=settings.step_delay_seconds,
         )  # fmt: skip
+        self._running: Future[None] | None = None
         self._publish_gauges()
 
     @property
@@ -68,7 +78,7 @@ class Engine:
     @property
     def is_alive(self) -> bool:
         """Whether the model thread still takes requests."""
-        return self._thread.is_alive()
+        return self._running is not None and not self._running.done()
 
     @property
     def step_tokens(self) -> int:
@@ -78,15 +88,12 @@ class Engine:
 
     def start(self) -> None:
         """Run the model once, so that the first request finds it warm, then take requests."""
-        row = self._cache.reserve(4)
-        if row is not None:
-            self._runner.forward([Segment(row, [0, 0, 0])])
-            self._runner.forward([Segment(row, [0])])
-            self._cache.release(row)
-        self._thread.start()
+        self._thread.call(self._warm_up).result()
+        self._running = self._thread.call(self._loop.run)
 
     def stop(self) -> None:
-        """End the model thread after its current step."""
+        """End the loop after its current step; whoever still waits gets nothing more."""
+        self._loop.stop()
         self._thread.stop()
 
     def submit(self, generation: Generation) -> Answer:
@@ -104,7 +111,7 @@ class Engine:
             "kv_tokens": self._cache.slots,
             "dtype": str(shape.dtype).removeprefix("torch."),
             "device": self.settings.device,
-            "threads": torch.get_num_threads(),
+            "threads": self.settings.threads,
             "max_batch_size": self.settings.max_batch_size,
             "max_seq_len": self.max_seq_len,
             "step_tokens": self.step_tokens,
@@ -118,6 +125,18 @@ class Engine:
             "pid": os.getpid(),
         }
 
+    def _load(self) -> LoadedModel:
+        torch.set_num_threads(self.settings.threads)
+        dtype = choose_dtype(self.settings.dtype, self.settings.device)
+        return load_model(self.settings, dtype)
+
+    def _warm_up(self) -> None:
+        row = self._cache.reserve(WARM_UP_TOKENS + 1)
+        if row is not None:
+            self._runner.forward([Segment(row, [0] * WARM_UP_TOKENS)])
+            self._runner.forward([Segment(row, [0])])
+            self._cache.release(row)
+
     def _publish_gauges(self) -> None:
         gauges: tuple[tuple[Any, Callable[[], float]], ...] = (
             (self.metrics.running, lambda: len(self._scheduler.running)),
@@ -130,9 +149,9 @@ class Engine:
 
 def _slots(settings: EngineSettings, model: LoadedModel) -> int:
     slots = settings.kv_cache_bytes // model.shape.bytes_per_token
-    if slots < 16:
+    if slots <= WARM_UP_TOKENS:
         raise CheckpointRefused(
             f"A KV cache of {settings.kv_cache_bytes} bytes holds {slots} tokens at "
-            f"{model.shape.bytes_per_token} bytes each; give it at least 16 tokens."
+            f"{model.shape.bytes_per_token} bytes each; give it room for one prompt."
         )
     return slots

@@ -1,109 +1,48 @@
-"""The one thread that owns the model: admit, feed, choose, report, again."""
+"""The one thread that runs torch."""
 
-import logging
-from collections.abc import Iterator, Sequence
-from threading import Event, Thread
-from time import sleep
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import SimpleQueue
+from threading import Thread
+from typing import TypeVar
 
-from torch import Tensor
-
-from workers.engine.answer import Answer
-from workers.engine.errors import RowFailed
-from workers.engine.generation import Progress
-from workers.engine.metrics import EngineMetrics
-from workers.engine.runner import ModelRunner, Segment
-from workers.engine.scheduler import Scheduler
-
-log = logging.getLogger(__name__)
-
-Step = Sequence[tuple[Answer, Segment]]
+Result = TypeVar("Result")
 
 
-class ModelThread(Thread):
-    """Steps while there is work and sleeps while there is none."""
+class ModelThread:
+    """Carries out calls one after another on a thread of its own.
 
-    def __init__(
-        self,
-        scheduler: Scheduler,
-        runner: ModelRunner,
-        metrics: EngineMetrics,
-        *,
-        step_delay_seconds: float = 0.0,
-    ) -> None:
-        super().__init__(name="model", daemon=True)
-        self._scheduler = scheduler
-        self._runner = runner
-        self._metrics = metrics
-        self._step_delay_seconds = step_delay_seconds
-        self._stopping = Event()
+    OpenMP keeps a pool of workers per calling thread, and as soon as two pools together have
+    more workers than there are cores, each puts its workers to sleep between any two products:
+    a step of SmolLM2 on two cores then takes 100 ms and not 60. So weights are loaded on the
+    thread that will multiply them, and no other thread computes.
+    """
 
-    def run(self) -> None:
-        """Step until `stop`."""
-        while not self._stopping.is_set():
-            with self._scheduler.changed:
-                self._scheduler.changed.wait_for(self._has_reason_to_wake)
-            self.step()
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread = Thread(target=self._run, name="model", daemon=True)
+        self._thread.start()
+
+    def call(self, function: Callable[[], Result]) -> "Future[Result]":
+        """Queue a call and give back its future."""
+        future: Future[Result] = Future()
+        self._calls.put(lambda: _carry_out(function, future))
+        return future
 
     def stop(self) -> None:
-        """End the thread after the step it is in."""
-        self._stopping.set()
-        with self._scheduler.changed:
-            self._scheduler.changed.notify()
-        self.join()
+        """Wait for the calls made so far, then end the thread."""
+        self._calls.put(None)
+        self._thread.join()
 
-    def step(self) -> None:
-        """Advance every row that the step has room for."""
-        if self._step_delay_seconds:
-            sleep(self._step_delay_seconds)
-        self._scheduler.admit()
-        for answer, logits in self._feed(self._scheduler.plan()):
-            if answer.pending_tokens == 0:  # else the prompt has more pieces
-                self._advance(answer, logits)
+    def _run(self) -> None:
+        while (call := self._calls.get()) is not None:
+            call()
 
-    def _has_reason_to_wake(self) -> bool:
-        return self._stopping.is_set() or not self._scheduler.is_idle
 
-    def _feed(self, step: Step) -> Iterator[tuple[Answer, Tensor]]:
-        """One forward for all; where it fails, one forward each finds whose fault it is."""
-        if not step:
-            return
-        answers = [answer for answer, _ in step]
-        try:
-            logits = self._runner.forward([segment for _, segment in step])
-        except Exception as error:
-            if len(step) == 1:
-                self._fail(answers[0], error)
-                return
-            log.warning("a step of %d rows failed, feeding them one by one: %r", len(step), error)
-            for pair in step:
-                yield from self._feed([pair])
-            return
-        yield from zip(answers, logits, strict=True)
-
-    def _advance(self, answer: Answer, logits: Tensor) -> None:
-        before = answer.last_token_at
-        try:
-            progress = answer.accept(logits)
-            self._metrics.token_chosen(answer, before)
-            if progress is not None:
-                answer.generation.report(progress)
-        except Exception as error:
-            self._fail(answer, error)
-            return
-        if progress is not None and progress.is_last:
-            self._metrics.answer_ended(answer)
-            self._scheduler.leave(answer)
-
-    def _fail(self, answer: Answer, error: Exception) -> None:
-        """End one row with its error; the loop and the other rows go on."""
-        self._scheduler.leave(answer)
-        if isinstance(error, RowFailed):
-            message = str(error)
-        else:
-            log.error("a row failed", exc_info=error)
-            message = f"the engine failed on this request ({type(error).__name__})"
-        failure = Progress(text="", completion_tokens=answer.completion_tokens, failure=message)
-        try:
-            answer.generation.report(failure)
-        except Exception as unreachable:
-            log.warning("nobody takes the failure of a row: %r", unreachable)
+def _carry_out(function: Callable[[], Result], future: "Future[Result]") -> None:
+    try:
+        result = function()
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)

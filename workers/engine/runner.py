@@ -48,11 +48,12 @@ class ModelRunner:
         A row's length grows only when the whole forward has succeeded, so a failed one may be
         repeated.
         """
-        spans = tuple(_span(segment) for segment in segments)
+        spans = tuple(self._cache.span(s.row, len(s.tokens)) for s in segments)
         positions = torch.cat([torch.arange(s.length - s.queries, s.length) for s in spans])
-        slots = torch.cat([torch.arange(*_slot_range(span)) for span in spans])
+        starts = [segment.row.first_slot for segment in segments for _ in segment.tokens]
         ids = torch.tensor([token for segment in segments for token in segment.tokens])
         ends = torch.tensor(list(accumulate(span.queries for span in spans))) - 1
+        slots = positions + torch.tensor(starts)
         output = self._model(
             input_ids=ids[None].to(self._device),
             position_ids=positions[None].to(self._device),
@@ -65,18 +66,6 @@ class ModelRunner:
         return output.logits[0].float()
 
 
-def _span(segment: Segment) -> Span:
-    row, queries = segment.row, len(segment.tokens)
-    if row.length + queries > row.capacity:
-        raise ValueError(f"{row.length} + {queries} tokens are past the row's {row.capacity}")
-    return Span(row.first_slot, row.length + queries, queries)
-
-
-def _slot_range(span: Span) -> tuple[int, int]:
-    end = span.first_slot + span.length
-    return end - span.queries, end
-
-
 def _slot_attention(
     module: Any,
     query: Tensor,
@@ -87,13 +76,13 @@ def _slot_attention(
     slot_step: StepLayout,
     scaling: float | None = None,
     sliding_window: int | None = None,
-    softcap: float | None = None,
     **_: object,
 ) -> tuple[Tensor, None]:
     """The attention function that Transformers' layers call. Shapes: `[1, heads, tokens, dim]`."""
-    rule = AttentionRule(scaling or query.shape[-1] ** -0.5, sliding_window, softcap)
+    rule = AttentionRule(scaling or query.shape[-1] ** -0.5, sliding_window)
     slot_step.cache.write(module.layer_idx, key[0], value[0], slot_step.slots)
-    output = slot_step.cache.attend(module.layer_idx, query[0], slot_step.spans, rule)
+    q = query[0].transpose(0, 1)
+    output = slot_step.cache.attend(module.layer_idx, q, slot_step.spans, rule)
     return output[None], None
 
 

@@ -72,6 +72,15 @@ class Scheduler:
         self.running.remove(answer)
         self._cache.release(answer.row)
 
+    def clear(self) -> list[Answer]:
+        """Take every row back and empty the line; give back all who were there."""
+        with self.changed:
+            everyone = [*self.running, *self._waiting]
+            self._waiting.clear()
+        for answer in list(self.running):
+            self.leave(answer)
+        return everyone
+
     def plan(self) -> list[tuple[Answer, Segment]]:
         """Give back what the next step feeds: newest tokens first, then pieces of prompts."""
         left = self._step_tokens

@@ -1,0 +1,114 @@
+"""The engine's loop: admit, feed, choose, report, again."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from threading import Event
+from time import sleep
+
+from torch import Tensor
+
+from workers.engine.answer import Answer
+from workers.engine.errors import RowFailed
+from workers.engine.generation import Progress
+from workers.engine.metrics import EngineMetrics
+from workers.engine.runner import ModelRunner, Segment
+from workers.engine.scheduler import Scheduler
+
+log = logging.getLogger(__name__)
+
+Step = Sequence[tuple[Answer, Segment]]
+
+
+class EngineLoop:
+    """Steps while there is work and sleeps while there is none."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        runner: ModelRunner,
+        metrics: EngineMetrics,
+        *,
+        step_delay_seconds: float = 0.0,
+    ) -> None:
+        self._scheduler = scheduler
+        self._runner = runner
+        self._metrics = metrics
+        self._step_delay_seconds = step_delay_seconds
+        self._stopping = Event()
+
+    def run(self) -> None:
+        """Step until `stop`; an error that belongs to no row ends all rows, not the loop."""
+        while not self._stopping.is_set():
+            with self._scheduler.changed:
+                self._scheduler.changed.wait_for(self._has_reason_to_wake)
+            try:
+                self.step()
+            except Exception as error:
+                for answer in self._scheduler.clear():
+                    self._report_failure(answer, error)
+
+    def stop(self) -> None:
+        """End the loop after the step it is in. Any thread may ask."""
+        self._stopping.set()
+        with self._scheduler.changed:
+            self._scheduler.changed.notify()
+
+    def step(self) -> None:
+        """Advance every row that the step has room for."""
+        if self._step_delay_seconds:
+            sleep(self._step_delay_seconds)
+        self._scheduler.admit()
+        for answer, logits in self._feed(self._scheduler.plan()):
+            if answer.pending_tokens == 0:  # else the prompt has more pieces
+                self._advance(answer, logits)
+
+    def _has_reason_to_wake(self) -> bool:
+        return self._stopping.is_set() or not self._scheduler.is_idle
+
+    def _feed(self, step: Step) -> Iterator[tuple[Answer, Tensor]]:
+        """One forward for all; where it fails, one forward each finds whose fault it is."""
+        if not step:
+            return
+        answers = [answer for answer, _ in step]
+        try:
+            logits = self._runner.forward([segment for _, segment in step])
+        except Exception as error:
+            if len(step) == 1:
+                self._fail(answers[0], error)
+                return
+            log.warning("a step of %d rows failed, feeding them one by one: %r", len(step), error)
+            for pair in step:
+                yield from self._feed([pair])
+            return
+        yield from zip(answers, logits, strict=True)
+
+    def _advance(self, answer: Answer, logits: Tensor) -> None:
+        before = answer.last_token_at
+        try:
+            progress = answer.accept(logits)
+            self._metrics.token_chosen(answer, before)
+            if progress is not None:
+                answer.generation.report(progress)
+        except Exception as error:
+            self._fail(answer, error)
+            return
+        if progress is not None and progress.is_last:
+            self._metrics.answer_ended(answer)
+            self._scheduler.leave(answer)
+
+    def _fail(self, answer: Answer, error: Exception) -> None:
+        """End one row with its error; the loop and the other rows go on."""
+        self._scheduler.leave(answer)
+        self._report_failure(answer, error)
+
+    def _report_failure(self, answer: Answer, error: Exception) -> None:
+        if isinstance(error, RowFailed):
+            message = str(error)
+        else:
+            log.error("a row failed", exc_info=error)
+            message = f"the engine failed on this request ({type(error).__name__})"
+        failure = Progress(text="", completion_tokens=answer.completion_tokens, failure=message)
+        try:
+            answer.generation.report(failure)
+        except Exception as unreachable:
+            log.warning("nobody takes the failure of a row: %r", unreachable)
