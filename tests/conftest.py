@@ -27,7 +27,14 @@ def _free_port() -> int:
 _BROKER_PORT = _free_port()
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def _broker_url() -> str:
+    from controlplane.processes import valkey
+
+    (_DATA_DIR / "valkey").mkdir(exist_ok=True)
+    return valkey.url(_DATA_DIR / "valkey", port=_BROKER_PORT)
+
+
+def _prepare_django() -> None:
     """Point the settings at servers that do not run yet, before Django reads them."""
     from controlplane.processes import postgres
 
@@ -42,18 +49,18 @@ def pytest_configure(config: pytest.Config) -> None:
     (_DATA_DIR / "checkpoints").mkdir()
     (_DATA_DIR / "static").mkdir()  # WhiteNoise warns of a missing one
     django.setup()
+
+
+# Now, since conftests below import models before any hook of this one runs.
+_prepare_django()
+
+
+def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(TimeBudget(), "time-budget")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(_DATA_DIR, ignore_errors=True)
-
-
-def _broker_url() -> str:
-    from controlplane.processes import valkey
-
-    (_DATA_DIR / "valkey").mkdir(exist_ok=True)
-    return valkey.url(_DATA_DIR / "valkey", port=_BROKER_PORT)
 
 
 @pytest.fixture(scope="session")

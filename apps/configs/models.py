@@ -34,6 +34,8 @@ class Revision(models.Model):
     """The user's own YAML, comments and order kept."""
     spec = models.JSONField()
     spec_format = models.PositiveSmallIntegerField(default=1)
+    secret_names = models.JSONField(default=list)
+    """Normal names of the secrets that the spec lists, to tell who uses one."""
     findings = models.JSONField(default=list)
     waiting = models.JSONField(default=list)
     effective = models.JSONField(default=list)
@@ -77,6 +79,8 @@ class CheckpointRecord(models.Model):
     fetched_at = models.DateTimeField(null=True)
     lease_token = models.PositiveIntegerField(default=0)
     lease_expires_at = models.DateTimeField(null=True)
+    lease_secret_sha256 = models.CharField(max_length=64, blank=True)
+    """Whoever knows the secret behind it may redeem the token named by `secret_name`."""
 
     class Meta:
         constraints = [

@@ -1,0 +1,135 @@
+"""Configs, revisions and checks over REST."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.rest_views import TeamView
+from apps.configs.models import Revision
+from apps.configs.selectors import (
+    config_get,
+    config_list,
+    revision_get,
+    revision_last,
+    revision_list,
+)
+from apps.configs.serializers import (
+    ConfigCreateBody,
+    ConfigDetailObject,
+    ConfigObject,
+    ConfigPage,
+    ConfigText,
+    ExaminationObject,
+    RevisionCreateBody,
+    RevisionDetailObject,
+    RevisionObject,
+    RevisionPage,
+)
+from apps.configs.services import (
+    config_create,
+    examine_text,
+    revision_create,
+    revision_examine,
+)
+from apps.rest.paging import PageQuery, page_of
+from apps.rest.serializers import Error, validated
+
+_CONFLICT = OpenApiResponse(Error, description="The name is taken.")
+_STALE = OpenApiResponse(
+    Error, description="Somebody saved another revision first; `details` has both texts."
+)
+
+
+class ConfigListView(TeamView):
+    @extend_schema(parameters=[PageQuery], responses=ConfigPage)
+    def get(self, request: Request) -> Response:
+        """Return the team's configs, newest first."""
+        page = page_of(config_list(team=self.team), **validated(PageQuery, request.query_params))
+        return Response(page.to_json(lambda config: ConfigObject(config).data))
+
+    @extend_schema(request=ConfigCreateBody, responses={201: ConfigDetailObject, 409: _CONFLICT})
+    def post(self, request: Request) -> Response:
+        """Make a config with its first revision."""
+        wanted = validated(ConfigCreateBody, request.data)
+        config = config_create(
+            team=self.team, name=wanted["name"], text=text_of(wanted), user=self.user
+        )
+        return Response(self._detail(config.id), status=201)
+
+    def _detail(self, config_id: str) -> dict[str, Any]:
+        config = config_get(team=self.team, config_id=config_id)
+        last = revision_last(config=config)
+        return {
+            **ConfigObject(config).data,
+            "last_revision": revision_json(last) if last else None,
+        }
+
+
+class ConfigDetailView(ConfigListView):
+    http_method_names = ["get", "head", "options"]
+
+    @extend_schema(responses=ConfigDetailObject)
+    def get(self, request: Request, config_id: str) -> Response:  # type: ignore[override]
+        """Return a config with its last revision, checked now."""
+        return Response(self._detail(config_id))
+
+
+class RevisionListView(TeamView):
+    @extend_schema(parameters=[PageQuery], responses=RevisionPage)
+    def get(self, request: Request, config_id: str) -> Response:
+        """Return the revisions of a config, the last first."""
+        config = config_get(team=self.team, config_id=config_id)
+        query = validated(PageQuery, request.query_params)
+        page = page_of(revision_list(config=config).defer("text", "spec"), **query)
+        return Response(page.to_json(lambda revision: RevisionObject(revision).data))
+
+    @extend_schema(request=RevisionCreateBody, responses={201: RevisionDetailObject, 409: _STALE})
+    def post(self, request: Request, config_id: str) -> Response:
+        """Save a text as the next revision, unless somebody else did so first."""
+        config = config_get(team=self.team, config_id=config_id)
+        wanted = validated(RevisionCreateBody, request.data)
+        revision = revision_create(
+            config=config,
+            text=text_of(wanted),
+            user=self.user,
+            expected_revision=wanted["expected_revision"],
+        )
+        return Response(revision_json(revision), status=201)
+
+
+class RevisionDetailView(TeamView):
+    @extend_schema(responses=RevisionDetailObject)
+    def get(self, request: Request, config_id: str, number: int) -> Response:
+        """Return one revision, checked now."""
+        config = config_get(team=self.team, config_id=config_id)
+        return Response(revision_json(revision_get(config=config, number=number)))
+
+
+class CheckView(TeamView):
+    @extend_schema(request=ConfigText, responses=ExaminationObject)
+    def post(self, request: Request) -> Response:
+        """Check a config without keeping it; facts that are not here yet are asked for."""
+        text = text_of(validated(ConfigText, request.data))
+        return Response(examine_text(team=self.team, text=text).to_json())
+
+
+def text_of(wanted: Mapping[str, Any]) -> str:
+    """Return the text as it was sent, or the object written as YAML in its own order."""
+    if "text" in wanted:
+        return str(wanted["text"])
+    return str(yaml.safe_dump(wanted["config"], sort_keys=False, allow_unicode=True))
+
+
+def revision_json(revision: Revision) -> dict[str, Any]:
+    """Return a revision whole, with what the checks say of it now."""
+    examination = revision_examine(revision=revision).to_json()
+    return {
+        **RevisionObject(revision).data,
+        "text": revision.text,
+        "config": revision.spec,
+        "examination": examination,
+    }

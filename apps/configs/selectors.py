@@ -1,0 +1,84 @@
+"""Reads of configs, their revisions, and what the checks compare them with."""
+
+from collections.abc import Iterator, Sequence
+
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+
+from apps.accounts.models import Team
+from apps.configs.models import Config, Revision
+from apps.fleet.models import Card
+from apps.rest.errors import NotFound
+from apps.secrets.usage import Use
+from controlplane.domain.rules.context import CardOffer
+
+
+def config_list(*, team: Team) -> QuerySet[Config]:
+    """Return the team's configs, each with `last_number` and `last_blocks_build`."""
+    last = Revision.objects.filter(config=OuterRef("pk")).order_by("-number")
+    return Config.objects.filter(team=team).annotate(
+        last_number=Subquery(last.values("number")[:1]),
+        last_blocks_build=Subquery(last.values("blocks_build")[:1]),
+    )
+
+
+def config_get(*, team: Team, config_id: str) -> Config:
+    """Return the team's config of that id. Raises NotFound."""
+    config = config_list(team=team).select_related("team").filter(id=config_id).first()
+    if config is None:
+        raise NotFound(f"There is no config `{config_id}`.")
+    return config
+
+
+def revision_list(*, config: Config) -> QuerySet[Revision]:
+    """Return the revisions of a config, the last first."""
+    return (
+        Revision.objects.filter(config=config)
+        .select_related("config", "config__team", "created_by")
+        .order_by("-number")
+    )
+
+
+def revision_get(*, config: Config, number: int) -> Revision:
+    """Return one revision of a config. Raises NotFound."""
+    revision = revision_list(config=config).filter(number=number).first()
+    if revision is None:
+        raise NotFound(f"The config `{config.id}` has no revision {number}.")
+    return revision
+
+
+def revision_last(*, config: Config) -> Revision | None:
+    """Return the last revision of a config."""
+    return revision_list(config=config).first()
+
+
+def card_offers() -> tuple[CardOffer, ...]:
+    """Return the most cards of each kind and size that one host has, silent hosts included.
+
+    A host that is away for a moment does not make a config wrong.
+    """
+    hosts = (
+        Card.objects.filter(is_present=True, node__cordoned=False)
+        .values("node_id", "kind", "memory_bytes")
+        .annotate(count=Count("id"))
+        .order_by("kind", "memory_bytes")
+    )
+    most: dict[tuple[str, int], int] = {}
+    for host in hosts:
+        card = (host["kind"], host["memory_bytes"])
+        most[card] = max(most.get(card, 0), host["count"])
+    return tuple(
+        CardOffer(kind=kind, count=count, memory_bytes=memory_bytes)
+        for (kind, memory_bytes), count in most.items()
+    )
+
+
+def secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, Use]]:
+    """Return which configs name which of the secrets in their last revision."""
+    newer = Revision.objects.filter(config=OuterRef("config"), number__gt=OuterRef("number"))
+    using = Revision.objects.filter(
+        ~Exists(newer), config__team=team, secret_names__has_any_keys=list(names)
+    ).select_related("config")
+    for revision in using.only("secret_names", "config__name").order_by("config__name"):
+        use = Use(kind="config", id=revision.config_id, name=revision.config.name)
+        for name in sorted(set(revision.secret_names) & set(names)):
+            yield name, use

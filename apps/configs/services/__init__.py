@@ -1,0 +1,32 @@
+"""Writes of configs, and their checks, which may ask for facts."""
+
+from apps.configs.services.configs import config_create, revision_create
+from apps.configs.services.examination import examine_text, known_of, revision_examine
+from apps.configs.services.facts import (
+    LEASE_SECONDS,
+    RENEW_SECONDS,
+    FactsLease,
+    facts_claim,
+    facts_finish,
+    facts_redeemable,
+    facts_renew,
+    facts_request,
+    facts_sweep,
+)
+
+__all__ = [
+    "LEASE_SECONDS",
+    "RENEW_SECONDS",
+    "FactsLease",
+    "config_create",
+    "examine_text",
+    "facts_claim",
+    "facts_finish",
+    "facts_redeemable",
+    "facts_renew",
+    "facts_request",
+    "facts_sweep",
+    "known_of",
+    "revision_create",
+    "revision_examine",
+]

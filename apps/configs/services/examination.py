@@ -1,0 +1,115 @@
+"""The checks of a config with all that is known at this moment; what is not known is asked for."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from apps.accounts.models import Team
+from apps.configs.models import FactsState, Revision
+from apps.configs.selectors import card_offers
+from apps.configs.services.facts import facts_request
+from apps.rest.errors import InvalidInput
+from apps.secrets.names import normal_name
+from apps.secrets.selectors import secret_names
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.rules.context import Known
+from controlplane.domain.rules.examine import Examination, examine
+from controlplane.domain.spec import ParseResult, Spec, parse_text
+
+LONGEST_TEXT_CHARACTERS = 200_000
+_LONGEST = {"repo": 512, "revision": 128}
+
+
+def examine_text(*, team: Team, text: str) -> Examination:
+    """Return what the checks say of a text now. Stores nothing but the request for facts."""
+    parsed = parse_text(checked_text(text))
+    _refuse_unstorable(parsed)
+    return examine(text, known_of(team=team, spec=parsed.spec))
+
+
+def revision_examine(*, revision: Revision) -> Examination:
+    """Return what the checks say of a revision now; what it stored was true when it was saved."""
+    return examine_text(team=revision.config.team, text=revision.text)
+
+
+def known_of(*, team: Team, spec: Spec | None) -> Known:
+    """Return the facts that the checks of a spec need, as far as they have arrived."""
+    if spec is None:
+        return Known()
+    stored = secret_names(team=team)
+    written = {name for name in spec.secret_names if normal_name(name) in stored}
+    facts, failure = _checkpoint(team, spec, stored)
+    return Known(
+        checkpoint=facts,
+        checkpoint_failure=failure,
+        secret_names=stored | written,
+        cards=card_offers(),
+    )
+
+
+def checked_text(text: str) -> str:
+    """Return the text. Raises InvalidInput where it cannot be a config file at all."""
+    if len(text) > LONGEST_TEXT_CHARACTERS:
+        raise InvalidInput(
+            f"The config has {len(text):,} characters; {LONGEST_TEXT_CHARACTERS:,} are the most.",
+            fields=["text"],
+        )
+    if _is_unstorable(text):
+        raise InvalidInput("The config has characters that are not text.", fields=["text"])
+    return text
+
+
+def _checkpoint(
+    team: Team, spec: Spec, stored: frozenset[str]
+) -> tuple[CheckpointFacts | None, Failure | None]:
+    checkpoint = spec.checkpoint
+    if checkpoint is None:
+        return None, None
+    for field, longest in _LONGEST.items():
+        if len(getattr(checkpoint, field) or "") > longest:
+            return None, _too_long(field, longest)
+    name = normal_name(checkpoint.runtime_secret_name)
+    record = facts_request(team=team, checkpoint=checkpoint, secret=name if name in stored else "")
+    if record.state == FactsState.READY:
+        return CheckpointFacts.model_validate(record.facts), None
+    if record.state == FactsState.FAILED:
+        return None, Failure.from_json(record.failure or {})
+    return None, None
+
+
+def _too_long(field: str, longest: int) -> Failure:
+    return Failure(
+        code="EHS-TOO-LONG",
+        blame=Blame.CONFIGURATION,
+        sentence=f"`{field}` of the checkpoint has more than {longest} characters.",
+        field=f"trt_llm.build.checkpoint_repository.{field}",
+        hint="Name the repository as its source does.",
+    )
+
+
+def _refuse_unstorable(parsed: ParseResult) -> None:
+    """YAML escapes can spell what neither the database nor JSON can hold."""
+    spec = parsed.spec
+    said = spec.model_dump(mode="json") if spec else [asdict(error) for error in parsed.errors]
+    if any(_is_unstorable(text) for text in _texts(said)):
+        raise InvalidInput(
+            "The config spells a NUL or half a surrogate pair, which is not text.",
+            fields=["text"],
+        )
+
+
+def _is_unstorable(text: str) -> bool:
+    return "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield str(key)
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)

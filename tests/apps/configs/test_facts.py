@@ -1,0 +1,231 @@
+"""Facts of checkpoints: read once in the background, healed, retried, and never by two at once."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.test import Client
+from django.utils import timezone
+
+from apps.configs.models import CheckpointRecord, FactsState
+from apps.configs.services import (
+    config_create,
+    examine_text,
+    facts_claim,
+    facts_finish,
+    facts_renew,
+    facts_request,
+    facts_sweep,
+    revision_examine,
+)
+from apps.configs.services import facts as facts_module
+from apps.secrets.services import secret_set
+from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.spec import CheckpointRepository
+from tests.factories import Cast, config_text, make_checkpoint_record, make_team
+from workers.tasks.facts import fetch_facts
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cpu_host")]
+
+FAILURE = Failure(code="EHF-OFFLINE", blame=Blame.MACHINE, sentence="The hub did not answer.")
+
+
+@pytest.fixture(autouse=True)
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What would have gone to the control queue; no broker runs here."""
+    ids: list[str] = []
+    monkeypatch.setattr(facts_module, "facts_send", lambda *, facts_id: ids.append(facts_id))
+    return ids
+
+
+def aged(record: CheckpointRecord, **age: float) -> None:
+    """Make the record's last reading older."""
+    past = timezone.now() - timedelta(**age)
+    CheckpointRecord.objects.filter(id=record.id).update(fetched_at=past, requested_at=past)
+
+
+def request_again(record: CheckpointRecord) -> CheckpointRecord:
+    checkpoint = CheckpointRepository.model_validate(
+        {"source": record.source, "repo": record.repo, "revision": record.revision or None}
+    )
+    return facts_request(team=record.team, checkpoint=checkpoint, secret=record.secret_name)
+
+
+def test_a_revision_heals_once_the_facts_arrive(
+    cast: Cast, tiny_checkpoint: Path, sent: list[str]
+) -> None:
+    config = config_create(team=cast.team, name="tiny", text=config_text(str(tiny_checkpoint)))
+    revision = config.revisions.get()
+    assert revision.blocks_build
+    assert revision.waiting
+    assert revision_examine(revision=revision).blocks_build
+    record = CheckpointRecord.objects.get()
+    assert sent == [record.id]
+    fetch_facts(record.id)
+    record.refresh_from_db()
+    assert record.state == FactsState.READY, record.failure
+    assert record.commit
+    examination = revision_examine(revision=revision)
+    assert not examination.blocks_build, examination.to_json()
+    assert examination.plan is not None
+    revision.refresh_from_db()
+    assert revision.waiting
+
+
+def test_a_checkpoint_that_cannot_be_read_is_a_finding_with_its_cause(
+    cast: Cast, data_dir: Path
+) -> None:
+    text = config_text(str(data_dir / "checkpoints" / "nothing-here"))
+    examine_text(team=cast.team, text=text)
+    fetch_facts(CheckpointRecord.objects.get().id)
+    assert CheckpointRecord.objects.get().failure["code"] == "EHL-MISSING"
+    said = examine_text(team=cast.team, text=text).to_json()
+    assert said["blocks_build"]
+    assert not any("checkpoint" in waiting["facts"] for waiting in said["waiting"])
+    assert any("nothing-here" in finding["message"] for finding in said["findings"])
+
+
+def test_files_that_break_the_reader_end_as_a_failure(cast: Cast, data_dir: Path) -> None:
+    folder = data_dir / "checkpoints" / "broken"
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text('{"architectures": 5, "num_hidden_layers": "many"}')
+    (folder / "model.safetensors").write_bytes(b"\xff" * 64)
+    record = make_checkpoint_record(team=cast.team, repo=str(folder))
+    fetch_facts(record.id)
+    record.refresh_from_db()
+    assert record.state == FactsState.FAILED
+    assert record.failure["sentence"]
+
+
+def test_teams_do_not_share_what_they_know(cast: Cast, tiny_checkpoint: Path) -> None:
+    text = config_text(str(tiny_checkpoint))
+    examine_text(team=cast.team, text=text)
+    fetch_facts(CheckpointRecord.objects.get().id)
+    assert not examine_text(team=cast.team, text=text).blocks_build
+    assert examine_text(team=cast.outsider.team, text=text).blocks_build
+
+
+def test_asking_twice_sends_once(sent: list[str]) -> None:
+    checkpoint = CheckpointRepository.model_validate({"source": "LOCAL", "repo": "/a"})
+    team = make_team()
+    first = facts_request(team=team, checkpoint=checkpoint, secret="")
+    assert facts_request(team=team, checkpoint=checkpoint, secret="") == first
+    assert sent == [first.id]
+
+
+def test_one_worker_reads_and_a_result_after_the_lease_is_dropped() -> None:
+    record = make_checkpoint_record()
+    lease = facts_claim(facts_id=record.id)
+    assert lease is not None
+    assert facts_claim(facts_id=record.id) is None
+    assert facts_renew(lease=lease)
+    CheckpointRecord.objects.update(lease_expires_at=F("requested_at") - timedelta(seconds=1))
+    assert not facts_renew(lease=lease)
+    taken_over = facts_claim(facts_id=record.id)
+    assert taken_over is not None
+    assert taken_over.token == lease.token + 1
+    assert not facts_finish(lease=lease, read=FAILURE)
+    assert facts_finish(lease=taken_over, read=FAILURE)
+    assert facts_claim(facts_id=record.id) is None
+
+
+@pytest.mark.parametrize(
+    ("state", "age", "is_due"),
+    [
+        (FactsState.FAILED, {"seconds": 30}, False),
+        (FactsState.FAILED, {"seconds": 90}, True),
+        (FactsState.READY, {"minutes": 30}, False),
+        (FactsState.READY, {"minutes": 90}, True),
+    ],
+)
+def test_failures_are_retried_and_old_facts_refreshed_while_they_still_show(
+    sent: list[str], state: str, age: dict[str, float], is_due: bool
+) -> None:
+    record = make_checkpoint_record(state=state, revision="main", commit="abc")
+    aged(record, **age)
+    assert request_again(record).state == state
+    assert sent == ([record.id] if is_due else [])
+    assert (facts_claim(facts_id=record.id) is not None) == is_due
+
+
+def test_facts_of_a_pinned_commit_never_grow_old(sent: list[str]) -> None:
+    record = make_checkpoint_record(state=FactsState.READY, revision="abc", commit="abc")
+    aged(record, days=5)
+    request_again(record)
+    assert sent == []
+
+
+def test_a_new_value_of_the_secret_is_tried_at_once(sent: list[str]) -> None:
+    record = make_checkpoint_record(state=FactsState.FAILED, secret_name="hf_access_token")
+    aged(record, seconds=5)
+    secret_set(team=record.team, name="hf-access-token", value="hf_new")
+    request_again(record)
+    assert sent == [record.id]
+
+
+def test_the_sweep_sends_what_was_lost_and_forgets_what_nobody_asks_for(sent: list[str]) -> None:
+    lost = make_checkpoint_record()
+    held, fresh, old = (make_checkpoint_record() for _ in range(3))
+    ago = timezone.now() - timedelta(seconds=10)
+    CheckpointRecord.objects.filter(id__in=[lost.id, held.id]).update(requested_at=ago)
+    facts_claim(facts_id=held.id)
+    aged(old, days=31)
+    assert facts_sweep() == 1
+    assert sent == [lost.id]
+    assert set(CheckpointRecord.objects.values_list("id", flat=True)) == {
+        lost.id,
+        held.id,
+        fresh.id,
+    }
+
+
+def redeem(facts_id: str, **body: Any) -> Any:
+    return Client().post(
+        f"/internal/v1/facts/{facts_id}/secret", body, content_type="application/json"
+    )
+
+
+def test_a_live_lease_redeems_its_one_secret_and_nothing_else_does() -> None:
+    team = make_team()
+    secret_set(team=team, name="hf_access_token", value="hf_Canary")
+    secret_set(team=team, name="other", value="never")
+    record = make_checkpoint_record(team=team, secret_name="hf_access_token")
+    lease = facts_claim(facts_id=record.id)
+    assert lease is not None
+    answer = redeem(record.id, token=lease.token, lease_secret=lease.secret)
+    assert answer.json() == {"secrets": {"hf_access_token": "hf_Canary"}}
+    assert answer["Cache-Control"] == "no-store"
+    assert "Canary" not in repr(lease)
+    wrong = [
+        redeem(record.id, token=lease.token, lease_secret="guess"),
+        redeem(record.id, token=lease.token + 1, lease_secret=lease.secret),
+        redeem("zzzzzzzz", token=lease.token, lease_secret=lease.secret),
+    ]
+    facts_finish(lease=lease, read=FAILURE)
+    wrong.append(redeem(record.id, token=lease.token, lease_secret=lease.secret))
+    assert {answer.status_code for answer in wrong} == {403}
+    assert all("Canary" not in answer.content.decode() for answer in wrong)
+
+
+def test_a_secret_is_part_of_what_facts_are_kept_by(cast: Cast) -> None:
+    text = config_text()
+    examine_text(team=cast.team, text=text)
+    secret_set(team=cast.team, name="hf_access_token", value="hf_new")
+    examine_text(team=cast.team, text=text)
+    names = CheckpointRecord.objects.values_list("secret_name", flat=True)
+    assert sorted(names) == ["", "hf_access_token"]
+
+
+def test_a_control_plane_that_is_away_is_the_failure(settings: Any) -> None:
+    settings.CONTROL_PLANE_URL = "http://127.0.0.1:9"
+    record = make_checkpoint_record(secret_name="hf_access_token")
+    fetch_facts(record.id)
+    record.refresh_from_db()
+    assert record.failure["code"] == "EHS-SECRET"
+
+
+def test_a_repository_name_past_all_bounds_is_a_finding_not_an_error(cast: Cast) -> None:
+    said = examine_text(team=cast.team, text=config_text("/" + "a" * 600)).to_json()
+    assert any("more than 512 characters" in finding["message"] for finding in said["findings"])
