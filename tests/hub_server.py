@@ -44,6 +44,8 @@ class Trouble:
     altered: bool = False
     """Send other bytes of the same length."""
     no_ranges: bool = False
+    body: bytes | None = None
+    """What is answered, with `status`, instead."""
 
     def used(self) -> bool:
         if self.times is None:
@@ -286,7 +288,7 @@ class _Handler(BaseHTTPRequestHandler):
         if trouble is None or not trouble.used():
             return Trouble()
         if trouble.status is not None:
-            self._send(trouble.status, b"trouble", trouble.headers)
+            self._send(trouble.status, trouble.body or b"trouble", trouble.headers)
             return None
         if path == "info":
             self.hub.stopping.wait(trouble.seconds)

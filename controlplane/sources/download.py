@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
-from huggingface_hub.errors import HfHubHTTPError
 
-from controlplane.sources.hub import Hub, is_passing
+from controlplane.sources.hub import HUB_ERRORS, Hub, is_passing
 from controlplane.sources.hub_failures import broken_off, corrupt
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import SourceFile
@@ -74,7 +73,7 @@ class Download:
         while (had := self._partial.stat().st_size) < self._file.size_bytes:
             try:
                 self._receive(had)
-            except (httpx2.TransportError, HfHubHTTPError) as error:
+            except HUB_ERRORS as error:
                 fruitless = 0 if self._partial.stat().st_size > had else fruitless + 1
                 if not is_passing(error):
                     raise self._hub.explained(error) from error

@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 import httpx2
 from huggingface_hub import get_session
-from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # documented
 
 from controlplane.domain.spec import CheckpointRepository
-from controlplane.sources.hub_failures import Asked, changed, explain
+from controlplane.sources.hub_failures import Asked, explain, not_a_hub
 from controlplane.sources.options import SourceOptions
 
 Answer = TypeVar("Answer")
@@ -20,6 +20,9 @@ Answer = TypeVar("Answer")
 # 408 and 429 ask for another try, 5xx are the server's own trouble.
 _WORTH_RETRYING = frozenset({408, 429, 500, 502, 503, 504})
 _LONGEST_WAIT_SECONDS = 60.0
+
+HUB_ERRORS = (httpx2.RequestError, HfHubHTTPError, OfflineModeIsEnabled)
+"""What a request may raise, beside the failures of our own."""
 
 
 class Hub:
@@ -45,8 +48,7 @@ class Hub:
         def ask() -> Mapping[str, Any]:
             with self._opened("GET", url, params={"blobs": "true"}) as response:
                 response.read()
-                answer: Mapping[str, Any] = response.json()
-                return answer
+                return self._as_information(response)
 
         return self.retried(ask)
 
@@ -92,15 +94,15 @@ class Hub:
         for attempt in range(1, self._options.attempts + 1):
             try:
                 return ask()
-            except (httpx2.TransportError, HfHubHTTPError) as error:
+            except HUB_ERRORS as error:
                 if attempt == self._options.attempts or not is_passing(error):
                     raise self.explained(error) from error
                 time.sleep(self.wait_seconds(attempt, error))
         raise AssertionError("a try either returns or raises")
 
     def explained(self, error: Exception) -> Exception:
-        """Return the failure that `error` means."""
-        return explain(error, self.asked) or changed(self.asked, type(error).__name__)
+        """Return the failure that one of HUB_ERRORS means."""
+        return explain(error, self.asked)
 
     def wait_seconds(self, attempt: int, error: Exception) -> float:
         """Return the pause before the next try: what the hub asks for, or a doubling one."""
@@ -109,6 +111,15 @@ class Hub:
             if asked.isdecimal():
                 return min(float(asked), _LONGEST_WAIT_SECONDS)
         return self._options.backoff_seconds * float(min(2 ** (attempt - 1), 16))
+
+    def _as_information(self, response: httpx2.Response) -> Mapping[str, Any]:
+        try:
+            answer = response.json()
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict) or not isinstance(answer.get("siblings"), list):
+            raise not_a_hub(self.asked)
+        return answer
 
     @contextmanager
     def _opened(

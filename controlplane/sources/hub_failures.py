@@ -37,17 +37,15 @@ class Asked:
         return self.checkpoint.runtime_secret_name
 
 
-def explain(error: Exception, asked: Asked) -> SourceFailure | None:
-    """Return the failure that a client's exception means, or None for one that is not the hub's."""
+def explain(error: Exception, asked: Asked) -> SourceFailure:
+    """Return the failure that an exception of the hub's client means."""
     if isinstance(error, OfflineModeIsEnabled):
         return offline(asked, "HF_HUB_OFFLINE is set")
     if isinstance(error, httpx2.TimeoutException):
         return timed_out(asked)
-    if isinstance(error, httpx2.TransportError):
-        return offline(asked, str(error) or type(error).__name__)
     if isinstance(error, HfHubHTTPError):
         return _explain_status(error, asked)
-    return None
+    return offline(asked, str(error) or type(error).__name__)
 
 
 def _explain_status(error: HfHubHTTPError, asked: Asked) -> SourceFailure:
@@ -157,6 +155,15 @@ def unavailable(asked: Asked, status: int) -> SourceFailure:
         "EHF-UNAVAILABLE",
         f"{asked.endpoint} answered HTTP {status} for `{asked.repo}`.",
         "Retry later: what was fetched so far is kept.",
+    )
+
+
+def not_a_hub(asked: Asked) -> SourceFailure:
+    """Return the failure for an address where something else than a hub answers."""
+    return _machine(
+        "EHF-NOT-A-HUB",
+        f"{asked.endpoint} does not answer like a Hugging Face hub when asked for `{asked.repo}`.",
+        "Check HF_ENDPOINT, and whether a proxy or sign-in page answers in the hub's place.",
     )
 
 

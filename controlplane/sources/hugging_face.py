@@ -16,7 +16,7 @@ from controlplane.sources.cache import commit_folder
 from controlplane.sources.download import Download, Stopped
 from controlplane.sources.failures import disk_full
 from controlplane.sources.hub import Hub
-from controlplane.sources.hub_failures import changed, too_large
+from controlplane.sources.hub_failures import changed, not_a_hub, too_large
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.placing import place
 from controlplane.sources.resolved import Resolved, SourceFile
@@ -45,7 +45,7 @@ def resolve(
     listed = {str(each["rfilename"]): each for each in answer.get("siblings") or ()}
     names = select(checkpoint, listed)
     hub.check_access(found, "config.json")
-    files = tuple(_source_file(name, listed[name]) for name in names)
+    files = tuple(_source_file(hub, name, listed[name]) for name in names)
     for file in files:
         if file.size_bytes > _LARGEST_FILE_BYTES:
             raise too_large(hub.asked, file.path)
@@ -157,11 +157,15 @@ class _Counter:
             self._on_progress(self._done, self._total)
 
 
-def _source_file(name: str, listed: Mapping[str, Any]) -> SourceFile:
+def _source_file(hub: Hub, name: str, listed: Mapping[str, Any]) -> SourceFile:
     large = listed.get("lfs") or {}
+    size = large.get("size") or listed.get("size")
+    if size is None:
+        # A mirror that leaves sizes out: an empty file would pass for a whole one.
+        raise not_a_hub(hub.asked)
     return SourceFile(
         path=name,
-        size_bytes=int(large.get("size") or listed.get("size") or 0),
+        size_bytes=int(size),
         sha256=large.get("sha256"),
         git_sha1=None if large else listed.get("blobId"),
     )

@@ -1,3 +1,4 @@
+import json
 import shutil
 import socket
 import subprocess
@@ -146,6 +147,41 @@ def test_a_hub_out_of_reach_is_offline(options: SourceOptions, repository: Repos
         found = refusal(lambda: resolve(repository(), token=None, options=away)).failure
     assert found.code == "EHF-OFFLINE"
     assert away.hf_endpoint in found.sentence
+
+
+def test_offline_mode_of_the_machine_is_said(
+    hub: HubServer,
+    options: SourceOptions,
+    repository: Repository,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    found = refusal(lambda: resolve(repository(), token=None, options=options)).failure
+    assert found.code == "EHF-OFFLINE"
+    assert "HF_HUB_OFFLINE" in (found.detail or "")
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>Sign in</html>", b"[]", b'{"sha": "x"}', b'{"siblings": 3}']
+)
+def test_something_else_than_a_hub_is_told_from_a_hub(
+    hub: HubServer, tiny: Path, options: SourceOptions, repository: Repository, body: bytes
+) -> None:
+    hub.add("org/tiny", tiny)
+    hub.trouble("info", Trouble(status=200, body=body))
+    found = refusal(lambda: resolve(repository(), token=None, options=options)).failure
+    assert found.code == "EHF-NOT-A-HUB"
+
+
+def test_a_mirror_that_lists_no_sizes_is_refused(
+    hub: HubServer, tiny: Path, options: SourceOptions, repository: Repository
+) -> None:
+    commit = hub.add("org/tiny", tiny)
+    names = [{"rfilename": path.name} for path in tiny.iterdir()]
+    answer = json.dumps({"sha": commit, "siblings": names}).encode()
+    hub.trouble("info", Trouble(status=200, body=answer))
+    found = refusal(lambda: resolve(repository(), token=None, options=options)).failure
+    assert found.code == "EHF-NOT-A-HUB"
 
 
 def test_a_silent_hub_times_out(

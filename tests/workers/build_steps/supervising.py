@@ -1,5 +1,6 @@
 """Jobs for real steps and a supervisor that takes notes."""
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +9,8 @@ from typing import Any
 from uuid import uuid4
 
 from controlplane.domain.spec import parse_mapping
-from workers.build_steps.child import StepCommand, StepOutcome, Verdict, run_step
+from workers.build_steps import outputs
+from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, Verdict, run_step
 from workers.build_steps.events import Progress
 from workers.build_steps.job import Job
 from workers.build_steps.processes import LEASE_VARIABLE, Process, environment, living
@@ -98,6 +100,32 @@ class Supervisor:
 
     def _hear(self, data: bytes) -> None:
         self.log += data
+
+
+def publish(supervisor: Supervisor, step: str) -> Path:
+    final = supervisor.folder / "steps" / step
+    outputs.publish(supervisor.folder / "tmp" / step, final)
+    return final
+
+
+def run(supervisor: Supervisor, step: str, spec: dict[str, Any], **inputs: Path) -> StepOutcome:
+    return supervisor.run(supervisor.command(step, supervisor.job(step, spec, **inputs)))
+
+
+def finished(supervisor: Supervisor, step: str, spec: dict[str, Any], **inputs: Path) -> Path:
+    outcome = run(supervisor, step, spec, **inputs)
+    assert outcome.kind is OutcomeKind.FINISHED, (outcome, supervisor.log.decode())
+    final = publish(supervisor, step)
+    assert outputs.read(final).values == json.loads(json.dumps(outcome.values))
+    return final
+
+
+def packaged_folders(supervisor: Supervisor, spec: dict[str, Any]) -> dict[str, Path]:
+    """Return the published outputs of every step before the smoke test."""
+    folders: dict[str, Path] = {}
+    for step in ("fetch", "inspect", "package"):
+        folders[step] = finished(supervisor, step, spec, **folders)
+    return folders
 
 
 def wait_for(condition: Callable[[], Any], seconds: float = 20.0) -> Any:

@@ -6,43 +6,24 @@ import resource
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from controlplane.artifacts import ArtifactStore, describe
 from tests.hub_server import HubServer, Trouble
-from tests.workers.build_steps.supervising import DELAY, Supervisor, spec_of, wait_for
+from tests.workers.build_steps.supervising import (
+    DELAY,
+    Supervisor,
+    finished,
+    packaged_folders,
+    run,
+    spec_of,
+    wait_for,
+)
 from workers.build_steps import outputs
-from workers.build_steps.child import OutcomeKind, StepOutcome, Verdict
+from workers.build_steps.child import OutcomeKind, Verdict
 
 SECRET = "hf_ThisIsTheSecretValue0123456789"
-
-
-def publish(supervisor: Supervisor, step: str) -> Path:
-    final = supervisor.folder / "steps" / step
-    outputs.publish(supervisor.folder / "tmp" / step, final)
-    return final
-
-
-def run(supervisor: Supervisor, step: str, spec: dict[str, Any], **inputs: Path) -> StepOutcome:
-    return supervisor.run(supervisor.command(step, supervisor.job(step, spec, **inputs)))
-
-
-def finished(supervisor: Supervisor, step: str, spec: dict[str, Any], **inputs: Path) -> Path:
-    outcome = run(supervisor, step, spec, **inputs)
-    assert outcome.kind is OutcomeKind.FINISHED, (outcome, supervisor.log.decode())
-    final = publish(supervisor, step)
-    assert outputs.read(final).values == json.loads(json.dumps(outcome.values))
-    return final
-
-
-def packaged_folders(supervisor: Supervisor, spec: dict[str, Any]) -> dict[str, Path]:
-    """Return the published outputs of every step before the smoke test."""
-    folders: dict[str, Path] = {}
-    for step in ("fetch", "inspect", "package"):
-        folders[step] = finished(supervisor, step, spec, **folders)
-    return folders
 
 
 @pytest.fixture
