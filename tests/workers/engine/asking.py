@@ -1,0 +1,70 @@
+"""Asks an engine in this process, and Transformers for what the answer should be."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from workers.engine.answer import Answer
+from workers.engine.engine import Engine
+from workers.engine.generation import FinishReason, Generation, Progress, Sampling
+from workers.engine.grammar import Grammar
+from workers.engine.settings import EngineSettings
+
+PATIENCE_SECONDS = 60
+
+
+def start_engine(checkpoint: Path, **settings: Any) -> Engine:
+    """Give back a started engine that computes in float32 on one thread."""
+    defaults: dict[str, Any] = {"dtype": "float32", "kv_cache_bytes": 4 << 20}
+    engine = Engine(
+        EngineSettings(model_dir=checkpoint, served_model_name="tiny", **{**defaults, **settings})
+    )
+    engine.start()
+    return engine
+
+
+class Asked:
+    """A question under way; reading it waits for the engine."""
+
+    def __init__(
+        self, engine: Engine, prompt: Sequence[int], *, grammar: Grammar | None = None, **how: Any
+    ) -> None:
+        self._pieces: SimpleQueue[Progress] = SimpleQueue()
+        sampling = Sampling(**{"max_tokens": 24, "temperature": 0.0, **how})
+        self.answer: Answer = engine.submit(
+            Generation(prompt=prompt, sampling=sampling, grammar=grammar, report=self._pieces.put)
+        )
+
+    def pieces(self) -> Iterator[Progress]:
+        """Give pieces as they come, the last one included."""
+        while True:
+            piece = self._pieces.get(timeout=PATIENCE_SECONDS)
+            yield piece
+            if piece.is_last:
+                return
+
+    def finish(self) -> "Asked":
+        """Wait for the end and keep what was said."""
+        pieces = list(self.pieces())
+        self.text = "".join(piece.text for piece in pieces)
+        self.failure: str | None = pieces[-1].failure
+        self.reason: FinishReason | None = pieces[-1].finish_reason
+        return self
+
+    @property
+    def tokens(self) -> list[int]:
+        """The tokens generated so far."""
+        return self.answer.tokens[len(self.answer.generation.prompt) :]
+
+
+def transformers_greedy(checkpoint: Path, prompt: Sequence[int], tokens: int) -> list[int]:
+    """Give back what `generate` continues a prompt with, taking the best token every time."""
+    model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32)
+    output = model.generate(
+        torch.tensor([list(prompt)]), max_new_tokens=tokens, do_sample=False, pad_token_id=0
+    )
+    return output[0, len(prompt) :].tolist()

@@ -1,0 +1,87 @@
+"""In float32 the engine says what Transformers says, token for token."""
+
+import random
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+
+from tests.tiny_checkpoint import VOCABULARY, write_tokenizer
+from tests.workers.engine.asking import Asked, start_engine, transformers_greedy
+
+pytestmark = pytest.mark.engine
+
+COMMON = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 512,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "pad_token_id": 0,
+    "initializer_range": 0.2,
+}
+LLAMA3_ROPE = {
+    "rope_type": "llama3",
+    "rope_theta": 10000.0,
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}
+SHAPES = {
+    "llama": ("LlamaForCausalLM", {}),
+    "llama-tied-rope3": (
+        "LlamaForCausalLM", {"tie_word_embeddings": True, "rope_parameters": LLAMA3_ROPE},
+    ),
+    "qwen2": ("Qwen2ForCausalLM", {}),
+    "qwen2-window": (
+        "Qwen2ForCausalLM",
+        {"use_sliding_window": True, "sliding_window": 16, "max_window_layers": 1},
+    ),
+    "qwen3": ("Qwen3ForCausalLM", {"head_dim": 32}),
+    "mistral": ("MistralForCausalLM", {"sliding_window": None}),
+    "mistral-window": ("MistralForCausalLM", {"sliding_window": 16}),
+    "no-groups": ("LlamaForCausalLM", {"num_key_value_heads": 4}),
+}  # fmt: skip
+PROMPT_LENGTHS = (1, 3, 17, 40, 90)
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def shape(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    architecture, changes = SHAPES[request.param]
+    folder = tmp_path_factory.mktemp(request.param)
+    model_class = getattr(transformers, architecture)
+    torch.manual_seed(3)
+    model_class(model_class.config_class(**{**COMMON, **changes})).save_pretrained(folder)
+    write_tokenizer(folder)
+    return folder
+
+
+def test_batched_greedy_equals_generate(shape: Path) -> None:
+    prompts = _prompts()
+    engine = start_engine(shape)
+    asked = [Asked(engine, prompt, max_tokens=30) for prompt in prompts]
+    answers = [one.finish().tokens for one in asked]
+    engine.stop()
+    assert answers == [transformers_greedy(shape, prompt, 30) for prompt in prompts]
+
+
+def test_alone_and_in_small_pieces_gives_the_same_tokens(shape: Path) -> None:
+    prompts = _prompts()
+    roomy = start_engine(shape)
+    alone = [Asked(roomy, prompt, max_tokens=20).finish().tokens for prompt in prompts]
+    roomy.stop()
+    narrow = start_engine(shape, max_num_tokens=7, max_batch_size=3)
+    asked = [Asked(narrow, prompt, max_tokens=20) for prompt in prompts]
+    assert [one.finish().tokens for one in asked] == alone
+    narrow.stop()
+
+
+def _prompts() -> list[list[int]]:
+    choice = random.Random(5)
+    return [[choice.randrange(3, 390) for _ in range(length)] for length in PROMPT_LENGTHS]
