@@ -126,7 +126,7 @@ def hardware_words(spec: Mapping[str, Any]) -> str:
     if not accelerator:
         return "CPU"
     kind, _, count = str(accelerator).partition(":")
-    return f"{kind} × {count}" if count else kind
+    return f"{kind}\u00a0×\u00a0{count}" if count else kind
 
 
 def short_digest(digest: str) -> str:

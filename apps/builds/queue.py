@@ -1,6 +1,7 @@
 """The one place that sends builds to their workers."""
 
 import logging
+from typing import Any
 
 import amqp.exceptions
 import kombu
@@ -22,9 +23,10 @@ def build_queue_length(*, pool: str) -> int:
     with app.connection_for_read() as connection:
         queue = kombu.Queue(build_queue(pool), channel=connection.default_channel)
         try:
-            return int(queue.queue_declare(passive=True).message_count)
+            declared: Any = queue.queue_declare(passive=True)
         except amqp.exceptions.ChannelError:  # an empty queue does not exist
             return 0
+        return int(declared.message_count)
 
 
 def _send(build_id: str, pool: str) -> None:

@@ -3,6 +3,18 @@
 from django.urls import URLPattern, path
 
 from apps.builds import views
+from apps.builds.api import (
+    ArtifactDetailView,
+    ArtifactListView,
+    BuildCancelView,
+    BuildDetailView,
+    BuildListView,
+    BuildLogsView,
+    BuildRetryView,
+    BuildStepsView,
+)
+from apps.builds.internal_api import build_secrets
+from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "builds"
 urlpatterns: list[URLPattern] = [
@@ -15,5 +27,16 @@ urlpatterns: list[URLPattern] = [
     path("<int:number>/retry/", views.retry, name="retry"),
     path("<int:number>/fix/", views.fix, name="fix"),
 ]
-api: list[URLPattern] = []
-internal: list[URLPattern] = []
+api: list[URLPattern] = [
+    path("builds", BuildListView.as_view(), name="builds"),
+    path("builds/<id:build_id>", BuildDetailView.as_view(), name="build"),
+    path("builds/<id:build_id>/cancel", BuildCancelView.as_view(), name="build_cancel"),
+    path("builds/<id:build_id>/retry", BuildRetryView.as_view(), name="build_retry"),
+    path("builds/<id:build_id>/steps", BuildStepsView.as_view(), name="build_steps"),
+    path("builds/<id:build_id>/logs", BuildLogsView.as_view(), name="build_logs"),
+    path("artifacts", ArtifactListView.as_view(), name="artifacts"),
+    path("artifacts/<id:artifact_id>", ArtifactDetailView.as_view(), name="artifact"),
+]
+internal: list[URLPattern] = [
+    path("builds/<id:build_id>/secrets", build_secrets, name="build_secrets"),
+]

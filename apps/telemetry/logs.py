@@ -15,7 +15,8 @@ from django.utils import timezone
 from apps.telemetry.models import LogChunk
 from controlplane.domain.redaction import Redactor
 
-_LEVEL = re.compile(r"\b(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_LEVEL = re.compile(rf"\b({'|'.join(LEVELS)})\b")
 _LEVEL_IS_NEAR_START = 60
 _LINES_PER_CHUNK = 1_000_000
 _SEARCH_LIMIT_MILLISECONDS = 5_000
@@ -83,15 +84,23 @@ def log_lines(
     newest_first: bool = False,
     limit: int = 500,
     search: str | None = None,
+    min_level: str | None = None,
 ) -> list[LogLine]:
     """Return at most `limit` lines of the owners' logs, in the order of their writing.
 
     `after` is the cursor of the last line already known; `newest_first` turns the order round.
+    `min_level` leaves out lines that name no level, too.
 
     Raises:
         BadSearchPattern: `search` cannot be run.
     """
-    conditions, values = _conditions(owners, attempt, start, end, after, search)
+    conditions, values = _conditions(owners, attempt, start, end, after)
+    if search:
+        conditions.append("line.text ~ %s")
+        values.append(search)
+    if min_level:
+        conditions.append("substring(line.text for %s) ~ %s")
+        values += [_LEVEL_IS_NEAR_START, _at_least(min_level)]
     direction = "DESC" if newest_first else "ASC"
     query = f"""
         SELECT chunk.owner, chunk.created_at, line.text, line.number, chunk.id
@@ -123,7 +132,6 @@ def _conditions(
     start: datetime | None,
     end: datetime | None,
     after: int | None,
-    search: str | None,
 ) -> tuple[list[str], list[Any]]:
     found: list[tuple[str, list[Any]]] = [("chunk.owner = ANY(%s)", [list(owners)])]
     if attempt is not None:
@@ -134,9 +142,11 @@ def _conditions(
         found.append(("chunk.created_at < %s", [end]))
     if after is not None:
         found.append(("(chunk.id, line.number) > (%s, %s)", [*divmod(after, _LINES_PER_CHUNK)]))
-    if search:
-        found.append(("line.text ~ %s", [search]))
     return [text for text, _ in found], [value for _, values in found for value in values]
+
+
+def _at_least(level: str) -> str:
+    return rf"\y({'|'.join(LEVELS[LEVELS.index(level) :])})\y"
 
 
 def _line(owner: str, created_at: datetime, text: str, number: int, chunk_id: int) -> LogLine:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.builds.models import Artifact, Build
+from apps.builds.models import Build
 from apps.telemetry.logs import log_lines
 from controlplane.artifacts import ArtifactStore
 from tests.workers.tasks.building import MakeBuild, steps

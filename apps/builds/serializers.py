@@ -1,0 +1,133 @@
+"""Builds, steps and artifacts as JSON."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from apps.builds.models import Artifact, Build, BuildStep
+from apps.rest.paging import PageQuery, page_schema
+from apps.rest.serializers import StrictSerializer
+from apps.telemetry.log_queries import LogLineObject, LogQuery
+from controlplane.domain.failures import Blame
+from controlplane.domain.lifecycle import BuildState, StepState
+
+_STATES = [state.value for state in BuildState]
+
+
+class BuildCreateBody(StrictSerializer):
+    config_id = serializers.CharField(max_length=16)
+    revision = serializers.IntegerField(
+        required=False, min_value=1, help_text="Number of the revision; the last one when absent."
+    )
+
+
+class BuildQuery(PageQuery):
+    state = serializers.ChoiceField(choices=_STATES, required=False)
+    config_id = serializers.CharField(required=False, max_length=16)
+
+
+class BuildFailureObject(serializers.Serializer[Any]):
+    """Why a build ended: whose fault, what happened, what to change."""
+
+    code = serializers.CharField()
+    blame = serializers.ChoiceField(choices=[each.value for each in Blame])
+    sentence = serializers.CharField()
+    field = serializers.CharField(allow_null=True)
+    hint = serializers.CharField(allow_null=True)
+    fix = serializers.DictField(allow_null=True, help_text="Dotted path to value; null removes.")
+    detail = serializers.CharField(allow_null=True)
+
+
+class BuildConfigObject(serializers.Serializer[Any]):
+    """What a build was made from."""
+
+    id = serializers.CharField(source="config_id")
+    name = serializers.CharField(source="config.name")
+    revision = serializers.IntegerField(source="number")
+
+
+class BuildObject(serializers.Serializer[Build]):
+    """A build in a list."""
+
+    id = serializers.CharField()
+    number = serializers.IntegerField()
+    state = serializers.ChoiceField(choices=_STATES)
+    attempt = serializers.IntegerField()
+    config = BuildConfigObject(source="revision")
+    pool = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    created_by = serializers.EmailField(source="created_by.email", allow_null=True, default=None)
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+    cancel_requested_at = serializers.DateTimeField(allow_null=True)
+    artifact_id = serializers.CharField(allow_null=True)
+    failure = BuildFailureObject(allow_null=True)
+
+
+class StepProgressObject(serializers.Serializer[Any]):
+    done = serializers.IntegerField(source="progress_done")
+    total = serializers.IntegerField(source="progress_total", allow_null=True)
+    unit = serializers.CharField(source="progress_unit", allow_blank=True)
+
+
+class StepObject(serializers.Serializer[BuildStep]):
+    """A step of the present attempt; `result` is what it found."""
+
+    name = serializers.CharField()
+    state = serializers.ChoiceField(choices=[state.value for state in StepState])
+    progress = StepProgressObject(source="*")
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+    result = serializers.DictField(allow_null=True)
+
+
+class StepListObject(serializers.Serializer[Any]):
+    steps = StepObject(many=True)
+
+
+class BuildDetailObject(BuildObject):
+    """A build whole."""
+
+    steps = StepObject(many=True)
+
+
+class BuildLogQuery(LogQuery):
+    step = serializers.CharField(required=False, max_length=16)
+    attempt = serializers.IntegerField(
+        required=False, min_value=1, help_text="The present attempt when absent."
+    )
+
+
+class BuildLogLineObject(LogLineObject):
+    step = serializers.CharField()
+
+
+class BuildLogsObject(serializers.Serializer[Any]):
+    logs = BuildLogLineObject(many=True)
+
+
+class ArtifactObject(serializers.Serializer[Artifact]):
+    """An artifact in a list."""
+
+    id = serializers.CharField()
+    content_digest = serializers.CharField()
+    input_digest = serializers.CharField()
+    size_bytes = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+
+
+class ArtifactFileObject(serializers.Serializer[Any]):
+    path = serializers.CharField()
+    sha256 = serializers.CharField()
+    size_bytes = serializers.IntegerField()
+
+
+class ArtifactDetailObject(ArtifactObject):
+    """An artifact with every file and its passport: what it was made from, how, and by whom."""
+
+    files = ArtifactFileObject(many=True)
+    passport = serializers.DictField()
+
+
+BuildPage = page_schema(BuildObject)
+ArtifactPage = page_schema(ArtifactObject)
