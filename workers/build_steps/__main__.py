@@ -5,6 +5,7 @@ import importlib
 import json
 import logging
 import os
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -53,7 +54,9 @@ def _run(step: str, job: Job, events: Events) -> Failure | None:
     try:
         events.progress(0, None, "steps")
         time.sleep(float(os.environ.get(STEP_DELAY_VARIABLE) or 0))
-        job.output.mkdir(parents=True, exist_ok=True)
+        # What a killed try left here must not be sealed into this one's output.
+        shutil.rmtree(job.output, ignore_errors=True)
+        job.output.mkdir(parents=True)
         module = importlib.import_module(f"workers.build_steps.{step}")
         result: StepResult = module.run(job, events)
         outputs.seal(job.output, step=step, values=result.values, digests=result.digests)

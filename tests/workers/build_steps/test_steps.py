@@ -143,6 +143,16 @@ def test_a_fetched_file_that_changed_on_disk_is_not_packaged(
     assert not list((supervisor.folder / "artifacts").rglob("*.json"))
 
 
+def test_what_a_killed_try_left_is_not_sealed_into_the_next(
+    supervisor: Supervisor, tiny: Path
+) -> None:
+    left = supervisor.folder / "tmp" / "fetch" / "model"
+    left.mkdir(parents=True)
+    (left / "half-written.json").write_text("{")
+    fetched = finished(supervisor, "fetch", spec_of(str(tiny)))
+    assert describe(fetched / "model") == describe(tiny)
+
+
 def test_a_full_disk_in_a_step_is_said_and_nothing_is_sealed(
     supervisor: Supervisor, tiny: Path
 ) -> None:

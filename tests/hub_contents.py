@@ -1,0 +1,69 @@
+"""What the loopback hub holds: repositories, and what goes wrong with them."""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+LARGE = (".safetensors", ".bin", ".pt")
+
+
+@dataclass
+class Trouble:
+    """What goes wrong with one path: for the next `times` answers, or always when None."""
+
+    times: int | None = None
+    break_after: int | None = None
+    """Close the connection once that many bytes of the body were sent."""
+    stall: bool = False
+    """Send nothing more after `break_after` bytes instead, and keep the connection."""
+    seconds: float = 0.0
+    """Silence before the first byte of the body."""
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    altered: bool = False
+    """Send other bytes of the same length."""
+    no_ranges: bool = False
+    body: bytes | None = None
+    """What is answered, with `status`, instead."""
+
+    def used(self) -> bool:
+        if self.times is None:
+            return True
+        self.times -= 1
+        return self.times >= 0
+
+
+@dataclass
+class Repository:
+    """One repository: its commits, branches and who may read it."""
+
+    commits: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    branches: dict[str, str] = field(default_factory=dict)
+    gated: bool = False
+    private: bool = False
+    readers: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sent."""
+
+    method: str
+    path: str
+    range: str | None
+    token: str | None
+
+
+def described(name: str, content: bytes) -> dict[str, Any]:
+    about: dict[str, Any] = {"size": len(content), "blobId": git_sha1(content)}
+    if name.endswith(LARGE):
+        about["lfs"] = {"sha256": sha256(content), "size": len(content), "pointerSize": 134}
+    return about
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def git_sha1(content: bytes) -> str:
+    return hashlib.sha1(f"blob {len(content)}\0".encode() + content).hexdigest()
