@@ -131,7 +131,11 @@ def finding_of_error(error: SpecError) -> Finding:
 
 
 def _label(hint: str) -> str:
-    for question, answer in (("Did you mean ", "Use "), ("It belongs under ", "Move it to ")):
+    for question, answer in (
+        ("Did you mean ", "Use "),
+        ("It belongs under ", "Move it to "),
+        ("Here it is ", "Move it to "),
+    ):
         if hint.startswith(question):
             return answer + hint.removeprefix(question).split("?")[0].rstrip(".")
     return "Apply"

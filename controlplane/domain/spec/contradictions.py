@@ -7,6 +7,7 @@ from controlplane.domain.spec.document import Document
 from controlplane.domain.spec.engine_build import EngineBuild
 from controlplane.domain.spec.errors import Problem, SpecError
 from controlplane.domain.spec.problems import at
+from controlplane.domain.spec.section import Section
 
 _V2_BUILD_FIELDS = frozenset(
     {"checkpoint_repository", "quantization_type", "quantization_config", "skip_build_result",
@@ -106,7 +107,7 @@ def _v1_settings_in_v2(document: Document, build: Mapping[str, Any]) -> Iterator
         field = EngineBuild.model_fields.get(name)
         if field is None or name in _V2_BUILD_FIELDS:
             continue
-        if value == field.get_default(call_default_factory=True) or value in (None, {}):
+        if _is_default(value, field.get_default(call_default_factory=True)):
             continue
         home = _V2_HOMES.get(name)
         path = f"trt_llm.build.{name}"
@@ -120,6 +121,15 @@ def _v1_settings_in_v2(document: Document, build: Mapping[str, Any]) -> Iterator
             else "Remove it, or use `inference_stack: v1`.",
             patch={path: None, f"trt_llm.runtime.{home}": value} if home else {path: None},
         )
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if value is None:
+        return True
+    if isinstance(default, Section) and isinstance(value, Mapping):
+        plain = default.model_dump(mode="json")
+        return {**plain, **value} == plain
+    return bool(value == default)
 
 
 def _block(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -18,6 +18,16 @@ SUCCESSORS: Mapping[str, str] = {
     "enable_chunked_context": "enable_chunked_prefill",
 }
 """The same setting under its name in the other stack."""
+FOREIGN: Mapping[str, str] = {
+    "model": "trt_llm.build.checkpoint_repository.repo",
+    "quantization": "trt_llm.build.quantization_type",
+    "max_model_len": "trt_llm.build.max_seq_len",
+    "max_num_seqs": "trt_llm.build.max_batch_size",
+    "max_num_batched_tokens": "trt_llm.build.max_num_tokens",
+    "tensor_parallel_size": "trt_llm.build.tensor_parallel_count",
+    "pipeline_parallel_size": "trt_llm.build.pipeline_parallel_count",
+}
+"""Names from vLLM's command line, and the v1 setting that means the same."""
 _MAX_LEVELS = 6
 
 

@@ -116,6 +116,17 @@ def _unknown_key(path: Path, document: Document, stack: str, given: Any) -> Spec
     key, block = str(path[-1]), path[:-1]
     where = f"under `{dotted(block)}`" if block else "at the top of the file"
     message = f"`{key}` is not a setting {where}."
+    if stack == "v1" and key in places.FOREIGN and block in ((), ("trt_llm",)):
+        there = places.FOREIGN[key]
+        patch = {dotted(path): None, there: given}
+        return at(
+            document,
+            path,
+            message,
+            Problem.MISPLACED_KEY,
+            hint=f"Here it is `{there}`.",
+            patch=patch,
+        )
     slip = places.closest(key, block, stack=stack)
     if slip is not None:
         patch = {dotted(path): None, dotted((*block, slip)): given}
@@ -151,11 +162,12 @@ def _not_among(path: Path, document: Document, given: Any, context: Mapping[str,
     if context.get("discriminator"):
         path = (*path, "inference_stack" if path[-1:] == ("trt_llm",) else "kind")
         given = context.get("tag")
-    close = get_close_matches(str(given), allowed, n=1, cutoff=0.5)
+    same = [word for word in allowed if word.lower() == str(given).strip().lower()]
+    close = same or get_close_matches(str(given), allowed, n=1, cutoff=0.5)
     known = "Allowed: " + ", ".join(f"`{word}`" for word in allowed) + "."
     message = f"`{path[-1]}` is {_show(given)}, which is not one of its values."
     hint = f"Did you mean `{close[0]}`? {known}" if close else known
-    patch = {dotted(path): close[0]} if close and close[0].lower() == str(given).lower() else None
+    patch = {dotted(path): same[0]} if same else None
     return at(document, path, message, Problem.NOT_ALLOWED, hint=hint, patch=patch)
 
 

@@ -1,0 +1,106 @@
+"""Writing a spec back, storing it, and changing the user's own text."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controlplane.domain.spec import Spec, UneditableTextError, edit_yaml, parse_text, write_yaml
+from tests.domain.configs import configs
+
+
+def _parse(text: str) -> Spec:
+    result = parse_text(text)
+    assert result.spec is not None, result.errors
+    return result.spec
+
+
+def test_a_written_spec_parses_to_itself(llama_text: str) -> None:
+    spec = _parse(llama_text)
+    assert _parse(write_yaml(spec)) == spec
+
+
+@settings(max_examples=60, deadline=None)
+@given(configs())
+def test_parse_write_parse_is_identity(config: dict[str, object]) -> None:
+    spec = _parse(json.dumps(config))
+    again = _parse(write_yaml(spec))
+    assert again == spec
+    assert again.max_num_tokens == spec.max_num_tokens
+    assert again.gives_batch_size == spec.gives_batch_size
+
+
+@settings(max_examples=40, deadline=None)
+@given(configs())
+def test_a_stored_spec_comes_back_with_its_meaning(config: dict[str, object]) -> None:
+    spec = _parse(json.dumps(config))
+    stored = json.loads(json.dumps(spec.model_dump(mode="json")))
+    back = Spec.model_validate(stored)
+    assert back == spec
+    assert back.max_num_tokens == spec.max_num_tokens
+    assert back.gives_batch_size == spec.gives_batch_size
+    assert _parse(write_yaml(back)) == spec
+
+
+def test_an_encoder_without_a_limit_keeps_its_own_default_when_stored() -> None:
+    text = "trt_llm: {build: {base_model: encoder, checkpoint_repository: {source: HF, repo: a/b}}}"
+    spec = _parse(text)
+    assert spec.max_num_tokens == 16_384
+    assert Spec.model_validate(spec.model_dump(mode="json")).max_num_tokens == 16_384
+    explicit = _parse(text.replace("encoder,", "encoder, max_num_tokens: 8192,"))
+    assert Spec.model_validate(explicit.model_dump(mode="json")).max_num_tokens == 8192
+
+
+def test_an_edit_keeps_comments_and_order(llama_text: str) -> None:
+    edited = edit_yaml(
+        llama_text,
+        {
+            "trt_llm.build.quantization_type": "no_quant",
+            "trt_llm.runtime.served_model_name": None,
+            "enginehouse.pool": "a",
+            "secrets": {"hf_access_token": None, "other": None},
+        },
+    )
+    assert "# A 70B model on four cards" in edited
+    assert "accelerator: H100:4  # 4 GPUs" in edited
+    assert edited.index("resources:") < edited.index("trt_llm:") < edited.index("secrets:")
+    spec = _parse(edited)
+    assert spec.quantization_type == "no_quant"
+    assert spec.served_model_name is None
+    assert spec.pool == "a"
+    assert spec.secrets == {"hf_access_token": None, "other": None}
+
+
+@pytest.mark.parametrize("value", ["yes", "on", "010", "1:30", "1e3", "null", "~", "0x1F", "", "a"])
+def test_text_that_looks_like_something_else_stays_text(llama_text: str, value: str) -> None:
+    edited = edit_yaml(llama_text, {"model_name": value, "environment_variables.A": value})
+    spec = _parse(edited)
+    assert spec.model_name == value
+    assert spec.environment_variables == {"A": value}
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30))
+def test_any_text_survives_an_edit(value: str) -> None:
+    base = "trt_llm: {build: {checkpoint_repository: {source: HF, repo: a/b}}}\n"
+    assert _parse(edit_yaml(base, {"description": value})).description == value
+
+
+def test_names_with_dots_are_found() -> None:
+    text = (
+        "trt_llm:\n  build:\n    checkpoint_repository: {source: HF, repo: a/b}\n"
+        "    lora_adapters:\n      my.adapter: {source: HF, repo: c/d}\n"
+    )
+    edited = edit_yaml(text, {"trt_llm.build.lora_adapters.my.adapter.repo": "e/f"})
+    adapters = _parse(edited).engine_build.lora_adapters
+    assert adapters is not None
+    assert adapters["my.adapter"].repo == "e/f"
+
+
+def test_an_empty_text_can_be_edited_and_a_list_cannot() -> None:
+    assert edit_yaml("", {"model_name": "a"}) == "model_name: a\n"
+    with pytest.raises(UneditableTextError):
+        edit_yaml("- a\n", {"model_name": "a"})
+    with pytest.raises(UneditableTextError):
+        edit_yaml("a: [\n", {"model_name": "a"})
