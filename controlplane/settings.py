@@ -8,6 +8,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 from controlplane import environment as env
+from controlplane.domain.lifecycle import BuildState, StepState
 from controlplane.processes.running import running_services
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -173,7 +174,11 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SCHEMA_PATH_PREFIX": "/v1",
     "PREPROCESSING_HOOKS": ["apps.rest.schema.only_public"],
-    "ENUM_NAME_OVERRIDES": {},
+    # Both are called `state`; a generated client should call them by what they are.
+    "ENUM_NAME_OVERRIDES": {
+        "BuildState": [each.value for each in BuildState],
+        "StepState": [each.value for each in StepState],
+    },
 }
 
 LOGGING_CONFIG = "apps.telemetry.logging.configure"

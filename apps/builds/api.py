@@ -12,6 +12,7 @@ from apps.builds.selectors import (
     build_detail,
     build_list,
     build_log_owners,
+    build_rows,
 )
 from apps.builds.serializers import (
     ArtifactDetailObject,
@@ -49,7 +50,7 @@ class BuildListView(TeamView):
             state=wanted.pop("state", None),
             config_id=wanted.pop("config_id", None),
         )
-        return Response(page_of(builds, **wanted).to_json(lambda each: BuildObject(each).data))
+        return Response(page_of(build_rows(builds), **wanted).to_json(BuildObject))
 
     @extend_schema(request=BuildCreateBody, responses={201: BuildDetailObject, 409: _BLOCKED})
     def post(self, request: Request) -> Response:
@@ -133,7 +134,7 @@ class ArtifactListView(TeamView):
     def get(self, request: Request) -> Response:
         """Return the team's artifacts, newest first."""
         page = page_of(artifact_list(team=self.team), **validated(PageQuery, request.query_params))
-        return Response(page.to_json(lambda each: ArtifactObject(each).data))
+        return Response(page.to_json(ArtifactObject))
 
 
 class ArtifactDetailView(TeamView):

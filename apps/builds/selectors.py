@@ -20,6 +20,20 @@ def build_list(
     return _with_parts(builds).order_by("-created_at", "-id")
 
 
+def build_rows(builds: QuerySet[Build]) -> QuerySet[Build]:
+    """Return the builds with the little that a list shows: one query, no texts, no steps."""
+    return (
+        builds.select_related(None)
+        .prefetch_related(None)
+        .select_related("revision__config", "created_by")
+        .only(
+            *("number", "state", "attempt", "pool", "failure", "artifact_id", "team_id"),
+            *("created_at", "started_at", "finished_at", "cancel_requested_at"),
+            *("revision__number", "revision__config__name", "created_by__email"),
+        )
+    )
+
+
 def build_detail(*, team: Team, build_id: str) -> Build:
     """Return the build with everything that its page shows. Raises NotFound."""
     build = _with_parts(Build.objects.filter(team=team, id=build_id)).first()

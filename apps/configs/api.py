@@ -49,7 +49,7 @@ class ConfigListView(TeamView):
     def get(self, request: Request) -> Response:
         """Return the team's configs, newest first."""
         page = page_of(config_list(team=self.team), **validated(PageQuery, request.query_params))
-        return Response(page.to_json(lambda config: ConfigObject(config).data))
+        return Response(page.to_json(ConfigObject))
 
     @extend_schema(request=ConfigCreateBody, responses={201: ConfigDetailObject, 409: _CONFLICT})
     def post(self, request: Request) -> Response:
@@ -85,7 +85,7 @@ class RevisionListView(TeamView):
         config = config_get(team=self.team, config_id=config_id)
         query = validated(PageQuery, request.query_params)
         page = page_of(revision_list(config=config).defer("text", "spec"), **query)
-        return Response(page.to_json(lambda revision: RevisionObject(revision).data))
+        return Response(page.to_json(RevisionObject))
 
     @extend_schema(request=RevisionCreateBody, responses={201: RevisionDetailObject, 409: _STALE})
     def post(self, request: Request, config_id: str) -> Response:

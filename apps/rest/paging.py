@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -38,10 +38,10 @@ class Page(Generic[Row]):
     rows: Sequence[Row]
     cursor: str | None
 
-    def to_json(self, one: Callable[[Row], Any]) -> dict[str, Any]:
-        """Return `{items, pagination}` with each row as `one` shows it."""
+    def to_json(self, shape: type[serializers.BaseSerializer[Any]]) -> dict[str, Any]:
+        """Return `{items, pagination}` with each row in `shape`."""
         return {
-            "items": [one(row) for row in self.rows],
+            "items": shape(self.rows, many=True).data,
             "pagination": {"has_more": self.cursor is not None, "cursor": self.cursor},
         }
 
