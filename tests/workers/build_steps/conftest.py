@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tiny_checkpoint import make_tiny_checkpoint
-from tests.workers.build_steps.supervising import Supervisor
+from tests.workers.build_steps.supervising import Packaged, Supervisor, package, spec_of
 from workers.build_steps.processes import LEASE_VARIABLE, environment, kill_all
 
 
@@ -14,6 +14,13 @@ from workers.build_steps.processes import LEASE_VARIABLE, environment, kill_all
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint that nobody writes to."""
     return make_tiny_checkpoint(tmp_path_factory.mktemp("roots") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def packaged(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Packaged:
+    """The tiny checkpoint fetched, inspected and packaged, once for all tests."""
+    folder = tmp_path_factory.mktemp("packaged")
+    return package(Supervisor(folder=folder, roots=(str(tiny.parent),)), spec_of(str(tiny)))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Jobs for real steps and a supervisor that takes notes."""
 
 import json
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -52,13 +53,16 @@ class Supervisor:
     def instance(self) -> str:
         return str(self.folder)
 
-    def job(self, step: str, spec: Mapping[str, Any], **inputs: Path) -> Path:
+    def job(
+        self, step: str, spec: Mapping[str, Any], *, python: str = sys.executable, **inputs: Path
+    ) -> Path:
         job = Job(
             build_id="b1",
             attempt=1,
             spec=spec,
             inputs={name: str(path) for name, path in inputs.items()},
             output_dir=str(self.folder / "tmp" / step),
+            python=python,
             options={
                 "local_checkpoint_roots": list(self.roots),
                 "artifact_url": (self.folder / "artifacts").as_uri(),
@@ -120,12 +124,26 @@ def finished(supervisor: Supervisor, step: str, spec: dict[str, Any], **inputs: 
     return final
 
 
-def packaged_folders(supervisor: Supervisor, spec: dict[str, Any]) -> dict[str, Path]:
-    """Return the published outputs of every step before the smoke test."""
+@dataclass(frozen=True)
+class Packaged:
+    """A build of the tiny checkpoint, done up to its smoke test."""
+
+    spec: dict[str, Any]
+    folders: dict[str, Path]
+    artifact_url: str
+
+    def smoke_test_job(self, supervisor: Supervisor, python: str = sys.executable) -> Path:
+        """Return the job of the step that is left, in another supervisor's folder."""
+        supervisor.options["artifact_url"] = self.artifact_url
+        return supervisor.job("smoke_test", self.spec, python=python, **self.folders)
+
+
+def package(supervisor: Supervisor, spec: dict[str, Any]) -> Packaged:
+    """Run every step before the smoke test."""
     folders: dict[str, Path] = {}
     for step in ("fetch", "inspect", "package"):
         folders[step] = finished(supervisor, step, spec, **folders)
-    return folders
+    return Packaged(spec, folders, (supervisor.folder / "artifacts").as_uri())
 
 
 def wait_for(condition: Callable[[], Any], seconds: float = 20.0) -> Any:

@@ -10,8 +10,8 @@ import pytest
 
 from tests.workers.build_steps.supervising import (
     DELAY,
+    Packaged,
     Supervisor,
-    packaged_folders,
     spec_of,
     wait_for,
 )
@@ -277,10 +277,9 @@ def test_a_supervisor_killed_in_mid_step_takes_the_child_with_it(
 
 @pytest.mark.engine
 def test_a_supervisor_killed_while_an_engine_runs_takes_that_with_it(
-    supervisor: Supervisor, tiny: Path
+    supervisor: Supervisor, packaged: Packaged
 ) -> None:
-    folders = packaged_folders(supervisor, spec_of(str(tiny)))
-    job = supervisor.job("smoke_test", spec_of(str(tiny)), **folders)
+    job = packaged.smoke_test_job(supervisor)
     with run_elsewhere(supervisor, job, "smoke_test", "0") as own:
         wait_for(lambda: len(supervisor.marked()) == 2)
         own.kill()

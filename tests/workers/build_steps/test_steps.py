@@ -1,9 +1,6 @@
 """The steps as real children, each on the published output of the one before."""
 
-import json
-import os
 import resource
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +12,6 @@ from tests.workers.build_steps.supervising import (
     DELAY,
     Supervisor,
     finished,
-    packaged_folders,
     run,
     spec_of,
     wait_for,
@@ -170,58 +166,6 @@ def test_a_full_disk_in_a_step_is_said_and_nothing_is_sealed(
     assert not outputs.verify(supervisor.folder / "tmp" / "fetch")
 
 
-@pytest.mark.engine
-def test_the_smoke_test_asks_the_published_artifact(supervisor: Supervisor, tiny: Path) -> None:
-    spec = spec_of(str(tiny))
-    folders: dict[str, Path] = {}
-    for step in ("fetch", "inspect", "package", "smoke_test"):
-        folders[step] = finished(supervisor, step, spec, **folders)
-    values = outputs.read(folders["smoke_test"]).values
-    assert isinstance(values["answer"], str)
-    assert values["first_token_seconds"] > 0
-    assert values["tokens_per_second"] > 0
-    assert values["engine"]["weights_bytes"] > 0
-    assert not (folders["smoke_test"] / "model").exists()
-    assert supervisor.marked() == []
-
-
-@pytest.mark.engine
-def test_an_engine_that_cannot_load_the_files_is_explained_and_leaves_nothing(
-    supervisor: Supervisor, tiny: Path
-) -> None:
-    spec = spec_of(str(tiny))
-    folders = packaged_folders(supervisor, spec)
-    broken = supervisor.folder / "broken"
-    store = ArtifactStore.open((supervisor.folder / "artifacts").as_uri())
-    store.materialize(outputs.read(folders["package"]).values["content_digest"], broken)
-    config = json.loads((broken / "config.json").read_text())
-    (broken / "config.json").unlink()
-    (broken / "config.json").write_text(json.dumps({**config, "hidden_size": 96}))
-    digest = store.publish(broken, {}).content_digest
-    manifest = folders["package"] / "manifest.json"
-    stored = json.loads(manifest.read_text())
-    stored["values"]["content_digest"] = digest
-    manifest.write_text(json.dumps(stored))
-    outcome = run(supervisor, "smoke_test", spec, **folders)
-    assert outcome.kind is OutcomeKind.FAILED
-    assert outcome.failure is not None
-    assert outcome.failure.detail
-    assert supervisor.marked() == []
-
-
-@pytest.mark.engine
-def test_cancelling_the_smoke_test_stops_the_engine(supervisor: Supervisor, tiny: Path) -> None:
-    spec = spec_of(str(tiny))
-    folders = packaged_folders(supervisor, spec)
-    job = supervisor.job("smoke_test", spec, **folders)
-    outcome = supervisor.run(
-        supervisor.command("smoke_test", job),
-        lambda: Verdict.CANCEL if len(supervisor.marked()) == 2 else Verdict.CONTINUE,
-    )
-    assert outcome.kind is OutcomeKind.CANCELLED
-    assert supervisor.marked() == []
-
-
 def test_the_delay_comes_after_the_first_progress_and_before_the_work(
     supervisor: Supervisor, tiny: Path
 ) -> None:
@@ -237,41 +181,3 @@ def test_the_delay_comes_after_the_first_progress_and_before_the_work(
     supervisor.run(command, look)
     assert supervisor.progress[0].done == 0
     wait_for(lambda: supervisor.marked() == [])
-
-
-@pytest.mark.engine
-def test_a_killed_engine_fails_the_smoke_test_by_name(supervisor: Supervisor, tiny: Path) -> None:
-    spec = spec_of(str(tiny))
-    folders = packaged_folders(supervisor, spec)
-    job = supervisor.job("smoke_test", spec, **folders)
-
-    def kill_the_engine() -> Verdict:
-        marked = supervisor.marked()
-        for each in marked:
-            if any(each.parent == other.pid for other in marked):
-                os.kill(each.pid, signal.SIGKILL)
-        return Verdict.CONTINUE
-
-    outcome = supervisor.run(supervisor.command("smoke_test", job), kill_the_engine)
-    assert outcome.kind is OutcomeKind.FAILED
-    assert outcome.failure is not None
-    assert outcome.failure.code == "EHB-KILLED"
-    assert outcome.failure.sentence.startswith("The engine was killed")
-
-
-@pytest.mark.engine
-def test_a_killed_smoke_test_takes_its_engine_with_it(supervisor: Supervisor, tiny: Path) -> None:
-    spec = spec_of(str(tiny))
-    folders = packaged_folders(supervisor, spec)
-    job = supervisor.job("smoke_test", spec, **folders)
-
-    def kill_the_step() -> Verdict:
-        marked = supervisor.marked()
-        if len(marked) == 2:
-            parents = {each.parent for each in marked}
-            os.kill(next(each.pid for each in marked if each.pid in parents), signal.SIGKILL)
-        return Verdict.CONTINUE
-
-    outcome = supervisor.run(supervisor.command("smoke_test", job), kill_the_step)
-    assert outcome.kind is OutcomeKind.CRASHED
-    assert supervisor.marked() == []
