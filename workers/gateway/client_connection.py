@@ -18,8 +18,8 @@ _UNREAD_BODY_BYTES = 1024 * 1024
 
 class ClientConnection(asyncio.Protocol):
     __slots__ = (
-        "_backlog", "_closes_at", "_exchange", "_handler", "_is_pumping", "_last_read_at",
-        "_queue", "_reader", "_transport",
+        "_backlog", "_closes_at", "_exchange", "_handler", "_is_full", "_is_pumping",
+        "_last_read_at", "_queue", "_reader", "_transport",
     )  # fmt: skip
 
     def __init__(self, handler: Handler) -> None:
@@ -29,7 +29,7 @@ class ClientConnection(asyncio.Protocol):
         self._exchange: Exchange | None = None
         self._queue: deque[Request] = deque()
         self._backlog = bytearray()
-        self._is_pumping = False
+        self._is_pumping = self._is_full = False
         self._last_read_at = time.monotonic()
         self._closes_at: float | None = None
 
@@ -54,18 +54,22 @@ class ClientConnection(asyncio.Protocol):
         if self._closes_at is not None:
             return  # what a refused client still sends is read and forgotten
         self._last_read_at = time.monotonic()
-        if self._exchange is None and not self._queue:
+        if self._exchange is None and not self._queue and not self._is_full:
             self._read(data)
         else:
             self._keep_for_later(data)
 
     def pause_writing(self) -> None:
+        self._is_full = True
         if self._exchange is not None:
             self._exchange.client_is_full()
 
     def resume_writing(self) -> None:
+        self._is_full = False
         if self._exchange is not None:
             self._exchange.client_has_room()
+        else:
+            self._pump()
 
     # What the request reader says.
 
@@ -140,7 +144,7 @@ class ClientConnection(asyncio.Protocol):
         if self._is_pumping:
             return
         self._is_pumping = True
-        while self._exchange is None and self._transport is not None and self._closes_at is None:
+        while self._is_free:
             if self._queue:
                 self._begin(self._queue.popleft())
             elif self._reader.broken is not None:
@@ -150,6 +154,13 @@ class ClientConnection(asyncio.Protocol):
             else:
                 break
         self._is_pumping = False
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether the next request may begin: a client that takes no answers gets no more."""
+        if self._exchange is not None or self._is_full or self._closes_at is not None:
+            return False
+        return self._transport is not None and not self._transport.is_closing()
 
     def _begin(self, request: Request) -> None:
         if request.refusal is not None:

@@ -2,11 +2,12 @@
 
 import asyncio
 import time
-from enum import StrEnum
 
 from workers.gateway import refusals
-from workers.gateway.headers import Header, request_head
+from workers.gateway.headers import Header
 from workers.gateway.meter import Meter
+from workers.gateway.outgoing import engine_head, reply_to
+from workers.gateway.phase import Phase
 from workers.gateway.refusals import Refusal, Refused, no_replica
 from workers.gateway.reply import Reply
 from workers.gateway.request import Admission, Request
@@ -19,14 +20,6 @@ from workers.gateway.usage_record import RecordState
 CLIENT_LEFT_STATUS = 499
 RUNNING_RECORD_SECONDS = 1.0
 HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
-
-
-class Phase(StrEnum):
-    WAITING = "waiting"
-    """For a connection, or for routes."""
-    ASKING = "asking"
-    ANSWERING = "answering"
-    ENDED = "ended"
 
 
 class Exchange:
@@ -83,10 +76,14 @@ class Exchange:
         """Once a second: write down that it runs, and end it when it takes too long."""
         if self._held_until is not None and now > self._held_until:
             self._refuse(no_replica(self.admission.deployment))
-        elif (late := self._lateness(now)) is not None:
-            self._give_up(late)
+        elif (late := self._overdue(now)) is not None:
+            self._give_up("timeout", refusals.timed_out(late))
         elif now - self._meter.started_at > RUNNING_RECORD_SECONDS:
             self._ledger.record(self.line(RecordState.RUNNING, now))
+
+    def cut_off(self) -> None:
+        """End it because the gateway stops."""
+        self._give_up("shutdown", refusals.SHUTTING_DOWN)
 
     def line(self, state: RecordState, now: float) -> bytes:
         """Return this request's usage record."""
@@ -128,18 +125,12 @@ class Exchange:
         self._phase = Phase.ASKING
         self._connection = connection
         self._retried_reset = self._retried_reset or not reused
-        request, prepared = self.request, self._prepared
-        route = self.admission.route.encode("latin-1", "replace")
-        head = request_head(
-            method=request.method,
-            route=route + b"?" + request.query if request.query else route,
-            authority=upstream.authority,
-            headers=request.headers,
-            named_by_connection=request.connection,
-            body_bytes=len(prepared.body),
-            request_id=self._meter.request_id,
+        request, id = self.request, self._meter.request_id
+        head = engine_head(
+            request, self._prepared, self.admission, authority=upstream.authority, id=id
         )
-        connection.send(self, head, prepared.body, answer_has_body=request.method != b"HEAD")
+        has_body = request.method != b"HEAD"
+        connection.send(self, head, self._prepared.body, answer_has_body=has_body)
 
     def connect_failed(self, reason: str) -> None:
         self._connects = None
@@ -150,22 +141,20 @@ class Exchange:
         if status in (429, 503) and self._tries_another_instead(status):
             return
         self._phase = Phase.ANSWERING
-        self._last_moved_at = time.monotonic()
-        self._meter.answered(status, self._last_moved_at)
-        request = self.request
-        self._reply = Reply(
+        self._meter.answered(status)
+        self._reply = reply_to(
+            self.request,
+            self._prepared,
+            self.admission,
             status=status,
             headers=headers,
-            request_id=self._meter.request_id,
-            http_10=request.http_10,
-            closes=not request.keep_alive or self._ledger.is_draining,
-            has_body=request.method != b"HEAD",
-            openai=self.admission.route.startswith("/v1/"),
-            hides_usage=self._prepared.hides_usage,
+            id=self._meter.request_id,
+            closes=not self.request.keep_alive or self._ledger.is_draining,
         )
 
     def answer_continues(self, data: bytes) -> None:
         if self._reply is not None:
+            self._meter.first_byte_is_here()
             self._reply.feed(data)
 
     def read_ends(self) -> None:
@@ -261,23 +250,23 @@ class Exchange:
         self._dispatch()
         return True
 
-    def _lateness(self, now: float) -> str | None:
-        moved = self._last_moved_at if self._phase is Phase.ANSWERING else None
-        asking = self._phase is Phase.ASKING
-        return lateness(self._ledger.bounds, self._meter.started_at, moved, asking=asking, now=now)
+    def _overdue(self, now: float) -> str | None:
+        begun = self._meter.has_begun
+        moved_at = self._last_moved_at if begun else None
+        asking = not begun and self._phase is not Phase.WAITING
+        bounds, started_at = self._ledger.bounds, self._meter.started_at
+        return lateness(bounds, started_at, moved_at, asking=asking, now=now)
 
-    def _give_up(self, message: str) -> None:
-        self._meter.upstream_failed("timeout")
-        refusal = refusals.timed_out(message)
+    def _give_up(self, reason: str, refusal: Refusal) -> None:
         if self._reply is not None:
-            self._break_off(self._reply, "timeout", refusal)
+            self._break_off(self._reply, reason, refusal)
         else:
+            self._meter.upstream_failed(reason)
             self._refuse(refusal)
 
     def _break_off(self, reply: Reply, reason: str, refusal: Refusal) -> None:
         """End an answer that began: an error event in a stream, a cut connection elsewhere."""
-        if reason != "timeout":
-            self._meter.upstream_failed(reason)
+        self._meter.upstream_failed(reason)
         can_say_why = reply.break_off(refusal) and not self._client_is_full
         if can_say_why:
             self.read_ends()

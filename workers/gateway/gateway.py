@@ -72,11 +72,15 @@ class Gateway:
         for client in list(self.clients):
             client.drain()
 
+    def cut_off(self) -> None:
+        """End what still runs, saying so where an answer can still carry it."""
+        for exchange in list(self.exchanges):
+            exchange.cut_off()
+        self._pool.close()
+
     def abort(self) -> None:
-        """Cut what is left; each request that ran is closed in the journal."""
         for client in list(self.clients):
             client.abort()
-        self._pool.close()
 
     def running_lines(self) -> list[bytes]:
         """Return a record of every request that has an open one."""

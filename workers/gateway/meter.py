@@ -28,8 +28,17 @@ class Meter:
     def opened(self) -> None:
         self._counts.in_flight += 1
 
-    def answered(self, status: int, now: float) -> None:
-        self._status, self._first_byte_at = status, now
+    @property
+    def has_begun(self) -> bool:
+        """Whether a byte of the answer's body is here; heads may come long before."""
+        return self._first_byte_at is not None
+
+    def answered(self, status: int) -> None:
+        self._status = status
+
+    def first_byte_is_here(self) -> None:
+        if self._first_byte_at is None:
+            self._first_byte_at = time.monotonic()
 
     def sent(self, size_bytes: int) -> None:
         self._response_bytes += size_bytes

@@ -28,8 +28,8 @@ from workers.gateway.storage import Storage
 log = logging.getLogger(__name__)
 Work = Coroutine[Any, Any, None]
 BACKLOG = 2048
+LAST_WORDS_SECONDS = 0.1
 LAST_SHIPMENT_SECONDS = 3.0
-SHIP_SECONDS = 1.0
 SWEEP_SECONDS = 1.0
 
 
@@ -100,7 +100,7 @@ class Process:
 
     async def _ship(self) -> None:
         while True:
-            await asyncio.sleep(SHIP_SECONDS)
+            await asyncio.sleep(self._settings.ship_seconds)
             await self._ship_once(self._journal.segment)
 
     async def _ship_once(self, live: Segment | None) -> None:
@@ -118,8 +118,9 @@ class Process:
             await asyncio.sleep(0.02)
 
     async def _close(self) -> None:
+        self._gateway.cut_off()
+        await asyncio.sleep(LAST_WORDS_SECONDS)
         self._gateway.abort()
-        await asyncio.sleep(0)  # cut connections report themselves in the next turn
         self._shipper.add(self._journal.close())
         try:
             async with asyncio.timeout(LAST_SHIPMENT_SECONDS):

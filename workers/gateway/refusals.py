@@ -109,6 +109,13 @@ ENGINE_FAILED = Refusal(
     message="The engine stopped while it was answering. The request was not repeated: "
     "it may have run in part. Send it again.",
 )
+SHUTTING_DOWN = Refusal(
+    status=503,
+    code="gateway_stopping",
+    error_code="model_unavailable",
+    message="The gateway is restarting and had to end this request. Send it again.",
+    retry_after_seconds=2,
+)
 
 
 def _openai_body(refusal: Refusal) -> dict[str, object]:

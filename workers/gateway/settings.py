@@ -57,6 +57,7 @@ class Settings:
     port: int = 8001
     inherited_socket: bool = False
     poll_seconds: float = 1.0
+    ship_seconds: float = 1.0
     log_level: str = "INFO"
     bounds: Bounds = Bounds()
 
@@ -78,6 +79,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Setti
         port=options.port,
         inherited_socket=environ.get("LISTEN_FDS") == "1",
         poll_seconds=options.poll_seconds,
+        ship_seconds=options.ship_seconds,
         log_level=environ.get("LOG_LEVEL") or "INFO",
         bounds=Bounds(
             first_byte_seconds=options.first_byte_seconds,
@@ -111,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--poll-seconds", type=float, default=1.0)
+    parser.add_argument("--ship-seconds", type=float, default=1.0)
     for name, value in (
         ("first-byte-seconds", Bounds.first_byte_seconds),
         ("idle-seconds", Bounds.idle_seconds),

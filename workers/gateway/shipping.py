@@ -60,6 +60,8 @@ class Shipper:
             offset = committed
 
     async def _send(self, segment: Segment, batch: Batch, credential: Credential) -> int:
+        # Forgotten until the answer is here: a lost one may have been committed, so we ask again.
+        self._committed.pop(segment.id, None)
         committed = await self._control_plane.send_usage(batch.body, credential)
         self._committed[segment.id] = committed
         return committed

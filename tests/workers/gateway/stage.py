@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 KEY = "tested00.0123456789abcdef"
 METRICS_KEY = "metric00.0123456789abcdef"
 FOREIGN_KEY = "foreign0.0123456789abcdef"
+FOREIGN_METRICS_KEY = "forme000.0123456789abcdef"
 STAGING_KEY = "staging0.0123456789abcdef"
 EXPIRED_KEY = "expired0.0123456789abcdef"
 TOKEN = "one-time-token"
@@ -92,6 +93,7 @@ def routes(*ports: int, version: int = 1, **changes: Any) -> dict[str, Any]:
         "keys": {
             digest(KEY): key_row("keyaaaaa"),
             digest(METRICS_KEY): key_row("keymetri", scope="metrics"),
+            digest(FOREIGN_METRICS_KEY): key_row("keyforme", scope="metrics", team_id="teambbbb"),
             digest(FOREIGN_KEY): key_row("keybbbbb", team_id="teambbbb"),
             digest(STAGING_KEY): key_row("keystagi", environments=["staging"]),
             digest(EXPIRED_KEY): key_row("keyexpir", expires_at=1.0),
@@ -179,10 +181,11 @@ class ControlPlane:
 
 def _answer(http: BaseHTTPRequestHandler, status: int, body: Any) -> None:
     content = b"" if body is None else json.dumps(body).encode()
-    http.send_response(status)
-    http.send_header("content-length", str(len(content)))
-    http.end_headers()
-    http.wfile.write(content)
+    with suppress(OSError):  # a gateway that was killed does not wait
+        http.send_response(status)
+        http.send_header("content-length", str(len(content)))
+        http.end_headers()
+        http.wfile.write(content)
 
 
 class Call:
@@ -316,7 +319,7 @@ class GatewayProcess:
         }
         # The shell moves the socket to descriptor 3, as a supervisor does.
         command = 'exec "$0" -m workers.gateway "$@" 3<&$LISTENER'
-        options = ["--poll-seconds", "0.05", *self._options]
+        options = ["--poll-seconds=0.05", "--ship-seconds=0.1", *self._options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 ["/bin/bash", "-c", command, sys.executable, *options],

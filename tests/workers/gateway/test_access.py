@@ -1,7 +1,5 @@
 """Who may call what, and what the others learn: nothing."""
 
-import hashlib
-
 import openai
 import pytest
 
@@ -30,8 +28,15 @@ def test_both_ways_to_name_a_key_are_accepted(serve, http, scheme):
 
 @pytest.mark.parametrize(
     "authorization",
-    ["", "Bearer", f"Bearer {KEY}x", f"Basic {KEY}", f"Bearer {EXPIRED_KEY}", KEY]
-    + [f"Bearer {hashlib.sha256(KEY.encode()).hexdigest()}"],
+    [
+        "",
+        "Bearer",
+        f"Bearer {KEY}x",
+        f"Basic {KEY}",
+        f"Bearer {EXPIRED_KEY}",
+        KEY,
+        f"Bearer {digest(KEY)}",
+    ],
 )
 def test_anything_else_is_401_and_reaches_no_engine(serve, http, authorization):
     gateway, engine = serve(answers)
@@ -152,7 +157,7 @@ def test_the_openai_client_shows_the_message(serve):
 @pytest.mark.parametrize(
     ("body", "message", "code"),
     [
-        ({"object": "error", "message": "bad top_p", "param": "top_p", "code": 400}, "bad top_p", None),
+        ({"object": "error", "message": "bad top_p", "code": 400}, "bad top_p", None),
         ({"error": "schema says no"}, "schema says no", None),
         (b"<html>oops</html>", "<html>oops</html>", None),
         ({"message": "exceeds the maximum context length"}, "exceeds", "context_length_exceeded"),

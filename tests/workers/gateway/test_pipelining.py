@@ -1,6 +1,7 @@
 """Many requests on one connection: in order, whole, and each on its own."""
 
 import threading
+import time
 
 from tests.workers.gateway.stage import Call, answers, read_answer, request_bytes, until
 
@@ -93,3 +94,21 @@ def test_the_last_request_of_a_closing_connection_is_answered(serve):
         status, headers, _ = read_answer(client)
         assert (status, headers["connection"]) == (200, "close")
         assert client.recv(1) == b""
+
+
+def test_a_client_that_takes_no_answers_gets_no_more_work_done(serve):
+    content = b"x" * 1_000_000
+    gateway, engine = serve(lambda call: call.answer(content))
+    requests = 200
+
+    with gateway.connect() as client:
+        client.sendall(request_bytes() * requests)
+        until(lambda: _count_stands_still(engine.calls))
+        assert 0 < len(engine.calls) < requests / 2
+        assert [len(read_answer(client)[2]) for _ in range(requests)] == [1_000_000] * requests
+
+
+def _count_stands_still(calls: list[Call]) -> bool:
+    seen = len(calls)
+    time.sleep(0.3)  # all of it takes less when nothing holds back
+    return seen > 0 and len(calls) == seen

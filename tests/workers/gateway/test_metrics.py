@@ -1,0 +1,89 @@
+"""/health and /metrics."""
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.workers.gateway.stage import (
+    CHAT,
+    FOREIGN_METRICS_KEY,
+    KEY,
+    METRICS_KEY,
+    Call,
+    answers,
+    piece,
+)
+
+
+def metrics(url: str, key: str = METRICS_KEY) -> dict[tuple[str, str], float]:
+    """Return the samples by name and the label that tells them apart."""
+    text = httpx.get(f"{url}/metrics", headers={"authorization": f"Bearer {key}"}).text
+    found = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            labels = sample.labels
+            told = labels.get("status_class") or labels.get("reason") or labels.get("le")
+            found[sample.name, told or labels.get("status", "")] = sample.value
+    return found
+
+
+def test_health_needs_no_key_and_names_the_routes_it_serves(serve, http):
+    gateway, _ = serve(answers)
+
+    answer = httpx.get(f"{gateway.url}/health")
+
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "snapshot_version": 1})
+    assert httpx.head(f"{gateway.url}/health").content == b""
+
+
+def test_requests_are_counted_by_deployment_and_status_class(house, http):
+    engine = house.engine(answers)
+    house.publish(engine)
+    url = house.gateway().url
+
+    def breaks(call: Call) -> None:
+        call.begin_stream()
+        call.event(piece("x"))
+        call.connection.close()
+        raise OSError
+
+    http.post(url + CHAT, json={})
+    engine.script = lambda call: call.answer({"error": "no"}, 400)
+    http.post(url + CHAT, json={})
+    engine.script = breaks
+    http.post(url + CHAT, json={"stream": True})
+    http.post(url + CHAT, headers={"authorization": "Bearer wrong"})
+
+    found = metrics(url)
+    assert found["gateway_requests_total", "2xx"] == 1
+    assert found["gateway_requests_total", "4xx"] == 1
+    assert found["gateway_requests_total", "5xx"] == 1
+    assert found["gateway_requests_refused_total", "401"] == 1
+    assert found["gateway_upstream_errors_total", "reset"] == 1
+    assert found["gateway_requests_in_flight", ""] == 0
+    assert found["gateway_snapshot_version", ""] == 1
+    assert found["gateway_request_duration_seconds_count", ""] == 3
+    assert found["gateway_time_to_first_byte_seconds_bucket", "+Inf"] == 3
+    assert 0 < found["gateway_request_duration_seconds_sum", ""] < 5
+
+
+def test_a_key_sees_the_metrics_of_its_own_team_only(serve, http):
+    gateway, _ = serve(answers)
+    http.post(gateway.url + CHAT, json={})
+
+    def text(key: str) -> str:
+        headers = {"authorization": f"Bearer {key}"}
+        return httpx.get(f"{gateway.url}/metrics", headers=headers).text
+
+    assert "modelaaa" in text(METRICS_KEY)
+    assert "modelaaa" not in text(FOREIGN_METRICS_KEY)
+    assert "gateway_snapshot_version 1.0" in text(FOREIGN_METRICS_KEY)
+
+
+@pytest.mark.parametrize(("key", "status"), [(METRICS_KEY, 200), (KEY, 403), ("wrong", 401)])
+def test_metrics_need_a_key_that_may_read_them(serve, key, status):
+    gateway, _ = serve(answers)
+
+    answer = httpx.get(f"{gateway.url}/metrics", headers={"authorization": f"Api-Key {key}"})
+
+    assert answer.status_code == status

@@ -1,0 +1,222 @@
+"""Parsers give the same result wherever the bytes are cut, and tricky paths get nowhere."""
+
+import json
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workers.gateway.event_stream import EventFilter
+from workers.gateway.nudge import client_url
+from workers.gateway.refusals import Refused
+from workers.gateway.request import Request
+from workers.gateway.request_body import prepare
+from workers.gateway.request_reader import RequestReader
+from workers.gateway.routing import Action, Place, parse_target
+from workers.gateway.settings import Bounds
+from workers.gateway.snapshot import Deployment, UnreadableSnapshot, read
+from workers.gateway.usage import TokenCounts, find_usage
+
+EVENTS = (
+    b': comment\n\ndata: {"choices":[{"delta":{"content":"say \\"usage\\": [DONE]"}}]}\n\n'
+    b'data: {"choices":[{"delta":{"content":"b"}}]} \r\n\r\nevent: x\ndata: 1\ndata: 2\n\n'
+)
+USAGE_EVENT = b'data: {"id":"x","choices":[],"usage":{"prompt_tokens":5,"completion_tokens":8}}\n\n'
+DONE = b"data: [DONE]\n\n"
+DEPLOYMENT = Deployment(
+    id="d", model_id="m", name="d", status="ACTIVE", environment=None, served_model_name="served",
+    predict_route="/v1/chat/completions", adapters=frozenset({"polite"}), replicas=(),
+)  # fmt: skip
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    borders = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+    return [data[start:end] for start, end in pairwise(borders)]
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=40), st.booleans())
+def test_a_stream_is_the_same_wherever_it_is_cut(places, hides):
+    events = EventFilter(hides_usage=hides)
+    whole = EVENTS + USAGE_EVENT + DONE
+
+    out = b"".join(events.feed(piece) for piece in cut(whole, places)) + events.finish()
+
+    assert out == (EVENTS + DONE if hides else whole)
+    assert events.counts == TokenCounts(5, 8)
+    assert events.done
+
+
+def test_an_event_in_the_making_is_held_and_a_whole_one_is_not():
+    events = EventFilter(hides_usage=True)
+
+    assert events.feed(b"data: 1\n\ndata: 2") == b"data: 1\n\n"
+    assert events.feed(b"\n\n") == b"data: 2\n\n"
+    assert events.feed(DONE) == DONE
+
+
+def test_text_that_looks_like_the_end_is_not_the_end():
+    events = EventFilter(hides_usage=False)
+    events.feed(b'data: {"choices":[{"delta":{"content":"data: [DONE]"}}]}\n\n')
+
+    assert not events.done
+
+
+class Sink:
+    """Takes what a reader makes of bytes."""
+
+    bounds = Bounds(body_bytes=1000)
+    is_draining = False
+
+    def __init__(self) -> None:
+        self.complete: list[Request] = []
+        self.refused: list[int] = []
+        self.continues = 0
+
+    def admit(self, request): ...
+
+    def release(self, request): ...
+
+    def reserve(self, request):
+        return True
+
+    def request_is_complete(self, request):
+        self.complete.append(request)
+
+    def head_is_refused(self, request, refusal):
+        self.refused.append(refusal.status)
+
+    def may_send_body(self):
+        self.continues += 1
+
+
+REQUESTS = (
+    b"POST /m/a/production/predict?q=1 HTTP/1.1\r\nHost: g\r\nX-Kept: Yes\r\n"
+    b"Content-Length: 5\r\n\r\nhello"
+    b"POST /chunks HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+    b"POST /up HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nok"
+)
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=60))
+@settings(max_examples=200)
+def test_requests_are_the_same_wherever_their_bytes_are_cut(places):
+    sink = Sink()
+    reader = RequestReader(sink, sink)
+
+    for piece in cut(REQUESTS, places):
+        reader.feed(piece)
+
+    assert reader.broken is None
+    assert [(r.path, r.query, b"".join(r.body)) for r in sink.complete] == [
+        ("/m/a/production/predict", b"q=1", b"hello"),
+        ("/chunks", b"", b"abcde"),
+        ("/up", b"", b"ok"),
+    ]
+    assert (b"x-kept", b"Yes") in sink.complete[0].headers
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_read_or_refused_and_never_raise(data):
+    sink = Sink()
+    reader = RequestReader(sink, sink)
+    reader.feed(data)
+    reader.feed(b"GET / HTTP/1.1\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "name", "route"),
+    [
+        ("/m/abc/environments/staging/sync/v1/models", Place.ENVIRONMENT, "staging", "/v1/models"),
+        ("/m/abc/production/sync/rerank", Place.ENVIRONMENT, "production", "/rerank"),
+        ("/m/abc/deployment/dep1/sync/a/b/", Place.DEPLOYMENT, "dep1", "/a/b/"),
+        ("/m/sync/production/sync/sync/x", Place.ENVIRONMENT, "production", "/sync/x"),
+        ("/m/abc/development/sync/x", Place.DEVELOPMENT, "development", "/x"),
+    ],
+)
+def test_a_path_names_a_target_and_a_route(path, place, name, route):
+    target = parse_target(path)
+
+    assert (target.place, target.name, target.route) == (place, name, route)
+    assert target.action is Action.SYNC
+
+
+@pytest.mark.parametrize(
+    "route",
+    ["../admin", "a/../../b", "%2e%2e/x", "a%2fb", "//x", "./x", "a%5c..%5cb", "%252e%252e/x",
+     "x%0d%0aHost:%20y", "x%00"],
+)  # fmt: skip
+def test_a_path_that_an_engine_could_read_otherwise_is_refused(route):
+    with pytest.raises(Refused) as refused:
+        parse_target(f"/m/abc/production/sync/{route}")
+    assert refused.value.refusal.status == 400
+
+
+@pytest.mark.parametrize("route", ["update_weights", "%75pdate_weights", "_internal/tokenize"])
+def test_engine_routes_that_change_the_engine_are_closed(route):
+    with pytest.raises(Refused) as refused:
+        parse_target(f"/m/abc/production/sync/{route}")
+    assert refused.value.refusal.status == 404
+
+
+@given(st.text(max_size=80))
+def test_any_path_is_a_target_or_a_refusal(path):
+    with suppress(Refused):
+        assert parse_target(path).model_id
+
+
+@pytest.mark.parametrize("options", [None, {}, {"include_usage": False}])
+def test_usage_is_asked_for_and_hidden(options):
+    body = {"model": "served", "stream": True} | ({"stream_options": options} if options else {})
+
+    prepared = prepare(json.dumps(body).encode(), "/v1/completions", DEPLOYMENT)
+
+    assert json.loads(prepared.body)["stream_options"]["include_usage"] is True
+    assert prepared.hides_usage
+    assert prepared.stream
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'"x"', b"null", b"\xff", b'{"model":3}'])
+def test_a_body_that_is_not_what_it_should_be_is_left_to_the_engine(body):
+    assert prepare(body, "/v1/chat/completions", DEPLOYMENT).body == body
+
+
+def test_a_body_nested_without_end_is_refused():
+    with pytest.raises(Refused):
+        prepare(b"[" * 1_000_000, "/v1/chat/completions", DEPLOYMENT)
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        (b'{"usage": {"prompt_tokens": 3, "completion_tokens": 4}}', TokenCounts(3, 4)),
+        (b'{"usage":{"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":1},'
+         b'"prompt_tokens":3}}', TokenCounts(3, 4)),
+        (b'{"usage":{"prompt_tokens":3,"total_tokens":3}}', TokenCounts(3, 0)),
+        (b'{"usage":{"input_tokens":3,"output_tokens":9}}', TokenCounts(3, 9)),
+        (b'{"usage":null}', None),
+        (b'{"content":"\\"usage\\":{\\"prompt_tokens\\":3}"}', None),
+        (b"", None),
+    ],
+)  # fmt: skip
+def test_usage_is_found_without_parsing(text, counts):
+    assert find_usage(text) == counts
+
+
+@pytest.mark.parametrize("payload", [b"", b"[]", b"{}", b'{"format":9}', b'{"format":1}', b"\xff"])
+def test_a_snapshot_that_is_none_is_refused(payload):
+    with pytest.raises(UnreadableSnapshot):
+        read(payload)
+
+
+@pytest.mark.parametrize(
+    ("broker", "client"),
+    [
+        ("redis://127.0.0.1:6379/0", "redis://127.0.0.1:6379/0"),
+        ("redis+socket:///run/v.sock", "unix:///run/v.sock?db=0"),
+        ("redis+socket:///run/v.sock?virtual_host=2", "unix:///run/v.sock?db=2"),
+    ],
+)
+def test_celerys_broker_url_is_read_as_redis_py_reads_it(broker, client):
+    assert client_url(broker) == client

@@ -1,0 +1,11 @@
+"""How far an exchange has come."""
+
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    WAITING = "waiting"
+    """For a connection, or for routes."""
+    ASKING = "asking"
+    ANSWERING = "answering"
+    ENDED = "ended"
