@@ -80,7 +80,7 @@ def test_all_errors_come_together_with_their_lines() -> None:
         ("quantisation_type: fp8", "quantisation_type", "Did you mean `quantization_type`?"),
         ("tensor_parallel_size: 2", "tensor_parallel_size", "Did you mean `tensor_parallel_count`"),
         ("enable_chunked_context: true", "enable_chunked_context", "`trt_llm.runtime`"),
-        ("lora_cache_gpu_memory_fraction: 0.1", "lora_cache_gpu_memory_fraction", "trt_llm.runtime"),
+        ("lora_cache_host_memory_bytes: 1", "lora_cache_host_memory_bytes", "trt_llm.runtime"),
         ("accelerator: H100", "accelerator", "It belongs under `resources`."),
         ("max_seq_len: '10'", "max_seq_len", "without quotes"),
         ("base_model: Decoder", "base_model", "Did you mean `decoder`?"),
@@ -118,7 +118,8 @@ def test_absent_trt_llm_says_what_is_missing() -> None:
         ("trt_llm: {}", "trt_llm.build"),
         ("trt_llm: {inference_stack: v3, build: {}}", "trt_llm.inference_stack"),
         (f"trt_llm: {{inference_stack: v2, build: {{{CHECKPOINT}}}}}", "trt_llm.runtime"),
-        (f"trt_llm: {{inference_stack: v2, build: {{{CHECKPOINT}, max_seq_len: 9}}, runtime: {{}}}}",
+        (f"trt_llm: {{inference_stack: v2, runtime: {{}}, build: {{max_seq_len: 9, {CHECKPOINT}}}}}"
+         "\n",
          "trt_llm.build.max_seq_len"),
         (_engine(rest="requirements: [a]\nrequirements_file: b"), "requirements_file"),
         (_engine(rest="build: {no_cache: true}"), "build.no_cache"),

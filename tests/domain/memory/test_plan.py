@@ -1,0 +1,131 @@
+"""The memory plan against recorded runs and against arithmetic done by hand."""
+
+from typing import Any
+
+import pytest
+
+from controlplane.domain.facts import checkpoints
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.gpus import GIB, GPUS
+from controlplane.domain.memory import builder_cards, longest_sequence, plan
+from controlplane.domain.rules import CardOffer
+from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, SMOLLM2_135M
+from controlplane.domain.spec import Spec
+from tests.domain.cases import lines
+from tests.domain.conftest import MakeSpec
+
+HOST = CardOffer(kind="CPU", count=1, memory_bytes=24 * GIB)
+QWEN3_32B_FP8 = checkpoints.read(
+    {
+        "model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "hidden_size": 5120,
+        "num_hidden_layers": 64, "num_attention_heads": 64, "num_key_value_heads": 8,
+        "head_dim": 128, "intermediate_size": 25_600, "vocab_size": 151_936,
+        "tie_word_embeddings": False, "quantization_config": {"quant_method": "fp8"},
+    }
+)  # fmt: skip
+
+
+def test_smollm2_on_a_cpu_is_planned_in_float32(make_spec: MakeSpec) -> None:
+    planned = plan(make_spec(), SMOLLM2_135M, HOST, "native")
+    assert planned.weights_bytes == 4 * 134_515_008
+    assert planned.kv_bytes_per_token == 2 * 3 * 64 * 30 * 4
+    assert planned.sequence_tokens == 8192
+    assert planned.full_length_requests == planned.batch_size == 8
+    assert planned.binding == "max_batch_size"
+    assert planned.free_bytes > 0
+
+
+@pytest.mark.parametrize("share", [0.9, 0.37, 1.0])
+def test_a_plan_within_the_reserved_memory_comes_to_the_same_cache(
+    make_spec: MakeSpec, share: float
+) -> None:
+    spec = _with_share(make_spec({"max_batch_size": 3}), share)
+    planned = plan(spec, SMOLLM2_135M, HOST, "native")
+    reserved = CardOffer(kind="CPU", count=1, memory_bytes=planned.reserved_bytes)
+    again = plan(spec, SMOLLM2_135M, reserved, "native")
+    assert again.kv_cache_bytes == planned.kv_cache_bytes
+    assert planned.reserved_bytes < HOST.memory_bytes
+
+
+def _with_share(spec: Spec, share: float) -> Spec:
+    runtime = spec.trt_llm.runtime.model_copy(update={"kv_cache_free_gpu_mem_fraction": share})
+    return spec.model_copy(update={"trt_llm": spec.trt_llm.model_copy(update={"runtime": runtime})})
+
+
+def test_a_written_batch_size_is_kept_on_a_cpu(make_spec: MakeSpec) -> None:
+    planned = plan(make_spec({"max_batch_size": 256}), SMOLLM2_135M, HOST, "native")
+    assert planned.batch_size == 256
+    assert planned.binding == "kv_cache"
+
+
+def test_the_json_form_has_the_documented_keys(make_spec: MakeSpec) -> None:
+    content = plan(make_spec(), SMOLLM2_135M, HOST, "native").to_json()
+    assert set(content["model"]) == {
+        "architecture", "parameters", "weight_bytes", "kv_bytes_per_token",
+    }  # fmt: skip
+    assert set(content["per_gpu"]) == {
+        "card_bytes", "weights_bytes", "kv_cache_bytes", "activations_bytes", "overhead_bytes",
+        "free_bytes",
+    }  # fmt: skip
+    assert {"kv_tokens", "full_length_requests", "binding"} <= set(content["capacity"])
+    assert (
+        sum(content["per_gpu"][name] for name in content["per_gpu"] if name != "card_bytes")
+        == (content["per_gpu"]["card_bytes"])
+    )
+
+
+def test_quantization_halves_the_body_and_leaves_the_tables(make_spec: MakeSpec) -> None:
+    h100 = CardOffer(kind="H100", count=8, memory_bytes=80 * GIB)
+    sizes = {
+        name: plan(
+            make_spec({"quantization_type": name}, resources={"accelerator": "H100"}),
+            LLAMA_8B, h100, "trtllm",
+        )
+        for name in ("no_quant", "fp8", "fp8_kv", "fp4")
+    }  # fmt: skip
+    tables = 2 * 128_256 * 4096
+    body = (LLAMA_8B.parameters or 0) - tables
+    assert sizes["no_quant"].weights_bytes == 2 * (body + tables)
+    assert sizes["fp8"].weights_bytes == body + 2 * tables
+    assert sizes["fp4"].weights_bytes == round(0.5625 * body + 2 * tables)
+    assert sizes["fp8_kv"].kv_bytes_per_token * 2 == sizes["fp8"].kv_bytes_per_token == 131_072
+
+
+def _planned_sequences(row: dict[str, Any], checkpoint: CheckpointFacts, spec: Spec) -> int:
+    kind = row["gpu"]
+    card = CardOffer(kind=kind, count=8, memory_bytes=GPUS[kind].memory_bytes or 0)
+    planned = plan(spec, checkpoint, card, "trtllm")
+    return planned.kv_tokens // (row["input_tokens"] + row["output_tokens"] + 1000)
+
+
+def test_seventy_of_the_recorded_runs_are_met_within_two_percent(make_spec: MakeSpec) -> None:
+    rows = lines("trtllm_max_sequences.jsonl")
+    close = 0
+    for row in rows:
+        ranks = row["tensor_parallel"]
+        spec = make_spec(
+            {"tensor_parallel_count": ranks, "max_num_tokens": row["max_num_tokens"]},
+            resources={"accelerator": f"{row['gpu']}:{ranks}"},
+        )
+        spec = _with_share(spec, row["free_gpu_mem_fraction"])
+        checkpoint = QWEN3_32B_FP8 if "Qwen3" in row["model"] else LLAMA_8B
+        ours, measured = _planned_sequences(row, checkpoint, spec), row["measured_max_sequences"]
+        close += abs(ours - measured) <= max(0.02 * measured, 1)
+    assert len(rows) == 72
+    assert close >= 70, close
+
+
+def test_the_longest_sequence_is_in_round_numbers(make_spec: MakeSpec) -> None:
+    small = CardOffer(kind="CPU", count=1, memory_bytes=2 * GIB)
+    planned = plan(make_spec(), SMOLLM2_135M, small, "native")
+    assert longest_sequence(planned) % 256 == 0
+    assert 0 < longest_sequence(planned) <= planned.kv_tokens
+
+
+def test_quantizing_seventy_billion_takes_four_large_cards(make_spec: MakeSpec) -> None:
+    spec = make_spec({"quantization_type": "fp8"}, resources={"accelerator": "H100:2"})
+    need = builder_cards(spec, LLAMA_70B, 80 * GIB)
+    assert need is not None
+    assert need.cards == 4
+    assert need.peak_bytes == pytest.approx(210e9, rel=0.02)
+    assert builder_cards(make_spec(), LLAMA_70B, 80 * GIB) is None

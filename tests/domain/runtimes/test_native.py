@@ -1,0 +1,137 @@
+"""The native engine's pure side: command, capabilities, failures and metrics."""
+
+import pytest
+
+from controlplane.domain.facts.gpus import GIB
+from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.rules.examples import SMOLLM2_135M
+from controlplane.domain.runtimes import RUNTIMES, Feature, Support
+from controlplane.domain.runtimes.native import failures, metrics, parse, render
+from controlplane.domain.runtimes.native.capabilities import capability
+from tests.domain.conftest import MakeSpec
+
+
+def test_the_command_is_the_agreed_one(make_spec: MakeSpec) -> None:
+    launch = render.render(
+        make_spec({"max_seq_len": 2048}, model_name="tiny model"),
+        SMOLLM2_135M,
+        model_dir="/artifacts/a b",
+        host="127.0.0.1",
+        port=4000,
+        python="/usr/bin/python3",
+        threads=2,
+        memory_bytes=4 * GIB,
+    )
+    assert launch.argv == (
+        "/usr/bin/python3", "-m", "workers.runtimes.native", "--model-dir", "/artifacts/a b",
+        "--host", "127.0.0.1", "--port", "4000", "--served-model-name", "tiny model",
+        "--max-batch-size", "8", "--max-seq-len", "2048", "--max-num-tokens", "8192",
+        "--kv-cache-bytes", str(8 * 2048 * 46_080), "--threads", "2", "--dtype", "float32",
+        "--default-max-tokens", "2048",
+    )  # fmt: skip
+    assert launch.environment == {
+        "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "OMP_NUM_THREADS": "2",
+    }  # fmt: skip
+
+
+def test_a_rendered_command_parses_to_the_same_settings(make_spec: MakeSpec) -> None:
+    spec = make_spec({"max_batch_size": 3}, model_name="-odd name")
+    settings = render.engine_settings(
+        spec, SMOLLM2_135M, model_dir="/m", host="::1", port=0, threads=1, memory_bytes=3 * GIB
+    )
+    assert parse.parse(render.to_arguments(settings)) == settings
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [([], "required"), (["--max-batch-size", "0"], "less than 1"), (["--port", "x"], "--port")],
+)
+def test_a_wrong_command_says_what_is_wrong(arguments: list[str], words: str) -> None:
+    with pytest.raises(parse.ArgumentsError, match=words):
+        parse.parse(arguments)
+
+
+def test_every_feature_is_answered_on_every_kind_of_card() -> None:
+    assert all(capability(feature).how for feature in Feature)
+    assert capability(Feature.FP8_WEIGHTS).support is Support.EMULATED
+    assert capability(Feature.CHAT).support is Support.NATIVE
+    assert capability(Feature.CHAT, "H100").is_refused
+    assert set(RUNTIMES) == {"native"}
+
+
+@pytest.mark.parametrize(
+    ("tail", "code", "blame"),
+    [
+        ("RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to "
+         "allocate 99 bytes. Error code 12", "ENG-OUT-OF-MEMORY", Blame.MACHINE),
+        ("OSError: [Errno 98] Address already in use", "ENG-PORT-TAKEN", Blame.MACHINE),
+        ("OSError: [Errno 28] No space left on device", "ENG-DISK-FULL", Blame.MACHINE),
+        ("The checkpoint you are trying to load has model type `foo` but Transformers does not "
+         "recognize this architecture", "ENG-ARCHITECTURE", Blame.CHECKPOINT),
+        ("safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge",
+         "ENG-WEIGHTS-DAMAGED", Blame.CHECKPOINT),
+        ("OSError: Error no file named model.safetensors, or pytorch_model.bin, found in "
+         "directory /x", "ENG-NO-WEIGHTS", Blame.CHECKPOINT),
+        ("size mismatch for model.embed_tokens.weight: copying", "ENG-WEIGHTS-SHAPE",
+         Blame.CHECKPOINT),
+        ("Please pass the argument `trust_remote_code=True`", "ENG-REMOTE-CODE",
+         Blame.CHECKPOINT),
+        ("OSError: Can't load tokenizer for '/x'", "ENG-TOKENIZER", Blame.CHECKPOINT),
+        ("huggingface_hub.errors.LocalEntryNotFoundError: Cannot find", "ENG-OFFLINE",
+         Blame.OURS),
+        ("ModuleNotFoundError: No module named 'llguidance'", "ENG-MISSING-PACKAGE", Blame.OURS),
+        ("PermissionError: [Errno 13] Permission denied: '/srv/m'", "ENG-PERMISSION",
+         Blame.MACHINE),
+        ("torch.OutOfMemoryError: CUDA out of memory.", "ENG-CUDA-OUT-OF-MEMORY", Blame.MACHINE),
+        ("process exited with code 137", "ENG-KILLED", Blame.MACHINE),
+        ("Illegal instruction (core dumped)", "ENG-ILLEGAL-INSTRUCTION", Blame.MACHINE),
+    ],
+)  # fmt: skip
+def test_known_output_is_explained(tail: str, code: str, blame: Blame) -> None:
+    failure = failures.explain(f"INFO starting\n{tail}\n")
+    assert failure is not None
+    assert (failure.code, failure.blame) == (code, blame)
+    assert failure.hint
+    assert "{" not in failure.sentence
+    assert failure.detail
+    assert Failure.from_json(failure.to_json()) == failure
+
+
+def test_the_last_known_line_wins_and_unknown_output_says_nothing() -> None:
+    tail = "[Errno 98] Address already in use\nretrying\n[Errno 28] No space left on device\n"
+    found = failures.explain(tail)
+    assert found is not None
+    assert found.code == "ENG-DISK-FULL"
+    assert failures.explain("INFO all is well\n") is None
+    assert failures.explain("") is None
+
+
+EXPOSITION = """\
+# HELP engine_requests_running Rows
+# TYPE engine_requests_running gauge
+engine_requests_running 3
+engine_requests_waiting{model="a b"} 2
+engine_kv_cache_used_ratio 0.25
+engine_prompt_tokens_total 1e3
+engine_completion_tokens_total 50.0
+engine_time_to_first_token_seconds_bucket{le="0.1"} 5
+engine_time_to_first_token_seconds_bucket{le="0.5"} 10
+engine_time_to_first_token_seconds_bucket{le="+Inf"} 10
+engine_time_to_first_token_seconds_count 10
+engine_time_to_first_token_seconds_sum 1.5
+other_metric 1
+broken line
+engine_inter_token_seconds_sum NaN
+"""
+
+
+def test_metrics_are_read_under_our_names() -> None:
+    read = metrics.read(EXPOSITION)
+    assert read["requests_running"] == 3
+    assert read["requests_waiting"] == 2
+    assert read["prompt_tokens_total"] == 1000
+    assert read["time_to_first_token_seconds_count"] == 10
+    assert read["time_to_first_token_seconds_p50"] == pytest.approx(0.1)
+    assert read["time_to_first_token_seconds_p90"] == pytest.approx(0.42)
+    assert "inter_token_seconds_sum" not in read
+    assert metrics.read("") == {}
