@@ -37,8 +37,8 @@ class Job:
         if not found:
             return self._post("configs", {"name": name, "text": text})
         latest = self._get(f"configs/{found[0]['id']}")
-        if latest["latest_revision"]["text"] != text:
-            number = latest["latest_revision"]["number"]
+        if latest["last_revision"]["text"] != text:
+            number = latest["revision"]
             self._post(
                 f"configs/{latest['id']}/revisions", {"text": text, "expected_revision": number}
             )
@@ -65,11 +65,11 @@ class Job:
 
     def build(self, config: dict[str, Any]) -> dict[str, Any]:
         """Return a succeeded build of the config's last revision, a present one if there is."""
-        revision = config["latest_revision"]["number"]
+        revision = config["revision"]
         present = [
             each
             for each in self._get("builds", config_id=config["id"], state="succeeded")["items"]
-            if each["revision"] == revision
+            if each["config"]["revision"] == revision
         ]
         if present:
             self._voice.say(f"  build {present[0]['number']} has it already")
@@ -166,8 +166,7 @@ def _progress_words(build: dict[str, Any]) -> str:
     running = [step for step in build.get("steps", []) if step["state"] == "running"]
     if not running:
         return str(build["state"])
-    step = running[0]
-    if not step.get("progress_total"):
+    progress = running[0]["progress"]
+    if not progress["total"]:
         return str(build["state"])
-    share = 100 * step["progress_done"] // step["progress_total"]
-    return f"{build['state']} {share} %"
+    return f"{build['state']} {100 * progress['done'] // progress['total']} %"
