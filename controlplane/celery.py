@@ -42,7 +42,11 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_transport_options={
-        # Calls to a dead broker end soon enough for a page to say so.
+        # Calls to a dead broker end soon enough for a page to say so; by default a send to one
+        # that refuses connections takes six seconds.
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0.1,
         "socket_connect_timeout": 3,
         "socket_timeout": 10,
         "retry_on_timeout": True,

@@ -1,0 +1,116 @@
+"""What people ask of builds, and what is refused."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from pytest_django import DjangoCaptureOnCommitCallbacks
+
+from apps.builds.models import Build
+from apps.builds.queue import build_queue_length
+from apps.builds.services import build_cancel, build_claim, build_create, build_retry
+from apps.configs.models import CheckpointRecord, Revision
+from apps.rest.errors import Conflict
+from tests import factories
+from tests.factories import Cast
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_new_build_is_queued_with_its_steps_and_sent(
+    revision: Revision,
+    cast: Cast,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    before = build_queue_length(pool="default")
+    with django_capture_on_commit_callbacks(execute=True):
+        build = build_create(revision=revision, user=cast.member)
+    assert (build.state, build.number, build.attempt) == ("queued", 1, 1)
+    assert list(build.steps.values_list("name", "state")) == [
+        ("fetch", "waiting"),
+        ("inspect", "waiting"),
+        ("package", "waiting"),
+        ("smoke_test", "waiting"),
+    ]
+    assert build_queue_length(pool="default") == before + 1
+
+
+def test_what_waits_for_a_build_is_made_with_it_or_not_at_all(revision: Revision) -> None:
+    def refuse(build: Build) -> None:
+        raise Conflict("no room for a deployment")
+
+    with pytest.raises(Conflict):
+        build_create(revision=revision, user=None, deploy=refuse)
+    assert not Build.objects.exists()
+
+
+def test_a_revision_that_is_blocked_now_is_refused_whatever_it_stored(
+    revision: Revision, tiny_checkpoint: Path
+) -> None:
+    blocked = factories.make_revision(
+        config=revision.config,
+        text=revision.text.replace("max_batch_size: 4", "quantization_type: fp4_kv"),
+        spec=revision.spec,
+        blocks_build=False,
+    )
+    with pytest.raises(Conflict, match=r"^EH") as refused:
+        build_create(revision=blocked, user=None)
+    assert refused.value.code == "revision_blocked"
+    assert refused.value.fields
+
+
+def test_a_revision_whose_facts_have_not_arrived_is_refused(revision: Revision) -> None:
+    CheckpointRecord.objects.update(state="waiting", facts=None, fetched_at=None)
+    with pytest.raises(Conflict) as refused:
+        build_create(revision=revision, user=None)
+    assert refused.value.code == "revision_waiting"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_builds_at_once_take_two_numbers(revision: Revision) -> None:
+    def create() -> None:
+        build_create(revision=revision, user=None)
+        connection.close()
+
+    threads = [threading.Thread(target=create) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(Build.objects.values_list("number", flat=True)) == [1, 2, 3, 4]
+
+
+def test_a_queued_build_is_cancelled_at_once(revision: Revision) -> None:
+    build = build_cancel(build=build_create(revision=revision, user=None))
+    assert build.state == "cancelled"
+    assert build.finished_at is not None
+    assert build_claim(build_id=build.id, owner="late") is None
+    assert build_cancel(build=build).state == "cancelled"
+
+
+def test_a_running_build_is_only_asked_to_stop(revision: Revision) -> None:
+    build = build_create(revision=revision, user=None)
+    assert build_claim(build_id=build.id, owner="worker") is not None
+    build = build_cancel(build=build)
+    assert build.state == "fetching"
+    assert build.cancel_requested_at is not None
+
+
+def test_a_build_that_ended_is_neither_cancelled_nor_tried_again(revision: Revision) -> None:
+    build = factories.make_finished_build(revision=revision)
+    with pytest.raises(Conflict, match=f"Build {build.number} has succeeded"):
+        build_cancel(build=build)
+    with pytest.raises(Conflict, match="only a failed or cancelled build"):
+        build_retry(build=build)
+
+
+def test_a_retry_is_the_next_attempt_and_remembers_what_was_finished(revision: Revision) -> None:
+    build = factories.make_build(revision=revision, state="failed", failure={"code": "X"})
+    build.steps.filter(name="fetch").update(state="finished", result={"commit": "c"})
+    build.steps.filter(name="inspect").update(state="failed", result={"half": 1})
+    build = build_retry(build=build)
+    assert (build.state, build.attempt, build.failure) == ("queued", 2, None)
+    assert build.steps.get(name="fetch").result == {"commit": "c"}
+    assert build.steps.get(name="inspect").result is None
+    assert set(build.steps.values_list("state", flat=True)) == {"waiting"}
