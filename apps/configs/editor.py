@@ -13,6 +13,7 @@ from apps.configs.form_values import (
     text_data,
     value_at,
 )
+from apps.ui.formats import first_sentence
 
 _CPU_ONLY = "none: the CPU does the work"
 _FACT_WORDS = {
@@ -53,9 +54,10 @@ class FieldView:
 
     @property
     def described_by(self) -> str:
-        """The ids of the notes that a screen reader reads with the control."""
-        notes = [f"{self.id}-help"] if self.field.help else []
-        return " ".join([*notes, *(f"{self.id}-said" for _ in self.findings[:1])])
+        """The id of the note that a screen reader reads with the control."""
+        if self.findings:
+            return f"{self.id}-said"
+        return f"{self.id}-help" if self.field.help else ""
 
     @property
     def is_wrong(self) -> bool:
@@ -129,6 +131,11 @@ class Draft:
         return f"{self.errors} blocking"
 
     @property
+    def tab_title(self) -> str:
+        """What the tab says first where something blocks."""
+        return f"✕ {self.blocking_words} · " if self.errors else ""
+
+    @property
     def is_on_cpu(self) -> bool:
         """Whether memory is an engine's share of the host and not a card's."""
         return value_at(self.data or {}, "resources.accelerator") is None
@@ -161,7 +168,7 @@ class Draft:
         """Why no build can start from this text, empty where one can."""
         if self.errors:
             what = "finding blocks" if self.errors == 1 else "findings block"
-            return f"{self.errors} {what} the build: {self.findings[0]['message']}"
+            return f"{self.errors} {what} the build. {first_sentence(self.findings[0]['message'])}"
         if waiting := self.checked["waiting"]:
             what = "check waits" if len(waiting) == 1 else "checks wait"
             return f"{len(waiting)} {what} for {', '.join(self.waited_for)}."

@@ -58,7 +58,7 @@ def check(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
     posted = posted_draft(request, config)
     if "fix" in request.POST:
         posted.apply_fix(request.POST["fix"], request.POST.get("fix_code", ""))
-    return render(request, "configs/_editor.html", _context(posted))
+    return render(request, "configs/_editor.html", _context(posted) | {"is_fragment": True})
 
 
 @page

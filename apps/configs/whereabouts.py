@@ -31,7 +31,7 @@ class Whereabouts:
     @property
     def hardware(self) -> str:
         kind, _, count = str(self._said("resources.accelerator") or "CPU").partition(":")
-        return f"{kind} × {count}" if count else kind
+        return f"{kind}\u00a0×\u00a0{count}" if count else kind
 
     @property
     def quantization(self) -> str:

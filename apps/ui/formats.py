@@ -1,9 +1,11 @@
 """How numbers, sizes and times are written on pages."""
 
+import re
 from datetime import UTC, datetime
 
 THIN_SPACE = "\u2009"
 ABSENT = "–"
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 _BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _DURATION_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
@@ -54,7 +56,13 @@ def percent(share: float | None) -> str:
     """Return a share of one as a percentage."""
     if share is None:
         return ABSENT
-    return f"{number(share * 100, 0 if share in (0, 1) else 2)}{THIN_SPACE}%"
+    decimals = 0 if share == 0 or share >= 0.1 else 1 if share >= 0.01 else 2
+    return f"{number(share * 100, decimals)}{THIN_SPACE}%"
+
+
+def first_sentence(text: str) -> str:
+    """Return the text up to its first full stop before a capital letter."""
+    return _SENTENCE_END.split(text, maxsplit=1)[0]
 
 
 def exact_time(moment: datetime) -> str:

@@ -13,7 +13,7 @@ form.addEventListener("input", (event) => {
   form.elements.changed.value = [...changed].join(" ");
   if (event.target.name === "text") countLines();
   // An answer to older text must not overwrite what is being typed now.
-  htmx.trigger(form, "htmx:abort");
+  for (const asking of [form, ...form.querySelectorAll("[hx-post]")]) htmx.trigger(asking, "htmx:abort");
 });
 
 document.addEventListener("htmx:after:swap", () => {

@@ -7,13 +7,17 @@ import os
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page
 
+from apps.fleet.models import Node
 from tests.browser.conftest import OpenPage
 from tests.browser.stage import Stage
 
 pytestmark = [pytest.mark.screenshots, pytest.mark.browser]
 FOLDER = Path(os.environ.get("SCREENSHOTS_DIR", "docs/screenshots"))
+TALL_EDITOR = 1080
+"""Tall enough for the panel, which scrolls by itself."""
 SIZES = {"": (1280, 860), "-narrow": (320, 720)}
 
 
@@ -25,7 +29,9 @@ def test_photograph_every_page(visit: OpenPage, stage: Stage, scheme: str, suffi
     FOLDER.mkdir(parents=True, exist_ok=True)
     width, height = SIZES[suffix]
     for name, path in _pages(stage).items():
-        page = visit(path, color_scheme=scheme, viewport={"width": width, "height": height})
+        Node.objects.update(last_heartbeat_at=timezone.now())
+        tall = TALL_EDITOR if name.startswith("editor") and not suffix else height
+        page = visit(path, color_scheme=scheme, viewport={"width": width, "height": tall})
         page.wait_for_load_state("networkidle")
         _photograph(page, f"{name}-{scheme}{suffix}")
         page.context.close()
@@ -58,4 +64,5 @@ def _pages(stage: Stage) -> dict[str, str]:
 def _photograph(page: Page, name: str) -> None:
     overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert overflow <= 0, f"{name} is {overflow} px wider than the window"
-    page.screenshot(path=FOLDER / f"{name}.png", full_page=True)
+    is_whole = not name.startswith("editor") or name.endswith("narrow")
+    page.screenshot(path=FOLDER / f"{name}.png", full_page=is_whole)

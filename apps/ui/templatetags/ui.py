@@ -18,8 +18,10 @@ register.filter("rate", formats.rate)
 register.filter("size", formats.size)
 register.filter("duration", formats.duration)
 register.filter("percent", formats.percent)
+register.filter("first_sentence", formats.first_sentence)
 
 _LITERAL = re.compile(r"`([^`]+)`")
+_PAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[\w./-]+)")
 _MEMORY_PARTS = (
     ("weights", "Weights", "weights_bytes"),
     ("kv", "KV cache", "kv_cache_bytes"),
@@ -103,3 +105,16 @@ def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
 def state_count(state: str, count: int) -> SafeString:
     """Return how many things are in a state, painted like it."""
     return pill(state, f"{count} {tones.shown(state).word}")
+
+
+@register.simple_tag
+def source(given: Mapping[str, str]) -> SafeString:
+    """Return what a finding rests on, linked where it is a page, with the date on hover."""
+    document, section = given["document"], given["section"]
+    words = f"{document.rpartition('/')[2]}, {section}" if section else document
+    title = f"{document}, checked {given['checked']}"
+    if not _PAGE.fullmatch(document):
+        return format_html('<span title="{}">{}</span>', title, words)
+    return format_html(
+        '<a href="https://{}" title="{}" rel="noreferrer">{}</a>', document, title, words
+    )

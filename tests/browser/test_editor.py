@@ -1,0 +1,143 @@
+"""The editor before a real browser: checks while one types, fixes, both forms of one config."""
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from apps.configs.models import CheckpointRecord, FactsState, Revision
+from apps.configs.services import revision_create
+from tests.browser.conftest import OpenPage
+from tests.browser.stage import SMOLLM
+
+if TYPE_CHECKING:
+    from tests.browser.stage import Stage
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_finding_appears_while_one_types_without_losing_focus_or_caret(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit(f"/configs/{stage.small.id}/")
+    expect(page.locator("#checks")).to_contain_text("can build")
+    field = page.get_by_label("Sequence length")
+    field.click()
+    page.keyboard.press("Home")
+    page.keyboard.type("9")
+    expect(page.locator("#checks .finding").first).to_be_visible()
+    assert page.evaluate("document.activeElement.id") == "field-max_seq_len"
+    assert page.evaluate("document.activeElement.selectionStart") == 1
+    expect(field).to_have_value("92048")
+    page.keyboard.type("1")
+    expect(field).to_have_value("912048")
+    expect(field).to_have_attribute("aria-describedby", "field-max_seq_len-said")
+    expect(page.locator("#text")).to_have_value(re.compile("max_seq_len: 912048"))
+
+
+def test_a_fix_button_mends_the_text_and_keeps_its_comments(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit(f"/configs/{stage.blocked.id}/")
+    finding = page.locator(".finding", has_text="EH201")
+    expect(finding).to_contain_text("compute capability 8.9")
+    finding.get_by_role("button", name="Use no_quant").click()
+    expect(page.locator(".finding", has_text="EH201")).to_have_count(0)
+    expect(page.get_by_label("Quantization")).to_have_value("no_quant")
+    text = page.locator("#text").input_value()
+    assert "quantization_type: no_quant # half the memory" in text
+    assert text.startswith("# Taken from the cluster")
+    assert page.evaluate("document.activeElement.id") == "checks"
+
+
+def test_form_and_yaml_say_the_same_and_unknown_fields_survive(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit(f"/configs/{stage.small.id}/?view=yaml")
+    text = page.locator("#text")
+    text.fill(text.input_value() + "colour: blue # of the team\n")
+    expect(page.locator("#checks")).to_contain_text("EH002")
+    page.get_by_text("Form", exact=True).click()
+    page.get_by_label("Batch size").fill("4")
+    page.get_by_label("Accelerator").select_option("H100")
+    expect(text).to_have_value(re.compile("accelerator: H100"))
+    written = text.input_value()
+    assert "max_batch_size: 4\n" in written
+    assert "colour: blue # of the team\n" in written
+    page.get_by_text("YAML", exact=True).click()
+    text.fill(written.replace("max_batch_size: 4", "max_batch_size: 16"))
+    page.get_by_text("Form", exact=True).click()
+    expect(page.get_by_label("Batch size")).to_have_value("16")
+
+
+def test_a_typo_in_the_yaml_names_its_line_and_leads_there(visit: OpenPage, stage: "Stage") -> None:
+    page = visit(f"/configs/{stage.small.id}/?view=yaml")
+    text = page.locator("#text")
+    text.fill(text.input_value().replace("    max_seq_len", "  max_seq_len"))
+    expect(page.locator("#checks .finding").first).to_be_visible()
+    page.locator("#checks").get_by_role("button", name=re.compile("line 1[12]")).first.click()
+    assert page.evaluate("document.activeElement.id") == "text"
+    selected = page.evaluate("document.getSelection().toString()")
+    assert "max_" in selected
+    expect(page.get_by_role("button", name="Start build")).to_be_disabled()
+
+
+def test_the_keyboard_alone_changes_and_saves(visit: OpenPage, stage: "Stage") -> None:
+    page = visit(f"/configs/{stage.small.id}/")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    _tab_to(page, "field-max_batch_size")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("6")
+    page.keyboard.press("Enter")
+    expect(page.locator(".crumb")).to_contain_text("revision 2")
+    saved = Revision.objects.get(config=stage.small, number=2)
+    assert "max_batch_size: 6" in saved.text
+
+
+def test_two_who_edit_one_config_both_keep_their_text(visit: OpenPage, stage: "Stage") -> None:
+    page = visit(f"/configs/{stage.small.id}/", allowed=("409",))
+    page.get_by_label("Batch size").fill("3")
+    theirs = stage.small.revisions.get().text.replace("2048", "1024")
+    revision_create(config=stage.small, text=theirs, user=stage.owner)
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert").first).to_contain_text("Revision 2 was saved")
+    expect(page.get_by_label("Batch size")).to_have_value("3")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".crumb")).to_contain_text("revision 3")
+    assert "max_batch_size: 3" in stage.small.revisions.get(number=3).text
+
+
+def test_what_waits_goes_on_by_itself(visit: OpenPage, stage: "Stage") -> None:
+    page = visit(f"/configs/{stage.waiting.id}/")
+    expect(page.locator("#checks")).to_contain_text("the checkpoint's files")
+    waiting = CheckpointRecord.objects.filter(repo="google/gemma-3-27b-it")
+    known = CheckpointRecord.objects.filter(repo=SMOLLM).values_list("facts", flat=True)[0]
+    waiting.update(state=FactsState.READY, facts=known)
+    expect(page.locator("#checks")).not_to_contain_text("the checkpoint's files")
+    expect(page.get_by_text("Memory per engine")).to_be_visible()
+
+
+def test_a_new_config_is_written_checked_and_saved(visit: OpenPage, stage: "Stage") -> None:
+    page = visit("/configs/new/")
+    page.get_by_label("Name", exact=True).fill("second")
+    expect(page.locator("#text")).to_have_value(re.compile("model_name: second"))
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("second")
+    expect(page.get_by_text("not saved")).to_have_count(0)
+
+
+def test_findings_are_text_and_never_markup(visit: OpenPage, stage: "Stage") -> None:
+    page = visit(f"/configs/{stage.small.id}/?view=yaml")
+    page.locator("#text").fill("trt_llm: {build: {base_model: '<img src=x onerror=alert(1)>'}}")
+    expect(page.locator("#checks")).to_contain_text("<img src=x onerror=alert(1)>")
+    assert page.locator("#checks img").count() == 0
+
+
+def _tab_to(page: Page, identifier: str) -> None:
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == identifier:
+            return
+    raise AssertionError(f"Tab never reached #{identifier}")
