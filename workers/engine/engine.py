@@ -15,7 +15,7 @@ from workers.engine.errors import CheckpointRefused
 from workers.engine.generation import Generation
 from workers.engine.grammar import Grammars
 from workers.engine.kv_cache import SlotCache
-from workers.engine.loader import LoadedModel, choose_dtype, load_model
+from workers.engine.loader import LoadedModel, choose_dtype, find_model_class, load_model
 from workers.engine.loop import EngineLoop
 from workers.engine.metrics import EngineMetrics
 from workers.engine.model_thread import ModelThread
@@ -35,6 +35,7 @@ class Engine:
 
     def __init__(self, settings: EngineSettings) -> None:
         self.settings = settings
+        self._model_class = find_model_class(settings.model_dir)
         self.codec = TextCodec(settings.model_dir)
         self.metrics = EngineMetrics()
         self._thread = ModelThread()
@@ -43,7 +44,7 @@ class Engine:
         except BaseException:
             self._thread.stop()
             raise
-        self._end_tokens = self._model.end_tokens | ({self.codec.end_token} - {None})
+        self._end_tokens = self._model.end_tokens | self.codec.end_tokens
         self.grammars = Grammars(
             self.codec.backend, vocabulary=self.vocabulary_size, end_tokens=self._end_tokens
         )
@@ -128,7 +129,7 @@ class Engine:
     def _load(self) -> LoadedModel:
         torch.set_num_threads(self.settings.threads)
         dtype = choose_dtype(self.settings.dtype, self.settings.device)
-        return load_model(self.settings, dtype)
+        return load_model(self._model_class, self.settings, dtype)
 
     def _warm_up(self) -> None:
         row = self._cache.reserve(WARM_UP_TOKENS + 1)

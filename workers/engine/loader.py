@@ -39,12 +39,23 @@ class LoadedModel:
     weights_bytes: int
 
 
-def load_model(settings: EngineSettings, dtype: torch.dtype) -> LoadedModel:
+def find_model_class(folder: Path) -> Any:
+    """Give back Transformers' class for the folder. Raises: `CheckpointRefused`."""
+    config = _read_config(folder)
+    _refuse_pickles(folder)
+    named = config.get("architectures") or ["none"]
+    if named[0] not in ARCHITECTURES:
+        raise CheckpointRefused(
+            f"The checkpoint's architecture is `{named[0]}`; the native engine serves "
+            f"{', '.join(sorted(ARCHITECTURES))}."
+        )
+    return getattr(transformers, named[0])
+
+
+def load_model(model_class: Any, settings: EngineSettings, dtype: torch.dtype) -> LoadedModel:
     """Read weights and facts of the folder. Raises: `CheckpointRefused` with the reason."""
-    config = _read_config(settings.model_dir)
-    _refuse_pickles(settings.model_dir)
     transformers.utils.logging.disable_progress_bar()
-    module = _model_class(config).from_pretrained(
+    module = model_class.from_pretrained(
         settings.model_dir, dtype=dtype, attn_implementation=ATTENTION_NAME,
         use_safetensors=True, local_files_only=True,
     )  # fmt: skip
@@ -90,16 +101,6 @@ def _read_config(folder: Path) -> dict[str, Any]:
             "serves float32 and bfloat16. Build with `quantization_type: no_quant`."
         )
     return config
-
-
-def _model_class(config: dict[str, Any]) -> Any:
-    named = config.get("architectures") or ["none"]
-    if named[0] not in ARCHITECTURES:
-        raise CheckpointRefused(
-            f"The checkpoint's architecture is `{named[0]}`; the native engine serves "
-            f"{', '.join(sorted(ARCHITECTURES))}."
-        )
-    return getattr(transformers, named[0])
 
 
 def _refuse_pickles(folder: Path) -> None:

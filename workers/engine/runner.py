@@ -41,7 +41,7 @@ class ModelRunner:
         self._cache = cache
         self._device = device
 
-    @torch.inference_mode()
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def forward(self, segments: Sequence[Segment]) -> Tensor:
         """Feed the segments and give back the logits after each. Shape: `[segments, vocabulary]`.
 
@@ -63,7 +63,7 @@ class ModelRunner:
         )
         for segment, span in zip(segments, spans, strict=True):
             segment.row.length = span.length
-        return output.logits[0].float()
+        return output.logits[0].float().cpu()
 
 
 def _slot_attention(

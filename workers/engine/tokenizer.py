@@ -17,7 +17,8 @@ class TextCodec:
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         except (OSError, ValueError) as error:
-            raise CheckpointRefused(f"`{folder}` has no usable tokenizer: {error}") from error
+            reason = " ".join(str(error).split())
+            raise CheckpointRefused(f"`{folder}` has no usable tokenizer: {reason}") from error
         if not getattr(self._tokenizer, "is_fast", False):
             raise CheckpointRefused(f"`{folder}` has no tokenizer.json, which the engine reads.")
         # The Rust tokenizer alone: Transformers' wrapper changes its state while it encodes.
@@ -26,9 +27,10 @@ class TextCodec:
         self.backend.no_padding()
 
     @property
-    def end_token(self) -> int | None:
-        """The tokenizer's own end token."""
-        return self._tokenizer.eos_token_id
+    def end_tokens(self) -> frozenset[int]:
+        """The tokenizer's own end token, where it has one."""
+        end = self._tokenizer.eos_token_id
+        return frozenset() if end is None else frozenset({end})
 
     @property
     def has_chat_template(self) -> bool:
@@ -37,7 +39,7 @@ class TextCodec:
 
     def encode(self, text: str) -> list[int]:
         """Give back the tokens of a plain prompt, with the start token where there is one."""
-        return self.backend.encode(text, add_special_tokens=True).ids
+        return self._encode(text, field="prompt", add_special_tokens=True)
 
     def encode_chat(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
         """Give back the tokens of a conversation up to where the assistant answers."""
@@ -54,8 +56,16 @@ class TextCodec:
             raise RequestRefused(
                 f"The checkpoint's chat template refused the messages: {error}", field="messages"
             ) from error
-        return self.backend.encode(text, add_special_tokens=False).ids
+        return self._encode(text, field="messages", add_special_tokens=False)
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Give back the text of tokens, special tokens left out."""
         return self.backend.decode(tokens, skip_special_tokens=True)
+
+    def _encode(self, text: str, *, field: str, add_special_tokens: bool) -> list[int]:
+        try:
+            return self.backend.encode(text, add_special_tokens=add_special_tokens).ids
+        except (TypeError, UnicodeEncodeError):
+            raise RequestRefused(
+                f"`{field}` holds half a surrogate pair, which is no character.", field=field
+            ) from None

@@ -1,6 +1,6 @@
 """Asks an engine in this process, and Transformers for what the answer should be."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -15,6 +15,7 @@ from workers.engine.grammar import Grammar
 from workers.engine.settings import EngineSettings
 
 PATIENCE_SECONDS = 60
+torch.set_num_threads(1)
 
 
 def start_engine(checkpoint: Path, **settings: Any) -> Engine:
@@ -31,12 +32,22 @@ class Asked:
     """A question under way; reading it waits for the engine."""
 
     def __init__(
-        self, engine: Engine, prompt: Sequence[int], *, grammar: Grammar | None = None, **how: Any
+        self,
+        engine: Engine,
+        prompt: Sequence[int],
+        *,
+        grammar: Grammar | None = None,
+        report: Callable[[Progress], None] | None = None,
+        **how: Any,
     ) -> None:
         self._pieces: SimpleQueue[Progress] = SimpleQueue()
-        sampling = Sampling(**{"max_tokens": 24, "temperature": 0.0, **how})
         self.answer: Answer = engine.submit(
-            Generation(prompt=prompt, sampling=sampling, grammar=grammar, report=self._pieces.put)
+            Generation(
+                prompt=prompt,
+                sampling=Sampling(**{"max_tokens": 24, "temperature": 0.0, **how}),
+                grammar=grammar,
+                report=report or self._pieces.put,
+            )
         )
 
     def pieces(self) -> Iterator[Progress]:

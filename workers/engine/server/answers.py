@@ -1,7 +1,6 @@
 """Carries an answer from the model thread to a client, until either is done."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable
 from typing import Any, TypeVar
 
@@ -9,10 +8,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from controlplane.domain.wire import DONE, encode_event, error_type, openai_error
 from workers.engine.answer import Answer
 from workers.engine.engine import Engine
 from workers.engine.generation import Generation, Progress
-from workers.engine.server.errors import EngineFailed, error_body
+from workers.engine.server.errors import EngineFailed
 from workers.engine.server.fields import StreamOptions
 from workers.engine.server.prepare import Prepared
 from workers.engine.server.shapes import AnswerShape
@@ -103,19 +103,19 @@ async def _events(
 ) -> AsyncIterator[bytes]:
     opening = shape.opening()
     if opening is not None:
-        yield _event(_with_usage(opening, shape, options, 0))
+        yield encode_event(_with_usage(opening, shape, options, 0))
     piece = first
     try:
         while not piece.is_last:
-            yield _event(_piece_chunk(piece, shape, options))
+            yield encode_event(_piece_chunk(piece, shape, options))
             piece = await pieces.next()
     except EngineFailed as error:
-        yield _event(error_body(str(error), kind="server_error", code="engine_failed"))
+        yield encode_event(openai_error(str(error), type=error_type(500), code="engine_failed"))
         return
-    yield _event(_piece_chunk(piece, shape, options))
+    yield encode_event(_piece_chunk(piece, shape, options))
     if options.include_usage:
-        yield _event(shape.usage_chunk(piece.completion_tokens))
-    yield b"data: [DONE]\n\n"
+        yield encode_event(shape.usage_chunk(piece.completion_tokens))
+    yield DONE
 
 
 def _piece_chunk(piece: Progress, shape: AnswerShape, options: StreamOptions) -> dict[str, Any]:
@@ -130,10 +130,6 @@ def _with_usage(
     if options.continuous_usage_stats:
         return {**chunk, "usage": shape.usage(completion_tokens)}
     return {**chunk, "usage": None} if options.include_usage else chunk
-
-
-def _event(body: dict[str, Any]) -> bytes:
-    return b"data: " + json.dumps(body, ensure_ascii=False).encode() + b"\n\n"
 
 
 async def _unless_client_leaves(request: Request, work: Awaitable[Result]) -> Result:

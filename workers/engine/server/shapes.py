@@ -5,6 +5,8 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from controlplane.domain.wire import Usage
+
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerShape:
@@ -41,13 +43,10 @@ class AnswerShape:
         envelope = self._envelope(self.chunk_object)
         return {**envelope, "choices": [], "usage": self.usage(completion_tokens)}
 
-    def usage(self, completion_tokens: int) -> dict[str, int]:
+    def usage(self, completion_tokens: int) -> dict[str, Any]:
         """Give back the token counts so far."""
-        return {
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": completion_tokens,
-            "total_tokens": self.prompt_tokens + completion_tokens,
-        }
+        counts = Usage(prompt_tokens=self.prompt_tokens, completion_tokens=completion_tokens)
+        return counts.to_json()
 
     def _chunk(self, choice: dict[str, Any]) -> dict[str, Any]:
         choice = {"index": 0, "logprobs": None, **choice}

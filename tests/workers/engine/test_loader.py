@@ -1,0 +1,106 @@
+"""A folder that must not or cannot be served is refused with its reason."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from workers.engine.engine import Engine
+from workers.engine.errors import CheckpointRefused
+from workers.engine.loader import choose_dtype
+from workers.engine.settings import EngineSettings
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture
+def folder(checkpoint: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(checkpoint, tmp_path / "changed"))
+
+
+def test_pickled_weights_are_refused(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    assert "only pytorch_model.bin, and a pickle can run code" in _refusal(folder)
+
+
+def test_a_folder_without_weights_or_config_is_refused(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    assert "holds no weights" in _refusal(folder)
+    (folder / "config.json").unlink()
+    assert "has no config.json" in _refusal(folder)
+
+
+def test_an_unknown_architecture_is_refused_with_the_known_ones(folder: Path) -> None:
+    _change(folder, architectures=["MambaForCausalLM"])
+    assert "`MambaForCausalLM`" in _refusal(folder)
+    assert "LlamaForCausalLM" in _refusal(folder)
+
+
+def test_code_in_a_checkpoint_is_never_run(folder: Path) -> None:
+    trap = folder / "trap.txt"
+    (folder / "modeling_evil.py").write_text(f"open({str(trap)!r}, 'w')")
+    _change(folder, auto_map={"AutoModelForCausalLM": "modeling_evil.Evil"})
+    engine = Engine(EngineSettings(model_dir=folder, served_model_name="x", dtype="float32"))
+    engine.start()
+    engine.stop()
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize("changes", [
+    {"quantization_config": {"quant_method": "modelopt"}},
+    {"quantization_config": {"quant_method": "gptq"}},
+])  # fmt: skip
+def test_a_quantized_checkpoint_is_refused(folder: Path, changes: dict[str, Any]) -> None:
+    _change(folder, **changes)
+    assert changes["quantization_config"]["quant_method"] in _refusal(folder)
+
+
+def test_a_checkpoint_without_a_tokenizer_is_refused(folder: Path) -> None:
+    for path in folder.glob("tokenizer*"):
+        path.unlink()
+    assert "tokenizer" in _refusal(folder)
+
+
+def test_more_positions_than_the_checkpoint_has_are_refused(folder: Path) -> None:
+    assert "max_seq_len is 4096, but the checkpoint has 2048 positions" in _refusal(
+        folder, max_seq_len=4096
+    )
+
+
+def test_a_rope_that_looks_at_the_longest_row_stays_below_its_switch(folder: Path) -> None:
+    rope = {
+        "rope_type": "dynamic", "rope_theta": 10000.0, "factor": 2.0,
+        "original_max_position_embeddings": 1024,
+    }  # fmt: skip
+    _change(folder, rope_parameters=rope)
+    assert "has 1024 positions" in _refusal(folder, max_seq_len=2048)
+
+
+def test_a_cache_without_room_is_refused(folder: Path) -> None:
+    assert "holds 7 tokens at 512 bytes each" in _refusal(folder, kv_cache_bytes=4000)
+
+
+def test_float32_is_chosen_where_bfloat16_is_not_native() -> None:
+    native = torch.cpu.get_capabilities()
+    expected = native.get("avx512_bf16") or native.get("amx_bf16")
+    assert (choose_dtype("auto", "cpu") == torch.bfloat16) == bool(expected)
+    assert choose_dtype("auto", "cuda") == torch.bfloat16
+    assert choose_dtype("float32", "cuda") == torch.float32
+
+
+def _refusal(folder: Path, **settings: Any) -> str:
+    with pytest.raises(CheckpointRefused) as refused:
+        Engine(
+            EngineSettings(
+                model_dir=folder, served_model_name="x", **{"dtype": "float32", **settings}
+            )
+        )
+    return str(refused.value)
+
+
+def _change(folder: Path, **changes: Any) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))

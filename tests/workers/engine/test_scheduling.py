@@ -1,0 +1,150 @@
+"""Rows join and leave at any step, and none harms another."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.workers.engine.asking import Asked, start_engine, transformers_greedy
+from workers.engine.engine import Engine
+from workers.engine.errors import QueueFull
+from workers.engine.generation import FinishReason
+
+pytestmark = pytest.mark.engine
+
+POISON = 77
+PROMPT = (1, 321, 71, 84, 42)
+
+
+@pytest.fixture(scope="module")
+def slow_engine(checkpoint: Path) -> Iterator[Engine]:
+    """Two rows, four waiting, and steps long enough to act between them."""
+    engine = start_engine(
+        checkpoint, max_batch_size=2, max_waiting_requests=4, step_delay_seconds=0.01
+    )
+    yield engine
+    engine.stop()
+
+
+@pytest.fixture(scope="module")
+def poisoned_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A checkpoint in which one token's embedding is not a number."""
+    folder = make_tiny_checkpoint(tmp_path_factory.mktemp("poisoned"))
+    weights = load_file(folder / "model.safetensors")
+    weights["model.embed_tokens.weight"][POISON] = float("nan")
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    engine = start_engine(folder)
+    yield engine
+    engine.stop()
+
+
+def test_rows_that_join_and_leave_do_not_change_an_answer(
+    slow_engine: Engine, checkpoint: Path
+) -> None:
+    expected = transformers_greedy(checkpoint, PROMPT, 60)
+    long = Asked(slow_engine, PROMPT, max_tokens=60)
+    pieces = long.pieces()
+    next(pieces)
+    passers_by = [Asked(slow_engine, [token], max_tokens=token % 7 + 1) for token in range(5, 9)]
+    for passer_by in passers_by:
+        passer_by.finish()
+    assert not long.answer.is_cancelled
+    assert len(long.tokens) < 60, "the short ones were to end while the long one ran"
+    for _ in pieces:
+        pass
+    assert long.tokens == expected
+
+
+def test_one_more_than_may_wait_is_refused(slow_engine: Engine) -> None:
+    asked = [Asked(slow_engine, PROMPT, max_tokens=20, ignore_eos=True)]
+    next(asked[0].pieces())
+    with pytest.raises(QueueFull):
+        asked.extend(Asked(slow_engine, PROMPT, max_tokens=20) for _ in range(6))
+    for one in asked:
+        one.finish()
+
+
+def test_a_cancelled_row_is_free_at_the_next_step(slow_engine: Engine) -> None:
+    endless = [Asked(slow_engine, PROMPT, max_tokens=2000, ignore_eos=True) for _ in range(2)]
+    for one in endless:
+        next(one.pieces())
+    waiting = Asked(slow_engine, PROMPT, max_tokens=2)
+    endless[0].answer.cancel()
+    before = len(endless[1].tokens)
+    waiting.finish()
+    assert len(endless[1].tokens) - before <= 5
+    endless[1].answer.cancel()
+    assert Asked(slow_engine, PROMPT, max_tokens=2).finish().failure is None
+    assert _gauge(slow_engine, "engine_requests_running") == 0
+    assert _gauge(slow_engine, "engine_kv_cache_used_ratio") == 0
+
+
+def test_a_cancelled_request_leaves_the_line(slow_engine: Engine) -> None:
+    rows = [Asked(slow_engine, PROMPT, max_tokens=30, ignore_eos=True) for _ in range(2)]
+    next(rows[1].pieces())
+    waiting = Asked(slow_engine, PROMPT)
+    waiting.answer.cancel()
+    for one in rows:
+        one.finish()
+    assert waiting.tokens == []
+
+
+def test_requests_wait_until_the_cache_has_room(checkpoint: Path) -> None:
+    bytes_per_token = 2 * 2 * 2 * 16 * 4
+    engine = start_engine(checkpoint, kv_cache_bytes=100 * bytes_per_token)
+    assert engine.max_seq_len == 100
+    expected = transformers_greedy(checkpoint, PROMPT, 40)
+    asked = [Asked(engine, PROMPT, max_tokens=40) for _ in range(7)]
+    assert [one.finish().tokens for one in asked] == [expected] * 7
+    engine.stop()
+
+
+def test_a_row_of_nan_fails_alone(poisoned_engine: Engine) -> None:
+    healthy = [1, 321, 71]
+    alone = Asked(poisoned_engine, healthy, max_tokens=40).finish().tokens
+    good = [Asked(poisoned_engine, healthy, max_tokens=40) for _ in range(2)]
+    bad = Asked(poisoned_engine, [*healthy, POISON], max_tokens=40)
+    sampled = Asked(poisoned_engine, [POISON], max_tokens=40, temperature=1.0)
+    assert [one.finish().tokens for one in good] == [alone, alone]
+    assert bad.finish().failure == "the model's scores for the next token are not numbers"
+    assert sampled.finish().failure == bad.failure
+
+
+def test_a_token_the_model_does_not_know_fails_its_own_row_only(engine: Engine) -> None:
+    good = Asked(engine, PROMPT, max_tokens=30)
+    bad = Asked(engine, [10_000], max_tokens=30)
+    assert bad.finish().failure == "the engine failed on this request (IndexError)"
+    assert good.finish().failure is None
+    assert Asked(engine, PROMPT, max_tokens=2).finish().reason is FinishReason.LENGTH
+
+
+def test_a_reader_that_raises_loses_its_own_row_only(engine: Engine) -> None:
+    good = Asked(engine, PROMPT, max_tokens=30)
+    Asked(engine, PROMPT, max_tokens=30, report=_refuse)
+    assert good.finish().failure is None
+    assert _gauge(engine, "engine_requests_running") == 0
+
+
+def test_counters_add_up(checkpoint: Path) -> None:
+    engine = start_engine(checkpoint)
+    for tokens in (1, 5, 9):
+        Asked(engine, PROMPT, max_tokens=tokens, ignore_eos=True).finish()
+    engine.stop()
+    assert _gauge(engine, "engine_prompt_tokens_total") == 3 * len(PROMPT)
+    assert _gauge(engine, "engine_completion_tokens_total") == 15
+    assert _gauge(engine, "engine_time_to_first_token_seconds_count") == 3
+    assert _gauge(engine, "engine_inter_token_seconds_count") == 12
+    assert _gauge(engine, "engine_end_to_end_seconds_count") == 3
+
+
+def _refuse(_: object) -> None:
+    raise ConnectionError("nobody listens")
+
+
+def _gauge(engine: Engine, name: str) -> float:
+    for line in engine.metrics.expose().decode().splitlines():
+        if line.startswith(f"{name} "):
+            return float(line.split()[1])
+    raise LookupError(name)

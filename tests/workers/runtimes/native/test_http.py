@@ -1,0 +1,149 @@
+"""What goes over the wire when a request is wrong, too long, abandoned or one too many."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.workers.runtimes.native.server import EngineServer, wait_until
+
+pytestmark = pytest.mark.engine
+
+CHAT = "/v1/chat/completions"
+MESSAGES = [{"role": "user", "content": "Hello"}]
+SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "nonsense"}}}
+
+
+@pytest.mark.parametrize(
+    ("field", "body"),
+    [
+        ("n", {"n": 2}),
+        ("logprobs", {"logprobs": True}),
+        ("logprobs", {"logprobs": 0}),
+        ("top_logprobs", {"top_logprobs": 3}),
+        ("frequency_penalty", {"frequency_penalty": 0.5}),
+        ("logit_bias", {"logit_bias": {"5": 1}}),
+        ("tools", {"tools": [{"type": "function", "function": {"name": "f"}}]}),
+        ("tool_choice", {"tool_choice": "required"}),
+        ("chat_template", {"chat_template": "{{ 1 }}"}),
+        ("temperature", {"temperature": 3}),
+        ("temperature", {"temperature": "warm"}),
+        ("top_p", {"top_p": -0.1}),
+        ("max_tokens", {"max_tokens": 0}),
+        ("seed", {"seed": 2**70}),
+        ("stop", {"stop": ["", "x"]}),
+        ("stop", {"stop": 7}),
+        ("messages", {"messages": []}),
+        ("messages", {"messages": None}),
+        ("messages.0.role", {"messages": [{"content": "x"}]}),
+        ("messages.0.role", {"messages": [{"role": "tool", "content": "x"}]}),
+        ("messages.0.content", {"messages": [{"role": "user", "content": [{"type": "image"}]}]}),
+        ("response_format.type", {"response_format": {"type": "regex"}}),
+        ("response_format.json_schema", {"response_format": {"type": "json_schema"}}),
+        ("response_format.json_schema.schema", {"response_format": SCHEMA}),
+    ],
+)
+def test_a_field_that_cannot_be_honoured_is_named(
+    server: EngineServer, field: str, body: dict[str, Any]
+) -> None:
+    answer = server.post(CHAT, **{"messages": MESSAGES, **body})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["param"]) == (400, field)
+    assert error["type"] == "invalid_request_error"
+    assert field.rpartition(".")[2] in error["message"]
+
+
+def test_values_that_ask_for_nothing_pass(server: EngineServer) -> None:
+    answer = server.post(
+        CHAT, messages=[{"role": "user", "content": [{"type": "text", "text": "Hello"}]}],
+        max_completion_tokens=1, n=1, logprobs=False, top_logprobs=None, presence_penalty=0.0,
+        frequency_penalty=0, logit_bias={}, tools=[], tool_choice="auto", stop=None, top_k=-1,
+        parallel_tool_calls=True, user="me", metadata={"a": 1}, store=False, stream=None,
+    )  # fmt: skip
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["usage"]["completion_tokens"] == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"prompt": ["a", "b"]}, "prompt"),
+        ({"prompt": ""}, "prompt"),
+        ({"prompt": [5, 10_000]}, "prompt"),
+        ({"prompt": [5, "a"]}, "prompt"),
+        ({"prompt": "a", "echo": True}, "echo"),
+        ({"prompt": "a", "suffix": "b"}, "suffix"),
+        ({"prompt": "a", "best_of": 3}, "best_of"),
+    ],
+)
+def test_a_completion_that_cannot_be_made_is_refused(
+    server: EngineServer, body: dict[str, Any], field: str
+) -> None:
+    answer = server.post("/v1/completions", **body)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, field)
+
+
+def test_a_prompt_past_the_limit_is_refused_with_numbers(server: EngineServer) -> None:
+    answer = server.post("/v1/completions", prompt=[5] * 2100, max_tokens=1)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (400, "context_length_exceeded")
+    assert "2100 tokens" in error["message"]
+    assert "2048 tokens" in error["message"]
+    assert "by 53 or more" in error["message"]
+
+
+def test_an_answer_ends_at_the_limit_of_the_sequence(server: EngineServer) -> None:
+    answer = server.post("/v1/completions", prompt=[5] * 2040, max_tokens=50, ignore_eos=True)
+    assert answer.json()["usage"]["completion_tokens"] == 8
+    assert answer.json()["choices"][0]["finish_reason"] == "length"
+
+
+def test_half_a_character_is_refused(server: EngineServer) -> None:
+    answer = server.http.post("/v1/completions", content=rb'{"prompt": "\ud800"}')
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "prompt")
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'"text"', b""])
+def test_a_body_that_is_no_object_is_refused(server: EngineServer, content: bytes) -> None:
+    answer = server.http.post(CHAT, content=content)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith("The body is")
+
+
+def test_unknown_paths_and_methods_have_the_same_shape(server: EngineServer) -> None:
+    assert server.http.get("/v2").json()["error"]["message"] == "GET /v2: Not Found."
+    assert server.http.get(CHAT).status_code == 405
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_client_that_leaves_frees_its_row(server: EngineServer, stream: bool) -> None:
+    body = {"prompt": [5], "max_tokens": 2000, "ignore_eos": True, "stream": stream}
+    with httpx.Client(base_url=server.url, timeout=httpx.Timeout(60, read=0.3)) as leaver:
+        request = leaver.build_request("POST", "/v1/completions", json=body)
+        if stream:
+            response = leaver.send(request, stream=True)
+            next(response.iter_raw())
+            response.close()
+        else:
+            with pytest.raises(httpx.ReadTimeout):
+                leaver.send(request)
+    wait_until(lambda: server.metric("engine_requests_running") == 0, seconds=5)
+    assert server.metric("engine_kv_cache_used_ratio") == 0
+
+
+def test_health_info_and_metrics(server: EngineServer) -> None:
+    assert server.http.get("/health").json() == {"status": "ready"}
+    info = server.http.get("/info").json()
+    assert info["dtype"] == "float32"
+    assert info["kv_tokens"] * 256 * 2 == info["kv_cache_bytes"]
+    assert info["max_seq_len"] == 2048
+    assert info["versions"].keys() >= {"torch", "transformers", "llguidance"}
+    for name in (
+        "engine_requests_waiting",
+        "engine_prompt_tokens_total",
+        "engine_completion_tokens_total",
+        "engine_time_to_first_token_seconds_count",
+        "engine_inter_token_seconds_count",
+        "engine_end_to_end_seconds_count",
+    ):
+        assert server.metric(name) >= 0
