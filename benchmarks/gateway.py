@@ -1,6 +1,6 @@
 """Measures the inference gateway against its bars, with rivals beside it.
 
-    python -m benchmarks.gateway [--json] [--full]
+    python benchmarks/gateway.py [--json] [--full]
 
 CPU time per request and per chunk is the robust figure on a shared machine: it is the CPU time
 of the gateway's process alone, usage journal and shipping included.
@@ -15,7 +15,10 @@ import statistics
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.gateway_parts.processes import (
     KEY,
@@ -187,7 +190,7 @@ def report(figures: dict[str, float], rivals: dict[str, dict[str, float]]) -> di
         },
         "rivals_recorded": RECORDED_RIVALS,
         "machine": f"{platform.processor() or platform.machine()}, Python {sys.version.split()[0]}",
-        "command": " ".join(["python", "-m", "benchmarks.gateway", *sys.argv[1:]]),
+        "command": " ".join(["python benchmarks/gateway.py", *sys.argv[1:]]),
         "missed": missed,
         "bars_met": not missed,
     }

@@ -20,6 +20,7 @@ from pathlib import Path
 
 SUFFIX = ".jsonl"
 ID_BYTES = 32
+MOST_KEPT_BYTES = 64 * 1024 * 1024
 KEY_SLICE = slice(0, len(b'{"request_id":"') + ID_BYTES)
 
 
@@ -43,11 +44,20 @@ class Journal:
         return len(self._lines) == 1
 
     def flush(self) -> None:
-        """Hand every taken record to the kernel."""
-        if self._lines:
-            lines, self._lines = b"".join(self._lines), []
+        """Hand every taken record to the kernel.
+
+        Raises OSError and keeps the records, up to a bound, for the next attempt.
+        """
+        if not self._lines:
+            return
+        lines, self._lines = b"".join(self._lines), []
+        try:
             _write_all(self._file, lines)
-            self.size_bytes += len(lines)
+        except OSError:
+            os.ftruncate(self._file, self.size_bytes)  # no half line may stay
+            self._lines = [lines] if len(lines) < MOST_KEPT_BYTES else []
+            raise
+        self.size_bytes += len(lines)
 
     def sync(self) -> None:
         os.fdatasync(self._file)

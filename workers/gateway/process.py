@@ -95,8 +95,7 @@ class Process:
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             self._gateway.sweep()
-            self._recorder.rotate_if_due(self._gateway.running_lines)
-            await self._recorder.sync()
+            await self._recorder.keep(self._gateway.running_lines)
 
     async def _ship(self) -> None:
         while True:

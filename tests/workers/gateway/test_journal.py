@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import resource
 
 import pytest
 
@@ -82,6 +83,27 @@ def test_a_line_that_was_cut_off_is_removed(tmp_path):
     close_interrupted(tmp_path)
 
     assert [record["request_id"][-1] for record in records(tmp_path)] == ["1"]
+
+
+def test_records_wait_while_the_disk_takes_none(tmp_path):
+    journal = Journal(tmp_path)
+    journal.append(line(1))
+    journal.flush()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    journal.append(line(2))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (journal.size_bytes + 10, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            journal.flush()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [record["request_id"][-1] for record in records(tmp_path)] == ["1"]
+
+    journal.append(line(3))
+    journal.flush()
+
+    assert [record["request_id"][-1] for record in records(tmp_path)] == ["1", "2", "3"]
+    journal.close()
 
 
 def test_empty_segments_leave_nothing_behind(tmp_path):
