@@ -1,0 +1,31 @@
+"""`docs/settings.md` lists every environment variable that is read, and no other."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+READERS = (
+    "controlplane/settings.py",
+    "controlplane/environment.py",
+    "controlplane/management/commands/up.py",
+    "workers/agent/__main__.py",
+    "workers/agent/settings.py",
+    "workers/gateway/settings.py",
+)
+READ = re.compile(
+    r"(?:env_\w+|_url|_number|environ(?:ment)?\.get)\(\s*(?:environment,\s*)?\"([A-Z][A-Z_]+)\""
+)
+SET_BY_THE_SUPERVISOR = {"LISTEN_FDS"}
+
+
+def variables_read() -> set[str]:
+    return {name for file in READERS for name in READ.findall((ROOT / file).read_text())}
+
+
+def variables_listed() -> set[str]:
+    page = (ROOT / "docs" / "settings.md").read_text()
+    return set(re.findall(r"^\| `([A-Z_]+)` \|", page, flags=re.MULTILINE))
+
+
+def test_every_variable_is_listed_and_every_listed_one_is_read() -> None:
+    assert variables_listed() == variables_read() - SET_BY_THE_SUPERVISOR
