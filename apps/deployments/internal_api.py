@@ -33,7 +33,7 @@ class FailureBody(BaseModel):
     detail: str | None = None
 
     def to_failure(self) -> Failure:
-        return Failure(**storable(self.model_dump()))
+        return Failure.from_json(storable(self.model_dump(mode="json")))
 
 
 class CardUseBody(CardBody):

@@ -1,0 +1,110 @@
+"""A real agent process, its end, and what it may be asked to serve. Django comes when needed."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from apps.builds.models import Artifact
+    from apps.deployments.models import Deployment
+
+ENGINE = Path(__file__).parent / "stand_in_engine.py"
+
+
+def until(condition: Callable[[], Any], seconds: float = 15, what: str = "it") -> Any:
+    """Return what the condition gives once it is true."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"{what} did not come true in {seconds} s"
+        time.sleep(0.05)
+    return found
+
+
+@dataclass
+class AgentProcess:
+    """One agent with a data folder of its own; started, stopped and killed by the test."""
+
+    data_dir: Path
+    environment: dict[str, str]
+    process: subprocess.Popen[bytes] | None = None
+    extra: dict[str, str] = field(default_factory=dict)
+
+    def start(self) -> "AgentProcess":
+        with (self.data_dir / "agent.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "workers.agent"],
+                env={**self.environment, **self.extra},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        return self
+
+    def signal(self, number: signal.Signals) -> int:
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(15)
+
+    @property
+    def log(self) -> str:
+        return (self.data_dir / "agent.log").read_text()
+
+    def folder(self, replica_id: str) -> Any:
+        from workers.agent.folders import replica_folder
+
+        return replica_folder(self.data_dir / "agent" / "replicas", replica_id, 1)
+
+    def end(self) -> None:
+        """Kill the agent, its runners, and with them their engines."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+        from workers.agent.folders import replica_folders
+        from workers.agent.identity import send_signal
+        from workers.agent.reaping import marked_processes
+
+        for folder in replica_folders(self.data_dir / "agent" / "replicas"):
+            runner = folder.runner()
+            if runner is not None:
+                send_signal(runner, signal.SIGKILL)
+            until(lambda folder=folder: not marked_processes(folder.marker), what="the end")
+
+
+def publish(settings: Any, tmp_path: Path, files: dict[str, str]) -> "Artifact":
+    """Store an artifact of these files where agents look for it."""
+    from controlplane.artifacts import ArtifactStore
+    from tests.factories import make_artifact
+
+    settings.ARTIFACT_URL = (tmp_path / "artifacts").as_uri()
+    source = tmp_path / "source"
+    source.mkdir()
+    for name, text in {"config.json": "{}", **files}.items():
+        (source / name).write_text(text)
+    published = ArtifactStore.open(settings.ARTIFACT_URL).publish(source, {"format": 1})
+    return make_artifact(content_digest=published.content_digest)
+
+
+def deploy(artifact: "Artifact") -> "Deployment":
+    from apps.deployments.services import model_create
+    from tests.factories_serving import make_servable_build
+
+    build = make_servable_build(team=artifact.team, artifact=artifact)
+    return model_create(team=artifact.team, name="tiny", build=build)[1]
+
+
+def until_state(deployment: "Deployment", state: str, seconds: float = 15) -> None:
+    """Sweep until the deployment is in that state."""
+    from apps.deployments.models import Deployment
+    from apps.deployments.services import deployments_sweep
+
+    def reached() -> bool:
+        deployments_sweep()
+        now = Deployment.objects.get(id=deployment.id)
+        return bool(now.state == state)
+
+    until(reached, seconds, f"state {state}")

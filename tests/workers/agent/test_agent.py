@@ -1,0 +1,227 @@
+"""The agent against a real web server: order, readiness, kills, adoption, drain."""
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.accounts.routes_version import routes_version_current
+from apps.deployments.models import Deployment, Replica
+from apps.deployments.services import (
+    deployment_deactivate,
+    deployment_settle,
+    deployments_sweep,
+)
+from apps.fleet.models import Card, Node
+from apps.routes.snapshot import routes_snapshot
+from apps.telemetry.logs import log_lines
+from tests.factories_serving import make_gateway
+from tests.workers.agent.stage import AgentProcess, deploy, publish, until, until_state
+from workers.agent.folders import write_json
+from workers.agent.reaping import marked_processes
+
+pytestmark = [
+    pytest.mark.recovery,
+    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+]
+Serving = tuple[AgentProcess, Deployment]
+
+
+def test_from_enrollment_to_routes_measurements_and_logs(serving: Serving) -> None:
+    agent, deployment = serving
+    node = Node.objects.get()
+    replica = deployment.replicas.get()
+    assert node.name == "host-1"
+    assert Card.objects.get(node=node).kind == "CPU"
+    assert (agent.data_dir / "agent" / "credential.json").stat().st_mode & 0o077 == 0
+    assert replica.report == {"weights_bytes": 1, "kv_tokens": 2}
+    routes = routes_snapshot()["models"][deployment.model_id]
+    assert routes["environments"] == {"production": deployment.id}
+    assert routes["deployments"][deployment.id]["replicas"] == [
+        {"id": replica.id, "host": "127.0.0.1", "port": replica.port}
+    ]
+    until(lambda: (Replica.objects.get(id=replica.id).metrics or {}).get("completion_tokens_total"))
+    until(lambda: "serving" in _log_of(replica))
+    assert "Copying artifact" in _log_of(replica)
+    assert _pss_kilobytes(agent) < 60_000
+
+
+def test_an_order_is_heard_through_the_broker_at_once(
+    agent: AgentProcess, artifact: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent.start()
+    until(lambda: Node.objects.filter(last_heartbeat_at__isnull=False).exists())
+    time.sleep(0.5)  # the subscription itself has no sign
+    started = time.monotonic()
+    deployment = deploy(artifact)
+    until(lambda: deployment.replicas.filter(state="ready").exists())
+    assert time.monotonic() - started < 3.0
+
+
+def test_a_killed_engine_and_a_killed_runner_are_reported_and_replaced(serving: Serving) -> None:
+    agent, deployment = serving
+    first = deployment.replicas.get()
+    os.kill(first.pid, signal.SIGKILL)
+    started = time.monotonic()
+    until(lambda: Replica.objects.get(id=first.id).state == "failed")
+    assert time.monotonic() - started < 2.5
+    first.refresh_from_db()
+    assert "was killed (SIGKILL)" in first.failure["sentence"]
+    until(lambda: deployment.replicas.filter(state="ready").exists())
+    deployment.refresh_from_db()
+    assert (deployment.state, deployment.failure) == ("active", None)
+
+    second = deployment.replicas.get(state="ready")
+    os.kill(agent.folder(second.id).runner().pid, signal.SIGKILL)
+    until(lambda: Replica.objects.get(id=second.id).state == "failed")
+    second.refresh_from_db()
+    assert second.failure["code"] == "EHN-RUNNER-KILLED"
+    assert marked_processes(f"replica/{second.id}/1") == []
+    until(lambda: deployment.replicas.filter(state="ready").exists())
+
+
+def test_a_killed_agent_leaves_its_engine_serving_and_the_next_one_takes_over(
+    serving: Serving,
+) -> None:
+    agent, deployment = serving
+    replica = deployment.replicas.get()
+    agent.signal(signal.SIGKILL)
+    assert Path(f"/proc/{replica.pid}").exists()
+    before = Replica.objects.get(id=replica.id).observed_at
+    agent.start()
+    until(lambda: Replica.objects.get(id=replica.id).observed_at > before)
+    deployments_sweep()
+    after = deployment.replicas.get()
+    assert (after.id, after.pid, after.state) == (replica.id, replica.pid, "ready")
+    assert "adopted" in agent.log
+
+
+def test_sigterm_leaves_engines_unless_told_and_sigint_ends_them(serving: Serving) -> None:
+    agent, deployment = serving
+    replica = deployment.replicas.get()
+    assert agent.signal(signal.SIGTERM) == 0
+    assert Path(f"/proc/{replica.pid}").exists()
+    agent.start()
+    until(lambda: "adopted" in agent.log)
+    time.sleep(0.3)
+    assert agent.signal(signal.SIGINT) == 0
+    assert marked_processes(f"replica/{replica.id}/1") == []
+    assert Replica.objects.get(id=replica.id).state == "stopped"
+
+    agent.extra = {"AGENT_STOP_ENGINES_ON_EXIT": "1"}
+    agent.start()
+    until_state(deployment, "active")
+    agent.signal(signal.SIGTERM)
+    again = deployment.replicas.exclude(id=replica.id).get(state="stopped")
+    assert marked_processes(f"replica/{again.id}/1") == []
+
+
+def test_deactivation_drains_through_gateways_and_ends_the_engine(serving: Serving) -> None:
+    agent, deployment = serving
+    replica = deployment.replicas.get()
+    gateway = make_gateway(applied_version=routes_version_current())
+    deployment_deactivate(deployment=deployment)
+    deployment_settle(deployment_id=deployment.id)
+    deployments_sweep()
+    assert (
+        routes_snapshot()["models"][deployment.model_id]["deployments"][deployment.id]["replicas"]
+        == []
+    )
+    assert Path(f"/proc/{replica.pid}").exists(), "the gateway still sends requests there"
+    gateway.applied_version = routes_version_current()
+    gateway.save()
+    until_state(deployment, "inactive")
+    assert marked_processes(f"replica/{replica.id}/1") == []
+    until(lambda: not agent.folder(replica.id).path.exists())
+
+
+def test_an_older_generation_is_ended_and_so_is_what_nobody_knows(serving: Serving) -> None:
+    _, deployment = serving
+    replica = deployment.replicas.get()
+    Deployment.objects.filter(id=deployment.id).update(generation=2)
+    Replica.objects.filter(id=replica.id).update(generation=2, state="ordered")
+    until(lambda: marked_processes(f"replica/{replica.id}/2"))
+    assert marked_processes(f"replica/{replica.id}/1") == []
+    Replica.objects.filter(id=replica.id).delete()
+    until(lambda: not marked_processes(f"replica/{replica.id}/2"))
+
+
+def test_an_engine_that_cannot_start_says_why(
+    agent: AgentProcess, settings: Any, tmp_path: Path
+) -> None:
+    deployment = deploy(publish(settings, tmp_path, {"misbehave": "no memory"}))
+    agent.start()
+    until(lambda: deployments_sweep() and deployment.replicas.filter(state="failed").exists())
+    failure = deployment.replicas.filter(state="failed").first().failure
+    assert failure["code"] == "ENG-OUT-OF-MEMORY"
+
+
+def test_a_missing_artifact_is_a_failure_of_its_own(agent: AgentProcess, artifact: Any) -> None:
+    artifact.content_digest = "sha256:" + "0" * 64
+    artifact.save()
+    deployment = deploy(artifact)
+    agent.start()
+    until(lambda: deployments_sweep() and deployment.replicas.filter(state="failed").exists())
+    assert deployment.replicas.first().failure["code"] == "EHA-MISSING"
+
+
+def test_losing_the_control_plane_and_the_broker_stops_nothing(
+    serving: Serving,
+) -> None:
+    agent, deployment = serving
+    replica = deployment.replicas.get()
+    agent.signal(signal.SIGTERM)
+    away = {"CONTROL_PLANE_URL": "http://127.0.0.1:9", "BROKER_URL": "redis://127.0.0.1:9/0"}
+    agent.extra = away
+    agent.start()
+    until(lambda: "control plane is away" in agent.log and "broker does not answer" in agent.log)
+    assert agent.process is not None
+    assert agent.process.poll() is None
+    assert Path(f"/proc/{replica.pid}").exists()
+    assert len(marked_processes(f"replica/{replica.id}/1")) == 1
+
+
+def test_an_agent_without_credential_or_token_says_what_to_do(agent: AgentProcess) -> None:
+    agent.environment["ENROLLMENT_TOKEN"] = ""
+    agent.start()
+    assert agent.process is not None
+    assert agent.process.wait(15) == 2
+    assert "manage.py enrollment_token" in agent.log
+
+
+def test_a_second_agent_on_the_same_folder_is_refused(agent: AgentProcess) -> None:
+    agent.start()
+    first = agent.process
+    until(lambda: Node.objects.exists())
+    agent.start()
+    assert agent.process is not None
+    assert agent.process.wait(15) == 2
+    assert "another agent" in agent.log
+    agent.process = first
+
+
+def test_a_credential_that_was_replaced_is_renewed_with_a_fresh_token(serving: Serving) -> None:
+    from apps.fleet.services import enrollment_token_create
+
+    agent, deployment = serving
+    agent.signal(signal.SIGTERM)
+    write_json(
+        agent.data_dir / "agent" / "credential.json", {"node_id": "x", "credential": "stale"}
+    )
+    agent.environment["ENROLLMENT_TOKEN"] = enrollment_token_create()
+    agent.start()
+    until(lambda: "enrolled as node host-1" in agent.log.split("refused")[-1])
+    assert deployment.replicas.get().state == "ready"
+
+
+def _log_of(replica: Replica) -> str:
+    return "\n".join(line.message for line in log_lines(owners=[replica.log_owner]))
+
+
+def _pss_kilobytes(agent: AgentProcess) -> int:
+    assert agent.process is not None
+    rollup = Path(f"/proc/{agent.process.pid}/smaps_rollup").read_text()
+    return next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))

@@ -1,0 +1,170 @@
+"""The runner: one engine, its locks, its log, its end, and nothing left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workers.agent.folders import ReplicaFolder, is_locked, replica_folder
+from workers.agent.identity import ProcessIdentity, is_alive
+from workers.agent.reaping import marked_processes, reap_orphans
+
+pytestmark = pytest.mark.recovery
+SLEEP = "import time; print('up', flush=True); time.sleep(600)"
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., tuple[ReplicaFolder, subprocess.Popen[bytes]]]]:
+    """Start a runner whose engine is the given Python program."""
+    started: list[tuple[ReplicaFolder, subprocess.Popen[bytes]]] = []
+
+    def run(
+        program: str, *, replica: str = "aaaaa", drain_seconds: float = 5, locks: Any = ()
+    ) -> tuple[ReplicaFolder, subprocess.Popen[bytes]]:
+        folder = replica_folder(tmp_path, replica, 1)
+        folder.path.mkdir()
+        folder.write("run", {"locks": list(locks), "prepare": [], "drain_seconds": drain_seconds})
+        argv = [sys.executable, "-c", program]
+        launch = {"argv": argv, "environment": {}, "host": "127.0.0.1", "port": 1}
+        folder.write("launch", launch)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "workers.agent.runner", str(folder.path)],
+            start_new_session=True,
+        )
+        started.append((folder, process))
+        return folder, process
+
+    yield run
+    for folder, process in started:
+        process.kill()
+        process.wait()
+        until(lambda folder=folder: not marked_processes(folder.marker))
+
+
+def until(condition: Callable[[], Any], seconds: float = 10) -> Any:
+    """Return what the condition gives once it is true."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.02)
+    return found
+
+
+def test_the_engine_s_end_is_recorded_with_its_exit_code_and_output(start: Any) -> None:
+    folder, process = start("import sys; print('last words'); sys.exit(3)")
+    assert process.wait(10) == 0
+    record = folder.read("exit")
+    assert (record["phase"], record["exit_code"], record["requested"]) == ("engine", 3, False)
+    assert "last words" in folder.log.read_text()
+
+
+def test_sigterm_drains_the_engine(start: Any) -> None:
+    program = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: (print('drained', flush=True), sys.exit(0)))\n"
+        "print('up', flush=True)\ntime.sleep(600)"
+    )
+    folder, process = start(program)
+    until(lambda: folder.log.exists() and "up" in folder.log.read_text())
+    process.terminate()
+    assert process.wait(10) == 0
+    assert folder.read("exit")["requested"] is True
+    assert "drained" in folder.log.read_text()
+
+
+def test_an_engine_that_will_not_drain_is_killed(start: Any) -> None:
+    program = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEP}"
+    folder, process = start(program, drain_seconds=0.3)
+    until(lambda: folder.log.exists() and "up" in folder.log.read_text())
+    process.terminate()
+    assert process.wait(10) == 0
+    assert folder.read("exit")["signal"] == "SIGKILL"
+
+
+def test_a_killed_runner_takes_its_engine_with_it(start: Any) -> None:
+    folder, process = start(SLEEP)
+    engine = until(lambda: folder.read("engine"))["pid"]
+    process.kill()
+    process.wait()
+    until(lambda: not Path(f"/proc/{engine}").exists() or _is_zombie(engine))
+    assert folder.read("exit") is None
+
+
+def test_nothing_below_the_engine_survives_it(start: Any) -> None:
+    program = (
+        "import subprocess, sys\n"
+        f"child = subprocess.Popen([sys.executable, '-c', {SLEEP!r}], start_new_session=True)\n"
+        "print(child.pid, flush=True)"
+    )
+    folder, process = start(program)
+    assert process.wait(10) == 0
+    assert marked_processes(folder.marker) == []
+
+
+def test_a_card_is_locked_as_long_as_its_runner_lives(start: Any, tmp_path: Path) -> None:
+    lock = tmp_path / "locks" / "GPU-1.lock"
+    folder, process = start(SLEEP, locks=[str(lock)])
+    until(lambda: folder.read("engine"))
+    assert is_locked(lock)
+    process.kill()
+    process.wait()
+    until(lambda: not is_locked(lock))
+
+
+def test_a_second_runner_of_one_replica_leaves_at_once(start: Any) -> None:
+    folder, _ = start(SLEEP)
+    engine = until(lambda: folder.read("engine"))
+    second = subprocess.run(
+        [sys.executable, "-m", "workers.agent.runner", str(folder.path)], timeout=10
+    )
+    assert second.returncode == 0
+    assert folder.read("engine") == engine
+    assert folder.read("exit") is None
+
+
+def test_the_record_names_the_very_process(start: Any) -> None:
+    folder, process = start(SLEEP)
+    runner = until(folder.runner)
+    assert runner.pid == process.pid
+    assert is_alive(runner)
+    other = ProcessIdentity(boot_id=runner.boot_id, pid=runner.pid, start_ticks=1)
+    assert not is_alive(other)
+
+
+def test_an_orphan_is_found_by_its_marker_and_killed(tmp_path: Path) -> None:
+    orphan = subprocess.Popen(
+        [sys.executable, "-c", SLEEP],
+        env={**os.environ, "ENGINEHOUSE_LEASE": "replica/orphn/1"},
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        until(lambda: marked_processes("replica/orphn/1"))
+        assert reap_orphans(lambda marker: None) == [], "another agent's processes are left alone"
+        assert reap_orphans(lambda marker: marker != "replica/orphn/1") == ["replica/orphn/1"]
+        assert orphan.wait(5) == -signal.SIGKILL
+    finally:
+        orphan.kill()
+        orphan.wait()
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+
+
+def test_files_of_a_replica_are_for_its_owner_only(tmp_path: Path) -> None:
+    folder = replica_folder(tmp_path, "aaaaa", 1)
+    folder.path.mkdir()
+    folder.write("wanted", {"spec": {}})
+    assert (folder.path / "wanted.json").stat().st_mode & 0o077 == 0
+    assert json.loads((folder.path / "wanted.json").read_text()) == {"spec": {}}

@@ -1,0 +1,90 @@
+"""Why a replica ended, where its engine did not say so itself."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controlplane.domain.failures import Blame, Failure
+
+
+def runner_killed() -> Failure:
+    """Return the failure of a replica whose runner was killed, and its engine with it."""
+    return Failure(
+        code="EHN-RUNNER-KILLED",
+        blame=Blame.MACHINE,
+        sentence="The process that supervises this engine was killed, and the engine with it.",
+        hint="Look for the out-of-memory killer in the kernel's log, or for whoever killed it.",
+    )
+
+
+def host_restarted() -> Failure:
+    """Return the failure of a replica that ran before the machine restarted."""
+    return Failure(
+        code="EHN-REBOOT",
+        blame=Blame.MACHINE,
+        sentence="The machine restarted.",
+        hint="Nothing to do: another replica takes its place.",
+    )
+
+
+def never_ready(seconds: float) -> Failure:
+    """Return the failure of an engine that did not become ready."""
+    return Failure(
+        code="EHN-NEVER-READY",
+        blame=Blame.MACHINE,
+        sentence=f"The engine did not become ready within {seconds:.0f} seconds.",
+        hint="Read the deployment's logs; a slow disk or too little memory are likely.",
+    )
+
+
+def no_answer(seconds: float) -> Failure:
+    """Return the failure of an engine that stopped answering."""
+    return Failure(
+        code="EHN-NO-ANSWER",
+        blame=Blame.OURS,
+        sentence=f"The engine did not answer its health check for {seconds:.0f} seconds.",
+        hint="Nothing to do: it was ended, and another replica takes its place.",
+    )
+
+
+def not_started(sentence: str) -> Failure:
+    """Return the failure of a replica whose runner could not be started."""
+    return Failure(
+        code="EHN-NOT-STARTED",
+        blame=Blame.MACHINE,
+        sentence=sentence,
+        hint="Read the agent's log on that node.",
+    )
+
+
+def not_rendered(sentence: str) -> Failure:
+    """Return the failure of a replica for which no command can be written."""
+    return Failure(
+        code="EHN-NOT-RENDERED",
+        blame=Blame.CONFIGURATION,
+        sentence=f"The engine's command could not be written: {sentence}",
+        hint="Check the config again and build a new revision.",
+    )
+
+
+def of_exit(record: Mapping[str, Any], last_line: str) -> Failure:
+    """Return the failure that an exit record tells of, for an end that nobody asked for."""
+    return Failure(
+        code="EHN-ENDED",
+        blame=Blame.MACHINE,
+        sentence=_sentence(record),
+        hint="Read the deployment's logs.",
+        detail=last_line or None,
+    )
+
+
+def _sentence(record: Mapping[str, Any]) -> str:
+    if record["phase"] == "lock":
+        return f"Another process still holds the card (`{record['detail']}`)."
+    if record["detail"]:
+        return f"The engine could not be started: {record['detail']}."
+    noun = "engine" if record["phase"] == "engine" else "preparation of the engine"
+    if record["signal"] == "SIGKILL":
+        return f"The {noun} was killed (SIGKILL); when nobody did it, memory ran out."
+    if record["signal"]:
+        return f"The {noun} was ended by {record['signal']}."
+    return f"The {noun} ended with exit code {record['exit_code']}."

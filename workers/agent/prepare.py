@@ -1,0 +1,93 @@
+"""What happens before an engine can start: its artifact is copied here, its command rendered.
+
+`python -m workers.agent.prepare FOLDER`, a short process: neither agent nor runner grows by what
+it imports.
+"""
+
+import logging
+import os
+import socket
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from controlplane.artifacts import ArtifactFailure, ArtifactStore
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.memory import UnplannableError
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.spec import Spec
+from workers.agent.failures import not_rendered
+from workers.agent.folders import ReplicaFolder
+
+_log = logging.getLogger(__name__)
+
+
+def main() -> int:
+    """Write the launch record; 1 with a failure record where that cannot be done."""
+    # What it says goes into the engine's log.
+    logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
+    folder = ReplicaFolder(path=Path(sys.argv[1]).absolute())
+    wanted, run = folder.read("wanted"), folder.read("run")
+    if wanted is None or run is None:
+        return 1
+    try:
+        folder.write("launch", _launch(folder, wanted, run))
+    except ArtifactFailure as error:
+        _log.error("%s", error)
+        folder.write("failure", error.failure.to_json())
+        return 1
+    except (UnplannableError, ValueError) as error:
+        _log.error("%s", error)
+        folder.write("failure", not_rendered(str(error)).to_json())
+        return 1
+    return 0
+
+
+def _launch(
+    folder: ReplicaFolder, wanted: Mapping[str, Any], run: Mapping[str, Any]
+) -> dict[str, Any]:
+    model_dir = _materialize(wanted, Path(run["models_dir"]))
+    host, port = str(run["host"]), _free_port(str(run["host"]))
+    launch = RUNTIMES[wanted["runtime"]].render.render(
+        Spec.model_validate(wanted["spec"]),
+        CheckpointFacts.model_validate(wanted["checkpoint"] or {}),
+        model_dir=str(model_dir),
+        host=host,
+        port=port,
+        python=str(run["python"]),
+        threads=int(run["threads"]),
+        memory_bytes=int(wanted["memory_bytes"]),
+    )
+    for name, text in launch.files.items():
+        (folder.path / name).write_text(text)
+    return {
+        "argv": list(launch.argv),
+        "environment": dict(launch.environment),
+        "host": host,
+        "port": port,
+    }
+
+
+def _materialize(wanted: Mapping[str, Any], models_dir: Path) -> Path:
+    digest = str(wanted["content_digest"])
+    destination = models_dir / digest.rpartition(":")[2]
+    started = time.monotonic()
+    _log.info("Copying artifact %s.", digest)
+    # The node's own setting wins: the shared folder may be mounted elsewhere here.
+    url = os.environ.get("ARTIFACT_URL") or str(wanted["artifact_url"])
+    ArtifactStore.open(url).materialize(digest, destination)
+    _log.info("Copied and verified in %.1f s.", time.monotonic() - started)
+    return destination
+
+
+def _free_port(host: str) -> int:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as listener:
+        listener.bind((host, 0))
+        return int(listener.getsockname()[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""Questions to a running engine, asked beside the agent's loop so that a slow one delays nobody."""
+
+import http.client
+import json
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from controlplane.domain.runtimes import RUNTIMES
+
+TIMEOUT_SECONDS = 3.0
+UNTIL_READY_SECONDS, ONCE_READY_SECONDS, METRICS_SECONDS = 0.25, 5.0, 10.0
+
+
+class Probe:
+    """What one engine says of itself; `look` starts the next question when it is due."""
+
+    def __init__(self, host: str, port: int, runtime: str) -> None:
+        self.is_ready = False
+        self.report: dict[str, Any] | None = None
+        self.metrics: dict[str, float] | None = None
+        self.answered_at = time.monotonic()
+        self._address = (host, port)
+        self._runtime = runtime
+        self._running: Future[None] | None = None
+        self._next_at = self._metrics_at = 0.0
+
+    @property
+    def silent_seconds(self) -> float:
+        """How long ago the engine last answered its health check."""
+        return time.monotonic() - self.answered_at
+
+    def look(self, pool: ThreadPoolExecutor) -> None:
+        """Ask in the background, if it is time and no question is open."""
+        now = time.monotonic()
+        if now < self._next_at or (self._running is not None and not self._running.done()):
+            return
+        self._next_at = now + (ONCE_READY_SECONDS if self.is_ready else UNTIL_READY_SECONDS)
+        self._running = pool.submit(self._ask)
+
+    def _ask(self) -> None:
+        if self._get("/health") is None:
+            return
+        self.answered_at = time.monotonic()
+        if self.report is None:
+            self._read_report()
+        self.is_ready = True
+        if self.answered_at >= self._metrics_at:
+            self._read_metrics()
+
+    def _read_report(self) -> None:
+        answer = self._get("/info")
+        try:
+            content = json.loads(answer) if answer is not None else None
+        except ValueError:
+            return
+        self.report = content if isinstance(content, dict) else None
+
+    def _read_metrics(self) -> None:
+        answer = self._get("/metrics")
+        if answer is None:
+            return
+        self._metrics_at = self.answered_at + METRICS_SECONDS
+        self.metrics = RUNTIMES[self._runtime].metrics.read(answer.decode(errors="replace"))
+
+    def _get(self, path: str) -> bytes | None:
+        connection = http.client.HTTPConnection(*self._address, timeout=TIMEOUT_SECONDS)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            body = answer.read()
+            return body if answer.status == 200 else None
+        except (OSError, http.client.HTTPException):
+            return None
+        finally:
+            connection.close()

@@ -1,0 +1,221 @@
+"""One replica as its agent sees it: a folder, the runner behind it, and what the engine says."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from controlplane.domain.failures import Failure
+from controlplane.domain.lifecycle import ReplicaState
+from controlplane.domain.runtimes import RUNTIMES
+from workers.agent import failures
+from workers.agent.capped_log import tail
+from workers.agent.folders import ReplicaFolder, is_locked, replica_folder
+from workers.agent.identity import ProcessIdentity, boot_id, is_alive, send_signal
+from workers.agent.probes import Probe
+from workers.agent.settings import Settings
+
+SPAWN_SECONDS = 20.0
+SILENT_LIMIT_SECONDS = 60.0
+_TAIL_BYTES = 64 * 1024
+_log = logging.getLogger(__name__)
+
+
+class Replica:
+    """A replica of this host; all of it that must survive the agent lies in its folder."""
+
+    def __init__(self, folder: ReplicaFolder, settings: Settings) -> None:
+        self.folder = folder
+        self.wanted: dict[str, Any] = folder.read("wanted") or {}
+        self._settings = settings
+        self._probe: Probe | None = None
+        self._since = time.monotonic()
+        self._spawned: subprocess.Popen[bytes] | None = None
+        self._is_stopping = (folder.path / "stop").exists()
+
+    @classmethod
+    def create(cls, wanted: Mapping[str, Any], settings: Settings) -> "Replica":
+        """Return a new replica, its folder written, its runner not yet started."""
+        folder = replica_folder(settings.replicas, str(wanted["id"]), int(wanted["generation"]))
+        folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.write("wanted", wanted)
+        return cls(folder, settings)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.folder.replica_id, self.folder.generation
+
+    @property
+    def is_over(self) -> bool:
+        return self.folder.read("exit") is not None
+
+    def is_running(self) -> bool:
+        """Return whether its runner lives, whoever started it."""
+        runner = self._runner()
+        if runner is not None:
+            return is_alive(runner)
+        # A runner takes this lock before it writes who it is.
+        return is_locked(self.folder.runner_lock)
+
+    def start(self) -> None:
+        """Start the runner, in a session that outlives this agent."""
+        self.folder.write("run", self._run_record())
+        with (self.folder.path / "runner.log").open("ab") as output:
+            self._spawned = subprocess.Popen(
+                [sys.executable, "-m", "workers.agent.runner", str(self.folder.path)],
+                env=dict(self._settings.passed_on),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        _log.info("replica %s.%s: runner %s started", *self.key, self._spawned.pid)
+
+    def stop(self) -> None:
+        """Ask the runner to drain and end; a repeat changes nothing."""
+        if self._is_stopping:
+            return
+        self._is_stopping = True
+        (self.folder.path / "stop").touch()
+        runner = self._runner()
+        if runner is None or not send_signal(runner, signal.SIGTERM):
+            self._settle_without_runner()
+
+    def kill(self) -> None:
+        """End the runner at once; its engine dies with it."""
+        runner = self._runner()
+        if runner is not None:
+            send_signal(runner, signal.SIGKILL)
+
+    def look(self, pool: ThreadPoolExecutor) -> None:
+        """Bring this view up to date: collect the dead, ask the living."""
+        if self._spawned is not None:
+            self._spawned.poll()
+        if self.is_over:
+            return
+        if not self.is_running():
+            self._settle_without_runner()
+            return
+        engine = self.folder.read("engine")
+        if engine is None:
+            return
+        if self._probe is None:
+            runtime = str(self.wanted.get("runtime"))
+            self._probe = Probe(str(engine["host"]), int(engine["port"]), runtime)
+            self._since = time.monotonic()
+        self._probe.look(pool)
+        self._end_if_hung(self._probe)
+
+    def observed(self) -> dict[str, Any]:
+        """Return what is reported of this replica."""
+        engine = self.folder.read("engine") or {}
+        state, failure = self._state()
+        return {
+            "id": self.folder.replica_id,
+            "generation": self.folder.generation,
+            "state": state.value,
+            "host": str(engine.get("host", "")),
+            "port": engine.get("port"),
+            "pid": engine.get("pid"),
+            "failure": failure.to_json() if failure else None,
+            "report": self._probe.report if self._probe else None,
+            "metrics": self._probe.metrics if self._probe else None,
+            "log_path": str(self.folder.log),
+        }
+
+    def _state(self) -> tuple[ReplicaState, Failure | None]:
+        record = self.folder.read("exit")
+        if record is not None:
+            return self._ended(record)
+        if self._is_stopping:
+            return ReplicaState.DRAINING, None
+        if self._probe is None:
+            return ReplicaState.STARTING, None
+        return (ReplicaState.READY if self._probe.is_ready else ReplicaState.LOADING), None
+
+    def _ended(self, record: Mapping[str, Any]) -> tuple[ReplicaState, Failure | None]:
+        if record["requested"]:
+            return ReplicaState.STOPPED, None
+        stored = record.get("failure") or self.folder.read("failure")
+        if stored:
+            return ReplicaState.FAILED, Failure.from_json(stored)
+        return ReplicaState.FAILED, self._explained(record)
+
+    def _explained(self, record: Mapping[str, Any]) -> Failure:
+        text = tail(self.folder.log, _TAIL_BYTES)
+        runtime = RUNTIMES.get(str(self.wanted.get("runtime")))
+        # A signal from outside leaves no trace in the log: older lines would mislead.
+        known = runtime.failures.explain(text) if runtime and not record["signal"] else None
+        lines = text.strip().splitlines()
+        found: Failure = known or failures.of_exit(record, lines[-1][:300] if lines else "")
+        return found
+
+    def _settle_without_runner(self) -> None:
+        """Write the exit record that a runner which is gone could not write."""
+        if self.is_over or self.is_running():
+            return
+        runner = self._runner()
+        waited = time.monotonic() - self._since
+        if runner is None and not self._is_stopping and waited < SPAWN_SECONDS:
+            return  # it has been started and has not said who it is
+        failure = None if self._is_stopping else self._loss(runner)
+        self.folder.write(
+            "exit",
+            {
+                "phase": "runner",
+                "requested": self._is_stopping,
+                "exit_code": None,
+                "signal": None,
+                "detail": None,
+                "failure": failure.to_json() if failure else None,
+                "finished_at": time.time(),
+            },
+        )
+
+    def _loss(self, runner: ProcessIdentity | None) -> Failure:
+        if runner is None:
+            words = tail(self.folder.path / "runner.log", 300).strip()
+            return failures.not_started(f"The runner did not start. {words}".strip())
+        if runner.boot_id != boot_id():
+            return failures.host_restarted()
+        return failures.runner_killed()
+
+    def _end_if_hung(self, probe: Probe) -> None:
+        if self._is_stopping:
+            return
+        started = time.monotonic() - self._since
+        failure = None
+        if not probe.is_ready and started > self._settings.start_seconds:
+            failure = failures.never_ready(self._settings.start_seconds)
+        elif probe.is_ready and probe.silent_seconds > SILENT_LIMIT_SECONDS:
+            failure = failures.no_answer(SILENT_LIMIT_SECONDS)
+        if failure is not None:
+            self.folder.write("failure", failure.to_json())
+            self.kill()
+
+    def _runner(self) -> ProcessIdentity | None:
+        return self.folder.runner()
+
+    def _run_record(self) -> dict[str, Any]:
+        cards = [str(uuid) for uuid in self.wanted.get("cards", ())]
+        # A CPU is shared: only the replica itself must not run twice.
+        names = [uuid for uuid in cards if not uuid.startswith("CPU-")]
+        names = names or [f"replica-{self.folder.replica_id}"]
+        return {
+            "locks": [str(self._settings.locks / f"{_safe(name)}.lock") for name in names],
+            "prepare": [sys.executable, "-m", "workers.agent.prepare", str(self.folder.path)],
+            "drain_seconds": self._settings.drain_seconds,
+            "models_dir": str(self._settings.models),
+            "host": self._settings.node_address,
+            "python": self._settings.engine_python,
+            "threads": self._settings.threads,
+        }
+
+
+def _safe(name: str) -> str:
+    return name.replace(os.sep, "_")

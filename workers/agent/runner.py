@@ -1,0 +1,121 @@
+"""The runner: parent of one engine, from its preparation to its exit record.
+
+`python -m workers.agent.runner FOLDER`, in a session of its own: it outlives the agent, holds the
+locks of its cards, and its engine dies with it.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workers.agent.capped_log import CappedLog
+from workers.agent.children import Child, StopRequest, become_subreaper, kill_descendants
+from workers.agent.folders import LEASE_VARIABLE, ReplicaFolder, try_lock
+from workers.agent.identity import identity_of
+
+PREPARE_DRAIN_SECONDS = 2.0
+LOCK_WAIT_SECONDS = 15.0
+
+
+def main() -> int:
+    """Run the replica of the folder; 0 unless the folder is wrong."""
+    folder = ReplicaFolder(path=Path(sys.argv[1]).absolute())
+    held = try_lock(folder.runner_lock)
+    if held is None or folder.read("exit") is not None:
+        return 0
+    run = folder.read("run")
+    identity = identity_of(os.getpid())
+    if run is None or identity is None:
+        return 1
+    stop = StopRequest()
+    become_subreaper()
+    folder.write("runner", identity.to_json())
+    folder.write("exit", _run(folder, run, stop))
+    return 0
+
+
+def _run(folder: ReplicaFolder, run: Mapping[str, Any], stop: StopRequest) -> dict[str, Any]:
+    """Return the exit record.
+
+    1. Take the locks of the cards.
+    2. Prepare: copy the artifact, render the command.
+    3. Run the engine until it ends or is stopped.
+    4. Leave nothing behind.
+    """
+    log = CappedLog(folder.log)
+    busy = _take_locks(run["locks"], stop)
+    if busy:
+        return _record("lock", stop, None, detail=busy)
+    if folder.read("launch") is None:
+        environment = _environment(folder, {})
+        child = Child(run["prepare"], environment=environment, folder=folder.path, log=log)
+        code = child.watch(stop, drain_seconds=PREPARE_DRAIN_SECONDS)
+        kill_descendants()
+        if code != 0 or stop.is_requested:
+            return _record("prepare", stop, code)
+    launch = folder.read("launch")
+    if launch is None:
+        return _record("prepare", stop, None)
+    return _run_engine(folder, run, launch, stop, log)
+
+
+def _run_engine(
+    folder: ReplicaFolder,
+    run: Mapping[str, Any],
+    launch: Mapping[str, Any],
+    stop: StopRequest,
+    log: CappedLog,
+) -> dict[str, Any]:
+    try:
+        engine = Child(
+            launch["argv"],
+            environment=_environment(folder, launch["environment"]),
+            folder=folder.path,
+            log=log,
+        )
+    except OSError as error:
+        return _record("engine", stop, None, detail=f"`{launch['argv'][0]}`: {error.strerror}")
+    folder.write("engine", {"pid": engine.pid, "host": launch["host"], "port": launch["port"]})
+    code = engine.watch(stop, drain_seconds=float(run["drain_seconds"]))
+    engine.kill()
+    kill_descendants()
+    return _record("engine", stop, code)
+
+
+def _take_locks(paths: list[str], stop: StopRequest) -> str | None:
+    """Take each lock and keep it to the end of the process; the path that stayed busy, if any."""
+    deadline = time.monotonic() + LOCK_WAIT_SECONDS
+    for path in paths:
+        # Its descriptor is never closed: the lock is let go when this process ends, however.
+        while try_lock(Path(path)) is None:
+            if stop.is_requested or time.monotonic() > deadline:
+                return path
+            time.sleep(0.1)
+    return None
+
+
+def _environment(folder: ReplicaFolder, more: Mapping[str, str]) -> dict[str, str]:
+    # The agent gave this process an allow-listed environment already.
+    return {**os.environ, **more, LEASE_VARIABLE: folder.marker}
+
+
+def _record(
+    phase: str, stop: StopRequest, code: int | None, *, detail: str | None = None
+) -> dict[str, Any]:
+    killed_by = signal.Signals(-code).name if code is not None and code < 0 else None
+    return {
+        "phase": phase,
+        "requested": stop.is_requested,
+        "exit_code": code,
+        "signal": killed_by,
+        "detail": detail,
+        "finished_at": time.time(),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

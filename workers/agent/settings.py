@@ -1,0 +1,108 @@
+"""The agent's settings, read once from the environment; the same names as the control plane's."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+_PASSED_ON = (
+    "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH",
+    "LD_LIBRARY_PATH", "CUDA_HOME", "XDG_CACHE_HOME", "ENGINEHOUSE_STEP_DELAY_SECONDS",
+    "ARTIFACT_URL",
+)  # fmt: skip
+"""All that engines see of the agent's environment: none of it is secret."""
+
+
+class WrongSetting(Exception):
+    """A setting that cannot be worked with; the text names the variable."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What one agent knows before it has spoken to anyone."""
+
+    control_plane_url: str
+    broker_url: str
+    data_dir: Path
+    node_name: str
+    node_address: str
+    enrollment_token: str
+    engine_python: str
+    threads: int
+    drain_seconds: float
+    start_seconds: float
+    stop_engines_on_exit: bool
+    passed_on: Mapping[str, str]
+
+    @property
+    def home(self) -> Path:
+        """The agent's own folder."""
+        return self.data_dir / "agent"
+
+    @property
+    def replicas(self) -> Path:
+        return self.home / "replicas"
+
+    @property
+    def models(self) -> Path:
+        return self.home / "models"
+
+    @property
+    def locks(self) -> Path:
+        return self.home / "locks"
+
+
+def read_settings(environment: Mapping[str, str]) -> Settings:
+    """Return the settings. Raises WrongSetting."""
+    root = Path(__file__).resolve().parent.parent.parent
+    name = environment.get("NODE_NAME") or os.uname().nodename
+    return Settings(
+        control_plane_url=_url(environment, "CONTROL_PLANE_URL", "http://127.0.0.1:8000"),
+        broker_url=environment.get("BROKER_URL", ""),
+        data_dir=Path(environment.get("DATA_DIR") or root / ".data").expanduser().absolute(),
+        node_name=name,
+        node_address=environment.get("NODE_ADDRESS") or "127.0.0.1",
+        enrollment_token=environment.get("ENROLLMENT_TOKEN", ""),
+        engine_python=environment.get("ENGINE_PYTHON") or sys.executable,
+        threads=_number(environment, "ENGINE_CPU_THREADS", 0) or free_cores(),
+        drain_seconds=_number(environment, "ENGINE_DRAIN_SECONDS", 30),
+        start_seconds=_number(environment, "ENGINE_START_SECONDS", 1200),
+        stop_engines_on_exit=environment.get("AGENT_STOP_ENGINES_ON_EXIT", "0") == "1",
+        passed_on=_passed_on(environment, root),
+    )
+
+
+def free_cores() -> int:
+    """Return how many cores this process may really use: its affinity within its quota."""
+    cores = len(os.sched_getaffinity(0))
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        if quota != "max":
+            cores = min(cores, int(quota) // int(period))
+    except (OSError, ValueError):
+        pass  # no control group, or one of the old kind: the affinity is all there is to know
+    return max(1, cores)
+
+
+def _passed_on(environment: Mapping[str, str], root: Path) -> dict[str, str]:
+    kept = {name: environment[name] for name in _PASSED_ON if name in environment}
+    # Runners start in folders of their own and still have to find this code.
+    paths = [str(root), *kept.get("PYTHONPATH", "").split(os.pathsep)]
+    kept["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in paths if path))
+    return kept
+
+
+def _url(environment: Mapping[str, str], name: str, default: str) -> str:
+    text = environment.get(name) or default
+    if urlsplit(text).scheme not in {"http", "https"}:
+        raise WrongSetting(f"{name}: `{text}` is not an http:// or https:// address.")
+    return text.rstrip("/")
+
+
+def _number(environment: Mapping[str, str], name: str, default: int) -> int:
+    text = environment.get(name) or str(default)
+    if not text.isdecimal():
+        raise WrongSetting(f"{name}: `{text}` is not a whole number.")
+    return int(text)

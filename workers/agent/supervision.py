@@ -1,0 +1,208 @@
+"""The agent's loop: look at what runs, tell the control plane, do what it wants, again."""
+
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from workers.agent import inventory
+from workers.agent.control_plane import ControlPlane, ControlPlaneAway
+from workers.agent.folders import replica_folders, write_json
+from workers.agent.hints import Hints
+from workers.agent.identity import boot_id
+from workers.agent.log_shipping import ship_log
+from workers.agent.reaping import reap_orphans
+from workers.agent.replica import Replica
+from workers.agent.settings import Settings
+
+FORMAT = 1
+STEP_SECONDS = 1.0
+QUICK_STEP_SECONDS = 0.25
+REPORT_SECONDS = 3.0
+REAP_SECONDS = 10.0
+LONGEST_BACK_OFF_SECONDS = 5.0
+PIECES_PER_STEP = 8
+_log = logging.getLogger(__name__)
+
+
+class Agent:
+    """Works toward the wanted state; whatever else is away, what serves goes on serving."""
+
+    def __init__(self, settings: Settings, control_plane: ControlPlane, hints: Hints) -> None:
+        self._settings = settings
+        self._control_plane = control_plane
+        self._hints = hints
+        self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="probe")
+        self._replicas: dict[tuple[str, int], Replica] = {}
+        self._said = ""
+        self._report_at = self._reap_at = 0.0
+        self._back_off_seconds = 0.0
+        self._is_stopping = False
+
+    def run(self) -> None:
+        """Adopt what runs, then work until `stop`."""
+        for folder in (self._settings.replicas, self._settings.models, self._settings.locks):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._adopt()
+        while not self._is_stopping:
+            self.step()
+            if self._hints.wait(self._pause()):
+                self._report_at = 0.0
+
+    def stop(self) -> None:
+        """Leave the loop; engines go on."""
+        self._is_stopping = True
+        self._hints.stop()
+
+    def stop_engines(self) -> None:
+        """Drain and end every engine, and say so if anybody listens."""
+        deadline = time.monotonic() + self._settings.drain_seconds + 5
+        for replica in self._replicas.values():
+            replica.stop()
+        while any(not each.is_over for each in self._replicas.values()):
+            self._look()
+            if time.monotonic() > deadline:
+                self._kill_rest()
+                break
+            time.sleep(0.1)
+        self._look()
+        self._report()
+
+    def step(self) -> None:
+        """Look, report, apply, ship logs, reap: once."""
+        self._look()
+        self._reap()
+        now = time.monotonic()
+        observation = self._observation()
+        said = json.dumps([_without_measurements(each) for each in observation["replicas"]])
+        if now >= self._report_at or (said != self._said and not self._back_off_seconds):
+            self._said = said
+            self._report(observation)
+        if not self._back_off_seconds:
+            self._ship_logs()
+
+    def _look(self) -> None:
+        for replica in self._replicas.values():
+            replica.look(self._pool)
+
+    def _adopt(self) -> None:
+        for folder in replica_folders(self._settings.replicas):
+            replica = Replica(folder, self._settings)
+            self._replicas[replica.key] = replica
+            if replica.is_running():
+                _log.info("replica %s.%s: adopted", *replica.key)
+
+    def _reap(self) -> None:
+        now = time.monotonic()
+        if now < self._reap_at:
+            return
+        self._reap_at = now + REAP_SECONDS
+        for marker in reap_orphans(self._is_live):
+            _log.warning("killed a process of %s, whose runner is gone", marker)
+
+    def _is_live(self, marker: str) -> bool | None:
+        for replica in self._replicas.values():
+            if replica.folder.marker == marker:
+                return replica.is_running()
+        return None
+
+    def _observation(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "boot_id": boot_id(),
+            "cards": inventory.cards(self._settings.node_name),
+            "replicas": [replica.observed() for replica in self._replicas.values()],
+        }
+
+    def _report(self, observation: dict[str, Any] | None = None) -> None:
+        observation = observation or self._observation()
+        try:
+            answer = self._control_plane.observe(observation)
+        except ControlPlaneAway as error:
+            if not self._back_off_seconds:
+                _log.warning("the control plane is away, engines go on: %s", error)
+            doubled = max(0.5, self._back_off_seconds * 2)
+            self._back_off_seconds = min(LONGEST_BACK_OFF_SECONDS, doubled)
+            self._report_at = time.monotonic() + self._back_off_seconds
+            return
+        if self._back_off_seconds:
+            _log.info("the control plane is back")
+        self._back_off_seconds = 0.0
+        self._report_at = time.monotonic() + REPORT_SECONDS
+        write_json(self._settings.home / "wanted.json", answer)
+        if not self._is_stopping:
+            self._apply(answer["replicas"], observation["replicas"])
+
+    def _apply(
+        self, wanted: Sequence[Mapping[str, Any]], reported: Sequence[Mapping[str, Any]]
+    ) -> None:
+        listed = {(str(each["id"]), int(each["generation"])): each for each in wanted}
+        ended = {
+            (each["id"], each["generation"])
+            for each in reported
+            if each["state"] in {"stopped", "failed"}
+        }
+        for key, replica in list(self._replicas.items()):
+            if key not in listed:
+                self._let_go(key, replica, is_known_to_have_ended=key in ended)
+            elif listed[key]["wanted"] == "stopped":
+                replica.stop()
+        for key, each in listed.items():
+            if key not in self._replicas and each["wanted"] == "running":
+                self._start(key, each)
+
+    def _start(self, key: tuple[str, int], wanted: Mapping[str, Any]) -> None:
+        # An older generation of the same replica ends first: both would want the same cards.
+        if any(replica_id == key[0] for replica_id, _ in self._replicas):
+            return
+        replica = Replica.create(wanted, self._settings)
+        self._replicas[key] = replica
+        replica.start()
+
+    def _let_go(
+        self, key: tuple[str, int], replica: Replica, *, is_known_to_have_ended: bool
+    ) -> None:
+        """End what nobody wants; forget it once its end has been told, or need not be."""
+        if not replica.is_over:
+            replica.stop()
+            return
+        if is_known_to_have_ended:
+            self._ship_rest(replica)
+            replica.folder.remove()
+            del self._replicas[key]
+            self._report_at = 0.0
+
+    def _ship_logs(self) -> None:
+        for replica in list(self._replicas.values()):
+            try:
+                for _ in range(PIECES_PER_STEP):
+                    if not ship_log(replica.folder, self._control_plane, is_over=replica.is_over):
+                        break
+            except ControlPlaneAway as error:
+                _log.debug("a piece of a log waits: %s", error)
+
+    def _ship_rest(self, replica: Replica) -> None:
+        try:
+            while ship_log(replica.folder, self._control_plane, is_over=True):
+                pass
+        except ControlPlaneAway as error:
+            _log.warning("the last lines of replica %s.%s are lost: %s", *replica.key, error)
+
+    def _kill_rest(self) -> None:
+        for replica in self._replicas.values():
+            if not replica.is_over:
+                replica.kill()
+
+    def _pause(self) -> float:
+        is_moving = any(
+            each.observed()["state"] in {"starting", "loading", "draining"}
+            for each in self._replicas.values()
+        )
+        return QUICK_STEP_SECONDS if is_moving else STEP_SECONDS
+
+
+def _without_measurements(observed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a replica is worth a report of its own."""
+    return {key: value for key, value in observed.items() if key != "metrics"}
