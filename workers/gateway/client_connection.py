@@ -80,6 +80,8 @@ class ClientConnection(asyncio.Protocol):
     def head_is_refused(self, request: Request, refusal: Refusal) -> None:
         """Refuse before the body is here, unless so little is left that reading it is cheaper."""
         left = request.content_length
+        if not request.expects_body:
+            return
         if self._exchange is not None or self._queue or self._closes_at is not None:
             return
         if left is not None and left <= _UNREAD_BODY_BYTES and not request.expects_continue:
@@ -102,6 +104,7 @@ class ClientConnection(asyncio.Protocol):
 
     def answered(self, *, keep_alive: bool) -> None:
         self._exchange = None
+        self._last_read_at = time.monotonic()
         if not keep_alive or self._handler.is_draining:
             self._close()
         else:

@@ -134,7 +134,8 @@ class RequestReader:
         self.request.refusal = refusal
         self.request.body.clear()
         self._handler.release(self.request)
-        self.request.content_length = None  # however little is left: do not wait for it
+        # However little is left of it, nobody waits for the rest.
+        self.request.content_length, self.request.chunked = None, True
         self._sink.head_is_refused(self.request, refusal)
 
     def _check_head(self) -> None:

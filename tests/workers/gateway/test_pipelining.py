@@ -22,6 +22,16 @@ def test_a_connection_is_kept_for_the_next_request(serve):
     assert engine.connections <= connections + 1
 
 
+def test_a_refusal_without_a_body_to_read_keeps_the_connection(serve):
+    gateway, _ = serve(answers)
+
+    with gateway.connect() as client:
+        client.sendall(b"GET /nowhere HTTP/1.1\r\nhost: g\r\n\r\n" * 2)
+        assert [read_answer(client)[0] for _ in range(2)] == [401, 401]
+        client.sendall(request_bytes())
+        assert read_answer(client)[0] == 200
+
+
 def test_pipelined_requests_are_answered_in_order(serve):
     gateway, _ = serve(echoes)
     path = "/m/modelaaa/production/sync/echo"
