@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec, cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -42,7 +42,7 @@ def page(view: PageView[P]) -> PageView[P]:
             say_error(request, error)
             return redirect(came_from(request))
 
-    return login_required(guarded)
+    return cast("PageView[P]", login_required(guarded))
 
 
 def person(request: HttpRequest) -> User:

@@ -69,9 +69,9 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
     """Show whether one deployment is healthy and fast."""
     found = _get(person(request).team, model_id, deployment_id)
     environments = list(environment_list(team=person(request).team, model_id=model_id))
-    running, ended = [], []
-    for replica in replica_list(deployment=found):
-        (ended if replica.finished_at else running).append(replica)
+    every = list(replica_list(deployment=found))
+    running = [replica for replica in every if not replica.finished_at]
+    ended = [replica for replica in every if replica.finished_at]
     replicas = [*running, *ended[:ENDED_REPLICAS_SHOWN]]
     plan = found.build.revision.plan if found.build else None
     comparison_replica, comparison = comparison_of(plan, running)

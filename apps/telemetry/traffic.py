@@ -108,12 +108,12 @@ def has_traffic(*, model_ids: Collection[str]) -> bool:
     return UsageMinute.objects.filter(Q(model_id__in=model_ids), status_class=2).exists()
 
 
-def _minutes(deployment_ids: Collection[str], until: datetime) -> Sequence[dict[str, Any]]:
+def _minutes(deployment_ids: Collection[str], until: datetime) -> Sequence[Mapping[str, Any]]:
     return _counted(UsageMinute.objects.filter(deployment_id__in=deployment_ids), until)
 
 
-def _counted(rows: QuerySet[UsageMinute], until: datetime) -> Sequence[dict[str, Any]]:
-    return list(
+def _counted(rows: QuerySet[UsageMinute], until: datetime) -> Sequence[Mapping[str, Any]]:
+    counted: Sequence[Mapping[str, Any]] = list(
         rows.filter(minute__gt=until - WINDOW, minute__lte=until)
         .order_by("minute")
         .values(
@@ -126,6 +126,7 @@ def _counted(rows: QuerySet[UsageMinute], until: datetime) -> Sequence[dict[str,
             "first_byte_buckets",
         )
     )
+    return counted
 
 
 def _add(traffic: Traffic, row: Mapping[str, Any]) -> None:

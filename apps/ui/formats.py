@@ -44,7 +44,7 @@ def duration(seconds: float | None) -> str:
     if seconds < 10:
         return f"{seconds:.1f}{THIN_SPACE}s"
     whole = round(seconds)
-    parts = []
+    parts: list[str] = []
     for length, unit in _DURATION_UNITS:
         amount, whole = divmod(whole, length)
         if amount or parts:

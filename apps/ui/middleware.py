@@ -1,10 +1,12 @@
 """The content security policy of every page: our own files only, nothing inline."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from typing import Any
 
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.decorators import sync_and_async_middleware
 
 POLICY = "; ".join(
     (
@@ -20,29 +22,23 @@ POLICY = "; ".join(
     )
 )
 
-Handler = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
+Handler = Callable[[HttpRequest], Any]
 
 
-class ContentSecurityPolicyMiddleware:
-    sync_capable = True
-    async_capable = True
+@sync_and_async_middleware
+def ContentSecurityPolicyMiddleware(get_response: Handler) -> Handler:
+    """Return the handler that adds the policy, in the kind of the one it wraps."""
+    if iscoroutinefunction(get_response):
 
-    def __init__(self, get_response: Handler) -> None:
-        self.get_response = get_response
-        if iscoroutinefunction(get_response):
-            markcoroutinefunction(self)
+        async def answer_later(request: HttpRequest) -> HttpResponseBase:
+            return _with_policy(await get_response(request))
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        if iscoroutinefunction(self):
-            return self._answer_later(request)
-        response = self.get_response(request)
-        assert not isinstance(response, Awaitable)
-        return _with_policy(response)
+        return answer_later
 
-    async def _answer_later(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
-        assert isinstance(response, Awaitable)
-        return _with_policy(await response)
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        return _with_policy(get_response(request))
+
+    return answer
 
 
 def _with_policy(response: HttpResponseBase) -> HttpResponseBase:

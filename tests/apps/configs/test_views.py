@@ -1,0 +1,148 @@
+"""The list of configs, the editor's answers, and a revision's page."""
+
+from typing import Any
+
+import pytest
+
+from apps.configs.models import Config, Revision
+from apps.configs.services import config_create
+from tests.apps.pages import committed_queries, queries_of, signed_in
+from tests.factories import config_text, make_cast, make_config, make_deployment, make_revision
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+
+
+def posted(text: str, **changes: str) -> dict[str, str]:
+    """Return what the editor posts."""
+    return {"text": text, "changed": "", "base": "1", "view": "form"} | changes
+
+
+def test_the_list_shows_what_became_of_each_config() -> None:
+    cast = make_cast()
+    revision = make_revision(config=make_config(team=cast.team, name="tiny"))
+    deployment = make_deployment(team=cast.team, environment="production")
+    deployment.build.revision = revision
+    deployment.build.save()
+    page = signed_in(cast.owner).get("/configs/").content.decode()
+    assert "/checkpoints/tiny" in page
+    assert f"{deployment.model.name} production" in page
+
+
+def test_the_list_takes_the_committed_number_of_queries() -> None:
+    cast = make_cast()
+    for number in range(12):
+        make_revision(config=make_config(team=cast.team, name=f"config-{number}"))
+    assert queries_of(signed_in(cast.owner), "/configs/") == committed_queries("configs")
+
+
+def test_an_empty_list_says_what_to_do_first() -> None:
+    page = signed_in(make_cast().owner).get("/configs/").content.decode()
+    assert "No configs yet" in page
+    assert "/configs/new/" in page
+
+
+@pytest.mark.parametrize("path", ["", "revisions/1/"])
+def test_an_outsider_finds_no_such_config(path: str) -> None:
+    cast = make_cast()
+    revision = make_revision(team=cast.team)
+    address = f"/configs/{revision.config_id}/{path}"
+    assert signed_in(cast.owner).get(address).status_code == 200
+    assert signed_in(cast.outsider).get(address).status_code == 404
+
+
+def test_an_outsider_cannot_save_into_a_config() -> None:
+    cast = make_cast()
+    revision = make_revision(team=cast.team)
+    client = signed_in(cast.outsider)
+    for action in ("", "check/"):
+        answer = client.post(f"/configs/{revision.config_id}/{action}", posted("a: 1"))
+        assert answer.status_code == 404
+    assert client.post(f"/builds/start/{revision.config_id}/", posted("a: 1")).status_code == 404
+
+
+def test_a_check_writes_touched_fields_into_the_text_and_saves_nothing() -> None:
+    client = signed_in(make_cast().owner)
+    form = posted(config_text(), changed="max_batch_size repo", max_batch_size="2", repo="/else")
+    page = client.post("/configs/new/check/", form).content.decode()
+    assert "max_batch_size: 2" in page
+    assert "repo: /else" in page
+    assert "# A tiny checkpoint on this machine&#x27;s CPU." in page
+    assert not Config.objects.exists()
+
+
+def test_an_emptied_field_leaves_the_text() -> None:
+    client = signed_in(make_cast().owner)
+    form = posted(config_text(), changed="max_batch_size", max_batch_size="")
+    assert "max_batch_size:" not in client.post("/configs/new/check/", form).content.decode()
+
+
+def test_what_is_no_number_reaches_the_text_and_gets_a_finding() -> None:
+    client = signed_in(make_cast().owner)
+    form = posted(config_text(), changed="max_seq_len", max_seq_len="many")
+    page = client.post("/configs/new/check/", form).content.decode()
+    assert "max_seq_len: many" in page
+    assert 'aria-invalid="true"' in page
+
+
+def test_a_fix_is_applied_by_its_place_and_code() -> None:
+    client = signed_in(make_cast().owner)
+    text = config_text().replace("max_batch_size: 4", "max_batchsize: 4 # rows")
+    page = client.post("/configs/new/check/", posted(text)).content.decode()
+    assert "EH002" in page
+    fixed = client.post(
+        "/configs/new/check/", posted(text) | {"fix": "0", "fix_code": "EH002"}
+    ).content.decode()
+    assert "max_batch_size: 4" in fixed
+    assert "max_batchsize" not in fixed
+
+
+def test_a_first_save_makes_a_config_named_by_its_text() -> None:
+    cast = make_cast()
+    answer = signed_in(cast.owner).post("/configs/new/", posted(config_text(), base="0"))
+    config = Config.objects.get(team=cast.team)
+    assert config.name == "tiny"
+    assert answer.headers["Location"] == f"/configs/{config.id}/"
+
+
+def test_a_taken_name_keeps_the_text_and_says_so() -> None:
+    cast = make_cast()
+    make_config(team=cast.team, name="tiny")
+    answer = signed_in(cast.owner).post("/configs/new/", posted(config_text() + "# mine\n"))
+    assert answer.status_code == 400
+    assert "There is a config named <code>tiny</code> already." in answer.content.decode()
+    assert "# mine" in answer.content.decode()
+
+
+def test_a_text_that_does_not_parse_is_not_saved_and_not_lost() -> None:
+    cast = make_cast()
+    config = saved_config(cast)
+    answer = signed_in(cast.owner).post(f"/configs/{config.id}/", posted("trt_llm: [mine"))
+    assert answer.status_code == 400
+    assert "trt_llm: [mine" in answer.content.decode()
+    assert Revision.objects.count() == 1
+
+
+def test_a_save_upon_a_revision_that_is_not_the_last_is_a_conflict() -> None:
+    cast = make_cast()
+    config = saved_config(cast)
+    client = signed_in(cast.owner)
+    client.post(f"/configs/{config.id}/", posted(config_text() + "# theirs\n"))
+    mine = posted(config_text() + "# mine\n")
+    answer = client.post(f"/configs/{config.id}/", mine)
+    assert answer.status_code == 409
+    assert "# mine" in answer.content.decode()
+    assert client.post(f"/configs/{config.id}/", mine | {"base": "2"}).status_code == 302
+    assert Revision.objects.get(number=3).text.endswith("# mine\n")
+
+
+def test_browsers_line_ends_do_not_make_a_new_revision() -> None:
+    cast = make_cast()
+    config = saved_config(cast)
+    text = config_text().replace("\n", "\r\n")
+    signed_in(cast.owner).post(f"/configs/{config.id}/", posted(text))
+    assert Revision.objects.count() == 1
+
+
+def saved_config(cast: Any) -> Config:
+    """Return a config saved through the service, as the editor does."""
+    return config_create(team=cast.team, name="tiny", text=config_text(), user=cast.owner)

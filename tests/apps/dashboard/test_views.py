@@ -1,0 +1,53 @@
+"""The overview and the probes."""
+
+import pytest
+from django.test import Client
+
+from controlplane.domain.lifecycle import BuildState
+from tests.apps.pages import committed_queries, queries_of, signed_in
+from tests.factories import make_build, make_card, make_cast, make_deployment
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+
+
+def test_an_empty_overview_leads_to_a_first_answer() -> None:
+    page = signed_in(make_cast().owner).get("/").content.decode()
+    assert "From nothing to a first answer" in page
+    assert "python manage.py up" in page
+
+
+def test_the_overview_says_what_is_wrong_with_its_cause() -> None:
+    cast = make_cast()
+    failure = {"code": "EHF-OFFLINE", "blame": "machine", "sentence": "The hub did not answer."}
+    make_build(team=cast.team, state=BuildState.FAILED, failure=failure)
+    make_deployment(team=cast.team)
+    make_card(kind="H100")
+    page = signed_in(cast.owner).get("/").content.decode()
+    assert "The hub did not answer." in page
+    assert "1 active" in page
+    assert "1 of 1" in page
+
+
+def test_an_outsider_sees_nothing_of_it() -> None:
+    cast = make_cast()
+    failure = {"code": "EHF-OFFLINE", "blame": "machine", "sentence": "The hub did not answer."}
+    make_build(team=cast.team, state=BuildState.FAILED, failure=failure)
+    assert "The hub did not answer." not in signed_in(cast.outsider).get("/").content.decode()
+
+
+def test_the_overview_takes_the_committed_number_of_queries() -> None:
+    cast = make_cast()
+    for _ in range(6):
+        make_build(team=cast.team)
+        make_deployment(team=cast.team)
+    assert queries_of(signed_in(cast.owner), "/") == committed_queries("overview")
+
+
+def test_the_probe_answers_without_a_session() -> None:
+    assert Client().get("/healthz").json() == {"status": "ready"}
+
+
+def test_every_page_forbids_what_is_inline() -> None:
+    policy = signed_in(make_cast().owner).get("/").headers["Content-Security-Policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy

@@ -1,0 +1,107 @@
+"""The list of deployments, a deployment's page, and what can be asked of it."""
+
+import pytest
+from django.utils import timezone
+
+from apps.deployments.models import Deployment, Environment
+from apps.telemetry.models import UsageMinute
+from controlplane.domain.lifecycle import DeploymentState
+from tests.apps.pages import committed_queries, queries_of, signed_in
+from tests.factories import (
+    make_cast,
+    make_deployment,
+    make_environment,
+    make_finished_build,
+    make_replica,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+
+
+def address(deployment: Deployment) -> str:
+    return f"/models/{deployment.model_id}/{deployment.id}/"
+
+
+def test_the_list_takes_the_committed_number_of_queries() -> None:
+    cast = make_cast()
+    for _ in range(8):
+        make_deployment(team=cast.team, environment="production")
+    assert queries_of(signed_in(cast.owner), "/models/") == committed_queries("deployments")
+
+
+def test_an_outsider_finds_no_such_deployment() -> None:
+    cast = make_cast()
+    deployment = make_deployment(team=cast.team)
+    outsider = signed_in(cast.outsider)
+    for page in ("", "series/"):
+        assert signed_in(cast.owner).get(address(deployment) + page).status_code == 200
+        assert outsider.get(address(deployment) + page).status_code == 404
+    for action in ("activate", "deactivate", "retry", "promote"):
+        assert outsider.post(f"{address(deployment)}{action}/").status_code == 404
+    assert outsider.get(f"/models/deploy/{deployment.build.number}/").status_code == 404
+
+
+def test_the_page_shows_endpoint_replicas_and_lines_to_paste() -> None:
+    cast = make_cast()
+    deployment = make_deployment(team=cast.team, environment="production")
+    replica = make_replica(deployment=deployment)
+    page = signed_in(cast.owner).get(address(deployment)).content.decode()
+    base = f"/m/{deployment.model_id}/environments/production/sync/v1"
+    assert f"{base}/chat/completions" in page
+    assert "OpenAI(" in page
+    assert replica.id in page
+
+
+def test_numbers_say_their_window_and_the_series_their_minutes() -> None:
+    cast = make_cast()
+    deployment = make_deployment(team=cast.team)
+    now = timezone.now().replace(second=0, microsecond=0)
+    for age in (3, 2):
+        UsageMinute.objects.create(
+            minute=now - timezone.timedelta(minutes=age),
+            model_id=deployment.model_id,
+            deployment_id=deployment.id,
+            key_id="key",
+            status_class=2,
+            requests=60,
+            completion_tokens=600,
+        )
+    client = signed_in(cast.owner)
+    assert "120 requests" in client.get(address(deployment)).content.decode()
+    series = client.get(f"{address(deployment)}series/").json()
+    assert series["requests"] == [1.0, 1.0, 0.0]
+    assert series["tokens"] == [10.0, 10.0, 0.0]
+
+
+def test_a_build_is_deployed_as_a_new_model_and_then_beside_it() -> None:
+    cast = make_cast()
+    build = make_finished_build(team=cast.team)
+    client = signed_in(cast.owner)
+    form = {"model_name": "fresh", "environment": "production"}
+    client.post(f"/models/deploy/{build.number}/", form)
+    first = Deployment.objects.get(model__name="fresh")
+    assert Environment.objects.get(model=first.model).candidate == first
+    client.post(f"/models/deploy/{build.number}/", {"model_name": "fresh", "environment": ""})
+    assert Deployment.objects.filter(model=first.model).count() == 2
+
+
+def test_a_deployment_is_deactivated_by_its_name_only() -> None:
+    cast = make_cast()
+    deployment = make_deployment(team=cast.team)
+    client = signed_in(cast.owner)
+    client.post(f"{address(deployment)}deactivate/", {"name": "other"})
+    deployment.refresh_from_db()
+    assert deployment.state == DeploymentState.ACTIVE
+    client.post(f"{address(deployment)}deactivate/", {"name": deployment.name})
+    deployment.refresh_from_db()
+    assert deployment.state in (DeploymentState.DEACTIVATING, DeploymentState.INACTIVE)
+
+
+def test_a_deployment_is_promoted_to_a_place_of_its_model() -> None:
+    cast = make_cast()
+    deployment = make_deployment(team=cast.team)
+    place = make_environment(model=deployment.model, name="staging")
+    client = signed_in(cast.owner)
+    client.post(f"{address(deployment)}promote/", {"environment": "staging"})
+    place.refresh_from_db()
+    assert deployment.id in (place.candidate_id, place.current_id)

@@ -1,0 +1,26 @@
+"""The page of nodes."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.apps.pages import committed_queries, queries_of, signed_in
+from tests.factories import make_card, make_cast, make_lease, make_node
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+
+
+def test_the_page_shows_who_holds_a_card_and_who_is_silent() -> None:
+    make_lease(card=make_card(node=make_node(name="alive")), holder="replica:abcde")
+    make_node(name="away", last_heartbeat_at=timezone.now() - timedelta(minutes=5))
+    page = signed_in(make_cast().owner).get("/nodes/").content.decode()
+    assert "replica:abcde" in page
+    assert page.count(">live</span>") == 1
+    assert page.count(">silent</span>") == 1
+
+
+def test_the_page_takes_the_committed_number_of_queries() -> None:
+    for _ in range(6):
+        make_lease(card=make_card())
+    assert queries_of(signed_in(make_cast().owner), "/nodes/") == committed_queries("nodes")
