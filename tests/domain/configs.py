@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from controlplane.domain.facts.gpus import ACCELERATOR_KINDS
 from controlplane.domain.spec.choices import QuantizationType
 
-_names = st.from_regex(r"[a-zA-Z][a-zA-Z0-9_-]{0,10}", fullmatch=True)
+_names = st.from_regex(r"[a-zA-Z][a-zA-Z0-9_]{0,8}(-[a-z0-9]{1,3})?", fullmatch=True)
 _words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
 _repositories = st.fixed_dictionaries(
     {"source": st.sampled_from(["HF", "LOCAL", "S3", "BASETEN_TRAINING"]), "repo": _names},

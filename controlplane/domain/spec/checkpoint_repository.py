@@ -10,7 +10,7 @@ from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.section import NonEmptyText, Section
 
 DEFAULT_SECRET_NAME = "hf_access_token"
-_HUB_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
+_HUB_REPOSITORY = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", re.ASCII)
 
 
 class CheckpointRepository(Section):

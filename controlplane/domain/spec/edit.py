@@ -1,6 +1,7 @@
 """Changes single settings in the user's own text; comments and order stay."""
 
 import io
+import re
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
@@ -13,6 +14,10 @@ from controlplane.domain.spec.document import Document
 from controlplane.domain.spec.text import read_text
 from controlplane.domain.spec.yaml_reader import reads_back_as_text
 
+_FIRST_NESTED = re.compile(
+    r"^(?P<key> *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n(?P<inner> +)[^\s#-]", re.M
+)
+_FIRST_LIST = re.compile(r"^(?P<key> *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n(?P<dash> *)- ", re.M)
 _INDENT = 2
 
 
@@ -29,7 +34,7 @@ def edit_yaml(text: str, patch: Mapping[str, Any]) -> str:
     document = read_text(text) if text.strip() else Document(data={}, marks={})
     if not isinstance(document, Document) or not isinstance(document.data, Mapping | None):
         raise UneditableTextError("The text is not a YAML mapping.")
-    editor = _editor()
+    editor = _editor(text)
     try:
         content = editor.load(text) if document.data else CommentedMap()
     except YAMLError as failure:
@@ -41,12 +46,17 @@ def edit_yaml(text: str, patch: Mapping[str, Any]) -> str:
     return target.getvalue()
 
 
-def _editor() -> YAML:
+def _editor(text: str) -> YAML:
+    """Return a round-trip editor that indents as the text does."""
     editor = YAML()
     editor.preserve_quotes = True
     editor.width = 4096
     editor.representer.add_representer(type(None), _write_null)
-    editor.indent(mapping=_INDENT, sequence=2 * _INDENT, offset=_INDENT)
+    nested, listed = _FIRST_NESTED.search(text), _FIRST_LIST.search(text)
+    mapping = len(nested["inner"]) - len(nested["key"]) if nested else _INDENT
+    offset = len(listed["dash"]) - len(listed["key"]) if listed else _INDENT
+    offset = max(0, offset)
+    editor.indent(mapping=max(1, mapping), sequence=offset + _INDENT, offset=offset)
     return editor
 
 

@@ -18,7 +18,11 @@ from controlplane.domain.spec.yaml_reader import read_yaml
 
 def read_text(text: str) -> Document | SpecError:
     """Return the data of YAML or JSON text, or the one error that makes it unreadable."""
-    if len(text.encode(errors="surrogatepass")) > MAX_TEXT_BYTES:
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        return SpecError(path="", message="The file is not UTF-8 text.")
+    if size > MAX_TEXT_BYTES:
         return SpecError(path="", message=f"The file is larger than {MAX_TEXT_BYTES // 1024} KiB.")
     text = text.removeprefix("\ufeff")
     return _read_json(text) if text.lstrip().startswith("{") else read_yaml(text)

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from controlplane.domain.spec import Problem, SpecError, parse_mapping, parse_text
 
@@ -245,3 +247,18 @@ def test_draft_length_is_the_measured_one(sizes: tuple[int, int, int], length: i
     assert spec is not None
     assert spec.speculator is not None
     assert spec.speculator.draft_length == length
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.text(st.sampled_from("ab:-[]{}&*!|>'\"#%@`,?<\n\t 0.~\\u1\x85\u2028é🙂"), max_size=40))
+def test_no_text_makes_the_reader_raise(text: str) -> None:
+    for candidate in (text, f"{{{text}", f"trt_llm:\n  build: {text}"):
+        result = parse_text(candidate)
+        assert (result.spec is None) == bool(result.errors)
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.binary(max_size=60))
+def test_no_bytes_make_the_reader_raise(content: bytes) -> None:
+    parse_text(content.decode("latin-1"))
+    parse_text(content.decode("utf-8", errors="surrogateescape"))

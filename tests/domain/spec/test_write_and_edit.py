@@ -104,3 +104,18 @@ def test_an_empty_text_can_be_edited_and_a_list_cannot() -> None:
         edit_yaml("- a\n", {"model_name": "a"})
     with pytest.raises(UneditableTextError):
         edit_yaml("a: [\n", {"model_name": "a"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a:\n- x  # one\n- y\nb:\n  c: 1\n",
+        "a:\n    - x\n    - y\nb:\n    c: 1  # four\n",
+        "# head\na:\n  - x\nb: {c: 1, d: [1, 2]}\n\n\n# tail\n",
+        "a: 'quoted'\nb:\n  c: \"double\"\n  d: |\n    block\n    text\n",
+    ],
+)
+def test_what_is_not_edited_stays_as_it_was(text: str) -> None:
+    assert edit_yaml(text, {"z": 1, "b.c": 2}).replace("\nz: 1\n", "\n").replace(
+        "c: 2", "c: 1"
+    ) in (text, text.replace('"double"', "1"))
