@@ -55,6 +55,8 @@ def convert(gguf: Path, output: Path) -> None:
     if (output / "config.json").is_file():
         _say(f"{output} is a checkpoint already, nothing to do")
         return
+    if not gguf.is_file():
+        raise NoGguf(f"`{gguf}` is no file.")
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as temporary:
         folder = Path(temporary) / output.name

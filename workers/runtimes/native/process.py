@@ -1,5 +1,6 @@
 """The life of an engine process: bind, load, listen, drain."""
 
+import json
 import logging
 import os
 import signal
@@ -10,11 +11,15 @@ from contextlib import contextmanager
 from time import monotonic
 
 import uvicorn
+from starlette.applications import Starlette
 
 from workers.engine.settings import EngineSettings
 from workers.runtimes.native.command_line import Address
 
 log = logging.getLogger(__name__)
+
+KEEP_ALIVE_SECONDS = 60
+"""Longer than the gateway keeps an idle connection, so that it is never closed under a request."""
 
 EXIT_REFUSED = 2
 """Address or checkpoint cannot be used; the last line of the log says why."""
@@ -22,14 +27,18 @@ EXIT_REFUSED = 2
 
 def serve(address: Address, settings: EngineSettings) -> int:
     """Serve until SIGTERM, then finish what was begun; give back the exit status."""
-    started = monotonic()
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s", stream=sys.stderr)
-    os.environ.setdefault("OMP_NUM_THREADS", str(settings.threads))  # read when torch loads
     try:
         listener = _bind(address)
     except OSError as error:
         log.error("cannot listen on %s:%d: %s", address.host, address.port, error.strerror)
         return EXIT_REFUSED
+    return _serve_on(listener, settings)
+
+
+def _serve_on(listener: socket.socket, settings: EngineSettings) -> int:
+    started = monotonic()
+    os.environ.setdefault("OMP_NUM_THREADS", str(settings.threads))  # read when torch loads
     # torch is loaded here and not before: a taken port or a wrong argument answers at once.
     from workers.engine.engine import Engine
     from workers.engine.errors import CheckpointRefused
@@ -42,15 +51,19 @@ def serve(address: Address, settings: EngineSettings) -> int:
         return EXIT_REFUSED
     engine.start()
     host, port = listener.getsockname()[:2]
-    log.info("ready on http://%s:%d after %.1f s: %s", host, port, monotonic() - started,
-             engine.report())  # fmt: skip
-    config = uvicorn.Config(
-        create_app(engine), log_config=None, access_log=False, lifespan="off", ws="none"
-    )
-    _DrainingServer(config).run(sockets=[listener])
+    log.info("ready on http://%s:%d after %.1f s", host, port, monotonic() - started)
+    log.info("allocated: %s", json.dumps(engine.report()))
+    _DrainingServer(_uvicorn_config(create_app(engine))).run(sockets=[listener])
     engine.stop()
     log.info("drained")
     return 0
+
+
+def _uvicorn_config(app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="off", ws="none",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )  # fmt: skip
 
 
 class _DrainingServer(uvicorn.Server):

@@ -1,0 +1,55 @@
+"""Whatever comes in whatever order: every row ends, and nothing of it stays behind."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.workers.engine.asking import Asked, start_engine
+from workers.engine.engine import Engine
+from workers.engine.generation import FinishReason
+
+pytestmark = pytest.mark.engine
+
+BYTES_PER_TOKEN = 2 * 2 * 2 * 16 * 4
+REQUESTS = st.fixed_dictionaries({
+    "prompt": st.lists(st.integers(0, 511), min_size=1, max_size=70),
+    "max_tokens": st.integers(1, 25),
+    "temperature": st.sampled_from([0.0, 0.8]),
+    "stop": st.sampled_from([(), ("e",), (" ", "zz")]),
+    "cancel_after": st.sampled_from([None, None, 0, 3]),
+})  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tight_engine(checkpoint: Path) -> Iterator[Engine]:
+    """Room for three rows of about forty tokens, fed in pieces of sixteen."""
+    engine = start_engine(
+        checkpoint, max_batch_size=3, max_num_tokens=16, kv_cache_bytes=128 * BYTES_PER_TOKEN
+    )
+    yield engine
+    engine.stop()
+
+
+@given(requests=st.lists(REQUESTS, min_size=1, max_size=10))
+@settings(max_examples=40)
+def test_every_row_ends_and_the_cache_is_empty_again(tight_engine: Engine, requests: list) -> None:
+    asked = []
+    for request in requests:
+        cancel_after = request.pop("cancel_after")
+        one = Asked(tight_engine, request.pop("prompt"), **request)
+        if cancel_after is None:
+            asked.append((one, request["max_tokens"]))
+            continue
+        for _, _ in zip(range(cancel_after), one.pieces(), strict=False):
+            pass
+        one.answer.cancel()
+    for one, max_tokens in asked:
+        one.finish()
+        assert one.failure is None
+        assert 1 <= len(one.tokens) <= max_tokens
+        assert one.reason is FinishReason.STOP or len(one.tokens) == max_tokens
+    last = Asked(tight_engine, [5] * 100, max_tokens=28).finish()
+    assert last.failure is None, "a row as large as the cache fits only when all others left"
