@@ -48,3 +48,9 @@ def bytes_per_card(deployment: Deployment, *, kind: str, card_bytes: int) -> int
         deployment.runtime,
     )
     return plan.reserved_bytes
+
+
+def instance_type_name(deployment: Deployment) -> str:
+    """Return the hardware of one replica in words, such as `CPU` or `H100:2`."""
+    accelerator = deployment.spec.get("resources", {}).get("accelerator")
+    return str(accelerator or CPU)

@@ -3,6 +3,8 @@
 from django.urls import URLPattern, path
 
 from apps.deployments import internal_api, views
+from apps.deployments.api import deployments, environments, models
+from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "deployments"
 urlpatterns: list[URLPattern] = [
@@ -15,7 +17,30 @@ urlpatterns: list[URLPattern] = [
     path("<str:model_id>/<str:deployment_id>/retry/", views.retry, name="retry"),
     path("<str:model_id>/<str:deployment_id>/promote/", views.promote, name="promote"),
 ]
-api: list[URLPattern] = []
+_MODEL = "models/<id:model_id>"
+_DEPLOYMENT = f"{_MODEL}/deployments/<id:deployment_id>"
+_ENVIRONMENT = f"{_MODEL}/environments/<name:name>"
+api: list[URLPattern] = [
+    path("models", models.ModelListView.as_view(), name="models"),
+    path("teams/<id:team_id>/models", models.ModelListView.as_view(), name="team_models"),
+    path(_MODEL, models.ModelDetailView.as_view(), name="model"),
+    path(f"{_MODEL}/deployments", deployments.DeploymentListView.as_view(), name="deployments"),
+    path(_DEPLOYMENT, deployments.DeploymentDetailView.as_view(), name="model_deployment"),
+    path(f"{_DEPLOYMENT}/autoscaling_settings", deployments.AutoscalingView.as_view()),
+    path(f"{_DEPLOYMENT}/activate", deployments.ActivateView.as_view()),
+    path(f"{_DEPLOYMENT}/deactivate", deployments.DeactivateView.as_view()),
+    path(f"{_DEPLOYMENT}/retry", deployments.RetryView.as_view()),
+    path(f"{_DEPLOYMENT}/promote", deployments.PromoteView.as_view()),
+    path(f"{_DEPLOYMENT}/config", deployments.ConfigView.as_view()),
+    path(f"{_DEPLOYMENT}/logs", deployments.LogsView.as_view()),
+    path(f"{_DEPLOYMENT}/replicas", deployments.ReplicasView.as_view()),
+    path(f"{_MODEL}/environments", environments.EnvironmentListView.as_view()),
+    path(_ENVIRONMENT, environments.EnvironmentDetailView.as_view()),
+    path(f"{_ENVIRONMENT}/promote", environments.EnvironmentPromoteView.as_view()),
+    path(f"{_ENVIRONMENT}/cancel_promotion", environments.EnvironmentCancelPromotionView.as_view()),
+    path(f"{_ENVIRONMENT}/activate", environments.EnvironmentActivateView.as_view()),
+    path(f"{_ENVIRONMENT}/deactivate", environments.EnvironmentDeactivateView.as_view()),
+]
 internal: list[URLPattern] = [
     path("nodes/observe", internal_api.nodes_observe),
     path("nodes/logs", internal_api.nodes_logs),

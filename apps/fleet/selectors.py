@@ -66,6 +66,15 @@ def gateways_have_applied(version: int) -> bool:
     return not gateways_live().filter(applied_version__lt=version).exists()
 
 
+def cards_offered() -> QuerySet[Card]:
+    """Return the cards that live nodes have now, with their nodes, by kind and size."""
+    return (
+        Card.objects.filter(node__in=nodes_alive(), is_present=True)
+        .select_related("node")
+        .order_by("kind", "memory_bytes", "id")
+    )
+
+
 def cards_of_holder(holder: str) -> Sequence[Card]:
     """Return the cards that `holder` has, by index."""
     return list(

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from django.db import transaction
-from django.db.models import Sum
 from django.db.models.functions import Now
 
 from apps.fleet.models import Card, CardLease, Node
@@ -44,13 +43,16 @@ def cards_release(*, holder: str) -> None:
     CardLease.objects.filter(holder=holder, released_at=None).update(released_at=Now())
 
 
-def free_bytes(card: Card) -> int:
-    """Return how much of the card may still be claimed."""
-    leases = CardLease.objects.filter(card=card, released_at=None)
+def free_of(card: Card, live_leases: Sequence[CardLease]) -> int:
+    """Return how much of the card may still be claimed beside these claims."""
     if card.is_shared:
-        claimed: int = leases.aggregate(total=Sum("memory_bytes"))["total"] or 0
-        return max(0, card.memory_bytes - claimed)
-    return 0 if leases.exists() or not card.is_clean else card.memory_bytes
+        return max(0, card.memory_bytes - sum(lease.memory_bytes for lease in live_leases))
+    return 0 if live_leases or not card.is_clean else card.memory_bytes
+
+
+def free_bytes(card: Card) -> int:
+    """Return how much of the card may still be claimed now."""
+    return free_of(card, list(CardLease.objects.filter(card=card, released_at=None)))
 
 
 def _held_by(holder: str, cards: Sequence[Card]) -> tuple[Card, ...]:

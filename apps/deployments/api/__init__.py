@@ -1,0 +1,1 @@
+"""Models, deployments and environments over REST, with the hosted product's paths."""

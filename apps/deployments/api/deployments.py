@@ -1,0 +1,196 @@
+"""Deployments over REST. `production` in place of an id means the current one there."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.rest_views import TeamView
+from apps.deployments.lookups import build_get, deployment_get, environment_get, model_get
+from apps.deployments.models import Deployment
+from apps.deployments.selectors import deployment_list, replica_list
+from apps.deployments.serializers import (
+    AutoscalingAnswerObject,
+    AutoscalingBody,
+    ConfigObject,
+    ConfigQuery,
+    DeploymentCreateBody,
+    DeploymentListObject,
+    DeploymentLogQuery,
+    DeploymentLogsObject,
+    DeploymentObject,
+    DeploymentRenameBody,
+    DeploymentTombstone,
+    NameQuery,
+    PromoteToProductionBody,
+    ReplicaListObject,
+    ReplicaObject,
+    RetriedObject,
+    SuccessObject,
+)
+from apps.deployments.services import (
+    PRODUCTION,
+    autoscaling_update,
+    deployment_activate,
+    deployment_create,
+    deployment_deactivate,
+    deployment_delete,
+    deployment_rename,
+    deployment_retry,
+    environment_promote,
+)
+from apps.rest.serializers import validated
+from apps.telemetry.log_queries import line_json, lines_of
+
+
+class DeploymentListView(TeamView):
+    @extend_schema(
+        operation_id="deployments_list", parameters=[NameQuery], responses=DeploymentListObject
+    )
+    def get(self, request: Request, model_id: str) -> Response:
+        """Return the model's deployments, newest first."""
+        model = model_get(team=self.team, model_id=model_id)
+        wanted = validated(NameQuery, request.query_params)
+        found = deployment_list(team=self.team, model_id=model.id, name=wanted.get("name"))
+        return Response({"deployments": DeploymentObject(found, many=True).data})
+
+    @extend_schema(request=DeploymentCreateBody, responses={201: DeploymentObject})
+    def post(self, request: Request, model_id: str) -> Response:
+        """Deploy a build; `environment` promotes it there once it is ready."""
+        wanted = validated(DeploymentCreateBody, request.data)
+        made = deployment_create(
+            model=model_get(team=self.team, model_id=model_id),
+            build=build_get(team=self.team, build_id=wanted["source"]["build_id"]),
+            environment=wanted.get("environment"),
+            name=wanted.get("name"),
+            user=self.user,
+        )
+        found = deployment_get(team=self.team, model_id=model_id, deployment_id=made.id)
+        return Response(DeploymentObject(found).data, status=201)
+
+
+class DeploymentView(TeamView):
+    """A view of one deployment of the team."""
+
+    def deployment(self) -> Deployment:
+        """Return the deployment that the path names. Raises NotFound."""
+        return deployment_get(
+            team=self.team,
+            model_id=self.kwargs["model_id"],
+            deployment_id=self.kwargs["deployment_id"],
+        )
+
+
+class DeploymentDetailView(DeploymentView):
+    @extend_schema(operation_id="deployments_retrieve", responses=DeploymentObject)
+    def get(self, request: Request, **path: str) -> Response:
+        """Return a deployment."""
+        return Response(DeploymentObject(self.deployment()).data)
+
+    @extend_schema(request=DeploymentRenameBody, responses=DeploymentObject)
+    def patch(self, request: Request, **path: str) -> Response:
+        """Rename a deployment."""
+        wanted = validated(DeploymentRenameBody, request.data)
+        deployment_rename(deployment=self.deployment(), name=wanted["name"])
+        return Response(DeploymentObject(self.deployment()).data)
+
+    @extend_schema(responses=DeploymentTombstone)
+    def delete(self, request: Request, **path: str) -> Response:
+        """Delete a deployment; 409 while it runs or an environment points at it."""
+        found = self.deployment()
+        body = {"id": found.id, "deleted": True, "model_id": found.model_id}
+        deployment_delete(deployment=found)
+        return Response(body)
+
+
+class AutoscalingView(DeploymentView):
+    @extend_schema(request=AutoscalingBody, responses=AutoscalingAnswerObject)
+    def patch(self, request: Request, **path: str) -> Response:
+        """Change how many replicas run."""
+        wanted = validated(AutoscalingBody, request.data)
+        answer = autoscaling_update(deployment=self.deployment(), changes=wanted)
+        return Response({"status": answer.status, "message": answer.message})
+
+
+class ActivateView(DeploymentView):
+    @extend_schema(request=None, responses=SuccessObject)
+    def post(self, request: Request, **path: str) -> Response:
+        """Have an inactive deployment run again."""
+        deployment_activate(deployment=self.deployment())
+        return Response({"success": True})
+
+
+class DeactivateView(DeploymentView):
+    @extend_schema(request=None, responses=SuccessObject)
+    def post(self, request: Request, **path: str) -> Response:
+        """Stop a deployment once it has left every gateway's routes."""
+        deployment_deactivate(deployment=self.deployment())
+        return Response({"success": True})
+
+
+class RetryView(DeploymentView):
+    @extend_schema(request=None, responses=RetriedObject)
+    def post(self, request: Request, **path: str) -> Response:
+        """Try a failed deployment again, its build included where that failed."""
+        retried, reason = deployment_retry(deployment=self.deployment())
+        body: dict[str, Any] = {"retried": retried, "reason": reason}
+        return Response({**body, "deployment": DeploymentObject(self.deployment()).data})
+
+
+class PromoteView(DeploymentView):
+    @extend_schema(request=PromoteToProductionBody, responses=DeploymentObject)
+    def post(self, request: Request, **path: str) -> Response:
+        """Promote the deployment to production."""
+        wanted = validated(PromoteToProductionBody, request.data)
+        model_id = self.kwargs["model_id"]
+        candidate = environment_promote(
+            environment=environment_get(team=self.team, model_id=model_id, name=PRODUCTION),
+            deployment=self.deployment(),
+            scale_down_previous=wanted["scale_down_previous_production"],
+            user=self.user,
+        )
+        found = deployment_get(team=self.team, model_id=model_id, deployment_id=candidate.id)
+        return Response(DeploymentObject(found).data)
+
+
+class ConfigView(DeploymentView):
+    @extend_schema(
+        operation_id="deployments_config", parameters=[ConfigQuery], responses=ConfigObject
+    )
+    def get(self, request: Request, **path: str) -> Response:
+        """Return the config that the deployment was built from."""
+        wanted = validated(ConfigQuery, request.query_params)["output_format"]
+        found = self.deployment()
+        raw = found.build.revision.text if found.build else None
+        return Response(
+            {
+                "raw_config": raw if wanted in {"raw", "both"} else None,
+                "config": found.spec if wanted in {"parsed", "both"} else None,
+            }
+        )
+
+
+class LogsView(DeploymentView):
+    @extend_schema(
+        operation_id="deployments_logs",
+        parameters=[DeploymentLogQuery],
+        responses=DeploymentLogsObject,
+    )
+    def get(self, request: Request, **path: str) -> Response:
+        """Return lines of the deployment's replicas, of one or of all."""
+        wanted = validated(DeploymentLogQuery, request.query_params)
+        replicas = replica_list(deployment=self.deployment())
+        if "replica" in wanted:
+            replicas = replicas.filter(id=wanted["replica"])
+        lines = lines_of([replica.log_owner for replica in replicas], wanted)
+        shown = [line_json(line) | {"replica": line.owner.split(":")[-1]} for line in lines]
+        return Response({"logs": shown})
+
+
+class ReplicasView(DeploymentView):
+    @extend_schema(operation_id="deployments_replicas", responses=ReplicaListObject)
+    def get(self, request: Request, **path: str) -> Response:
+        """Return the deployment's replicas, newest first, ended ones included."""
+        replicas = replica_list(deployment=self.deployment())
+        return Response({"replicas": ReplicaObject(replicas, many=True).data})

@@ -1,0 +1,315 @@
+"""Models, deployments and environments in the hosted product's shapes.
+
+Source: its management API, 2026-08-22. `build_id`, `failure` and the replicas are ours.
+"""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from apps.deployments.memory_need import instance_type_name
+from apps.deployments.models import Deployment, Environment, ServedModel
+from apps.deployments.services import (
+    PRODUCTION,
+    autoscaling_settings,
+    promotion_settings,
+)
+from apps.rest.serializers import StrictSerializer
+from apps.telemetry.log_queries import LogLineObject, LogQuery
+from controlplane.domain.lifecycle import DeploymentState
+
+STATUSES = [state.value.upper() for state in DeploymentState]
+
+
+class AutoscalingObject(serializers.Serializer[Any]):
+    min_replica = serializers.IntegerField()
+    max_replica = serializers.IntegerField()
+    autoscaling_window = serializers.IntegerField(allow_null=True)
+    scale_down_delay = serializers.IntegerField(allow_null=True)
+    concurrency_target = serializers.IntegerField()
+    target_utilization_percentage = serializers.IntegerField(allow_null=True)
+    target_in_flight_tokens = serializers.IntegerField(allow_null=True)
+    max_scale_down_rate = serializers.IntegerField(allow_null=True)
+
+
+class AutoscalingBody(StrictSerializer):
+    """Every field optional; ranges as the hosted product documents them."""
+
+    min_replica = serializers.IntegerField(required=False, min_value=0, max_value=1000)
+    max_replica = serializers.IntegerField(required=False, min_value=1, max_value=1000)
+    autoscaling_window = serializers.IntegerField(required=False, min_value=10, max_value=3600)
+    scale_down_delay = serializers.IntegerField(required=False, min_value=0, max_value=3600)
+    concurrency_target = serializers.IntegerField(required=False, min_value=1)
+    target_utilization_percentage = serializers.IntegerField(
+        required=False, min_value=1, max_value=100
+    )
+    target_in_flight_tokens = serializers.IntegerField(required=False, min_value=1, allow_null=True)
+    max_scale_down_rate = serializers.IntegerField(required=False, min_value=1, max_value=50)
+
+
+class AutoscalingAnswerObject(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(choices=["ACCEPTED", "QUEUED", "UNCHANGED"])
+    message = serializers.CharField()
+
+
+class BackpressureObject(serializers.Serializer[Any]):
+    policy = serializers.CharField(allow_null=True)
+
+
+class ModelObject(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    name = serializers.CharField()
+    deployments_count = serializers.IntegerField()
+    production_deployment_id = serializers.SerializerMethodField()
+    development_deployment_id = serializers.SerializerMethodField()
+    instance_type_name = serializers.SerializerMethodField()
+    team_name = serializers.CharField(source="team.name")
+
+    def get_production_deployment_id(self, model: ServedModel) -> str | None:
+        production = _production(model)
+        return production.current_id if production else None
+
+    def get_development_deployment_id(self, model: ServedModel) -> str | None:
+        return None  # this server has published deployments only
+
+    def get_instance_type_name(self, model: ServedModel) -> str | None:
+        production = _production(model)
+        current = production.current if production else None
+        return instance_type_name(current) if current else None
+
+
+class ModelListObject(serializers.Serializer[Any]):
+    models = ModelObject(many=True)
+
+
+class DeploymentObject(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    name = serializers.CharField()
+    model_id = serializers.CharField()
+    is_production = serializers.SerializerMethodField()
+    is_development = serializers.SerializerMethodField()
+    status = serializers.SerializerMethodField()
+    active_replica_count = serializers.IntegerField()
+    autoscaling_settings = serializers.SerializerMethodField()
+    instance_type_name = serializers.SerializerMethodField()
+    environment = serializers.SerializerMethodField()
+    labels = serializers.SerializerMethodField()
+    region = serializers.SerializerMethodField()
+    request_backpressure_settings = serializers.SerializerMethodField()
+    build_id = serializers.CharField(allow_null=True)
+    failure = serializers.DictField(allow_null=True)
+
+    def get_is_production(self, deployment: Deployment) -> bool:
+        return PRODUCTION in _places(deployment)
+
+    def get_is_development(self, deployment: Deployment) -> bool:
+        return False
+
+    @extend_schema_field(serializers.ChoiceField(choices=STATUSES))
+    def get_status(self, deployment: Deployment) -> str:
+        return deployment.state.upper()
+
+    @extend_schema_field(AutoscalingObject(allow_null=True))
+    def get_autoscaling_settings(self, deployment: Deployment) -> dict[str, Any] | None:
+        is_deployed = deployment.state != DeploymentState.BUILDING
+        return autoscaling_settings(deployment) if is_deployed else None
+
+    def get_instance_type_name(self, deployment: Deployment) -> str | None:
+        return instance_type_name(deployment)
+
+    def get_environment(self, deployment: Deployment) -> str | None:
+        return next(iter(_places(deployment)), None)
+
+    @extend_schema_field(serializers.DictField(allow_null=True))
+    def get_labels(self, deployment: Deployment) -> None:
+        return None
+
+    def get_region(self, deployment: Deployment) -> str | None:
+        return None
+
+    @extend_schema_field(BackpressureObject)
+    def get_request_backpressure_settings(self, deployment: Deployment) -> dict[str, Any]:
+        return {"policy": None}
+
+
+class DeploymentListObject(serializers.Serializer[Any]):
+    deployments = DeploymentObject(many=True)
+
+
+class ModelCreatedObject(serializers.Serializer[Any]):
+    model = ModelObject()
+    deployment = DeploymentObject()
+
+
+class BuildSourceBody(StrictSerializer):
+    kind = serializers.ChoiceField(choices=["build"])
+    build_id = serializers.CharField(max_length=16)
+
+
+class ModelCreateBody(StrictSerializer):
+    name = serializers.CharField(max_length=128)
+    source = BuildSourceBody()  # type: ignore[assignment]
+
+
+class DeploymentCreateBody(StrictSerializer):
+    source = BuildSourceBody()  # type: ignore[assignment]
+    environment = serializers.CharField(required=False, max_length=64)
+    name = serializers.CharField(required=False, max_length=255)
+
+
+class DeploymentRenameBody(StrictSerializer):
+    name = serializers.CharField(max_length=255)
+
+
+class NameQuery(StrictSerializer):
+    name = serializers.CharField(required=False, max_length=255)
+
+
+class PromotionObject(serializers.Serializer[Any]):
+    status = serializers.CharField()
+    percent_traffic_to_new_version = serializers.IntegerField()
+    error_message = serializers.CharField(allow_null=True)
+
+
+class EnvironmentObject(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    model_id = serializers.CharField()
+    current_deployment = DeploymentObject(source="current", allow_null=True)
+    candidate_deployment = DeploymentObject(source="candidate", allow_null=True)
+    in_progress_promotion = PromotionObject(source="promotion", allow_null=True)
+    autoscaling_settings = serializers.SerializerMethodField()
+    promotion_settings = serializers.SerializerMethodField()
+    instance_type = serializers.SerializerMethodField()
+    request_backpressure_settings = serializers.SerializerMethodField()
+
+    @extend_schema_field(AutoscalingObject(allow_null=True))
+    def get_autoscaling_settings(self, environment: Environment) -> dict[str, Any] | None:
+        current = environment.current
+        return autoscaling_settings(current) if current else None
+
+    @extend_schema_field(serializers.DictField())
+    def get_promotion_settings(self, environment: Environment) -> dict[str, Any]:
+        return promotion_settings(environment)
+
+    @extend_schema_field(serializers.DictField(allow_null=True))
+    def get_instance_type(self, environment: Environment) -> dict[str, str] | None:
+        current = environment.current
+        return {"name": instance_type_name(current)} if current else None
+
+    @extend_schema_field(BackpressureObject)
+    def get_request_backpressure_settings(self, environment: Environment) -> dict[str, Any]:
+        return {"policy": None}
+
+
+class EnvironmentListObject(serializers.Serializer[Any]):
+    environments = EnvironmentObject(many=True)
+
+
+class PromotionSettingsBody(StrictSerializer):
+    redeploy_on_promotion = serializers.BooleanField(required=False)
+    promotion_cleanup_strategy = serializers.ChoiceField(
+        required=False, choices=["KEEP", "SCALE_TO_ZERO", "DEACTIVATE"]
+    )
+
+
+class EnvironmentCreateBody(StrictSerializer):
+    name = serializers.CharField(max_length=64)
+    promotion_settings = PromotionSettingsBody(required=False)
+
+
+class EnvironmentPatchBody(StrictSerializer):
+    autoscaling_settings = AutoscalingBody(required=False)
+    promotion_settings = PromotionSettingsBody(required=False)
+
+
+class EnvironmentPatchedObject(serializers.Serializer[Any]):
+    environment = EnvironmentObject()
+    status = serializers.CharField()
+    message = serializers.CharField()
+
+
+class PromoteToProductionBody(StrictSerializer):
+    scale_down_previous_production = serializers.BooleanField(default=True)
+    preserve_env_instance_type = serializers.BooleanField(default=True)
+
+
+class PromoteBody(StrictSerializer):
+    deployment_id = serializers.CharField(max_length=16)
+    scale_down_previous_deployment = serializers.BooleanField(default=True)
+    preserve_env_instance_type = serializers.BooleanField(default=True)
+
+
+class SuccessObject(serializers.Serializer[Any]):
+    success = serializers.BooleanField()
+
+
+class RetriedObject(serializers.Serializer[Any]):
+    retried = serializers.BooleanField()
+    reason = serializers.CharField(allow_null=True)
+    deployment = DeploymentObject()
+
+
+class CancelledObject(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(choices=["CANCELED", "RAMPING_DOWN"])
+    message = serializers.CharField()
+
+
+class ModelTombstone(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    deleted = serializers.BooleanField()
+
+
+class DeploymentTombstone(ModelTombstone):
+    model_id = serializers.CharField()
+
+
+class ConfigQuery(StrictSerializer):
+    output_format = serializers.ChoiceField(choices=["raw", "parsed", "both"], default="both")
+
+
+class ConfigObject(serializers.Serializer[Any]):
+    raw_config = serializers.CharField(allow_null=True)
+    config = serializers.DictField(allow_null=True)
+
+
+class DeploymentLogQuery(LogQuery):
+    replica = serializers.CharField(required=False, max_length=16)
+
+
+class DeploymentLogLineObject(LogLineObject):
+    replica = serializers.CharField()
+
+
+class DeploymentLogsObject(serializers.Serializer[Any]):
+    logs = DeploymentLogLineObject(many=True)
+
+
+class ReplicaObject(serializers.Serializer[Any]):
+    """A replica: what is wanted of it and what its node last said."""
+
+    id = serializers.CharField()
+    node = serializers.CharField(source="node.name")
+    state = serializers.CharField()
+    wanted = serializers.CharField()
+    memory_bytes = serializers.IntegerField()
+    ordered_at = serializers.DateTimeField()
+    ready_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+    failure = serializers.DictField(allow_null=True)
+
+
+class ReplicaListObject(serializers.Serializer[Any]):
+    replicas = ReplicaObject(many=True)
+
+
+def _production(model: ServedModel) -> Environment | None:
+    return next((each for each in model.environments.all() if each.name == PRODUCTION), None)
+
+
+def _places(deployment: Deployment) -> list[str]:
+    names = [place.name for place in deployment.current_of.all()]
+    return sorted(names, key=lambda name: (name != PRODUCTION, name))

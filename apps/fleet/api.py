@@ -1,0 +1,90 @@
+"""Nodes over REST. They serve every team, so everyone sees them and admins manage them."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.permissions import Action
+from apps.accounts.rest_views import TeamView
+from apps.fleet.models import Card, Node
+from apps.fleet.selectors import cards_offered, node_list
+from apps.fleet.serializers import InstanceTypeListObject, NodeListObject, NodeObject
+from apps.fleet.services import node_cordon, node_uncordon
+from apps.rest.errors import NotFound
+
+_MIB = 1024**2
+
+
+class NodeListView(TeamView):
+    @extend_schema(operation_id="nodes_list", responses=NodeListObject)
+    def get(self, request: Request) -> Response:
+        """Return every node with its cards."""
+        return Response({"nodes": NodeObject(node_list(), many=True).data})
+
+
+class NodeView(TeamView):
+    """A view of one node."""
+
+    def node(self) -> Node:
+        """Return the node that the path names. Raises NotFound."""
+        found = node_list().filter(id=self.kwargs["node_id"]).first()
+        if found is None:
+            raise NotFound(f"There is no node `{self.kwargs['node_id']}`.")
+        return found
+
+
+class NodeDetailView(NodeView):
+    @extend_schema(operation_id="nodes_retrieve", responses=NodeObject)
+    def get(self, request: Request, node_id: str) -> Response:
+        """Return a node."""
+        return Response(NodeObject(self.node()).data)
+
+
+class NodeCordonView(NodeView):
+    actions: ClassVar[Mapping[str, Action]] = {"POST": Action.FLEET}
+
+    @extend_schema(request=None, responses=NodeObject)
+    def post(self, request: Request, node_id: str) -> Response:
+        """Place nothing new on the node; what runs there stays."""
+        node_cordon(node=self.node())
+        return Response(NodeObject(self.node()).data)
+
+
+class NodeUncordonView(NodeView):
+    actions: ClassVar[Mapping[str, Action]] = {"POST": Action.FLEET}
+
+    @extend_schema(request=None, responses=NodeObject)
+    def post(self, request: Request, node_id: str) -> Response:
+        """Place work on the node again."""
+        node_uncordon(node=self.node())
+        return Response(NodeObject(self.node()).data)
+
+
+class InstanceTypeListView(TeamView):
+    @extend_schema(operation_id="instance_types_list", responses=InstanceTypeListObject)
+    def get(self, request: Request) -> Response:
+        """Return the hardware that live nodes offer, one entry a kind and size."""
+        distinct: dict[str, dict[str, Any]] = {}
+        for card in cards_offered():
+            entry = _instance_type(card)
+            distinct.setdefault(entry["id"], entry)
+        return Response({"instance_types": list(distinct.values())})
+
+
+def _instance_type(card: Card) -> dict[str, Any]:
+    memory_mib = card.memory_bytes // _MIB
+    host_mib = card.node.host_memory_bytes // _MIB
+    threads = int(card.node.facts.get("threads", 1))
+    is_gpu = not card.is_shared
+    return {
+        "id": f"{card.kind}-{memory_mib}",
+        "name": f"{card.kind} {memory_mib / 1024:.0f} GiB",
+        "memory_limit_mib": host_mib if is_gpu else memory_mib,
+        "millicpu_limit": threads * 1000,
+        "gpu_count": int(is_gpu),
+        "gpu_type": card.kind if is_gpu else None,
+        "gpu_memory_limit_mib": memory_mib if is_gpu else None,
+    }

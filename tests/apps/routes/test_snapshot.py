@@ -1,0 +1,151 @@
+"""What gateways get to know, and what they never do."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from apps.accounts.models import ApiKey
+from apps.accounts.routes_version import routes_version_bump, routes_version_current
+from apps.fleet.models import Gateway
+from apps.routes.snapshot import routes_snapshot
+from tests.factories import (
+    make_api_key,
+    make_deployment,
+    make_environment,
+    make_replica,
+    make_team,
+    make_user,
+)
+from tests.factories_serving import make_gateway
+
+pytestmark = pytest.mark.django_db
+
+
+def test_ready_replicas_are_reached_through_model_and_environment() -> None:
+    deployment = make_deployment(environment="production")
+    replica = make_replica(deployment=deployment)
+    make_replica(deployment=deployment, state="draining")
+    make_replica(deployment=deployment, state="ready", wanted="stopped")
+    make_replica(deployment=deployment, state="loading", port=None)
+    snapshot = routes_snapshot()
+    assert (snapshot["format"], snapshot["version"]) == (1, routes_version_current())
+    assert snapshot["models"] == {
+        deployment.model_id: {
+            "name": deployment.model.name,
+            "team_id": deployment.model.team_id,
+            "environments": {"production": deployment.id},
+            "deployments": {
+                deployment.id: {
+                    "name": deployment.name,
+                    "status": "ACTIVE",
+                    "environment": "production",
+                    "served_model_name": deployment.model.name,
+                    "predict_route": "/v1/chat/completions",
+                    "adapters": [],
+                    "replicas": [{"id": replica.id, "host": "127.0.0.1", "port": 9000}],
+                }
+            },
+        }
+    }
+
+
+def test_an_environment_on_its_way_names_its_first_candidate() -> None:
+    deployment = make_deployment(state="deploying")
+    make_environment(model=deployment.model, name="production", candidate=deployment)
+    model = routes_snapshot()["models"][deployment.model_id]
+    assert model["environments"] == {"production": deployment.id}
+    assert model["deployments"][deployment.id]["status"] == "DEPLOYING"
+
+
+def test_keys_are_known_by_hash_with_scope_and_bounds() -> None:
+    text = make_api_key(type="WORKSPACE_INVOKE", model_ids=["abc"])
+    key = ApiKey.objects.get()
+    assert routes_snapshot()["keys"] == {
+        key.secret_sha256: {
+            "id": key.id,
+            "prefix": key.prefix,
+            "scope": "invoke",
+            "team_id": key.team_id,
+            "model_ids": ["abc"],
+            "environments": None,
+            "expires_at": None,
+            "limits": {"requests_per_minute": None, "parallel_requests": None},
+        }
+    }
+    assert text not in json.dumps(routes_snapshot())
+
+
+def test_keys_that_no_longer_work_are_absent() -> None:
+    now = timezone.now()
+    make_api_key(revoked_at=now)
+    make_api_key(expires_at=now)
+    make_api_key(user=make_user(is_active=False), type="PERSONAL")
+    assert routes_snapshot()["keys"] == {}
+
+
+def test_nothing_of_configs_or_secrets_is_in_it() -> None:
+    team = make_team()
+    deployment = make_deployment(team=team, environment="production")
+    deployment.spec = {
+        **deployment.spec,
+        "environment_variables": {"TOKEN": "hush"},
+        "secrets": {"hf_access_token": None},
+    }
+    deployment.save()
+    text = json.dumps(routes_snapshot())
+    assert "hush" not in text
+    assert "hf_access_token" not in text
+    assert "checkpoint" not in text
+
+
+def test_its_queries_do_not_grow_with_what_there_is(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    for _ in range(3):
+        make_replica(deployment=make_deployment(environment="production"))
+        make_api_key()
+    with django_assert_num_queries(6):
+        routes_snapshot()
+
+
+def test_a_gateway_asks_after_its_version_and_says_what_it_applied(client: Client) -> None:
+    gateway = make_gateway(last_seen_at=None)
+    send = _as(client, gateway.name)
+    version = send("GET", "routes?after=0").json()["version"]
+    assert send("GET", f"routes?after={version}&gateway={gateway.id}").status_code == 204
+    with transaction.atomic():
+        routes_version_bump()
+    assert send("GET", f"routes?after={version}").json()["version"] == version + 1
+    assert send("POST", "gateways/applied", {"version": version + 1}).json() == {}
+    send("POST", "gateways/applied", {"version": version})
+    stored = Gateway.objects.get()
+    assert stored.applied_version == version + 1, "an older report changes nothing"
+    assert stored.last_seen_at is not None
+
+
+def test_a_stranger_gets_nothing(client: Client) -> None:
+    send = _as(client, "stranger")
+    assert send("GET", "routes?after=0").status_code == 401
+    assert send("POST", "usage", {}).status_code == 401
+    assert client.get("/internal/v1/routes").status_code == 401
+    key = make_api_key()
+    assert _as(client, key)("GET", "routes?after=0").status_code == 401
+
+
+def _as(client: Client, credential: str) -> Callable[..., Any]:
+    def send(method: str, path: str, body: Any = None) -> Any:
+        return client.generic(
+            method,
+            f"/internal/v1/{path}",
+            json.dumps(body) if body is not None else "",
+            content_type="application/json",
+            headers={"Authorization": f"Bearer {credential}"},
+        )
+
+    return send

@@ -1,0 +1,126 @@
+"""Usage is counted exactly once, by the minute."""
+
+import json
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.test import Client
+
+from apps.accounts.models import ApiKey
+from apps.telemetry.models import UsageJournal, UsageMinute
+from tests.factories import make_api_key
+from tests.factories_serving import make_gateway
+
+pytestmark = pytest.mark.django_db
+NOON = 1_790_000_040.0  # a whole minute
+
+
+@pytest.fixture
+def key() -> ApiKey:
+    """A key that was used, beside a gateway that tells of it."""
+    make_gateway(name="gw")
+    make_api_key()
+    return ApiKey.objects.get()
+
+
+def test_closed_requests_are_summed_by_minute(client: Client, key: ApiKey) -> None:
+    records = [
+        _record(key, at=NOON + 1, prompt_tokens=5, completion_tokens=7, first_byte_seconds=0.2),
+        _record(key, at=NOON + 59, prompt_tokens=1, completion_tokens=2, first_byte_seconds=3.0),
+        _record(key, at=NOON + 60),
+        _record(key, at=NOON, state="open"),
+        _record(key, at=NOON, state="running"),
+        _record(key, at=NOON + 2, status=499),
+        _record(key, at=NOON + 2, status=503),
+    ]
+    answer = _send(client, uuid4(), 0, 900, records)
+    assert answer.json() == {"committed_offset": 900}
+    rows = {(row.minute.timestamp(), row.status_class): row for row in UsageMinute.objects.all()}
+    assert {at: row.requests for at, row in rows.items()} == {
+        (NOON, 2): 2,
+        (NOON + 60, 2): 1,
+        (NOON, 0): 1,
+        (NOON, 5): 1,
+    }
+    first = rows[NOON, 2]
+    assert (first.prompt_tokens, first.completion_tokens) == (6, 9)
+    assert sum(first.first_byte_buckets) == 2
+    assert sum(first.duration_buckets) == 2
+    assert first.request_bytes == 20
+    key.refresh_from_db()
+    assert key.last_used_at is not None
+    assert key.last_used_at.timestamp() == NOON + 60
+
+
+def test_a_repeat_is_a_no_op(client: Client, key: ApiKey) -> None:
+    journal = uuid4()
+    for _ in range(2):
+        answer = _send(client, journal, 0, 100, [_record(key)])
+        assert answer.json() == {"committed_offset": 100}
+    assert UsageMinute.objects.get().requests == 1
+
+
+def test_what_follows_is_added_and_a_gap_is_refused(client: Client, key: ApiKey) -> None:
+    journal = uuid4()
+    _send(client, journal, 0, 100, [_record(key)])
+    assert _send(client, journal, 100, 200, [_record(key)]).status_code == 200
+    gap = _send(client, journal, 300, 400, [_record(key)])
+    assert gap.status_code == 409
+    assert gap.json()["committed_offset"] == 200
+    overlap = _send(client, journal, 150, 400, [_record(key)])
+    assert overlap.json()["committed_offset"] == 200
+    assert UsageMinute.objects.get().requests == 2
+    assert UsageJournal.objects.get().committed_offset == 200
+
+
+def test_two_gateways_add_to_the_same_minute(client: Client, key: ApiKey) -> None:
+    for _ in range(2):
+        _send(client, uuid4(), 0, 100, [_record(key)])
+    assert UsageMinute.objects.get().requests == 2
+
+
+def test_a_line_that_cannot_be_read_does_not_block_the_journal(client: Client, key: ApiKey) -> None:
+    broken = {**_record(key), "deployment_id": "x" * 99}
+    answer = _send(client, uuid4(), 0, 100, [broken, _record(key)])
+    assert answer.json() == {"committed_offset": 100}
+    assert UsageMinute.objects.get().requests == 1
+
+
+def _record(key: ApiKey, **changes: Any) -> dict[str, Any]:
+    return {
+        "request_id": "r",
+        "state": "closed",
+        "at": NOON,
+        "model_id": "model",
+        "deployment_id": "deploy",
+        "environment": "production",
+        "replica_id": "rplca",
+        "key_id": key.id,
+        "route": "/v1/chat/completions",
+        "status": 200,
+        "stream": True,
+        "prompt_tokens": None,
+        "completion_tokens": None,
+        "first_byte_seconds": None,
+        "duration_seconds": 1.5,
+        "request_bytes": 10,
+        "response_bytes": 20,
+        **changes,
+    }
+
+
+def _send(client: Client, journal: UUID, start: int, end: int, records: Any) -> Any:
+    return client.post(
+        "/internal/v1/usage",
+        json.dumps(
+            {
+                "journal": str(journal),
+                "from_offset": start,
+                "to_offset": end,
+                "records": records,
+            }
+        ),
+        content_type="application/json",
+        headers={"Authorization": "Bearer gw"},
+    )
