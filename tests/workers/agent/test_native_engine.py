@@ -1,0 +1,92 @@
+"""The real engine under the agent: ordered, ready, asked, killed, replaced, drained."""
+
+import json
+import os
+import signal
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.deployments.models import Deployment, Replica
+from apps.deployments.services import deployment_deactivate, model_create
+from controlplane.artifacts import ArtifactStore
+from controlplane.domain.facts import checkpoints
+from tests.factories import make_artifact, make_revision
+from tests.factories_serving import make_servable_build
+from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.workers.agent.stage import AgentProcess, until, until_state
+from workers.agent.reaping import marked_processes
+
+pytestmark = [
+    pytest.mark.recovery,
+    pytest.mark.engine,
+    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+]
+
+
+@pytest.fixture
+def tiny(settings: Any, tmp_path: Path) -> Deployment:
+    """A deployment of a random checkpoint of half a megabyte."""
+    settings.ARTIFACT_URL = (tmp_path / "artifacts").as_uri()
+    folder = make_tiny_checkpoint(tmp_path / "tiny")
+    published = ArtifactStore.open(settings.ARTIFACT_URL).publish(folder, {"format": 1})
+    facts = checkpoints.read(
+        json.loads((folder / "config.json").read_text()),
+        files=[entry.path for entry in published.files],
+        weight_bytes=(folder / "model.safetensors").stat().st_size,
+        parameters=None,
+        has_chat_template=True,
+        commit="c",
+    )
+    artifact = make_artifact(content_digest=published.content_digest)
+    build = make_servable_build(revision=make_revision(team=artifact.team), artifact=artifact)
+    build.steps.filter(name="inspect").update(result={"checkpoint": facts.model_dump(mode="json")})
+    return model_create(team=artifact.team, name="tiny", build=build)[1]
+
+
+def test_the_native_engine_serves_dies_comes_back_and_drains(
+    agent: AgentProcess, tiny: Deployment
+) -> None:
+    agent.environment["ENGINE_PYTHON"] = sys.executable
+    agent.start()
+    until_state(tiny, "active", seconds=90)
+    first = tiny.replicas.get()
+    assert _answer(first)["usage"]["completion_tokens"] == 4
+    assert first.report is not None
+    assert first.report["kv_tokens"] > 0
+    measured = until(lambda: Replica.objects.get(id=first.id).metrics, seconds=30)
+    assert "completion_tokens_total" in measured
+
+    assert first.pid is not None
+    os.kill(first.pid, signal.SIGKILL)
+    until(lambda: Replica.objects.get(id=first.id).state == "failed")
+    until(lambda: tiny.replicas.filter(state="ready").exists(), seconds=90)
+    second = tiny.replicas.get(state="ready")
+    assert _answer(second)["usage"]["completion_tokens"] == 4
+
+    deployment_deactivate(deployment=tiny)
+    until_state(tiny, "inactive", seconds=30)
+    assert Replica.objects.get(id=second.id).state == "stopped"
+    assert marked_processes(f"replica/{second.id}/1") == []
+
+
+def _answer(replica: Replica) -> dict[str, Any]:
+    request = urllib.request.Request(
+        f"http://{replica.host}:{replica.port}/v1/chat/completions",
+        data=json.dumps(
+            {
+                "model": "anything",
+                "messages": [{"role": "user", "content": "Hello"}],
+                "max_tokens": 4,
+                "ignore_eos": True,
+                "temperature": 0,
+            }
+        ).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        content: dict[str, Any] = json.load(answer)
+    return content
