@@ -1,11 +1,12 @@
 """The task `build.run`: claim a build, carry it out, and end it with the truth."""
 
 import logging
+import time
 
 import structlog
 from celery import shared_task
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 
 from apps.builds.models import Build
 from apps.builds.queue import build_send
@@ -30,6 +31,8 @@ from workers.tasks.building.run import BuildRun
 from workers.tasks.building.stopped import StepFailed
 from workers.tasks.building.worker import STOPPING
 
+_CLAIM_PATIENCE_SECONDS = 10.0
+_CLAIM_PAUSE_SECONDS = 0.2
 _log = logging.getLogger(__name__)
 
 
@@ -39,17 +42,29 @@ def build_run(*, build_id: str, format: int, **unknown: object) -> None:
     if unknown:
         _log.warning("build.run: unknown arguments %s", sorted(unknown))
     with structlog.contextvars.bound_contextvars(build_id=build_id):
-        try:
-            lease = build_claim(build_id=build_id, owner=process_owner(settings.NODE_NAME))
-        except (OperationalError, InterfaceError) as error:
-            _log.warning("the database does not answer; the sweep sends the build again: %s", error)
-            return
+        lease = _claim(build_id)
         if lease is None:
             return
         _log.info("claimed under token %s", lease.token)
         if _carry_out(lease):
             deployments_after_build(build_id=build_id)
             prune_host()
+
+
+def _claim(build_id: str) -> Lease | None:
+    """Return the lease, or None where another has it or the database stays away."""
+    deadline = time.monotonic() + _CLAIM_PATIENCE_SECONDS
+    owner = process_owner(settings.NODE_NAME)
+    while True:
+        try:
+            return build_claim(build_id=build_id, owner=owner)
+        except (OperationalError, InterfaceError) as error:
+            # A restarted database leaves broken connections in the pool: each fails once.
+            connection.close()
+            if time.monotonic() > deadline:
+                _log.warning("no answer from the database, left to the sweep: %s", error)
+                return None
+            time.sleep(_CLAIM_PAUSE_SECONDS)
 
 
 def _carry_out(lease: Lease) -> bool:

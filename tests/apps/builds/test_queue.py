@@ -49,6 +49,7 @@ def test_an_emptied_broker_is_filled_again(broker: str) -> None:
         client.flushall()
     assert build_queue_length(pool=POOL) == 0
     assert builds_sweep().sent == 1
+    assert build_queue_length(pool=POOL) == 1
 
 
 def test_a_broker_that_is_away_costs_a_request_little(

@@ -1,7 +1,9 @@
 """Builds of a tiny checkpoint, carried out for real."""
 
+import contextlib
 import shutil
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from apps.builds.models import Build
     from apps.configs.models import Revision
     from tests.workers.tasks.building import MakeBuild
+    from tests.workers.tasks.pair import Pair
 
 
 @pytest.fixture(scope="session")
@@ -41,3 +44,102 @@ def make_build(revision: "Revision", data_dir: Path) -> "Iterator[MakeBuild]":
     yield make
     shutil.rmtree(data_dir / "builds", ignore_errors=True)
     shutil.rmtree(data_dir / "artifacts", ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def pair(
+    request: pytest.FixtureRequest, broker: str, django_db_setup: None, django_db_blocker: Any
+) -> "Iterator[Pair]":
+    """Two ready build workers whose steps take a while, of a pool of their own."""
+    from tests.workers.tasks.pair import DELAY_SECONDS, Pair
+
+    delay = getattr(request.module, "STEP_DELAY_SECONDS", DELAY_SECONDS)
+    workers = Pair(request.module.__name__.rpartition(".")[2], delay_seconds=delay)
+    try:
+        with django_db_blocker.unblock():
+            workers.fill()
+            workers.wait_until_ready()
+        yield workers
+    finally:
+        workers.kill_all()
+
+
+@pytest.fixture(scope="session")
+def replacements(request: pytest.FixtureRequest) -> "list[subprocess.Popen[bytes]]":
+    """Servers that tests restarted. They serve until the end: other tests need them as well."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def end() -> None:
+        for process in started:
+            process.kill()
+            process.wait(10)
+
+    # A fixture of the session would end before those that stand on the servers.
+    request.config.add_cleanup(end)
+    return started
+
+
+@pytest.fixture
+def restart_postgres(
+    postgres_server: str, data_dir: Path, replacements: "list[subprocess.Popen[bytes]]"
+) -> Callable[[], None]:
+    """Kills PostgreSQL with -9 and starts it again."""
+    from django.db import connections
+
+    from controlplane.processes import postgres
+
+    def restart() -> None:
+        folder = data_dir / "postgres"
+        pid = int((folder / "postmaster.pid").read_text().split()[0])
+        _kill_with_children(pid)
+        command = postgres.command(folder)
+        replacements.append(_start(command.argv, user=command.user))
+        postgres.wait_until_ready(postgres_server, timeout_seconds=30)
+        connections.close_all()
+        for each in connections.all():
+            each.close_pool()
+
+    return restart
+
+
+@pytest.fixture
+def restart_broker(
+    broker: str, data_dir: Path, replacements: "list[subprocess.Popen[bytes]]"
+) -> Callable[[], None]:
+    """Kills Valkey with -9, loses what it kept, and starts it again."""
+    import redis
+
+    from controlplane.processes import valkey
+
+    def restart() -> None:
+        folder = data_dir / "valkey"
+        with redis.from_url(broker) as client:
+            pid = int(client.info("server")["process_id"])
+        _kill_with_children(pid)
+        shutil.rmtree(folder / "appendonlydir", ignore_errors=True)
+        replacements.append(_start(valkey.command(folder).argv, user=None))
+        valkey.wait_until_ready(broker, timeout_seconds=30)
+
+    return restart
+
+
+def _kill_with_children(pid: int) -> None:
+    import psutil
+
+    family = psutil.Process(pid)
+    gone = [*family.children(recursive=True), family]
+    family.kill()
+    for each in gone:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            each.kill()
+    psutil.wait_procs(gone, timeout=10)
+
+
+def _start(argv: Sequence[str], *, user: str | None) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        argv,
+        user=user,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )

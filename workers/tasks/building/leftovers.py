@@ -5,7 +5,7 @@ import logging
 from django.conf import settings
 
 from apps.builds.selectors import build_state
-from apps.builds.services import builds_expire_leases, lease_is_dead, lease_owners
+from apps.builds.services import builds_expire_leases, builds_sweep, lease_is_dead, lease_owners
 from controlplane.sources import prune
 from workers.build_steps.reaping import reap_orphans
 from workers.tasks.building.folders import is_kept, prune_folders
@@ -16,9 +16,10 @@ _log = logging.getLogger(__name__)
 
 
 def reap_dead() -> None:
-    """End the leases of dead workers of this host early, and kill what they left running."""
+    """Send the builds of dead workers of this host again, and kill what they left running."""
     if dead := dead_owners(lease_owners()):
         _log.warning("%s leases of dead workers ended", builds_expire_leases(owners=dead))
+        builds_sweep()
     for reaped in reap_orphans(
         lambda marker: not lease_is_dead(marker), instance=str(settings.DATA_DIR)
     ):

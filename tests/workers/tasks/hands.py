@@ -1,0 +1,101 @@
+"""Hands on running builds: which processes they are, and the sweep that would look after them."""
+
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+
+from apps.builds.models import Build
+from apps.builds.queue import build_send
+from tests.processes import wait_for
+from workers.build_steps.processes import (
+    INSTANCE_VARIABLE,
+    LEASE_VARIABLE,
+    environment,
+    process,
+    processes,
+)
+from workers.tasks.sweep import sweep
+
+TRUE_STATE_SECONDS = 15.0
+CANCEL_SECONDS = 5.0
+
+
+class Sweeper:
+    """Stands for beat and the control worker: sweeps every three seconds, as they do."""
+
+    def __init__(self) -> None:
+        self._swept_at = time.monotonic()
+
+    def __call__(self) -> None:
+        if time.monotonic() - self._swept_at >= 3:
+            self._swept_at = time.monotonic()
+            sweep(format=1)
+
+
+def send(build: Build) -> Build:
+    build_send(build_id=build.id, pool=build.pool)
+    return build
+
+
+def fresh(build: Build) -> Build:
+    return Build.objects.get(id=build.id)
+
+
+def wait_for_build(
+    build: Build,
+    condition: Callable[[Build], object],
+    *,
+    seconds: float = 60.0,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> Build:
+    """Return the build once the condition holds of it."""
+    wait_for(
+        lambda: condition(fresh(build)),
+        seconds=seconds,
+        what=lambda: f"{fresh(build).__dict__} {list(build.steps.values('name', 'state'))}",
+        meanwhile=meanwhile,
+    )
+    return fresh(build)
+
+
+def step_is(build: Build, step: str, *states: str) -> bool:
+    return build.steps.get(name=step).state in states
+
+
+def wait_for_step(build: Build, step: str) -> int:
+    """Return the pid of the step's child, once it is at work."""
+    wait_for_build(build, lambda each: step_is(each, step, "running"))
+    return wait_for(
+        lambda: next(iter(child_pids(fresh(build))), 0), seconds=20, what=f"a child of {step}"
+    )
+
+
+def child_pids(build: Build) -> list[int]:
+    """The processes of the build's present lease, the first of its sessions first."""
+    marker = f"build/{build.id}/{build.lease_token}"
+    return [each for each, lease in marked() if lease == marker]
+
+
+def marked() -> list[tuple[int, str]]:
+    """Every living process of a build of this installation, with its lease."""
+    found = []
+    for each in processes():
+        marks = environment(each.pid)
+        if marks.get(INSTANCE_VARIABLE) == str(settings.DATA_DIR) and not each.ended:
+            found.append((each.session != each.pid, each.pid, marks[LEASE_VARIABLE]))
+    return [(pid, lease) for _, pid, lease in sorted(found)]
+
+
+def owner_pid(build: Build) -> int:
+    """The worker that holds the build."""
+    return int(fresh(build).lease_owner.split("/")[2])
+
+
+def orphans() -> list[tuple[int, str]]:
+    """Living processes of leases that nobody holds."""
+    live = {
+        f"build/{build.id}/{build.lease_token}"
+        for build in Build.objects.exclude(lease_expires_at=None)
+    }
+    return [(pid, lease) for pid, lease in marked() if lease not in live and process(pid)]
