@@ -28,6 +28,10 @@ class Machine:
         self._data_dir = data_dir
         self._log = log
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def wait_until_ready(self) -> RunningServices:
         """Return the addresses once pages and endpoints answer."""
         deadline = time.monotonic() + _START_SECONDS

@@ -1,0 +1,167 @@
+"""A whole installation for tests: `manage.py up` on an own folder, with a tiny deployed model."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+
+from apps.dashboard.demo.access import grant_access
+from apps.dashboard.demo.job import Job
+from apps.dashboard.demo.machine import Machine, running_machine
+from apps.dashboard.demo.question import endpoint
+from apps.dashboard.demo.voice import Voice
+from controlplane.processes.running import RunningServices
+from tests.tiny_checkpoint import make_tiny_checkpoint
+
+TINY_YAML = """\
+model_name: tiny
+resources:
+  cpu: "1"
+  memory: 2Gi
+trt_llm:
+  build:
+    base_model: decoder
+    checkpoint_repository:
+      source: LOCAL
+      repo: tiny
+    max_seq_len: 512
+    max_batch_size: 4
+    quantization_type: no_quant
+"""
+
+MARKS = {
+    "web": "controlplane.processes.web",
+    "gateway": "workers.gateway",
+    "agent": "workers.agent",
+    "scheduler": "beat",
+    "control": "-Q control",
+    "build": "-Q build",
+    "postgres": "bin/postgres",
+    "valkey": "valkey",
+    "engine": "workers.runtimes.native",
+    "runner": "workers.agent.runner",
+    "step": "workers.build_steps",
+}
+
+
+@dataclass
+class Installation:
+    """Handles on a running installation: its REST API, its endpoint and its processes."""
+
+    folder: Path
+    machine: Machine
+    services: RunningServices
+    api_key: str
+
+    @property
+    def job(self) -> Job:
+        return Job(
+            public_url=self.services.public_url,
+            api_key=self.api_key,
+            voice=Voice(),
+            watch=self.machine.check_alive,
+        )
+
+    def get(self, path: str) -> dict[str, Any]:
+        """Return the JSON of a management GET."""
+        answer = self._call("GET", path)
+        answer.raise_for_status()
+        return dict(answer.json())
+
+    def post(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the JSON of a management POST."""
+        answer = self._call("POST", path, json=body)
+        answer.raise_for_status()
+        return dict(answer.json())
+
+    def ask(self, model_id: str, *, max_tokens: int = 4) -> httpx.Response:
+        """Return the endpoint's answer to one short chat."""
+        base_url = endpoint(gateway_url=self.services.gateway_url, model_id=model_id)
+        return httpx.post(
+            f"{base_url}/chat/completions",
+            headers={"Authorization": f"Bearer {self.api_key}"},
+            json={
+                "messages": [{"role": "user", "content": "The sky"}],
+                "max_tokens": max_tokens,
+                "temperature": 0,
+            },
+            timeout=20,
+        )
+
+    def answers(self, model_id: str) -> bool:
+        """Whether the endpoint answers a chat at this moment."""
+        with suppress(httpx.HTTPError):
+            return self.ask(model_id).status_code == httpx.codes.OK
+        return False
+
+    def pids(self, kind: str) -> list[int]:
+        """Return the processes of one kind that work on this folder, oldest first."""
+        return [each.pid for each in self._processes() if _kind(each) == kind]
+
+    def pid(self, kind: str) -> int:
+        """Return the one process of a kind; a worker's own parent where it forks."""
+        return self.pids(kind)[0]
+
+    def kill(self, kind: str) -> int:
+        """Kill -9 the process of a kind and return which one it was."""
+        victim = self.pid(kind)
+        os.kill(victim, signal.SIGKILL)
+        return victim
+
+    def _processes(self) -> list[psutil.Process]:
+        mine = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get("DATA_DIR") == str(self.folder) or str(
+                    self.folder
+                ) in " ".join(process.cmdline()):
+                    mine.append(process)
+        return sorted(mine, key=lambda each: each.create_time())
+
+    def _call(self, method: str, path: str, **more: Any) -> httpx.Response:
+        return httpx.request(
+            method,
+            f"{self.services.public_url}/v1/{path}",
+            headers={"Authorization": f"Bearer {self.api_key}"},
+            timeout=10,
+            **more,
+        )
+
+
+@contextmanager
+def installation(folder: Path) -> Iterator[Installation]:
+    """Start everything on `folder` with a tiny local checkpoint, and stop it again."""
+    make_tiny_checkpoint(folder / "checkpoints" / "tiny")
+    with running_machine(folder) as machine:
+        services = machine.wait_until_ready()
+        access = grant_access(folder)
+        yield Installation(
+            folder=folder, machine=machine, services=services, api_key=access.api_key
+        )
+
+
+def eventually(holds: Callable[[], bool], *, seconds: float, what: str) -> float:
+    """Return after how many seconds it held; fail with words when it did not in time."""
+    started = time.monotonic()
+    while time.monotonic() - started < seconds:
+        with suppress(httpx.HTTPError, psutil.Error, IndexError):
+            if holds():
+                return time.monotonic() - started
+        time.sleep(0.1)
+    raise AssertionError(f"not within {seconds:.0f} s: {what}")
+
+
+def _kind(process: psutil.Process) -> str | None:
+    with suppress(psutil.Error):
+        words = " ".join(process.cmdline())
+        found = [kind for kind, mark in MARKS.items() if mark in words]
+        # `workers.agent.runner` carries the agent's mark too: the longest one names the kind.
+        return max(found, key=lambda kind: len(MARKS[kind]), default=None)
+    return None

@@ -1,0 +1,125 @@
+"""Kill -9 of every kind of process of a serving installation, each at a bad moment.
+
+The endpoint goes on or comes back, the state that the API shows becomes true within fifteen
+seconds, and no process is left to nobody.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.e2e.installation import TINY_YAML, Installation, eventually, installation
+
+pytestmark = [pytest.mark.recovery, pytest.mark.timeout(300)]
+_TRUE_STATE_SECONDS = 15.0
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    with installation(tmp_path_factory.mktemp("up")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def model(here: Installation) -> dict[str, Any]:
+    job = here.job
+    config = job.config("tiny", TINY_YAML)
+    job.wait_until_checked(TINY_YAML)
+    return job.deployed(name="tiny", build=job.build(config))
+
+
+def _production(here: Installation, model: dict[str, Any]) -> dict[str, Any]:
+    return here.get(f"models/{model['id']}/deployments/production")
+
+
+def _is_whole(here: Installation, model: dict[str, Any]) -> bool:
+    shown = _production(here, model)
+    return (
+        shown["status"] == "ACTIVE"
+        and shown["active_replica_count"] == 1
+        and len(here.pids("engine")) == 1
+        and here.answers(model["id"])
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["gateway", "web", "agent", "scheduler", "control", "build", "valkey", "postgres"]
+)
+def test_an_engine_goes_on_serving_while_a_killed_process_comes_back(
+    here: Installation, model: dict[str, Any], kind: str
+) -> None:
+    eventually(lambda: _is_whole(here, model), seconds=40, what="whole before the kill")
+    engine = here.pid("engine")
+    victim = here.kill(kind)
+    eventually(
+        lambda: any(pid != victim for pid in here.pids(kind)),
+        seconds=_TRUE_STATE_SECONDS,
+        what=f"{kind} started again",
+    )
+    eventually(
+        lambda: _is_whole(here, model), seconds=_TRUE_STATE_SECONDS, what="whole after the kill"
+    )
+    assert here.pids("engine") == [engine]
+
+
+@pytest.mark.parametrize("kind", ["engine", "runner"])
+def test_a_killed_engine_is_shown_as_such_and_replaced(
+    here: Installation, model: dict[str, Any], kind: str
+) -> None:
+    eventually(lambda: _is_whole(here, model), seconds=40, what="whole before the kill")
+    engine = here.pid("engine")
+    here.kill(kind)
+    eventually(
+        lambda: (
+            _production(here, model)["active_replica_count"] == 0
+            or (here.pids("engine") not in ([], [engine]) and here.answers(model["id"]))
+        ),
+        seconds=_TRUE_STATE_SECONDS,
+        what="the loss is shown, or already mended",
+    )
+    eventually(lambda: _is_whole(here, model), seconds=40, what="replaced")
+    assert not psutil.pid_exists(engine)
+
+
+def test_a_build_survives_its_worker_the_broker_and_the_database(
+    here: Installation, model: dict[str, Any]
+) -> None:
+    config = here.job.config(
+        "tiny-again", TINY_YAML.replace("max_batch_size: 4", "max_batch_size: 3")
+    )
+    build = here.post("builds", {"config_id": config["id"]})
+    for kind in ("build", "valkey", "postgres"):
+        here.kill(kind)
+    eventually(
+        lambda: here.get(f"builds/{build['id']}")["state"] == "succeeded",
+        seconds=90,
+        what="the build succeeded in spite of three kills",
+    )
+    assert here.pids("step") == []
+
+
+def test_a_killed_supervisor_leaves_the_engine_to_the_next_start(
+    tmp_path: Path,
+) -> None:
+    with installation(tmp_path) as first:
+        job = first.job
+        config = job.config("tiny", TINY_YAML)
+        job.wait_until_checked(TINY_YAML)
+        deployed = job.deployed(name="tiny", build=job.build(config))
+        engine = first.pid("engine")
+        os.kill(first.machine.pid, signal.SIGKILL)
+        eventually(
+            lambda: not (first.pids("web") or first.pids("postgres") or first.pids("agent")),
+            seconds=20,
+            what="its processes end with it",
+        )
+        assert psutil.pid_exists(engine)
+    with installation(tmp_path) as second:
+        eventually(lambda: second.answers(deployed["id"]), seconds=30, what="it answers again")
+        assert second.pids("engine") == [engine]
+    assert not psutil.pid_exists(engine)
