@@ -8,14 +8,9 @@ import argparse
 import json
 import os
 import platform
-import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +19,7 @@ import httpx
 _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT))
 
-from controlplane.processes import postgres  # noqa: E402  (found through the line above)
+from benchmarks.web_process import database, web  # noqa: E402  (found through the line above)
 
 ROWS = 1000
 PAGE = 50
@@ -53,12 +48,12 @@ def main() -> int:
 
 def measure(folder: Path, *, requests: int) -> dict[str, Any]:
     """Return the figures: the worst list counts for the bars."""
-    with _database(folder) as url:
+    with database(folder) as url:
         os.environ.update(
             DJANGO_SETTINGS_MODULE="controlplane.settings", DATA_DIR=str(folder), DATABASE_URL=url
         )
         key = _fill()
-        with _web() as address:
+        with web() as address:
             client = httpx.Client(
                 base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=10
             )
@@ -140,53 +135,6 @@ def _times(client: httpx.Client, path: str, requests: int) -> dict[str, float]:
         "p50_ms": round(spent[len(spent) // 2], 2),
         "p95_ms": round(spent[int(len(spent) * 0.95)], 2),
     }
-
-
-@contextmanager
-def _database(folder: Path) -> Iterator[str]:
-    data = folder / "postgres"
-    postgres.initialise(data)
-    command = postgres.command(data)
-    server = subprocess.Popen(
-        command.argv, user=command.user, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    try:
-        postgres.wait_until_ready(postgres.url(data), timeout_seconds=30)
-        yield postgres.url(data)
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.wait(20)
-
-
-@contextmanager
-def _web() -> Iterator[str]:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-    web = subprocess.Popen(
-        [sys.executable, "-m", "controlplane.processes.web", "--port", str(port)],
-        cwd=_ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        _wait_for(f"{address}/v1/version")
-        yield address
-    finally:
-        web.terminate()
-        web.wait(15)
-
-
-def _wait_for(url: str) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            httpx.get(url, timeout=5).raise_for_status()
-            return
-        except httpx.HTTPError:
-            time.sleep(0.05)
-    raise SystemExit("The web process did not answer within 30 s.")
 
 
 def _table(figures: dict[str, Any]) -> str:

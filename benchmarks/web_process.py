@@ -1,0 +1,65 @@
+"""A database and the real web process, for benchmarks that ask it over HTTP."""
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from controlplane.processes import postgres
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@contextmanager
+def database(folder: Path) -> Iterator[str]:
+    """The URL of an embedded PostgreSQL in the folder."""
+    data = folder / "postgres"
+    postgres.initialise(data)
+    command = postgres.command(data)
+    server = subprocess.Popen(
+        command.argv, user=command.user, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        postgres.wait_until_ready(postgres.url(data), timeout_seconds=30)
+        yield postgres.url(data)
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(20)
+
+
+@contextmanager
+def web() -> Iterator[str]:
+    """The address of a web process with this process's environment."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "controlplane.processes.web", "--port", str(port)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(f"{address}/v1/version")
+        yield address
+    finally:
+        process.terminate()
+        process.wait(15)
+
+
+def _wait_for(url: str) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            httpx.get(url, timeout=5).raise_for_status()
+            return
+        except httpx.HTTPError:
+            time.sleep(0.05)
+    raise SystemExit("The web process did not answer within 30 s.")
