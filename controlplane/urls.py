@@ -29,5 +29,6 @@ urlpatterns = [
     path("models/", include("apps.deployments.urls")),
     path("v1/", include([*rest.api, *_paths("api"), *rest.last])),
     path("internal/v1/", include(_paths("internal"))),
+    *deployments.metrics_page,
     *dashboard.probes,
 ]

@@ -3,7 +3,7 @@
 from django.urls import URLPattern, path
 
 from apps.deployments import internal_api, views
-from apps.deployments.api import deployments, environments, models
+from apps.deployments.api import deployments, environments, metrics, models
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "deployments"
@@ -45,3 +45,4 @@ internal: list[URLPattern] = [
     path("nodes/observe", internal_api.nodes_observe),
     path("nodes/logs", internal_api.nodes_logs),
 ]
+metrics_page: list[URLPattern] = [path("metrics", metrics.MetricsView.as_view(), name="metrics")]
