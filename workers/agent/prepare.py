@@ -20,6 +20,7 @@ from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec
 from workers.agent.failures import not_rendered
 from workers.agent.folders import ReplicaFolder
+from workers.agent.models import mark_used, model_folder
 
 _log = logging.getLogger(__name__)
 
@@ -72,12 +73,13 @@ def _launch(
 
 def _materialize(wanted: Mapping[str, Any], models_dir: Path) -> Path:
     digest = str(wanted["content_digest"])
-    destination = models_dir / digest.rpartition(":")[2]
+    destination = model_folder(models_dir, digest)
     started = time.monotonic()
     _log.info("Copying artifact %s.", digest)
     # The node's own setting wins: the shared folder may be mounted elsewhere here.
     url = os.environ.get("ARTIFACT_URL") or str(wanted["artifact_url"])
     ArtifactStore.open(url).materialize(digest, destination)
+    mark_used(destination)
     _log.info("Copied and verified in %.1f s.", time.monotonic() - started)
     return destination
 

@@ -13,6 +13,7 @@ from workers.agent.folders import replica_folders, write_json
 from workers.agent.hints import Hints
 from workers.agent.identity import boot_id
 from workers.agent.log_shipping import ship_log
+from workers.agent.models import prune_models
 from workers.agent.reaping import reap_orphans
 from workers.agent.replica import Replica
 from workers.agent.settings import Settings
@@ -101,6 +102,9 @@ class Agent:
         self._reap_at = now + REAP_SECONDS
         for marker in reap_orphans(self._is_live):
             _log.warning("killed a process of %s, whose runner is gone", marker)
+        in_use = {str(each.wanted.get("content_digest")) for each in self._replicas.values()}
+        for name in prune_models(self._settings.models, in_use):
+            _log.info("dropped the copy of artifact %s, unused for a day", name)
 
     def _is_live(self, marker: str) -> bool | None:
         for replica in self._replicas.values():

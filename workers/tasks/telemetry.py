@@ -5,6 +5,8 @@ import logging
 from celery import shared_task
 
 from apps.deployments.selectors import replicas_measured
+from apps.deployments.services import replicas_prune
+from apps.fleet.services import card_leases_prune
 from apps.telemetry.logs import log_prune
 from apps.telemetry.services.engines import Measured, engine_samples_record, telemetry_prune
 
@@ -31,9 +33,10 @@ def sample(*, format: int, **unknown: object) -> None:
 
 @shared_task(name="telemetry.prune")
 def prune(*, format: int, **unknown: object) -> None:
-    """Forget logs, samples and usage past their retention."""
+    """Forget logs, samples, usage, ended replicas and ended claims past their retention."""
     _warn("telemetry.prune", unknown)
-    _log.info("pruned %s log chunks, %s other rows", log_prune(), telemetry_prune())
+    others = telemetry_prune() + replicas_prune() + card_leases_prune()
+    _log.info("pruned %s log chunks, %s other rows", log_prune(), others)
 
 
 def _warn(task: str, unknown: dict[str, object]) -> None:

@@ -27,6 +27,7 @@ from apps.deployments.services.observing import ReplicaReport, replicas_observe
 from apps.deployments.services.promoting import environment_promote
 from apps.deployments.services.promotion import promotion_settings
 from apps.deployments.services.reconcile import deployment_reconcile, deployment_settle
+from apps.deployments.services.replicas import replicas_prune
 from apps.deployments.services.sweeping import deployments_sweep
 
 __all__ = [
@@ -55,4 +56,5 @@ __all__ = [
     "model_delete",
     "promotion_settings",
     "replicas_observe",
+    "replicas_prune",
 ]

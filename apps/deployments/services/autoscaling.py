@@ -66,7 +66,7 @@ def autoscaling_update(*, deployment: Deployment, changes: Mapping[str, Any]) ->
     for environment in environments:
         environment.autoscaling_settings = after
         environment.save(update_fields=["autoscaling_settings"])
-    transaction.on_commit(lambda: deployment_settle(deployment_id=row.id))
+    transaction.on_commit(lambda: deployment_settle(deployment_id=row.id), robust=True)
     return AutoscalingAnswer(status="ACCEPTED", message=_words(low))
 
 

@@ -254,7 +254,8 @@ def _locked_with_environments(deployment: Deployment) -> Deployment:
 
 def _settle_after_commit(deployment: Deployment) -> None:
     # Outside this transaction: settling locks environments, which come before deployments.
-    transaction.on_commit(lambda: deployment_settle(deployment_id=deployment.id))
+    # Robust: what fails here is tried again by the sweep, and the change itself has been made.
+    transaction.on_commit(lambda: deployment_settle(deployment_id=deployment.id), robust=True)
 
 
 def _words(state: str) -> str:

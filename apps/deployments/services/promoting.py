@@ -39,5 +39,5 @@ def environment_promote(
         keep_previous=not scale_down_previous,
     )
     deployment_activate(deployment=candidate)
-    transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id))
+    transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id), robust=True)
     return candidate

@@ -82,7 +82,10 @@ def _mark_lost() -> None:
             Deployment.objects.select_for_update(no_key=True).get(id=deployment_id)
             mine = silent.filter(deployment_id=deployment_id).order_by("id")
             for replica in mine.select_for_update(of=("self",), no_key=True):
-                replica_move(replica=replica, to=ReplicaState.LOST)
+                # An order that no agent has confirmed leaves nothing behind: it is just withdrawn.
+                is_unheard = replica.state == ReplicaState.ORDERED
+                to = ReplicaState.STOPPED if is_unheard else ReplicaState.LOST
+                replica_move(replica=replica, to=to)
 
 
 def _advance_environments() -> None:

@@ -1,6 +1,11 @@
 """Writes of the fleet, by noun: enrollment tokens, nodes, cards, gateways."""
 
-from apps.fleet.services.cards import NoRoom, cards_claim, cards_release
+from apps.fleet.services.cards import (
+    NoRoom,
+    card_leases_prune,
+    cards_claim,
+    cards_release,
+)
 from apps.fleet.services.enrollment import (
     EnrollmentRefused,
     enrollment_token_create,
@@ -24,6 +29,7 @@ __all__ = [
     "Enrolled",
     "EnrollmentRefused",
     "NoRoom",
+    "card_leases_prune",
     "cards_claim",
     "cards_release",
     "enrollment_token_create",

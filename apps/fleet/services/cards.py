@@ -1,11 +1,15 @@
 """The ledger of who holds which card: a GPU is held whole, a CPU is shared by memory."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from apps.fleet.models import Card, CardLease, Node
+
+ENDED_KEPT = timedelta(days=7)
 
 
 class NoRoom(Exception):
@@ -41,6 +45,11 @@ def cards_claim(
 def cards_release(*, holder: str) -> None:
     """Give back every card that `holder` has; a repeat changes nothing."""
     CardLease.objects.filter(holder=holder, released_at=None).update(released_at=Now())
+
+
+def card_leases_prune() -> int:
+    """Return how many claims ended so long ago that nobody asks for them."""
+    return CardLease.objects.filter(released_at__lt=timezone.now() - ENDED_KEPT).delete()[0]
 
 
 def free_of(card: Card, live_leases: Sequence[CardLease]) -> int:

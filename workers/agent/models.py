@@ -1,0 +1,33 @@
+"""Copies of artifacts on this host: made before a start, dropped when unused for a day."""
+
+import os
+import shutil
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+KEPT_SECONDS = 24 * 3600
+
+
+def model_folder(models: Path, content_digest: str) -> Path:
+    """Return where the copy of an artifact lies on this host."""
+    return models / content_digest.rpartition(":")[2]
+
+
+def mark_used(folder: Path) -> None:
+    """Note that a replica is about to use this copy."""
+    os.utime(folder)
+
+
+def prune_models(
+    models: Path, in_use: Collection[str], *, kept_seconds: float = KEPT_SECONDS
+) -> list[str]:
+    """Return the names of the copies that were dropped: unused, and not used lately either."""
+    used = {model_folder(models, digest).name for digest in in_use}
+    horizon = time.time() - kept_seconds
+    dropped = []
+    for folder in models.iterdir() if models.is_dir() else ():
+        if folder.name not in used and folder.stat().st_mtime < horizon:
+            shutil.rmtree(folder, ignore_errors=True)
+            dropped.append(folder.name)
+    return dropped
