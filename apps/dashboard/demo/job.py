@@ -80,28 +80,31 @@ class Job:
     def deployed(self, *, name: str, build: dict[str, Any]) -> dict[str, Any]:
         """Return the model whose production environment serves the build, once it answers."""
         model = self._model(name, build)
-        deployment = self._until(
-            lambda: self._get(f"models/{model['id']}/deployments/production"),
-            lambda each: each["status"] == "ACTIVE" and each["active_replica_count"] > 0,
+        path = f"models/{model['id']}/deployments"
+        deployment = self._deployment(path, build) or self._post(
+            path,
+            {"source": _source(build), "environment": "production"},
+        )
+        active = self._until(
+            lambda: self._get(f"{path}/{deployment['id']}"),
+            _serves_production,
             lambda each: each["status"].lower().replace("_", " "),
             _DEPLOY_SECONDS,
             "The deployment did not become active",
             dead=lambda each: each["status"] in _DEAD_ENDS,
         )
-        return {**model, "deployment": deployment}
+        return {**model, "deployment": active}
 
     def _model(self, name: str, build: dict[str, Any]) -> dict[str, Any]:
-        source = {"kind": "build", "build_id": build["id"]}
         found = [each for each in self._get("models")["models"] if each["name"] == name]
-        if not found:
-            return _model_of(self._post("models", {"name": name, "source": source}))
-        deployments = self._get(f"models/{found[0]['id']}/deployments")["deployments"]
-        if not any(each.get("build_id") == build["id"] for each in deployments):
-            self._post(
-                f"models/{found[0]['id']}/deployments",
-                {"source": source, "environment": "production"},
-            )
-        return found[0]
+        if found:
+            return found[0]
+        made = self._post("models", {"name": name, "source": _source(build)})
+        return dict(made["model"])
+
+    def _deployment(self, path: str, build: dict[str, Any]) -> dict[str, Any] | None:
+        found = [each for each in self._get(path)["deployments"] if each["build_id"] == build["id"]]
+        return found[0] if found else None
 
     def _followed(self, build: dict[str, Any]) -> dict[str, Any]:
         ended = self._until(
@@ -156,10 +159,16 @@ class Job:
         return content
 
 
-def _model_of(answer: dict[str, Any]) -> dict[str, Any]:
-    model = answer.get("model", answer)
-    assert isinstance(model, dict)
-    return model
+def _source(build: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "build", "build_id": build["id"]}
+
+
+def _serves_production(deployment: dict[str, Any]) -> bool:
+    return bool(
+        deployment["status"] == "ACTIVE"
+        and deployment["active_replica_count"] > 0
+        and deployment["is_production"]
+    )
 
 
 def _progress_words(build: dict[str, Any]) -> str:
