@@ -1,5 +1,6 @@
 """Named configs, their immutable revisions, and the checkpoint facts that checks rest on."""
 
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from apps.accounts.models import Team, User
@@ -50,6 +51,7 @@ class Revision(models.Model):
                 fields=["config", "number"], name="configs_revision_number_unique"
             )
         ]
+        indexes = [GinIndex(fields=["secret_names"], name="configs_revision_by_secret")]
 
     def __str__(self) -> str:
         return f"{self.config_id}@{self.number}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 
 from apps.accounts.models import Team
 from apps.configs.models import Config, Revision
@@ -74,9 +74,12 @@ def card_offers() -> tuple[CardOffer, ...]:
 
 def secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, Use]]:
     """Return which configs name which of the secrets in their last revision."""
-    newer = Revision.objects.filter(config=OuterRef("config"), number__gt=OuterRef("number"))
+    # Asked once per revision that lists a name; as NOT EXISTS it would join every revision.
+    last = Revision.objects.filter(config=OuterRef("config")).order_by("-number")
     using = Revision.objects.filter(
-        ~Exists(newer), config__team=team, secret_names__has_any_keys=list(names)
+        config__team=team,
+        secret_names__has_any_keys=list(names),
+        number=Subquery(last.values("number")[:1]),
     ).select_related("config")
     for revision in using.only("secret_names", "config__name").order_by("config__name"):
         use = Use(kind="config", id=revision.config_id, name=revision.config.name)

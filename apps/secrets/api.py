@@ -38,7 +38,7 @@ class SecretListView(TeamView):
 
     def _shown(self, secrets: Sequence[Secret]) -> list[dict[str, Any]]:
         uses = uses_of(self.team, [secret.name for secret in secrets])
-        return [SecretObject(secret, context={"uses": uses}).data for secret in secrets]
+        return list(SecretObject(secrets, many=True, context={"uses": uses}).data)
 
 
 class SecretDetailView(TeamView):

@@ -16,7 +16,7 @@ class UseObject(serializers.Serializer[Any]):
     name = serializers.CharField()
 
 
-class SecretObject(serializers.Serializer[Secret]):
+class SecretObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     created_at = serializers.DateTimeField()
     name = serializers.CharField()
