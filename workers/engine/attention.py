@@ -17,39 +17,30 @@ class AttentionRule:
     """Tokens that a query may see, itself included."""
 
 
-def attend_row(q: Tensor, k: Tensor, v: Tensor, rule: AttentionRule, output: Tensor) -> None:
-    """Fill `output`, `[queries, heads, head_dim]`.
+def attend_one_query(q: Tensor, k: Tensor, v: Tensor, window: int | None, output: Tensor) -> None:
+    """Fill `output` for a row that decodes.
 
-    A row is computed alone and never padded, so its result does not depend on its neighbours
-    and a row full of NaN cannot reach them.
-    Shapes: `q` `[queries, heads, head_dim]`; `k` `[kv_heads, head_dim, length]`; `v`
-    `[kv_heads, length, head_dim]`.
+    Heads that share a KV head are rows of one product, so that no key is copied. Plain products:
+    for one query they take half the fused kernel's time on a CPU.
+    Shapes: `q` (scaled already), `output` `[kv_heads, group, head_dim]`; `k`
+    `[kv_heads, head_dim, length]`; `v` `[kv_heads, length, head_dim]`.
+    """
+    if window is not None and v.shape[1] > window:
+        k, v = k[:, :, -window:], v[:, -window:]
+    torch.bmm(torch.bmm(q, k).softmax(-1), v, out=output)
+
+
+def attend_many_queries(
+    q: Tensor, k: Tensor, v: Tensor, rule: AttentionRule, output: Tensor
+) -> None:
+    """Fill `output` for a piece of a prompt.
+
+    Shapes: `q`, `output` `[queries, heads, head_dim]`; `k`, `v` as for one query.
     """
     queries, length = q.shape[0], v.shape[1]
     if rule.window is not None and length > rule.window + queries - 1:
-        first = length - (rule.window + queries - 1)
-        k, v = k[:, :, first:], v[:, first:]
-    if queries == 1:
-        _attend_one_query(q, k, v, rule.scale, output)
-    else:
-        _attend_many_queries(q, k, v, rule, output)
-
-
-def _attend_one_query(q: Tensor, k: Tensor, v: Tensor, scale: float, output: Tensor) -> None:
-    """Heads that share a KV head become query rows, so that no key is copied.
-
-    Plain products: for one query they take four fifths of the fused kernel's time on a CPU.
-    """
-    grouped = (v.shape[0], -1, v.shape[2])
-    scores = torch.bmm(q.view(grouped) * scale, k)  # [kv_heads, group, length]
-    weights = scores.softmax(-1, dtype=torch.float32).to(q.dtype)
-    torch.bmm(weights, v, out=output.view(grouped))
-
-
-def _attend_many_queries(
-    q: Tensor, k: Tensor, v: Tensor, rule: AttentionRule, output: Tensor
-) -> None:
-    queries, length = q.shape[0], v.shape[1]
+        length = rule.window + queries - 1
+        k, v = k[:, :, -length:], v[:, -length:]
     plain = queries == length and (rule.window is None or length <= rule.window)
     mask = None if plain else _causal_mask(queries, length, rule.window, q.device)
     result = scaled_dot_product_attention(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from workers.engine.attention import AttentionRule, attend_row
+from workers.engine.attention import AttentionRule, attend_many_queries, attend_one_query
 from workers.engine.slots import Row, SlotPool
 
 
@@ -94,13 +94,20 @@ class SlotCache:
     def attend(self, layer: int, q: Tensor, lengths: Sequence[Span], rule: AttentionRule) -> Tensor:
         """Give back `[tokens, heads, head_dim]`, each row attending to itself alone.
 
+        A row is computed alone and never padded, so its result does not depend on its neighbours
+        and a row full of NaN cannot reach them.
         Shapes: `q` is `[tokens, heads, head_dim]`, rows one after another as in `lengths`.
         """
         q = q.contiguous()
         output = torch.empty_like(q)
+        grouped = (q.shape[0], self.shape.kv_heads, -1, self.shape.head_dim)
+        scaled, grouped_output = (q * rule.scale).view(grouped), output.view(grouped)
         first = 0
         for span in lengths:
-            end = first + span.queries
-            attend_row(q[first:end], span.keys[layer], span.values[layer], rule, output[first:end])
+            k, v, end = span.keys[layer], span.values[layer], first + span.queries
+            if span.queries == 1:
+                attend_one_query(scaled[first], k, v, rule.window, grouped_output[first])
+            else:
+                attend_many_queries(q[first:end], k, v, rule, output[first:end])
             first = end
         return output
