@@ -102,16 +102,14 @@ class BuildRetryView(BuildView):
 
 
 class BuildStepsView(BuildView):
-    @extend_schema(operation_id="builds_steps", responses=StepListObject)
+    @extend_schema(responses=StepListObject)
     def get(self, request: Request, build_id: str) -> Response:
         """Return the steps of a build, in order."""
         return Response(StepListObject({"steps": self.build().steps.all()}).data)
 
 
 class BuildLogsView(BuildView):
-    @extend_schema(
-        operation_id="builds_logs", parameters=[BuildLogQuery], responses=BuildLogsObject
-    )
+    @extend_schema(parameters=[BuildLogQuery], responses=BuildLogsObject)
     def get(self, request: Request, build_id: str) -> Response:
         """Return lines of a build's log, of one step or of all."""
         build = self.build()

@@ -271,7 +271,7 @@ class ConfigQuery(StrictSerializer):
     output_format = serializers.ChoiceField(choices=["raw", "parsed", "both"], default="both")
 
 
-class ConfigObject(serializers.Serializer[Any]):
+class DeploymentConfigObject(serializers.Serializer[Any]):
     raw_config = serializers.CharField(allow_null=True)
     config = serializers.DictField(allow_null=True)
 

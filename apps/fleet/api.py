@@ -19,7 +19,7 @@ _MIB = 1024**2
 
 
 class NodeListView(TeamView):
-    @extend_schema(operation_id="nodes_list", responses=NodeListObject)
+    @extend_schema(responses=NodeListObject)
     def get(self, request: Request) -> Response:
         """Return every node with its cards."""
         return Response({"nodes": NodeObject(node_list(), many=True).data})
@@ -37,7 +37,7 @@ class NodeView(TeamView):
 
 
 class NodeDetailView(NodeView):
-    @extend_schema(operation_id="nodes_retrieve", responses=NodeObject)
+    @extend_schema(responses=NodeObject)
     def get(self, request: Request, node_id: str) -> Response:
         """Return a node."""
         return Response(NodeObject(self.node()).data)
@@ -64,7 +64,7 @@ class NodeUncordonView(NodeView):
 
 
 class InstanceTypeListView(TeamView):
-    @extend_schema(operation_id="instance_types_list", responses=InstanceTypeListObject)
+    @extend_schema(responses=InstanceTypeListObject)
     def get(self, request: Request) -> Response:
         """Return the hardware that live nodes offer, one entry a kind and size."""
         distinct: dict[str, dict[str, Any]] = {}

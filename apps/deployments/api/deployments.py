@@ -13,8 +13,8 @@ from apps.deployments.selectors import deployment_list, replica_list
 from apps.deployments.serializers import (
     AutoscalingAnswerObject,
     AutoscalingBody,
-    ConfigObject,
     ConfigQuery,
+    DeploymentConfigObject,
     DeploymentCreateBody,
     DeploymentListObject,
     DeploymentLogQuery,
@@ -45,9 +45,7 @@ from apps.telemetry.log_queries import line_json, lines_of
 
 
 class DeploymentListView(TeamView):
-    @extend_schema(
-        operation_id="deployments_list", parameters=[NameQuery], responses=DeploymentListObject
-    )
+    @extend_schema(parameters=[NameQuery], responses=DeploymentListObject)
     def get(self, request: Request, model_id: str) -> Response:
         """Return the model's deployments, newest first."""
         model = model_get(team=self.team, model_id=model_id)
@@ -83,7 +81,7 @@ class DeploymentView(TeamView):
 
 
 class DeploymentDetailView(DeploymentView):
-    @extend_schema(operation_id="deployments_retrieve", responses=DeploymentObject)
+    @extend_schema(responses=DeploymentObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return a deployment."""
         return Response(DeploymentObject(self.deployment()).data)
@@ -155,9 +153,7 @@ class PromoteView(DeploymentView):
 
 
 class ConfigView(DeploymentView):
-    @extend_schema(
-        operation_id="deployments_config", parameters=[ConfigQuery], responses=ConfigObject
-    )
+    @extend_schema(parameters=[ConfigQuery], responses=DeploymentConfigObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return the config that the deployment was built from."""
         wanted = validated(ConfigQuery, request.query_params)["output_format"]
@@ -173,7 +169,6 @@ class ConfigView(DeploymentView):
 
 class LogsView(DeploymentView):
     @extend_schema(
-        operation_id="deployments_logs",
         parameters=[DeploymentLogQuery],
         responses=DeploymentLogsObject,
     )
@@ -189,7 +184,7 @@ class LogsView(DeploymentView):
 
 
 class ReplicasView(DeploymentView):
-    @extend_schema(operation_id="deployments_replicas", responses=ReplicaListObject)
+    @extend_schema(responses=ReplicaListObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return the deployment's replicas, newest first, ended ones included."""
         replicas = replica_list(deployment=self.deployment())

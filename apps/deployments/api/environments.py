@@ -36,7 +36,7 @@ from apps.rest.serializers import validated
 
 
 class EnvironmentListView(TeamView):
-    @extend_schema(operation_id="environments_list", responses=EnvironmentListObject)
+    @extend_schema(responses=EnvironmentListObject)
     def get(self, request: Request, model_id: str) -> Response:
         """Return the model's environments, production first."""
         model = model_get(team=self.team, model_id=model_id)
@@ -75,7 +75,7 @@ class EnvironmentView(TeamView):
 
 
 class EnvironmentDetailView(EnvironmentView):
-    @extend_schema(operation_id="environments_retrieve", responses=EnvironmentObject)
+    @extend_schema(responses=EnvironmentObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return an environment."""
         return Response(EnvironmentObject(self.environment()).data)

@@ -21,7 +21,7 @@ from apps.rest.serializers import validated
 
 
 class ModelListView(TeamView):
-    @extend_schema(operation_id="models_list", parameters=[NameQuery], responses=ModelListObject)
+    @extend_schema(parameters=[NameQuery], responses=ModelListObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return the team's models, newest first."""
         wanted = validated(NameQuery, request.query_params)
