@@ -7,23 +7,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.rest_views import TeamView
+from apps.deployments.bodies import (
+    AutoscalingBody,
+    ConfigQuery,
+    DeploymentCreateBody,
+    DeploymentLogQuery,
+    DeploymentRenameBody,
+    NameQuery,
+    PromoteToProductionBody,
+)
 from apps.deployments.lookups import build_get, deployment_get, environment_get, model_get
 from apps.deployments.models import Deployment
 from apps.deployments.selectors import deployment_list, replica_list
 from apps.deployments.serializers import (
     AutoscalingAnswerObject,
-    AutoscalingBody,
-    ConfigQuery,
     DeploymentConfigObject,
-    DeploymentCreateBody,
     DeploymentListObject,
-    DeploymentLogQuery,
     DeploymentLogsObject,
     DeploymentObject,
-    DeploymentRenameBody,
     DeploymentTombstone,
-    NameQuery,
-    PromoteToProductionBody,
     ReplicaListObject,
     ReplicaObject,
     RetriedObject,

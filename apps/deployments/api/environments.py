@@ -7,18 +7,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.rest_views import TeamView
+from apps.deployments.bodies import EnvironmentCreateBody, EnvironmentPatchBody, PromoteBody
 from apps.deployments.lookups import deployment_get, environment_get, model_get
 from apps.deployments.models import Deployment, Environment
 from apps.deployments.selectors import environment_list
 from apps.deployments.serializers import (
     CancelledObject,
     DeploymentObject,
-    EnvironmentCreateBody,
     EnvironmentListObject,
     EnvironmentObject,
-    EnvironmentPatchBody,
     EnvironmentPatchedObject,
-    PromoteBody,
     SuccessObject,
 )
 from apps.deployments.services import (

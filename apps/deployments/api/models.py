@@ -5,16 +5,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.rest_views import TeamView
+from apps.deployments.bodies import ModelCreateBody, NameQuery
 from apps.deployments.lookups import build_get, deployment_get, model_get
 from apps.deployments.selectors import model_list
 from apps.deployments.serializers import (
     DeploymentObject,
-    ModelCreateBody,
     ModelCreatedObject,
     ModelListObject,
     ModelObject,
     ModelTombstone,
-    NameQuery,
 )
 from apps.deployments.services import model_create, model_delete
 from apps.rest.serializers import validated
