@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
 from django.utils import timezone
+from pytest_django import Settings
 
 from apps.accounts.models import ApiKey, SignInFailure, SignInLink, Team, User
 from apps.accounts.services import (
@@ -134,3 +135,16 @@ def test_the_command_makes_a_key_of_the_default_team() -> None:
 def test_the_link_command_refuses_an_unknown_address() -> None:
     with pytest.raises(CommandError, match="nobody@"):
         call_command("sign_in_link", "nobody@example.com")
+
+
+def test_the_link_command_prints_an_address_that_lets_the_admin_in(settings: Settings) -> None:
+    output = StringIO()
+    call_command("sign_in_link", stdout=output)
+    address = output.getvalue().strip()
+    assert address.startswith(settings.PUBLIC_URL)
+    browser = Client()
+    path = address.removeprefix(settings.PUBLIC_URL)
+    assert browser.get(path).status_code == 200
+    assert browser.post(path).status_code == 302
+    assert browser.get("/v1/users/me").json()["email"] == "admin@localhost"
+    assert Client().post(path).status_code == 410
