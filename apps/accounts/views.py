@@ -23,8 +23,6 @@ from apps.accounts.services import (
 )
 from apps.rest.errors import ApiError, Conflict, NotFound
 
-_MADE_KEY = "made_key"
-
 
 @never_cache
 @require_http_methods(["GET", "POST"])
@@ -67,23 +65,18 @@ def sign_out_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def key_list(request: HttpRequest) -> HttpResponse:
-    """Show the keys; the text of one just made stands here once and is forgotten."""
-    context = {
-        "form": ApiKeyForm(),
-        "made": request.session.pop(_MADE_KEY, None),
-        "keys": [_row(key) for key in api_key_list(actor_on(request))],
-    }
-    return render(request, "accounts/keys.html", context)
+    """Show the keys."""
+    return _keys(request, ApiKeyForm())
 
 
 @page
+@never_cache
 @require_POST
 def key_create(request: HttpRequest) -> HttpResponse:
-    """Make a key and show it on the page that follows."""
+    """Make a key and show its text in this one answer: a redirect would have to keep it."""
     form = ApiKeyForm(request.POST)
     if not form.is_valid():
-        context = {"form": form, "keys": [_row(key) for key in api_key_list(actor_on(request))]}
-        return render(request, "accounts/keys.html", context, status=400)
+        return _keys(request, form, status=400)
     key_type = ApiKeyType(form.cleaned_data["type"])
     is_personal = key_type is ApiKeyType.PERSONAL
     require(actor_on(request), Action.OWN_KEYS if is_personal else Action.TEAM_KEYS)
@@ -93,8 +86,7 @@ def key_create(request: HttpRequest) -> HttpResponse:
         owner=person(request) if is_personal else None,
         name=form.cleaned_data["name"],
     )
-    request.session[_MADE_KEY] = made.text
-    return redirect("accounts:keys")
+    return _keys(request, ApiKeyForm(), made=made.text)
 
 
 @page
@@ -116,6 +108,14 @@ def key_revoke(request: HttpRequest, key_id: str) -> HttpResponse:
 def key_name(key: ApiKey) -> str:
     """Return what a person types to mean this key."""
     return key.name or key.prefix
+
+
+def _keys(
+    request: HttpRequest, form: ApiKeyForm, *, made: str | None = None, status: int = 200
+) -> HttpResponse:
+    rows = [_row(key) for key in api_key_list(actor_on(request))]
+    context = {"form": form, "made": made, "keys": rows}
+    return render(request, "accounts/keys.html", context, status=status)
 
 
 def _row(key: ApiKey) -> dict[str, object]:

@@ -1,8 +1,12 @@
 """Signing in and out, and the page of keys."""
 
+import re
+
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 
+from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import ApiKey
 from apps.accounts.services import sign_in_link_create
 from tests.apps.pages import signed_in
@@ -59,10 +63,13 @@ def test_signing_out_ends_the_session() -> None:
 
 def test_a_key_is_shown_once() -> None:
     client = signed_in(make_cast().owner)
-    client.post("/keys/create/", {"name": "app", "type": "WORKSPACE_INVOKE"})
-    key = ApiKey.objects.get(name="app")
-    assert f"{key.prefix}." in client.get("/keys/").content.decode()
-    assert f"{key.prefix}." not in client.get("/keys/").content.decode()
+    made = client.post("/keys/create/", {"name": "app", "type": "WORKSPACE_INVOKE"})
+    text = re.search(r"\w{8}\.[\w-]{43}", made.content.decode())
+    assert text is not None
+    assert ApiKey.objects.get(name="app").secret_sha256 == sha256_hex(text[0])
+    assert "no-store" in made["Cache-Control"]
+    assert text[0] not in client.get("/keys/").content.decode()
+    assert not any(text[0] in str(session.get_decoded()) for session in Session.objects.all())
 
 
 def test_a_key_is_revoked_by_its_name_only() -> None:
