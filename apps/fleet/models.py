@@ -34,6 +34,8 @@ class EnrollmentToken(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
+    used_by = models.CharField(max_length=280, blank=True)
+    """`node:<name>` or `gateway:<name>`, who alone may repeat a lost enrollment for a while."""
 
     def __str__(self) -> str:
         return f"enrollment token {self.token_sha256[:8]}"

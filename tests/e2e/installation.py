@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import psutil
+import pytest
 
 from apps.dashboard.demo.access import grant_access
 from apps.dashboard.demo.job import Job
@@ -136,15 +137,26 @@ class Installation:
 
 
 @contextmanager
-def installation(folder: Path) -> Iterator[Installation]:
+def installation(folder: Path, *, stop_engines: bool = True) -> Iterator[Installation]:
     """Start everything on `folder` with a tiny local checkpoint, and stop it again."""
     make_tiny_checkpoint(folder / "checkpoints" / "tiny")
-    with running_machine(folder) as machine:
+    with (
+        _without_the_tests_own_servers(),
+        running_machine(folder, stop_engines=stop_engines) as machine,
+    ):
         services = machine.wait_until_ready()
         access = grant_access(folder)
         yield Installation(
             folder=folder, machine=machine, services=services, api_key=access.api_key
         )
+
+
+@contextmanager
+def _without_the_tests_own_servers() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("DATABASE_URL", "BROKER_URL", "DATA_DIR", "LOCAL_CHECKPOINT_ROOTS"):
+            patch.delenv(name, raising=False)
+        yield
 
 
 def eventually(holds: Callable[[], bool], *, seconds: float, what: str) -> float:

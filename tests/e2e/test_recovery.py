@@ -106,7 +106,7 @@ def test_a_build_survives_its_worker_the_broker_and_the_database(
 def test_a_killed_supervisor_leaves_the_engine_to_the_next_start(
     tmp_path: Path,
 ) -> None:
-    with installation(tmp_path) as first:
+    with installation(tmp_path, stop_engines=False) as first:
         job = first.job
         config = job.config("tiny", TINY_YAML)
         job.wait_until_checked(TINY_YAML)

@@ -72,13 +72,13 @@ class Machine:
 
 
 @contextmanager
-def running_machine(data_dir: Path) -> Iterator[Machine]:
-    """Start Enginehouse on `data_dir`, and stop it and its engines on the way out."""
+def running_machine(data_dir: Path, *, stop_engines: bool = True) -> Iterator[Machine]:
+    """Start Enginehouse on `data_dir`, and stop it (and its engines) on the way out."""
     log = data_dir / "logs" / "up.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, MANAGE, "up", "--stop-engines"],
+            [sys.executable, MANAGE, "up", *(["--stop-engines"] if stop_engines else [])],
             env={**os.environ, "DATA_DIR": str(data_dir)},
             stdin=subprocess.DEVNULL,
             stdout=output,

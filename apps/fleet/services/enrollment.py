@@ -2,11 +2,14 @@
 
 from datetime import timedelta
 
-from django.db.models.functions import Now
+from django.db.models import Q
+from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from apps.fleet.credentials import hash_of, new_credential
 from apps.fleet.models import EnrollmentToken
+
+_ANSWER_LOST_WITHIN = timedelta(minutes=5)
 
 
 class EnrollmentRefused(Exception):
@@ -22,11 +25,17 @@ def enrollment_token_create(*, lifetime: timedelta = timedelta(hours=1)) -> str:
     return token
 
 
-def enrollment_token_redeem(*, token: str) -> None:
-    """Use the token up. Raises EnrollmentRefused."""
-    used = EnrollmentToken.objects.filter(
-        token_sha256=hash_of(token), used_at=None, expires_at__gt=Now()
-    ).update(used_at=Now())
+def enrollment_token_redeem(*, token: str, joiner: str) -> None:
+    """Use the token up for `joiner`. Raises EnrollmentRefused.
+
+    For a few minutes the same joiner may come again: the answer with its credential may have been
+    lost on the way, and its first credential is replaced by the next.
+    """
+    fresh = Q(used_at=None, expires_at__gt=Now())
+    again = Q(used_by=joiner, used_at__gt=Now() - _ANSWER_LOST_WITHIN)
+    used = EnrollmentToken.objects.filter(fresh | again, token_sha256=hash_of(token)).update(
+        used_at=Coalesce("used_at", Now()), used_by=joiner
+    )
     if not used:
         raise EnrollmentRefused(
             "This enrollment token is unknown, used or expired. "

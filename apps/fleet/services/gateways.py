@@ -15,7 +15,7 @@ def gateway_enroll(*, token: str, name: str, address: str) -> tuple[Gateway, str
 
     Raises EnrollmentRefused.
     """
-    enrollment_token_redeem(token=token)
+    enrollment_token_redeem(token=token, joiner=f"gateway:{name}")
     credential = new_credential()
     gateway, _ = Gateway.objects.update_or_create(
         name=name,

@@ -55,7 +55,7 @@ def node_enroll(
 
     Raises EnrollmentRefused.
     """
-    enrollment_token_redeem(token=token)
+    enrollment_token_redeem(token=token, joiner=f"node:{name}")
     credential = new_credential()
     node, _ = Node.objects.update_or_create(
         name=name,

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db.models.functions import Now
 from django.test import Client
 
 from apps.fleet.models import Card, EnrollmentToken, Gateway, Node
@@ -25,13 +26,29 @@ def test_a_node_gets_a_credential_of_which_only_the_hash_is_kept(client: Client)
     assert Card.objects.get().kind == "CPU"
 
 
-def test_a_token_works_once(client: Client) -> None:
+def test_a_token_works_for_one_node_only(client: Client) -> None:
     token = enrollment_token_create()
     assert _enroll(client, token).status_code == 200
     again = _enroll(client, token, name="other")
     assert again.status_code == 401
     assert "unknown, used or expired" in again.json()["message"]
     assert not Node.objects.filter(name="other").exists()
+
+
+def test_a_node_whose_answer_was_lost_may_enroll_again_with_the_same_token(client: Client) -> None:
+    token = enrollment_token_create()
+    lost = _enroll(client, token).json()
+    again = _enroll(client, token).json()
+    assert again["node_id"] == lost["node_id"]
+    assert node_by_credential(lost["credential"]) is None
+    assert node_by_credential(again["credential"]) is not None
+
+
+def test_the_same_name_may_not_repeat_it_later(client: Client) -> None:
+    token = enrollment_token_create()
+    _enroll(client, token)
+    EnrollmentToken.objects.update(used_at=Now() - timedelta(minutes=6))
+    assert _enroll(client, token).status_code == 401
 
 
 def test_an_expired_token_is_refused(client: Client) -> None:
