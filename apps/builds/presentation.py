@@ -116,6 +116,7 @@ def build_context(build: Build) -> dict[str, Any]:
         "blame_words": _BLAME_WORDS[Blame(failure["blame"])] if failure else "",
         "artifact": build.artifact,
         "short_digest": short_digest(build.artifact.content_digest) if build.artifact else "",
+        "smoke_test": smoke_test_of(build),
         "passport_rows": passport_rows(build.artifact) if build.artifact else [],
     }
 
@@ -136,7 +137,7 @@ def short_digest(digest: str) -> str:
 
 
 def passport_rows(artifact: Artifact) -> Sequence[PassportRow]:
-    """Return the passport's facts in the order that answers: from what, by what, how."""
+    """Return the passport's facts in the order that answers: from what, by what, how well."""
     passport = artifact.passport
     rows = [
         PassportRow(
@@ -146,10 +147,21 @@ def passport_rows(artifact: Artifact) -> Sequence[PassportRow]:
             copies=True,
         )
     ]
-    if commit := passport.get("commit"):
-        rows.append(PassportRow(label="Checkpoint", value=commit, shown=commit[:16], copies=True))
-    versions = passport.get("tool_versions") or passport.get("tools") or {}
-    if isinstance(versions, Mapping) and versions:
-        words = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-        rows.append(PassportRow(label="Tools", value=words))
+    checkpoint: Mapping[str, Any] = passport.get("checkpoint") or {}
+    if repo := checkpoint.get("repo"):
+        rows.append(PassportRow(label="Checkpoint", value=repo, shown=repo, copies=True))
+    if commit := checkpoint.get("commit"):
+        rows.append(PassportRow(label="Commit", value=commit, shown=commit[:16], copies=True))
+    if tools := passport.get("tools"):
+        named = [f"{name} {version}" for name, version in sorted(tools.items()) if version]
+        rows.append(PassportRow(label="Tools", value=", ".join(named)))
+    if gate := passport.get("gate"):
+        rows.append(PassportRow(label="Quality gate", value=str(gate)))
     return rows
+
+
+def smoke_test_of(build: Build) -> Mapping[str, Any] | None:
+    """Return what the finished engine said when it was asked, None before that."""
+    step = next((step for step in build.steps.all() if step.name == "smoke_test"), None)
+    result: Mapping[str, Any] | None = step.result if step else None
+    return result if result and "answer" in result else None

@@ -60,9 +60,11 @@ def visit(chromium: Browser, live_server: Any, stage: "Stage") -> Iterator[OpenP
     complaints: list[str] = []
     contexts = []
 
-    def open_page(path: str, *, allowed: tuple[str, ...] = (), **options: Any) -> Page:
+    def open_page(
+        path: str, *, allowed: tuple[str, ...] = (), user: "User | None" = None, **options: Any
+    ) -> Page:
         context = chromium.new_context(**{"viewport": {"width": 1280, "height": 800}} | options)
-        context.add_cookies([session_cookie(stage.owner, live_server.url)])
+        context.add_cookies([session_cookie(user or stage.owner, live_server.url)])
         context.set_default_timeout(10_000)
         contexts.append(context)
         page = context.new_page()

@@ -13,9 +13,16 @@ from playwright.sync_api import Page
 from apps.fleet.models import Node
 from tests.browser.conftest import OpenPage
 from tests.browser.stage import Stage
+from tests.factories import make_user
 
 pytestmark = [pytest.mark.screenshots, pytest.mark.browser]
 FOLDER = Path(os.environ.get("SCREENSHOTS_DIR", "docs/screenshots"))
+EMPTY = {
+    "first-run": "/",
+    "configs-empty": "/configs/",
+    "builds-empty": "/builds/",
+    "models-empty": "/models/",
+}
 TALL_EDITOR = 1080
 """Tall enough for the panel, which scrolls by itself."""
 SIZES = {"": (1280, 860), "-narrow": (320, 720)}
@@ -33,6 +40,13 @@ def test_photograph_every_page(visit: OpenPage, stage: Stage, scheme: str, suffi
         tall = TALL_EDITOR if name.startswith("editor") and not suffix else height
         page = visit(path, color_scheme=scheme, viewport={"width": width, "height": tall})
         page.wait_for_load_state("networkidle")
+        _photograph(page, f"{name}-{scheme}{suffix}")
+        page.context.close()
+    newcomer = make_user(email="newcomer@example.com")
+    for name, path in EMPTY.items():
+        page = visit(
+            path, user=newcomer, color_scheme=scheme, viewport={"width": width, "height": height}
+        )
         _photograph(page, f"{name}-{scheme}{suffix}")
         page.context.close()
 
@@ -58,6 +72,7 @@ def _pages(stage: Stage) -> dict[str, str]:
         "nodes": "/nodes/",
         "secrets": "/secrets/",
         "keys": "/keys/",
+        "sign-in": "/sign-in/",
     }
 
 

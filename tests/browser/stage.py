@@ -159,8 +159,13 @@ def _built(revision: Revision, owner: User) -> Build:
         ],
         passport={
             "format": 1,
-            "commit": "12fd25f77366fa6b3b4b768ec3050bf629380bac",
-            "tool_versions": {"transformers": "5.19.0", "torch": "2.13.0"},
+            "checkpoint": {
+                "source": "HF",
+                "repo": SMOLLM,
+                "commit": "12fd25f77366fa6b3b4b768ec3050bf629380bac",
+            },
+            "tools": {"python": "3.11.7", "torch": "2.13.0", "transformers": "5.19.0"},
+            "gate": "unmeasured",
         },
     )
     build = factories.make_finished_build(revision=revision, artifact=artifact, created_by=owner)
@@ -171,6 +176,21 @@ def _built(revision: Revision, owner: User) -> Build:
         start = now - timedelta(minutes=50)
         step.started_at, step.finished_at = start, start + timedelta(seconds=seconds)
         step.save()
+    build.steps.filter(name="smoke_test").update(
+        result={
+            "answer": "Hello! How can I help you today?",
+            "first_token_seconds": 0.061,
+            "tokens_per_second": 38.4,
+        }
+    )
+    for step, text in LOG.items():
+        kept = [line for line in text.splitlines() if "ERROR" not in line]
+        log_append(
+            owner=f"build:{build.id}:{step}",
+            attempt=1,
+            sequence=0,
+            text="\n".join(kept).format(repo=SMOLLM),
+        )
     build.refresh_from_db()
     return build
 
