@@ -100,7 +100,7 @@ def wait_for(
     condition: Callable[[], _Value],
     *,
     seconds: float,
-    what: str | Callable[[], str],
+    what: object,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> _Value:
     """Return the condition's first true value; `meanwhile` is called between looks."""

@@ -12,13 +12,13 @@ from tests import factories
 MakeBuild = Callable[..., Build]
 
 
-def make_buildable(checkpoint: Path, **changes: Any) -> Revision:
-    """A revision whose stored spec is what its text says."""
-    text = factories.config_text(str(checkpoint))
+def make_buildable(checkpoint: Path, *, added: str = "", **changes: Any) -> Revision:
+    """A revision whose stored spec is what its text says; `added` goes under `trt_llm.build`."""
+    text = factories.config_text(str(checkpoint)) + added
     spec = parse_text(text).spec
     assert spec is not None
     return factories.make_revision(
-        **{"repo": str(checkpoint), "text": text, "spec": spec.model_dump(mode="json")} | changes
+        repo=str(checkpoint), text=text, spec=spec.model_dump(mode="json"), **changes
     )
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,13 +83,14 @@ def replacements(request: pytest.FixtureRequest) -> "list[subprocess.Popen[bytes
 @pytest.fixture
 def restart_postgres(
     postgres_server: str, data_dir: Path, replacements: "list[subprocess.Popen[bytes]]"
-) -> Callable[[], None]:
-    """Kills PostgreSQL with -9 and starts it again."""
+) -> Callable[[], float]:
+    """Kills PostgreSQL with -9, starts it again, and tells how long it was away."""
     from django.db import connections
 
     from controlplane.processes import postgres
 
-    def restart() -> None:
+    def restart() -> float:
+        started_at = time.monotonic()
         folder = data_dir / "postgres"
         pid = int((folder / "postmaster.pid").read_text().split()[0])
         _kill_with_children(pid)
@@ -98,6 +100,7 @@ def restart_postgres(
         connections.close_all()
         for each in connections.all():
             each.close_pool()
+        return time.monotonic() - started_at
 
     return restart
 
@@ -126,13 +129,20 @@ def restart_broker(
 def _kill_with_children(pid: int) -> None:
     import psutil
 
+    from tests.processes import wait_for
+    from workers.build_steps.processes import process
+
     family = psutil.Process(pid)
     gone = [*family.children(recursive=True), family]
-    family.kill()
-    for each in gone:
+    for each in reversed(gone):
         with contextlib.suppress(psutil.NoSuchProcess):
             each.kill()
-    psutil.wait_procs(gone, timeout=10)
+
+    def have_ended() -> bool:
+        found = [process(each.pid) for each in gone]
+        return all(each is None or each.ended for each in found)
+
+    wait_for(have_ended, seconds=10, what="their end")
 
 
 def _start(argv: Sequence[str], *, user: str | None) -> "subprocess.Popen[bytes]":

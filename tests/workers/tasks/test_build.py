@@ -1,13 +1,22 @@
 """A build runs from the queue to its artifact, once."""
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from apps.builds.models import Build
+from apps.builds.services import build_retry
+from apps.configs.models import Revision
+from apps.fleet.models import CardLease
+from apps.secrets.services import secret_set
 from apps.telemetry.logs import log_lines
 from controlplane.artifacts import ArtifactStore
-from tests.workers.tasks.building import MakeBuild, steps
+from tests import factories
+from tests.workers.tasks.building import MakeBuild, make_buildable, steps
+from workers.build_steps.child import StepCommand, StepOutcome, run_step
 from workers.tasks.build import build_run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
@@ -19,11 +28,16 @@ def run(build: Build) -> Build:
     return build
 
 
+def said(build: Build, step: str) -> str:
+    return "\n".join(line.message for line in log_lines(owners=[f"build:{build.id}:{step}"]))
+
+
 def test_a_build_ends_with_an_artifact_and_leaves_no_folder(
-    make_build: MakeBuild, data_dir: Path
+    make_build: MakeBuild, data_dir: Path, settings: Settings
 ) -> None:
     build = run(make_build())
     assert (build.state, build.failure) == ("succeeded", None)
+    assert f"no node named {settings.NODE_NAME} is enrolled" in said(build, "smoke_test")
     assert set(steps(build).values()) == {"finished"}
     artifact = build.artifact
     assert artifact is not None
@@ -32,6 +46,151 @@ def test_a_build_ends_with_an_artifact_and_leaves_no_folder(
     assert artifact.passport["built"]["build_id"] == build.id
     assert build.steps.get(name="smoke_test").result["answer"]
     assert not (data_dir / "builds" / build.id).exists()
-    said = [line.message for line in log_lines(owners=[f"build:{build.id}:package"])]
-    assert any(artifact.content_digest in line for line in said)
+    assert artifact.content_digest in said(build, "package")
     assert (build.lease_owner, build.lease_secret_sha256, build.lease_expires_at) == ("", "", None)
+
+
+def test_a_second_build_takes_the_artifact_that_is_there_and_makes_one_that_is_lost_again(
+    make_build: MakeBuild, data_dir: Path
+) -> None:
+    first, second = run(make_build()), run(make_build())
+    assert second.artifact == first.artifact
+    assert steps(second) == {
+        "fetch": "finished",
+        "inspect": "finished",
+        "package": "reused",
+        "smoke_test": "reused",
+    }
+    shutil.rmtree(data_dir / "artifacts" / "blobs")
+    third = run(make_build())
+    assert steps(third)["smoke_test"] == "finished"
+    assert third.artifact == first.artifact
+    assert third.artifact is not None
+    store = ArtifactStore.open((data_dir / "artifacts").as_uri())
+    store.verify(third.artifact.content_digest)
+
+
+def test_a_retry_reuses_what_verifies_and_does_the_rest_again(
+    make_build: MakeBuild, checkpoint: Path, data_dir: Path
+) -> None:
+    refused = make_buildable(checkpoint, added="    quantization_type: fp4_kv\n")
+    build = run(make_build(revision=refused))
+    assert (build.state, build.failure["code"]) == ("failed", "EHB-BLOCKED")
+    assert build.failure["blame"] == "configuration"
+    assert (steps(build)["fetch"], steps(build)["inspect"]) == ("finished", "failed")
+    assert "EHB-BLOCKED" in said(build, "inspect")
+    run(build_retry(build=build))
+    assert steps(build)["fetch"] == "reused"
+    fetched = data_dir / "builds" / build.id / "fetch"
+    (fetched / "model" / "config.json").write_text("{}")
+    run(build_retry(build=build))
+    assert steps(build)["fetch"] == "finished"
+
+
+def test_a_checkpoint_that_is_not_there_fails_with_the_field_to_change(
+    make_build: MakeBuild, checkpoint: Path
+) -> None:
+    build = run(make_build(revision=make_buildable(checkpoint.with_name("gone"))))
+    assert (build.state, build.failure["code"]) == ("failed", "EHL-MISSING")
+    assert build.failure["field"].startswith("trt_llm.build.checkpoint_repository")
+    assert build.failure["hint"]
+
+
+def test_the_smoke_test_holds_memory_of_this_host_and_gives_it_back(
+    make_build: MakeBuild, settings: Settings
+) -> None:
+    node = factories.make_node(name=settings.NODE_NAME)
+    factories.make_card(node=node)
+    build = run(make_build())
+    assert build.state == "succeeded", build.failure
+    lease = CardLease.objects.get(holder=f"build:{build.id}")
+    assert lease.released_at is not None
+    assert 0 < lease.memory_bytes < 4 * factories.GIB
+
+
+def test_without_room_the_build_waits_and_says_for_what(
+    make_build: MakeBuild, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.tasks.building.cards._PATIENCE_SECONDS", 0.5)
+    node = factories.make_node(name=settings.NODE_NAME)
+    card = factories.make_card(node=node)
+    factories.make_lease(card=card, holder="replica:abcde", memory_bytes=card.memory_bytes)
+    build = run(make_build())
+    assert (build.state, build.failure["code"]) == ("failed", "EHB-NO-ROOM")
+    assert "waiting for room" in said(build, "smoke_test")
+
+
+@pytest.fixture
+def secretive(checkpoint: Path, settings: Settings, tmp_path: Path, live_server: Any) -> Revision:
+    """A revision that names a secret, and a control plane that hands out secrets."""
+    settings.CONTROL_PLANE_URL = live_server.url
+    settings.KEY_RING_FILE = tmp_path / "keys" / "secrets.keyring"
+    text = "    quantization_type: no_quant\nsecrets:\n  hf_access_token: null\n"
+    return make_buildable(checkpoint, added=text)
+
+
+def test_a_secret_reaches_the_fetch_and_nothing_that_is_kept(
+    make_build: MakeBuild,
+    secretive: Revision,
+    data_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    secret_set(team=secretive.config.team, name="hf_access_token", value="value-of-the-token")
+    commands: list[StepCommand] = []
+
+    def watched(command: StepCommand, **callbacks: Any) -> StepOutcome:
+        commands.append(command)
+        return run_step(command, **callbacks)
+
+    monkeypatch.setattr("workers.tasks.building.run.run_step", watched)
+    # A folder in the store's place keeps the build from its end, and its files in place.
+    (data_dir / "artifacts").write_text("")
+    build = run(make_build(revision=secretive))
+    (data_dir / "artifacts").unlink()
+    assert (build.state, len(commands)) == ("failed", 3)
+    assert [dict(each.secrets) for each in commands] == [
+        {"hf_access_token": "value-of-the-token"},
+        {},
+        {},
+    ]
+    kept = [path.read_text() for path in (data_dir / "builds").rglob("*.json")]
+    assert len(kept) > 3
+    assert not any("value-of-the-token" in each for each in [*kept, repr(commands)])
+
+
+def test_a_secret_that_the_team_lacks_fails_by_name(
+    make_build: MakeBuild, secretive: Revision
+) -> None:
+    build = run(make_build(revision=secretive))
+    assert (build.failure["code"], build.failure["field"]) == (
+        "EHB-SECRET",
+        "secrets.hf_access_token",
+    )
+    assert "`hf_access_token`" in build.failure["sentence"]
+
+
+def test_a_control_plane_that_stays_away_is_the_cause(
+    make_build: MakeBuild,
+    secretive: Revision,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings.CONTROL_PLANE_URL = "http://127.0.0.1:1"
+    monkeypatch.setattr("workers.tasks.building.redeem._PATIENCE_SECONDS", 0.2)
+    build = run(make_build(revision=secretive))
+    assert (build.state, build.failure["code"]) == ("failed", "EHB-CONTROL-PLANE")
+
+
+def test_an_error_of_our_own_ends_the_build_with_that_blame(
+    make_build: MakeBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_arguments: object, **_named: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("workers.tasks.building.run.step_job", broken)
+    build = run(make_build())
+    assert (build.state, build.failure["code"], build.failure["blame"]) == (
+        "failed",
+        "EHB-INTERNAL",
+        "ours",
+    )
