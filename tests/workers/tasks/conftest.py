@@ -143,6 +143,8 @@ def _kill_with_children(pid: int) -> None:
         return all(each is None or each.ended for each in found)
 
     wait_for(have_ended, seconds=10, what="their end")
+    # It is a child of ours: PostgreSQL takes an unburied one for a server that still runs.
+    family.wait(10)
 
 
 def _start(argv: Sequence[str], *, user: str | None) -> "subprocess.Popen[bytes]":
