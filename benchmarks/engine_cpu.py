@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BATCH = 8
 VOCABULARY = 49_000
 EQUAL_BAR, MIXED_BAR, READY_BAR_SECONDS = 0.95, 1.4, 12.0
-MIXED_PROMPTS, MIXED_ANSWERS = (16, 32, 64), (4, 8, 16, 32)
+MIXED_PROMPTS, MIXED_ANSWERS = (16, 32, 64), (4, 8, 12, 24)
 RIVAL = """
 import json, sys, time
 import torch, transformers
@@ -179,7 +179,7 @@ def main() -> int:
 def measure(ours: Ours, rival: Rival, *, full: bool) -> dict[str, Any]:
     """Give back every figure by name, ours beside the rival's."""
     choice = random.Random(7)
-    equal_tokens = 64 if full else 32
+    equal_tokens = 64 if full else 24
     workloads = {
         "equal": [_request(choice, equal_tokens, equal_tokens) for _ in range(BATCH)],
         "mixed": [
