@@ -1,7 +1,8 @@
 """The overview and the probes."""
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
+from django.views.defaults import server_error
 
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import committed_queries, queries_of, signed_in
@@ -51,3 +52,13 @@ def test_every_page_forbids_what_is_inline() -> None:
     policy = signed_in(make_cast().owner).get("/").headers["Content-Security-Policy"]
     assert "script-src 'self'" in policy
     assert "unsafe" not in policy
+
+
+def test_what_is_not_there_is_said_in_the_look_of_the_rest() -> None:
+    answer = signed_in(make_cast().owner).get("/configs/nowhere/")
+    assert answer.status_code == 404
+    assert "There is nothing here" in answer.content.decode()
+
+
+def test_a_fault_of_ours_needs_nothing_that_may_be_broken() -> None:
+    assert "Something broke on our side" in server_error(RequestFactory().get("/")).content.decode()
