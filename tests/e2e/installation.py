@@ -61,8 +61,19 @@ class Installation:
     services: RunningServices
     api_key: str
 
-    @property
-    def job(self) -> Job:
+    def deploy(self, text: str = TINY_YAML) -> dict[str, Any]:
+        """Return the model `tiny` that serves a build of the config in production."""
+        with self._job() as job:
+            config = job.config("tiny", text)
+            job.wait_until_checked(text)
+            return job.deployed(name="tiny", build=job.build(config))
+
+    def config(self, name: str, text: str) -> dict[str, Any]:
+        """Return a stored config with this text."""
+        with self._job() as job:
+            return job.config(name, text)
+
+    def _job(self) -> Job:
         return Job(
             public_url=self.services.public_url,
             api_key=self.api_key,
@@ -117,13 +128,10 @@ class Installation:
         return victim
 
     def _processes(self) -> list[psutil.Process]:
-        mine = []
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                if process.environ().get("DATA_DIR") == str(self.folder) or str(
-                    self.folder
-                ) in " ".join(process.cmdline()):
-                    mine.append(process)
+        # Valkey writes over its title and environment: only its parent tells whose it is.
+        mine = {each for each in psutil.process_iter() if _works_on(each, self.folder)}
+        with suppress(psutil.NoSuchProcess):
+            mine.update(psutil.Process(self.machine.pid).children(recursive=True))
         return sorted(mine, key=lambda each: each.create_time())
 
     def _call(self, method: str, path: str, **more: Any) -> httpx.Response:
@@ -168,6 +176,13 @@ def eventually(holds: Callable[[], bool], *, seconds: float, what: str) -> float
                 return time.monotonic() - started
         time.sleep(0.1)
     raise AssertionError(f"not within {seconds:.0f} s: {what}")
+
+
+def _works_on(process: psutil.Process, folder: Path) -> bool:
+    with suppress(psutil.Error):
+        named = str(folder) in " ".join(process.cmdline())
+        return named or process.environ().get("DATA_DIR") == str(folder)
+    return False
 
 
 def _kind(process: psutil.Process) -> str | None:

@@ -27,10 +27,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
 
 @pytest.fixture(scope="module")
 def model(here: Installation) -> dict[str, Any]:
-    job = here.job
-    config = job.config("tiny", TINY_YAML)
-    job.wait_until_checked(TINY_YAML)
-    return job.deployed(name="tiny", build=job.build(config))
+    return here.deploy()
 
 
 def _production(here: Installation, model: dict[str, Any]) -> dict[str, Any]:
@@ -89,9 +86,8 @@ def test_a_killed_engine_is_shown_as_such_and_replaced(
 def test_a_build_survives_its_worker_the_broker_and_the_database(
     here: Installation, model: dict[str, Any]
 ) -> None:
-    config = here.job.config(
-        "tiny-again", TINY_YAML.replace("max_batch_size: 4", "max_batch_size: 3")
-    )
+    smaller = TINY_YAML.replace("max_batch_size: 4", "max_batch_size: 3")
+    config = here.config("tiny-again", smaller)
     build = here.post("builds", {"config_id": config["id"]})
     for kind in ("build", "valkey", "postgres"):
         here.kill(kind)
@@ -107,10 +103,7 @@ def test_a_killed_supervisor_leaves_the_engine_to_the_next_start(
     tmp_path: Path,
 ) -> None:
     with installation(tmp_path, stop_engines=False) as first:
-        job = first.job
-        config = job.config("tiny", TINY_YAML)
-        job.wait_until_checked(TINY_YAML)
-        deployed = job.deployed(name="tiny", build=job.build(config))
+        deployed = first.deploy()
         engine = first.pid("engine")
         os.kill(first.machine.pid, signal.SIGKILL)
         eventually(

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
@@ -30,6 +30,12 @@ class Job:
         )
         self._voice = voice
         self._watch = watch
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._client.close()
 
     def config(self, name: str, text: str) -> dict[str, Any]:
         """Return the config with this text in its last revision, created or revised if needed."""

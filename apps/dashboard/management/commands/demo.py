@@ -52,12 +52,17 @@ def demonstrate(voice: Voice, *, once: bool) -> None:
 
 
 def _deploy(voice: Voice, machine: Machine, services: RunningServices, access: Access) -> str:
-    job = Job(
+    with Job(
         public_url=services.public_url,
         api_key=access.api_key,
         voice=voice,
         watch=machine.check_alive,
-    )
+    ) as job:
+        model = _carry_out(voice, job)
+    return endpoint(gateway_url=services.gateway_url, model_id=model["id"])
+
+
+def _carry_out(voice: Voice, job: Job) -> dict[str, Any]:
     with voice.stage("Turning the bundled SmolLM2-135M-Instruct into a checkpoint folder"):
         ensure_checkpoint(settings.DATA_DIR, voice)
     with voice.stage("Checking two configs"):
@@ -69,8 +74,7 @@ def _deploy(voice: Voice, machine: Machine, services: RunningServices, access: A
     with voice.stage("Building"):
         build = job.build(config)
     with voice.stage("Deploying to production"):
-        model = job.deployed(name=RUNS_HERE, build=build)
-    return endpoint(gateway_url=services.gateway_url, model_id=model["id"])
+        return job.deployed(name=RUNS_HERE, build=build)
 
 
 def _summary(
