@@ -1,5 +1,6 @@
 """The gateway's place in the control plane: its credential, asked for once with a token."""
 
+import asyncio
 import logging
 
 from workers.gateway.control_plane import ControlPlane, Credential, CredentialRefused
@@ -23,15 +24,18 @@ class Membership:
         self._token = token
         self._name, self._address = name, address
         self._credential = storage.load_credential()
+        self._enrolling = asyncio.Lock()
 
     async def credential(self) -> Credential:
         """Return the credential, enrolling first when there is none.
 
         Raises ControlPlaneAway or CredentialRefused.
         """
-        if self._credential is None:
-            self._credential = await self._enroll()
-        return self._credential
+        # Routes and usage ask at the same time: two enrollments would end each other's credential.
+        async with self._enrolling:
+            if self._credential is None:
+                self._credential = await self._enroll()
+            return self._credential
 
     def forget(self) -> None:
         """Drop a credential that the control plane refused; a fresh token gets another."""

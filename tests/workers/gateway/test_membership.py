@@ -1,0 +1,43 @@
+"""A gateway asks for one credential, however many of its parts need it at once."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from workers.gateway.control_plane import Credential, CredentialRefused
+from workers.gateway.membership import Membership
+from workers.gateway.storage import Storage
+
+
+class SlowControlPlane:
+    """Gives a new credential to each enrollment, as the real one does, after a pause."""
+
+    def __init__(self) -> None:
+        self.enrolled = 0
+
+    async def enroll(self, token: str, *, name: str, address: str) -> Credential:
+        self.enrolled += 1
+        await asyncio.sleep(0.01)
+        return Credential(gateway_id="one", secret=f"credential {self.enrolled}")
+
+
+def _membership(plane: SlowControlPlane, folder: Path, token: str | None) -> Membership:
+    return Membership(plane, Storage(folder), token=token, name="gateway", address="127.0.0.1")
+
+
+def test_parts_that_ask_at_the_same_time_get_the_same_credential(tmp_path: Path) -> None:
+    plane = SlowControlPlane()
+    membership = _membership(plane, tmp_path, "token")
+
+    async def ask() -> list[Credential]:
+        return list(await asyncio.gather(*(membership.credential() for _ in range(5))))
+
+    assert len(set(asyncio.run(ask()))) == 1
+    assert plane.enrolled == 1
+
+
+def test_without_a_token_the_refusal_says_what_is_missing(tmp_path: Path) -> None:
+    membership = _membership(SlowControlPlane(), tmp_path, None)
+    with pytest.raises(CredentialRefused, match="no ENROLLMENT_TOKEN"):
+        asyncio.run(membership.credential())
