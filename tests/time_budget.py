@@ -9,7 +9,7 @@ BUDGET_SECONDS = {
     "seeds": 10,
     "sources": 20,
     "artifacts": 20,
-    "processes": 20,
+    "controlplane": 20,
     "contracts": 20,
     "apps": 180,
     "workers": 280,

@@ -9,7 +9,7 @@ import pytest
 
 from controlplane.processes.single import hold_data_dir
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[3]
 _OURS = {"DATABASE_URL", "BROKER_URL", "ARTIFACT_URL", "DATA_DIR", "LOCAL_CHECKPOINT_ROOTS"}
 
 
