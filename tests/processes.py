@@ -30,7 +30,7 @@ class CeleryWorker:
                     *("--without-gossip", "--without-mingle", "--without-heartbeat"),
                 ],
                 cwd=ROOT,
-                env={**os.environ, "DATABASE_URL": test_database_url(), **environment},
+                env={**os.environ, "DATABASE_URL": database_url(), **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -85,15 +85,12 @@ def celery_worker_process(
         yield worker.wait_until_ready()
 
 
-def test_database_url() -> str:
+def database_url() -> str:
     """The URL of the database that pytest-django made for this run."""
     from django.db import connection
 
     entry = connection.settings_dict
     return f"postgresql://{entry['USER']}@/{entry['NAME']}?host={quote(entry['HOST'], safe='')}"
-
-
-test_database_url.__test__ = False  # type: ignore[attr-defined]
 
 
 def wait_for(
