@@ -14,6 +14,7 @@ class Role(StrEnum):
     TOKEN_CLASSIFICATION = "token_classification"
     MULTIMODAL = "multimodal"
     SPEECH = "speech"
+    IMAGE_GENERATION = "image_generation"
     UNKNOWN = "unknown"
 
 
@@ -37,25 +38,32 @@ ENCODER_MODEL_TYPES = frozenset(
 ROBERTA_MODEL_TYPES = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet"})
 """Two of the position rows are never used: they lie at and below the padding index."""
 SPEECH_MODEL_TYPES = frozenset({"whisper", "wav2vec2", "hubert", "speecht5"})
+MAMBA_MODEL_TYPES = frozenset({"mamba", "mamba2", "falcon_mamba"})
+RECURRENT_ONLY_MODEL_TYPES = frozenset({"rwkv", "rwkv5", "rwkv6"})
 RECURRENT_MODEL_TYPES = frozenset(
-    {"rwkv", "rwkv5", "rwkv6", "mamba", "mamba2", "falcon_mamba", "jamba", "nemotron_h",
-     "qwen3_next", "kimi_linear", "granitemoehybrid", "bamba", "zamba2", "lfm2", "recurrent_gemma",
-     "qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe"}
-)  # fmt: skip
-"""Layers that keep a state instead of a KV cache; the plan does not cover them yet."""
-GEMMA_MODEL_TYPES = frozenset({"gemma", "gemma2", "gemma3", "gemma3_text", "gemma4"})
+    {"jamba", "nemotron_h", "qwen3_next", "kimi_linear", "granitemoehybrid", "bamba", "zamba2",
+     "lfm2", "recurrent_gemma", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe"}
+) | MAMBA_MODEL_TYPES | RECURRENT_ONLY_MODEL_TYPES  # fmt: skip
+"""Layers that keep a state of fixed size instead of a KV cache, all of them or some."""
+GEMMA_MODEL_TYPES = frozenset({"gemma", "gemma2", "gemma3", "gemma3_text", "gemma4", "gemma4_text"})
 GEMMA_SOURCE: Source = tensorrt_llm("support matrix, Gemma on the v1 stack: bf16")
 
 
-def role_of(architecture: str | None, model_type: str | None, *, has_vision: bool) -> Role:
-    """Return what a checkpoint with this class name does."""
+def role_of(
+    architecture: str | None, model_type: str | None, *, has_vision: bool, has_pooling: bool = False
+) -> Role:
+    """Return what a checkpoint with this class name and these files does."""
     name = architecture or ""
     if (model_type or "") in SPEECH_MODEL_TYPES or "SpeechSeq2Seq" in name:
         return Role.SPEECH
+    if name.endswith(("Transformer2DModel", "UNet2DConditionModel", "Pipeline")):
+        return Role.IMAGE_GENERATION
     if name.endswith("ForSequenceClassification"):
         return Role.SEQUENCE_CLASSIFICATION
     if name.endswith("ForTokenClassification"):
         return Role.TOKEN_CLASSIFICATION
+    if has_pooling:
+        return Role.EMBEDDING
     if has_vision or name.endswith("ForConditionalGeneration"):
         return Role.MULTIMODAL
     if name.endswith(("ForCausalLM", "LMHeadModel")):
@@ -63,3 +71,8 @@ def role_of(architecture: str | None, model_type: str | None, *, has_vision: boo
     if name.endswith(("Model", "ForMaskedLM")) or (model_type or "") in ENCODER_MODEL_TYPES:
         return Role.EMBEDDING
     return Role.UNKNOWN
+
+
+def is_bidirectional(architecture: str | None, model_type: str | None) -> bool:
+    """Return whether tokens see what comes after them, as in BERT and its relatives."""
+    return (model_type or "") in ENCODER_MODEL_TYPES or "Bidirectional" in (architecture or "")

@@ -1,0 +1,173 @@
+"""The facts of a checkpoint, as rules, plan and pages read them."""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict
+
+from controlplane.domain.facts.adapters import AdapterFacts
+from controlplane.domain.facts.architectures import Role, is_bidirectional, role_of
+from controlplane.domain.facts.engines import EngineChoice, engine_for
+from controlplane.domain.facts.existing_quantization import ExistingQuantization
+from controlplane.domain.facts.layers import LayerGroup, Mixer
+from controlplane.domain.facts.parameter_count import ParameterCounts
+from controlplane.domain.facts.pooling import Pooling
+
+_BYTES_PER_NUMBER: Mapping[str, float] = {
+    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "half": 2, "float": 4,
+    "float8_e4m3fn": 1, "float8_e5m2": 1, "int8": 1, "uint8": 1,
+}  # fmt: skip
+_SIXTEEN_BIT_BYTES = 2
+_AGREEMENT = 0.02
+"""Count and headers may differ by this share before both are shown."""
+
+
+class CheckpointFacts(BaseModel):
+    """The numbers that rules and the memory plan read. None means that the files do not say."""
+
+    model_config = ConfigDict(frozen=True, protected_namespaces=())
+
+    architecture: str | None = None
+    model_type: str | None = None
+    """Of the language part; a multimodal wrapper's own is in `wrapper_model_type`."""
+    wrapper_model_type: str | None = None
+    layers: int | None = None
+    hidden_size: int | None = None
+    attention_heads: int | None = None
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    intermediate_size: int | None = None
+    vocabulary_size: int | None = None
+    max_positions: int | None = None
+    rope_type: str | None = None
+    rope_factor: float | None = None
+    original_positions: int | None = None
+    """What the model was trained on, where a rope factor stretches it."""
+    dtype: str | None = None
+    tied_embeddings: bool | None = None
+    attention_bias: bool | None = None
+    experts: int | None = None
+    experts_per_token: int | None = None
+    moe_intermediate_size: int | None = None
+    sliding_window: int | None = None
+    """Tokens that some layers keep at most; None where no layer has a window in use."""
+    kv_lora_rank: int | None = None
+    qk_rope_head_dim: int | None = None
+    layer_groups: tuple[LayerGroup, ...] = ()
+    """The kinds of layers where they are not all plain attention of one shape; else empty."""
+    draft_layers: int = 0
+    has_vision: bool = False
+    remote_code: bool = False
+    parameters: int | None = None
+    """From safetensors headers where known, else counted from the shape."""
+    parameters_estimated: bool = True
+    counts: ParameterCounts | None = None
+    """Where the parameters are, as counted from the shape."""
+    weight_bytes: int | None = None
+    """Exact bytes of the weight files, or None where they were not read."""
+    has_weights: bool | None = None
+    has_chat_template: bool | None = None
+    existing_quantization: ExistingQuantization | None = None
+    default_temperature: float | None = None
+    labels: int | None = None
+    """Of a classifier; the `id2label` that every saved config carries does not count."""
+    pooling: Pooling | None = None
+    adapter: AdapterFacts | None = None
+    assumed: tuple[str, ...] = ()
+    """Sizes that the file leaves out and that its family's code has."""
+    commit: str | None = None
+    files: tuple[str, ...] = ()
+
+    @property
+    def role(self) -> Role:
+        """What the checkpoint is made to do."""
+        return role_of(
+            self.architecture,
+            self.model_type,
+            has_vision=self.has_vision,
+            has_pooling=self.pooling is not None,
+        )
+
+    @property
+    def is_bidirectional(self) -> bool:
+        return is_bidirectional(self.architecture, self.model_type)
+
+    @property
+    def engine(self) -> EngineChoice:
+        """Which of the four engines takes it, and why."""
+        return engine_for(
+            architecture=self.architecture,
+            model_type=self.model_type,
+            role=self.role,
+            experts=self.experts,
+            parameters=self.parameters,
+        )
+
+    @property
+    def keeps_state(self) -> bool:
+        """True where some layers keep a state of fixed size instead of keys and values."""
+        return any(not group.mixer.attends for group in self.layer_groups)
+
+    @property
+    def groups(self) -> tuple[LayerGroup, ...]:
+        """The kinds of layers and what each keeps; empty where the shape is not known."""
+        if self.layers is None:
+            return ()
+        if self.layer_groups:
+            return self.layer_groups
+        if self.kv_lora_rank:
+            width = self.kv_lora_rank + (self.qk_rope_head_dim or 0)
+            return (LayerGroup(mixer=Mixer.LATENT, count=self.layers, latent_numbers=width),)
+        if not (self.kv_heads and self.head_dim):
+            return ()
+        return (
+            LayerGroup(
+                mixer=Mixer.ATTENTION,
+                count=self.layers,
+                kv_heads=self.kv_heads,
+                numbers_per_head=2 * self.head_dim,
+            ),
+        )
+
+    @property
+    def bytes_per_number(self) -> float:
+        """Bytes of one stored weight; two where the file names no dtype."""
+        return _BYTES_PER_NUMBER.get(self.dtype or "", 2.0)
+
+    @property
+    def stored_weight_bytes(self) -> int | None:
+        """Bytes of the weights as stored: exact where known, else by count and dtype."""
+        if self.weight_bytes is not None:
+            return self.weight_bytes
+        return self.counted_weight_bytes
+
+    @property
+    def counted_weight_bytes(self) -> int | None:
+        """Bytes of the weights by count, dtype and the quantization that the files name."""
+        if self.existing_quantization is not None:
+            return self._counted_quantized_bytes(self.existing_quantization)
+        parameters = self.counts.total if self.weight_bytes and self.counts else self.parameters
+        return None if parameters is None else round(parameters * self.bytes_per_number)
+
+    @property
+    def weights_disagree(self) -> bool:
+        """True where count and headers differ by more than 2 %, prediction layers allowed for."""
+        exact, counted = self.weight_bytes, self.counted_weight_bytes
+        if not exact or not counted:
+            return False
+        drafts = (self.counts.draft if self.counts else 0) * self.bytes_per_number
+        return not (counted * (1 - _AGREEMENT) <= exact <= (counted + drafts) * (1 + _AGREEMENT))
+
+    def _counted_quantized_bytes(self, existing: ExistingQuantization) -> int | None:
+        """The dtype names the part that is not quantized only."""
+        if self.parameters is None:
+            return None
+        counts = self.counts
+        tables = (self.vocabulary_size or 0) * (self.hidden_size or 0)
+        kept = tables * (1 if self.tied_embeddings else 2)
+        if counts is not None:
+            kept = counts.tables + counts.other + counts.vision
+            kept += counts.attention if existing.keeps_attention else 0
+            kept += counts.mlp if existing.keeps_mlp and counts.experts else 0
+        kept = min(kept, self.parameters)
+        quantized = self.parameters - kept
+        return round(quantized * existing.bytes_per_weight + kept * _SIXTEEN_BIT_BYTES)

@@ -1,0 +1,162 @@
+"""How a checkpoint was quantized before it came here, by each method's own way of saying so."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from controlplane.domain.facts import config_numbers as numbers
+from controlplane.domain.facts.config_numbers import Config
+
+_HALF_BYTE_AND_SCALE = 0.5625
+"""NVFP4: 4 bits and one FP8 scale for 16 numbers."""
+_MXFP4_BYTES = 0.53125
+"""4 bits and one byte for 32 numbers."""
+_INT4_BYTES = 0.53
+"""4 bits, a 16-bit scale and a 4-bit zero for each 128 numbers."""
+_WORDS = (
+    ("mxfp4", _MXFP4_BYTES), ("fp4", _HALF_BYTE_AND_SCALE), ("mxfp8", 1.03), ("fp8", 1.0),
+    ("float8", 1.0), ("int8", 1.0), ("w8a8", 1.0), ("w4a", _INT4_BYTES), ("int4", _INT4_BYTES),
+)  # fmt: skip
+
+_ATTENTION = re.compile(
+    r"(attn|attention)(\.?\*|\.\*.*)?$|(q_proj|q_a_proj|o_proj|in_proj_qkvz?)\*?$"
+)
+_SHARED = re.compile(r"shared_expert|\.mlp\*$")
+_FEED_FORWARD = re.compile(r"mlp|ffn|expert|mixer")
+
+
+class ExistingQuantization(BaseModel):
+    """How a checkpoint was already quantized before it came to us."""
+
+    model_config = ConfigDict(frozen=True)
+
+    method: str
+    """`modelopt`, `gptq`, `awq`, `fp8`, `compressed-tensors`, `bitsandbytes`, `gguf`, …"""
+    algorithm: str | None = None
+    kv_cache: str | None = None
+    bits: int | None = None
+    keeps_attention: bool = False
+    """Attention stays in 16 bits."""
+    keeps_mlp: bool = False
+    """Shared experts and dense MLPs stay in 16 bits; routed experts do not."""
+    mixed_algorithm: str | None = None
+    """What most MLPs have where `algorithm` is a mixture."""
+
+    @property
+    def is_fp8(self) -> bool:
+        return not self.is_fp4 and "fp8" in self._words
+
+    @property
+    def is_fp4(self) -> bool:
+        return "fp4" in self._words
+
+    @property
+    def bytes_per_weight(self) -> float:
+        """Bytes of one quantized weight with its share of the scales."""
+        for word, size in _WORDS:
+            if word in self._words:
+                return size
+        if self.bits and self.bits <= 8:
+            return self.bits / 8 * (1.06 if self.bits < 8 else 1.0)
+        return _INT4_BYTES if self.method in ("gptq", "awq", "auto-round") else 1.0
+
+    @property
+    def _words(self) -> str:
+        algorithm = self.mixed_algorithm or self.algorithm or ""
+        return f"{self.method if not self.mixed_algorithm else ''} {algorithm}".lower()
+
+
+def read_quantization(
+    config: Config, hf_quant_config: Config | None
+) -> ExistingQuantization | None:
+    """Return what the files say, or None for a checkpoint in its own precision."""
+    given = hf_quant_config if isinstance(hf_quant_config, Mapping) else {}
+    exported = given.get("quantization")
+    if isinstance(exported, Mapping):
+        return ExistingQuantization(
+            method="modelopt",
+            algorithm=_word(exported.get("quant_algo")),
+            kv_cache=_word(exported.get("kv_cache_quant_algo")),
+            mixed_algorithm=_most_common(exported.get("quantized_layers")),
+            **_left_out(exported.get("exclude_modules")),
+        )
+    block = numbers.mapping(config, "quantization_config", "compression_config")
+    method = _word(block.get("quant_method"))
+    if method is None and _word(block.get("quant_algo")):
+        method = "modelopt"
+    if method is None:
+        return None
+    return ExistingQuantization(
+        method=method,
+        algorithm=_algorithm(block),
+        kv_cache=_cache(block),
+        bits=numbers.whole(block.get("bits")) or _bits_of_bitsandbytes(block),
+        mixed_algorithm=_word(block.get("moe_quant_algo")),
+        **_left_out(block.get("ignore") or block.get("modules_to_not_convert")),
+    )
+
+
+def _algorithm(block: Config) -> str | None:
+    named = _word(block.get("quant_algo")) or _word(block.get("fmt"))
+    return named or _by_groups(block) or _word(block.get("format"))
+
+
+def _by_groups(block: Config) -> str | None:
+    """Return `FP8`, `FP4`, `INT4` … by the bit widths of a compressed-tensors block."""
+    for weights in _group_weights(block):
+        bits = numbers.whole(weights.get("num_bits")) or 0
+        kind = "FP" if weights.get("type") == "float" else "INT"
+        if bits in (4, 8):
+            return f"{kind}{bits}"
+    return None
+
+
+def _group_weights(block: Config) -> Iterator[Mapping[str, Any]]:
+    groups = block.get("config_groups")
+    for group in groups.values() if isinstance(groups, Mapping) else ():
+        weights = group.get("weights") if isinstance(group, Mapping) else None
+        if isinstance(weights, Mapping):
+            yield weights
+
+
+def _cache(block: Config) -> str | None:
+    named = _word(block.get("kv_cache_quant_algo"))
+    scheme = block.get("kv_cache_scheme")
+    if named or not isinstance(scheme, Mapping):
+        return named
+    return {8: "FP8", 4: "NVFP4"}.get(numbers.whole(scheme.get("num_bits")) or 0)
+
+
+def _bits_of_bitsandbytes(block: Config) -> int | None:
+    if block.get("load_in_4bit") is True:
+        return 4
+    return 8 if block.get("load_in_8bit") is True else None
+
+
+def _left_out(names: Any) -> dict[str, bool]:
+    listed = [str(name) for name in names] if isinstance(names, list | tuple) else []
+    return {
+        "keeps_attention": any(_ATTENTION.search(name) for name in listed),
+        "keeps_mlp": any(_SHARED.search(name) for name in listed),
+    }
+
+
+def _most_common(layers: Any) -> str | None:
+    """Return the algorithm of most MLPs and experts of a mixed checkpoint."""
+    if not isinstance(layers, Mapping):
+        return None
+    found = Counter(
+        algorithm
+        for name, entry in layers.items()
+        if isinstance(entry, Mapping)
+        and _FEED_FORWARD.search(str(name))
+        and (algorithm := _word(entry.get("quant_algo")))
+    )
+    return found.most_common(1)[0][0] if found else None
+
+
+def _word(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

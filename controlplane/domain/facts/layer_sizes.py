@@ -1,0 +1,136 @@
+"""Parameters and cache of one layer by its mixer.
+
+Sources: modelling code of transformers 5.24; TensorRT-LLM 1.2 for cache widths; read 2026-11-29.
+"""
+
+from dataclasses import dataclass
+
+from controlplane.domain.facts import config_numbers as numbers
+from controlplane.domain.facts.families import DEEPSEEK_V4_MODEL_TYPES
+from controlplane.domain.facts.layer_pattern import window_of
+from controlplane.domain.facts.layers import LayerGroup, Mixer
+from controlplane.domain.facts.shape import Shape
+from controlplane.domain.facts.state_sizes import Sized, state_layer
+
+_INDEX_SCALE_BYTES = 4
+_INDEX_BLOCK = 128
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Heads:
+    """What one attention layer projects to; layers of one model may differ."""
+
+    queries: int
+    keys: int
+    key_dim: int
+    value_dim: int
+    shares_key_and_value: bool = False
+
+
+def mixer_layer(shape: Shape, mixer: Mixer) -> Sized | None:
+    """Return parameters and cache of one layer, or None where the shape does not say."""
+    hidden = shape.hidden_size
+    if not hidden:
+        return None
+    if mixer is Mixer.NONE:
+        return Sized(parameters=0, keeps=LayerGroup(mixer=mixer))
+    if not mixer.attends:
+        return state_layer(shape, mixer, hidden)
+    if shape.model_type in DEEPSEEK_V4_MODEL_TYPES:
+        return _compressed_attention(shape, hidden)
+    return _latent(shape, hidden) if shape.kv_lora_rank else _attention(shape, mixer, hidden)
+
+
+def _attention(shape: Shape, mixer: Mixer, hidden: int) -> Sized | None:
+    heads = _heads(shape, mixer)
+    if heads is None:
+        return None
+    gate = 2 if numbers.flag(shape.config, "attn_output_gate") or _gates(shape) else 1
+    values = 0 if heads.shares_key_and_value else heads.keys * heads.value_dim
+    projected = heads.queries * heads.key_dim * gate + heads.keys * heads.key_dim + values
+    bias = projected if _has_bias(shape) else 0
+    return Sized(
+        parameters=hidden * (projected + heads.queries * heads.value_dim) + bias,
+        keeps=LayerGroup(
+            mixer=mixer,
+            kv_heads=heads.keys,
+            numbers_per_head=heads.key_dim + heads.value_dim,
+            window=window_of(shape) if mixer is Mixer.SLIDING else None,
+        ),
+    )
+
+
+def _gates(shape: Shape) -> bool:
+    return shape.model_type == "qwen3_next" or (shape.model_type or "").startswith("qwen3_5")
+
+
+def _has_bias(shape: Shape) -> bool:
+    family = (shape.model_type or "").startswith("qwen2")
+    return family or bool(numbers.flag(shape.config, "attention_bias"))
+
+
+def _heads(shape: Shape, mixer: Mixer) -> _Heads | None:
+    queries, keys, key_dim = shape.attention_heads, shape.kv_heads, shape.head_dim
+    if not (queries and keys and key_dim):
+        return None
+    value_dim, shared = shape.value_head_dim or key_dim, False
+    slides = mixer is Mixer.SLIDING
+    if slides and (swa := shape.extra("swa_num_key_value_heads")):
+        keys, queries = swa, shape.extra("swa_num_attention_heads", queries)
+        key_dim = shape.extra("swa_head_dim", key_dim)
+        value_dim = shape.extra("swa_v_head_dim", value_dim)
+    if not slides and (wide := shape.extra("global_head_dim")):
+        key_dim = value_dim = wide
+        keys = shape.extra("num_global_key_value_heads") or keys
+        shared = bool(numbers.flag(shape.config, "attention_k_eq_v"))
+    return _Heads(
+        queries=queries, keys=keys, key_dim=key_dim, value_dim=value_dim,
+        shares_key_and_value=shared,
+    )  # fmt: skip
+
+
+def _latent(shape: Shape, hidden: int) -> Sized | None:
+    heads, rank = shape.attention_heads, shape.kv_lora_rank
+    rope, nope = shape.qk_rope_head_dim or 0, shape.qk_nope_head_dim or 128
+    value = shape.value_head_dim or nope
+    if not heads or not rank:
+        return None
+    queries = heads * (nope + rope)
+    asked = shape.q_lora_rank
+    query_parameters = hidden * asked + asked * queries if asked else hidden * queries
+    index = shape.extra("index_n_heads"), shape.extra("index_head_dim")
+    return Sized(
+        parameters=query_parameters
+        + hidden * (rank + rope)
+        + rank * heads * (nope + value)
+        + heads * value * hidden
+        + _indexer(index, asked or hidden, hidden),
+        keeps=LayerGroup(
+            mixer=Mixer.LATENT, latent_numbers=rank + rope, index_bytes=_index_bytes(index[1])
+        ),
+    )
+
+
+def _indexer(index: tuple[int, int], rank: int, hidden: int) -> int:
+    heads, width = index
+    return rank * heads * width + hidden * (width + heads) if heads and width else 0
+
+
+def _index_bytes(width: int) -> int:
+    """Return one FP8 key of the index and a four-byte scale for each 128 of its numbers."""
+    return width + -(-width // _INDEX_BLOCK) * _INDEX_SCALE_BYTES if width else 0
+
+
+def _compressed_attention(shape: Shape, hidden: int) -> Sized | None:
+    """DeepSeek V4: one shared key and value head, kept whole; compression only lowers this."""
+    heads, width, rank = shape.attention_heads, shape.head_dim, shape.q_lora_rank
+    if not (heads and width and rank):
+        return None
+    output = shape.extra("o_lora_rank")
+    compressor = 4 * hidden * width
+    hyper = 2 * (shape.extra("hc_mult") + 2) * shape.extra("hc_mult") ** 2 * hidden
+    return Sized(
+        parameters=hidden * (rank + width) + rank * heads * width + heads * width * output
+        + shape.extra("o_groups") * output * hidden + compressor + hyper,
+        keeps=LayerGroup(mixer=Mixer.ATTENTION, kv_heads=1, numbers_per_head=2 * width),
+    )  # fmt: skip

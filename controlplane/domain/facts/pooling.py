@@ -1,0 +1,50 @@
+"""How an embedder makes one vector of many: `modules.json` and `1_Pooling/config.json`."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from controlplane.domain.facts.config_numbers import Config
+
+MODULES_FILE = "modules.json"
+POOLING_FILE = "1_Pooling/config.json"
+_MODES = {
+    "pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_lasttoken": "last", "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len",
+    "pooling_mode_weightedmean_tokens": "weighted_mean",
+}  # fmt: skip
+
+
+class Pooling(BaseModel):
+    """What the pooling files say."""
+
+    model_config = ConfigDict(frozen=True)
+
+    has_modules: bool = False
+    has_pooling: bool = False
+    modes: tuple[str, ...] = ()
+    """`cls`, `mean`, `last`, …; several are concatenated."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The files that an embedding engine asks for and that are not there."""
+        wanted = ((MODULES_FILE, self.has_modules), (POOLING_FILE, self.has_pooling))
+        return tuple(name for name, present in wanted if not present)
+
+
+def read_pooling(files: Sequence[str], pooling_config: Config | None) -> Pooling | None:
+    """Return the pooling of an embedder, or None where none of its files is there."""
+    found = Pooling(
+        has_modules=MODULES_FILE in files,
+        has_pooling=POOLING_FILE in files or bool(pooling_config),
+        modes=_modes(pooling_config or {}),
+    )
+    return found if found.has_modules or found.has_pooling else None
+
+
+def _modes(config: Config) -> tuple[str, ...]:
+    named = config.get("pooling_mode")
+    if isinstance(named, str) and named:
+        return (named,)
+    return tuple(mode for key, mode in _MODES.items() if config.get(key) is True)

@@ -1,0 +1,102 @@
+"""Parameters and state of the layers that keep a state of fixed size instead of a KV cache.
+
+Sources: modelling code of transformers 5.24 (gated delta net, Mamba 1 and 2, short convolution),
+read 2026-11-29. A recurrent state is kept in float32 by every engine read; convolutions in 16 bits.
+"""
+
+from dataclasses import dataclass
+
+from controlplane.domain.facts import config_numbers as numbers
+from controlplane.domain.facts.layers import LayerGroup, Mixer
+from controlplane.domain.facts.shape import Shape
+
+_STATE_BYTES, _CONVOLUTION_BYTES = 4, 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sized:
+    """One layer's mixer: its parameters, and what it keeps of a request."""
+
+    parameters: int
+    keeps: LayerGroup
+
+
+def state_layer(shape: Shape, mixer: Mixer, hidden: int) -> Sized | None:
+    """Return the sizes of a layer without a KV cache, or None where the shape does not say."""
+    match mixer:
+        case Mixer.LINEAR:
+            return _delta_attention(shape, hidden) or _gated_delta_net(shape, hidden)
+        case Mixer.MAMBA:
+            return _mamba2(shape, hidden) or _mamba1(shape, hidden)
+        case Mixer.CONVOLUTION:
+            kernel = shape.extra("conv_L_cache", 3)
+            parameters = 4 * hidden * hidden + hidden * kernel
+            return _sized(mixer, parameters, state=0, convolution=hidden * (kernel - 1))
+    heads_state = hidden * (shape.extra("head_size") or shape.extra("head_dim", 64))
+    return _sized(Mixer.RECURRENT, 5 * hidden * hidden, state=heads_state, convolution=2 * hidden)
+
+
+def _gated_delta_net(shape: Shape, hidden: int) -> Sized | None:
+    keys, key_dim = shape.extra("linear_num_key_heads"), shape.extra("linear_key_head_dim")
+    values, value_dim = shape.extra("linear_num_value_heads"), shape.extra("linear_value_head_dim")
+    if not (keys and values and key_dim and value_dim):
+        return None
+    kernel = shape.extra("linear_conv_kernel_dim", 4)
+    mixed, out = 2 * keys * key_dim + values * value_dim, values * value_dim
+    parameters = hidden * (mixed + out + 2 * values) + mixed * kernel + out * hidden
+    return _sized(
+        Mixer.LINEAR, parameters, state=values * key_dim * value_dim,
+        convolution=mixed * (kernel - 1),
+    )  # fmt: skip
+
+
+def _delta_attention(shape: Shape, hidden: int) -> Sized | None:
+    """Kimi's delta attention; its parameters are not checked against a public count."""
+    block = numbers.mapping(shape.config, "linear_attn_config")
+    heads, width = numbers.whole(block.get("num_heads")), numbers.whole(block.get("head_dim"))
+    if not heads or not width:
+        return None
+    kernel = numbers.whole(block.get("short_conv_kernel_size")) or 4
+    inner = heads * width
+    gates = 2 * (hidden * width + width * inner) + hidden * heads
+    return _sized(
+        Mixer.LINEAR, 4 * hidden * inner + 3 * inner * kernel + gates,
+        state=heads * width * width, convolution=3 * inner * (kernel - 1),
+    )  # fmt: skip
+
+
+def _mamba2(shape: Shape, hidden: int) -> Sized | None:
+    heads = numbers.first_number(shape.config, "mamba_num_heads", "mamba_n_heads")
+    width = numbers.first_number(shape.config, "mamba_head_dim", "mamba_d_head")
+    if shape.model_type == "mamba2":
+        heads, width = shape.attention_heads, shape.head_dim
+    if not heads:
+        return None
+    width = width or shape.extra("mamba_expand", 2) * hidden // heads
+    states = numbers.first_number(shape.config, "ssm_state_size", "mamba_d_state", "state_size")
+    groups = numbers.first_number(shape.config, "n_groups", "mamba_n_groups") or 1
+    kernel = numbers.first_number(shape.config, "conv_kernel", "mamba_d_conv") or 4
+    inner, states = heads * width, states or 128
+    mixed = inner + 2 * groups * states
+    parameters = hidden * (inner + mixed + heads) + mixed * (kernel + 1) + inner * (hidden + 1)
+    return _sized(Mixer.MAMBA, parameters, state=inner * states, convolution=mixed * (kernel - 1))
+
+
+def _mamba1(shape: Shape, hidden: int) -> Sized | None:
+    config = shape.config
+    expand = numbers.first_number(config, "mamba_expand", "expand") or 2
+    states = numbers.first_number(config, "mamba_d_state", "state_size") or 16
+    kernel = numbers.first_number(config, "mamba_d_conv", "conv_kernel") or 4
+    rank = numbers.first_number(config, "mamba_dt_rank", "time_step_rank") or -(-hidden // 16)
+    inner = numbers.number(config, "intermediate_size") if shape.model_type != "jamba" else None
+    inner = inner or expand * hidden
+    parameters = (
+        3 * hidden * inner + inner * (kernel + 1) + inner * (rank + 2 * states)
+        + rank * inner + inner * (states + 2)
+    )  # fmt: skip
+    return _sized(Mixer.MAMBA, parameters, state=inner * states, convolution=inner * (kernel - 1))
+
+
+def _sized(mixer: Mixer, parameters: int, *, state: int, convolution: int) -> Sized:
+    kept = state * _STATE_BYTES + convolution * _CONVOLUTION_BYTES
+    return Sized(parameters=parameters, keeps=LayerGroup(mixer=mixer, state_bytes=kept))
