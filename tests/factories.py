@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from apps.accounts.models import ApiKey, ApiKeyType, Team, User
 from apps.builds.models import Artifact, Build, BuildStep
-from apps.configs.models import CheckpointRecord, Config, FactsState, Revision
+from apps.configs.models import CheckpointRecord, Config, Revision
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.fleet.models import Card, CardLease, Gateway, Node
 from apps.rest.identifiers import new_id
@@ -44,8 +44,6 @@ DIGEST = "sha256:" + "ab" * 32
 
 @dataclass(frozen=True, kw_only=True)
 class Cast:
-    """Owner (admin) and member of one team, and an outsider who belongs to another."""
-
     team: Team
     owner: User
     member: User
@@ -83,8 +81,8 @@ def make_user(*, password: str | None = None, **changes: Any) -> User:
 
 def make_api_key(*, user: User | None = None, **changes: Any) -> str:
     """Store a key and return its whole text; a full team key unless `type` says otherwise."""
-    prefix, secret = new_id(), secrets.token_urlsafe(32)
-    text = f"{prefix}.{secret}"
+    prefix = new_id()
+    text = f"{prefix}.{secrets.token_urlsafe(32)}"
     if user is not None:
         changes = {"team": user.team, "owner": user} | changes
     if "team" not in changes:
@@ -146,12 +144,7 @@ def make_checkpoint_record(**changes: Any) -> CheckpointRecord:
     """A record as it is when first asked for: waiting."""
     if "team" not in changes:
         changes["team"] = make_team()
-    defaults = {
-        "source": "LOCAL",
-        "repo": "/checkpoints/tiny",
-        "state": FactsState.WAITING,
-        "requested_at": timezone.now(),
-    }
+    defaults = {"source": "LOCAL", "repo": "/checkpoints/tiny", "requested_at": timezone.now()}
     return CheckpointRecord.objects.create(**defaults | changes)
 
 

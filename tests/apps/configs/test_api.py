@@ -190,3 +190,23 @@ def test_a_secret_names_the_configs_whose_last_revision_lists_it(cast: Cast) -> 
         f"/v1/configs/{made['id']}/revisions", {"text": config_text(), "expected_revision": 1}
     )
     assert client.get("/v1/secrets")[1]["secrets"][0]["used_by"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"limit": "0"}, "limit"),
+        ({"limit": "many"}, "limit"),
+        ({"cursor": "a\0b"}, "cursor"),
+        ({"cusor": "a"}, "cusor"),
+    ],
+)
+def test_a_wrong_query_names_its_field(cast: Cast, query: dict[str, str], field: str) -> None:
+    status, body = client_of(cast.owner).get("/v1/configs", **query)
+    assert (status, body["fields"]) == (400, [field])
+
+
+def test_a_revision_number_past_all_bounds_is_a_404(cast: Cast) -> None:
+    client = client_of(cast.owner)
+    path = f"/v1/configs/{make(client)['id']}/revisions/{10**30}"
+    assert client.get(path)[0] == 404
