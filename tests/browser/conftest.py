@@ -27,14 +27,18 @@ ARGUMENTS = (
 OpenPage = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def playwright() -> Iterator[Playwright]:
-    """Playwright's own process."""
+    """Playwright's own process.
+
+    Ended with each module: while it runs, this thread has a running event loop, in which no other
+    test could call `asyncio.run`.
+    """
     with sync_playwright() as started:
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium(playwright: Playwright) -> Iterator[Browser]:
     """The browser that Debian packages."""
     if CHROMIUM is None:

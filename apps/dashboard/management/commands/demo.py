@@ -1,5 +1,6 @@
 """`manage.py demo`: what `make demo` runs."""
 
+import signal
 import time
 from argparse import ArgumentParser
 from typing import Any
@@ -26,6 +27,9 @@ class Command(BaseCommand):
         parser.add_argument("--once", action="store_true", help="stop after the answer")
 
     def handle(self, *args: Any, once: bool, **options: Any) -> None:
+        # By hand: a shell starts its background jobs with SIGINT ignored, and Python keeps that.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
         try:
             demonstrate(Voice(), once=once)
         except DemoFailed as failure:
