@@ -1,4 +1,4 @@
-"""Accelerators: memory and compute capability, with source and date."""
+"""Accelerators: memory, bandwidth, arithmetic and price, with source and date."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +19,14 @@ class Gpu:
     memory_bytes: int | None
     compute_capability: tuple[int, int] | None
     source: Source
+    bytes_per_second: float | None = None
+    """Of memory bandwidth, by the data sheet."""
+    flops: float | None = None
+    """Dense 16-bit operations per second of the tensor cores, by the data sheet."""
+    fp8_flops: float | None = None
+    fp4_flops: float | None = None
+    usd_per_minute: float | None = None
+    """What the hosted product charges; only to order kinds by cost."""
     assumed: tuple[str, ...] = ()
     """Which of the numbers are inferred and not from a page that states them."""
 
@@ -35,6 +43,12 @@ class Gpu:
         """Return whether this is a GPU of at least that compute capability."""
         return self.compute_capability is not None and self.compute_capability >= (major, minor)
 
+    def flops_at(self, weight_bytes: float) -> float | None:
+        """Return the fastest arithmetic for weights of so many bytes a number."""
+        if weight_bytes < 1 and self.fp4_flops:
+            return self.fp4_flops
+        return self.fp8_flops if weight_bytes <= 1 and self.fp8_flops else self.flops
+
 
 _RESOURCES_PAGE = Source(
     document="docs.baseten.co/deployment/resources", section="Instance types", checked="2026-11-27"
@@ -44,34 +58,48 @@ _CONFIGURATOR = Source(
 )
 _VENDOR = Source(document="NVIDIA data sheets", section="memory size", checked="2026-11-27")
 _OURS = Source(document="Enginehouse", section="CPU as a card kind", checked="2026-11-27")
+_TB = 1e12
+_TERA = 1e12
+
+
+def _gpu(
+    kind: str,
+    memory: int,
+    capability: tuple[int, int],
+    source: Source,
+    speed: tuple[float, float, float, float],
+    *,
+    price: float | None = None,
+    assumed: tuple[str, ...] = (),
+) -> Gpu:
+    """Return a row; `speed` is TB/s, then TFLOP/s in 16 bits, FP8 and FP4 (0: not in hardware)."""
+    bandwidth, sixteen, eight, four = speed
+    return Gpu(
+        kind=kind, memory_bytes=memory, compute_capability=capability, source=source,
+        bytes_per_second=bandwidth * _TB, flops=sixteen * _TERA,
+        fp8_flops=eight * _TERA or None, fp4_flops=four * _TERA or None,
+        usd_per_minute=price, assumed=assumed,
+    )  # fmt: skip
+
 
 _ALL = (
-    Gpu(kind="T4", memory_bytes=16 * GIB, compute_capability=(7, 5), source=_RESOURCES_PAGE),
-    Gpu(kind="L4", memory_bytes=24 * GIB, compute_capability=(8, 9), source=_RESOURCES_PAGE),
-    Gpu(kind="A10G", memory_bytes=24 * GIB, compute_capability=(8, 6), source=_RESOURCES_PAGE),
-    Gpu(
-        kind="V100", memory_bytes=16 * GIB, compute_capability=(7, 0), source=_VENDOR,
-        assumed=("memory_bytes",),
+    _gpu("T4", 16 * GIB, (7, 5), _RESOURCES_PAGE, (0.32, 65, 0, 0), price=0.01052),
+    _gpu("L4", 24 * GIB, (8, 9), _RESOURCES_PAGE, (0.3, 121, 242, 0), price=0.01414),
+    _gpu("A10G", 24 * GIB, (8, 6), _RESOURCES_PAGE, (0.6, 70, 0, 0), price=0.02012),
+    _gpu("V100", 16 * GIB, (7, 0), _VENDOR, (0.9, 125, 0, 0), assumed=("memory_bytes",)),
+    _gpu("A100", 80 * GIB, (8, 0), _RESOURCES_PAGE, (2.039, 312, 0, 0), price=0.06667),
+    _gpu("A100_40GB", 40 * GIB, (8, 0), _VENDOR, (1.555, 312, 0, 0), assumed=("memory_bytes",)),
+    _gpu("H100", 80 * GIB, (9, 0), _RESOURCES_PAGE, (3.35, 989, 1979, 0), price=0.10833),
+    _gpu("H100_40GB", 40 * GIB, (9, 0), _RESOURCES_PAGE, (1.675, 424, 848, 0), price=0.0625),
+    _gpu("H200", 141 * GIB, (9, 0), _RESOURCES_PAGE, (4.8, 989, 1979, 0), price=0.125),
+    _gpu("B200", 180 * GIB, (10, 0), _RESOURCES_PAGE, (7.7, 2250, 4500, 9000), price=0.16633),
+    _gpu("L40S", 46_068 * MIB, (8, 9), _CONFIGURATOR, (0.864, 362, 733, 0)),
+    _gpu(
+        "RTX_PRO_6000", 96 * GIB, (12, 0), _RESOURCES_PAGE, (1.792, 468, 936, 1871),
+        price=0.06667, assumed=("compute_capability",),
     ),
-    Gpu(kind="A100", memory_bytes=80 * GIB, compute_capability=(8, 0), source=_RESOURCES_PAGE),
-    Gpu(
-        kind="A100_40GB", memory_bytes=40 * GIB, compute_capability=(8, 0), source=_VENDOR,
-        assumed=("memory_bytes",),
-    ),
-    Gpu(kind="H100", memory_bytes=80 * GIB, compute_capability=(9, 0), source=_RESOURCES_PAGE),
-    Gpu(kind="H100_40GB", memory_bytes=40 * GIB, compute_capability=(9, 0), source=_RESOURCES_PAGE),
-    Gpu(kind="H200", memory_bytes=141 * GIB, compute_capability=(9, 0), source=_RESOURCES_PAGE),
-    Gpu(kind="B200", memory_bytes=180 * GIB, compute_capability=(10, 0), source=_RESOURCES_PAGE),
-    Gpu(kind="L40S", memory_bytes=46_068 * MIB, compute_capability=(8, 9), source=_CONFIGURATOR),
-    Gpu(
-        kind="RTX_PRO_6000", memory_bytes=96 * GIB, compute_capability=(12, 0),
-        source=_RESOURCES_PAGE, assumed=("compute_capability",),
-    ),
-    Gpu(
-        kind="B300", memory_bytes=288 * GIB, compute_capability=(10, 3), source=_VENDOR,
-        assumed=("memory_bytes", "compute_capability"),
-    ),
-    Gpu(kind="GB300", memory_bytes=277 * GIB, compute_capability=(10, 3), source=_CONFIGURATOR),
+    _gpu("B300", 275_040 * MIB, (10, 3), _CONFIGURATOR, (7.75, 2250, 4500, 14_000)),
+    _gpu("GB300", 277 * GIB, (10, 3), _CONFIGURATOR, (8.0, 2500, 5000, 15_000)),
     Gpu(
         kind="B10", memory_bytes=None, compute_capability=None,
         source=Source(document="truss 0.18.36", section="Accelerator enum", checked="2026-11-27"),
@@ -79,6 +107,17 @@ _ALL = (
     Gpu(kind=CPU, memory_bytes=None, compute_capability=None, source=_OURS),
 )  # fmt: skip
 
+_BEYOND_THE_CONFIG = (
+    _gpu("A30", 24 * GIB, (8, 0), _CONFIGURATOR, (0.933, 165, 0, 0)),
+    _gpu("GB200", 189_471 * MIB, (10, 0), _CONFIGURATOR, (8.0, 2500, 5000, 10_000)),
+    _gpu("RTX_4090", 24 * GIB, (8, 9), _VENDOR, (1.008, 165, 330, 0), assumed=("flops",)),
+)
+"""Kinds that `resources.accelerator` of the hosted product does not name; one may plan for them."""
+
 GPUS: Mapping[str, Gpu] = MappingProxyType({gpu.kind: gpu for gpu in _ALL})
+PLANNABLE_GPUS: Mapping[str, Gpu] = MappingProxyType(
+    {gpu.kind: gpu for gpu in (*_ALL, *_BEYOND_THE_CONFIG) if gpu.memory_bytes is not None}
+)
+"""Every kind whose memory is known."""
 ACCELERATOR_KINDS: tuple[str, ...] = tuple(gpu.kind for gpu in _ALL if not gpu.is_cpu)
 """What `resources.accelerator` may name."""

@@ -1,29 +1,108 @@
-"""Bytes that one token keeps in the KV cache of one card.
+"""Bytes that a request keeps in the cache of one card.
 
-Source: TensorRT-LLM 1.2, `2 * ceil(kv heads / tp) * head size * layers of the rank * bytes`;
-MLA keeps one latent per layer and is not divided by tensor parallelism. Checked 2026-11-27.
+Source: TensorRT-LLM 1.2, `2 * ceil(kv heads / tp) * head size * layers of the rank * bytes`; MLA
+keeps one latent per layer and is not divided by tensor parallelism. Windows, states of a fixed
+size and the index of sparse attention follow the same page and are not measured. 2026-11-27.
 """
 
+from dataclasses import dataclass
 from math import ceil
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.layers import LayerGroup
+
+_LONGEST = 2**40
+
+
+@dataclass(frozen=True, kw_only=True)
+class KvLayout:
+    """What one rank keeps: per token, per token within a window, and per request."""
+
+    unbounded: int = 0
+    windowed: tuple[tuple[int, int], ...] = ()
+    """(window in tokens, bytes per token) of the layers that slide."""
+    state: int = 0
+
+    @property
+    def bytes_per_token(self) -> int:
+        """Return what one more token takes while every window still has room."""
+        return self.unbounded + sum(size for _, size in self.windowed)
+
+    def request_bytes(self, tokens: int) -> int:
+        """Return what a request of that length keeps."""
+        slid = sum(min(tokens, window) * size for window, size in self.windowed)
+        return self.unbounded * tokens + slid + self.state
+
+    def longest(self, budget: int) -> int:
+        """Return the longest single request that so many bytes hold; 0 where none does."""
+        if self.request_bytes(1) > budget:
+            return 0
+        low, high = 1, _LONGEST
+        if self.request_bytes(high) <= budget:
+            return high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.request_bytes(middle) <= budget else (low, middle)
+        return low
+
+    def tokens(self, budget: int, length: int) -> int:
+        """Return the tokens that so many bytes hold in requests of that length."""
+        if not self.windowed and not self.state:
+            return budget // self.unbounded if self.unbounded else 0
+        whole = self.request_bytes(length)
+        return self.longest(budget) if whole > budget else budget * length // max(whole, 1)
+
+
+def layout_of(
+    checkpoint: CheckpointFacts,
+    *,
+    element_bytes: float,
+    tensor_parallel: int = 1,
+    pipeline_parallel: int = 1,
+    keeps_windows: bool = True,
+) -> KvLayout | None:
+    """Return what the fullest rank keeps, or None where the shape is not known."""
+    groups = checkpoint.groups
+    if not groups:
+        return None
+    unbounded, state = 0, 0
+    windowed: dict[int, int] = {}
+    for group in groups:
+        layers = ceil(group.count / pipeline_parallel)
+        size = layers * _token_bytes(group, element_bytes, tensor_parallel)
+        state += layers * ceil(group.state_bytes / tensor_parallel)
+        if group.window and keeps_windows:
+            windowed[group.window] = windowed.get(group.window, 0) + size
+        else:
+            unbounded += size
+    return KvLayout(unbounded=unbounded, windowed=tuple(sorted(windowed.items())), state=state)
 
 
 def kv_bytes_per_token(
     checkpoint: CheckpointFacts,
     *,
-    element_bytes: int,
+    element_bytes: float,
     tensor_parallel: int = 1,
     pipeline_parallel: int = 1,
 ) -> int | None:
-    """Return the bytes per token on one card, or None where the shape is not known."""
-    if not checkpoint.layers:
+    """Return keys and values of one token on one card, or None where the shape is not known.
+
+    Every layer that attends counts, those with a window too; the index of sparse attention does
+    not.
+    """
+    groups = checkpoint.groups
+    if not groups:
         return None
-    layers = ceil(checkpoint.layers / pipeline_parallel)
-    if checkpoint.kv_lora_rank:
-        width = checkpoint.kv_lora_rank + (checkpoint.qk_rope_head_dim or 0)
-        return layers * width * element_bytes
-    if not (checkpoint.kv_heads and checkpoint.head_dim):
-        return None
-    heads = ceil(checkpoint.kv_heads / tensor_parallel)
-    return 2 * heads * checkpoint.head_dim * layers * element_bytes
+    return sum(
+        ceil(group.count / pipeline_parallel)
+        * _token_bytes(group, element_bytes, tensor_parallel, with_index=False)
+        for group in groups
+    )
+
+
+def _token_bytes(
+    group: LayerGroup, element_bytes: float, tensor_parallel: int, *, with_index: bool = True
+) -> int:
+    heads = ceil(group.kv_heads / tensor_parallel)
+    kept = ceil((heads * group.numbers_per_head + group.latent_numbers) * element_bytes)
+    return kept + (group.index_bytes if with_index else 0)

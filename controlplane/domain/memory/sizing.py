@@ -10,7 +10,7 @@ from controlplane.domain.memory.weights import SIXTEEN_BIT_BYTES
 from controlplane.domain.spec import Spec
 
 CARDS_PER_HOST = 8
-_CARD_COUNTS = (1, 2, 4, 8)
+CARD_COUNTS = (1, 2, 4, 8)
 _LENGTH_STEP = 256
 _BUILDER_SHARE = 0.9
 """Share of a builder's cards that weights may take; calibration needs the rest."""
@@ -20,7 +20,7 @@ def cards_that_fit(spec: Spec, checkpoint: CheckpointFacts, card: Card) -> int |
     """Return the fewest cards of one host on which one full-length request fits, or None."""
     if spec.runtime_name == "native":
         return None
-    for count in _CARD_COUNTS:
+    for count in CARD_COUNTS:
         if not divides_heads(checkpoint, count):
             continue
         try:
@@ -43,7 +43,7 @@ def divides_heads(checkpoint: CheckpointFacts, ranks: int) -> bool:
 
 def longest_sequence(planned: MemoryPlan) -> int:
     """Return the longest sequence that the KV cache of this plan holds, in round numbers."""
-    tokens = planned.kv_tokens
+    tokens = planned.longest_sequence_tokens
     return tokens - tokens % _LENGTH_STEP if tokens >= _LENGTH_STEP else tokens
 
 

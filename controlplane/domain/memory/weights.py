@@ -3,28 +3,61 @@
 Source: TensorRT-LLM 1.2 and ModelOpt 0.47 leave embeddings and head in 16 bits; checked 2026-11-27.
 """
 
-from controlplane.domain.facts.checkpoints import CheckpointFacts, ExistingQuantization
-from controlplane.domain.facts.quantization import NVFP4_BYTES, PRECISIONS
+from dataclasses import dataclass
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.quantization import PRECISIONS
+from controlplane.domain.memory.parallelism import Parallelism
 from controlplane.domain.spec import Spec
 
 SIXTEEN_BIT_BYTES = 2
 FLOAT32_BYTES = 4
 
 
-def gpu_weight_bytes(spec: Spec, checkpoint: CheckpointFacts) -> int | None:
-    """Return the bytes of all weights on GPUs, before they are divided, or None if unknown."""
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """All weights of a model, before they are divided over cards."""
+
+    total_bytes: int
+    quantized_bytes: int = 0
+    experts_bytes: int = 0
+    """The routed experts' part of the total."""
+
+    def per_card(self, parallelism: Parallelism, experts: int | None) -> int:
+        """Return what the fullest card holds."""
+        shared = self.total_bytes - self.experts_bytes
+        routed = self.experts_bytes * parallelism.experts_share(experts or 0)
+        return -(-shared // parallelism.cards) + -int(-routed // parallelism.pipeline)
+
+
+def gpu_weights(
+    spec: Spec, checkpoint: CheckpointFacts, *, keeps_draft: bool = False
+) -> Weights | None:
+    """Return the weights on GPUs, or None if unknown; prediction layers only where asked for."""
     if spec.quantization_type.is_none or checkpoint.existing_quantization is not None:
-        return _as_stored(checkpoint)
+        stored = _as_stored(checkpoint, keeps_draft=keeps_draft)
+        if stored is None:
+            return None
+        quantized = stored if checkpoint.existing_quantization is not None else 0
+        return Weights(
+            total_bytes=stored, quantized_bytes=quantized,
+            experts_bytes=round(stored * _experts_share(checkpoint)),
+        )  # fmt: skip
     parameters = checkpoint.parameters
     if parameters is None:
         return None
     precision = PRECISIONS[spec.quantization_type.value]
-    quantized = parameters - table_parameters(checkpoint)
+    quantized = parameters - table_parameters(checkpoint) - _tower(checkpoint)
     if precision.mlp_only:
         quantized = _mlp_parameters(checkpoint)
     quantized = max(0, min(quantized, parameters))
     kept = parameters - quantized
-    return round(kept * SIXTEEN_BIT_BYTES + quantized * precision.weight_bytes)
+    experts = checkpoint.counts.experts if checkpoint.counts else 0
+    return Weights(
+        total_bytes=round(kept * SIXTEEN_BIT_BYTES + quantized * precision.weight_bytes),
+        quantized_bytes=round(quantized * precision.weight_bytes),
+        experts_bytes=round(min(experts, quantized) * precision.weight_bytes),
+    )
 
 
 def cpu_weight_bytes(checkpoint: CheckpointFacts) -> int | None:
@@ -41,28 +74,42 @@ def table_parameters(checkpoint: CheckpointFacts) -> int:
     return table if checkpoint.tied_embeddings else 2 * table
 
 
-def _as_stored(checkpoint: CheckpointFacts) -> int | None:
+def _as_stored(checkpoint: CheckpointFacts, *, keeps_draft: bool) -> int | None:
     """Return the stored bytes, but never more than 16 bits a number: GPUs load float32 as that."""
     if checkpoint.existing_quantization is not None:
-        return checkpoint.weight_bytes or _prequantized(
-            checkpoint, checkpoint.existing_quantization
-        )
-    stored = checkpoint.stored_weight_bytes
+        stored, limit = checkpoint.stored_weight_bytes, 1.0
+    else:
+        stored = checkpoint.stored_weight_bytes
+        limit = min(1.0, SIXTEEN_BIT_BYTES / checkpoint.bytes_per_number)
     if stored is None:
         return None
-    return round(stored * min(1.0, SIXTEEN_BIT_BYTES / checkpoint.bytes_per_number))
+    drafts = 0.0 if keeps_draft else _draft_share(checkpoint)
+    return round(stored * limit * (1 - drafts))
 
 
-def _prequantized(checkpoint: CheckpointFacts, existing: ExistingQuantization) -> int | None:
-    """Return an estimate: `dtype` names the unquantized part only, so count by the method."""
-    if checkpoint.parameters is None:
-        return None
-    tables = min(table_parameters(checkpoint), checkpoint.parameters)
-    each = 1.0 if existing.is_fp8 else NVFP4_BYTES
-    return round((checkpoint.parameters - tables) * each + tables * SIXTEEN_BIT_BYTES)
+def _draft_share(checkpoint: CheckpointFacts) -> float:
+    """Return the share of the weight files that are prediction layers, which are left unloaded."""
+    counts = checkpoint.counts
+    if not counts or not counts.draft or checkpoint.weight_bytes is None:
+        return 0.0
+    counted = checkpoint.counted_weight_bytes or 0
+    if checkpoint.weight_bytes < counted * (1 + counts.draft / counts.total / 2):
+        return 0.0
+    return counts.draft / (counts.total + counts.draft)
+
+
+def _experts_share(checkpoint: CheckpointFacts) -> float:
+    counts = checkpoint.counts
+    return counts.experts / counts.total if counts and counts.total else 0.0
+
+
+def _tower(checkpoint: CheckpointFacts) -> int:
+    return checkpoint.counts.vision if checkpoint.counts else 0
 
 
 def _mlp_parameters(checkpoint: CheckpointFacts) -> int:
+    if checkpoint.counts is not None:
+        return checkpoint.counts.mlp + checkpoint.counts.experts
     width = checkpoint.moe_intermediate_size if checkpoint.experts else None
     width = width or checkpoint.intermediate_size or 0
     experts = checkpoint.experts or 1

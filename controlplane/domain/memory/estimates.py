@@ -1,0 +1,54 @@
+"""What in a plan no recorded run was held against, in words."""
+
+from collections.abc import Iterator
+
+from controlplane.domain.facts.architectures import RECURRENT_MODEL_TYPES
+from controlplane.domain.facts.layers import Mixer
+from controlplane.domain.memory.memory_plan import PlanInputs
+from controlplane.domain.memory.runtime_memory import runtime_memory
+from controlplane.domain.memory.speculation import Drafting
+
+MEASURED_KINDS = frozenset({"H100", "GB300"})
+MEASURED_RANKS = frozenset({1, 2, 4})
+
+
+def estimates_of(
+    inputs: PlanInputs, drafting: Drafting, *, adapters: int, element_bytes: float
+) -> tuple[str, ...]:
+    """Return the parts of the plan that rest on a formula alone."""
+    return tuple(_found(inputs, drafting, adapters=adapters, element_bytes=element_bytes))
+
+
+def _found(
+    inputs: PlanInputs, drafting: Drafting, *, adapters: int, element_bytes: float
+) -> Iterator[str]:
+    spec, checkpoint = inputs.spec, inputs.checkpoint
+    if checkpoint.weight_bytes is None:
+        yield "weights, counted from the shape"
+    if checkpoint.assumed:
+        yield f"sizes that the file leaves out: {', '.join(checkpoint.assumed)}"
+    if not runtime_memory(inputs.runtime_name).measured:
+        yield f"the overhead of {inputs.runtime_name}, taken from TensorRT-LLM"
+    if inputs.card.kind not in MEASURED_KINDS:
+        yield f"activations and overhead on {inputs.card.kind}"
+    ranks = inputs.tensor_parallel or spec.tensor_parallel
+    if ranks not in MEASURED_RANKS or spec.pipeline_parallel > 1:
+        yield "communication at this parallelism"
+    mixers = {group.mixer for group in checkpoint.groups}
+    words = {
+        Mixer.LATENT: "the latent KV cache",
+        Mixer.SLIDING: "sliding windows",
+    }
+    yield from (word for mixer, word in words.items() if mixer in mixers)
+    if checkpoint.keeps_state:
+        yield "the states of layers without a KV cache"
+    elif checkpoint.model_type in RECURRENT_MODEL_TYPES:
+        yield "the KV cache: the file gives no pattern, so every layer counts as attention"
+    if checkpoint.experts:
+        yield "activations of experts"
+    if element_bytes != 2:
+        yield "a KV cache below 16 bits"
+    if drafting.tokens:
+        yield "drafts"
+    if adapters:
+        yield "adapters"

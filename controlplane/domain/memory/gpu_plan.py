@@ -1,0 +1,170 @@
+"""The plan of a card under a GPU runtime."""
+
+from dataclasses import dataclass
+
+from controlplane.domain.facts import config_numbers as numbers
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.quantization import NVFP4_BYTES, PRECISIONS
+from controlplane.domain.memory.activations import gpu_activation_bytes
+from controlplane.domain.memory.adapters import adapter_bytes
+from controlplane.domain.memory.estimates import estimates_of
+from controlplane.domain.memory.kv_cache import KvLayout, kv_bytes_per_token, layout_of
+from controlplane.domain.memory.memory_plan import MemoryPlan, PlanInputs, in_blocks
+from controlplane.domain.memory.missing import unplannable
+from controlplane.domain.memory.parallelism import Parallelism, parallelism_of
+from controlplane.domain.memory.runtime_memory import overhead_bytes, runtime_memory
+from controlplane.domain.memory.speculation import Drafting, drafting_of
+from controlplane.domain.memory.step_work import speed_of
+from controlplane.domain.memory.weights import Weights, gpu_weights
+from controlplane.domain.spec import Spec
+from controlplane.domain.spec.trt_llm import TrtLlmV2
+
+FALLBACK_SEQUENCE_TOKENS = 8192
+"""Length assumed where neither the config nor the checkpoint names one."""
+
+
+def plan_gpu(inputs: PlanInputs) -> MemoryPlan:
+    """Return the plan of one card of the replica. Raises `UnplannableError`."""
+    parts = _parts(inputs)
+    spec, memory = inputs.spec, runtime_memory(inputs.runtime_name)
+    fixed = _fixed_bytes(inputs, parts)
+    free = max(0, inputs.card.memory_bytes - sum(fixed.values()))
+    share = min(max(spec.kv_cache_fraction, 0.0), 1.0)
+    held = _held(inputs, parts, int(free * share * (1 - memory.block_reserve)))
+    kept_bytes = kv_bytes_per_token(inputs.checkpoint, element_bytes=parts.element_bytes)
+    return MemoryPlan(
+        inputs=inputs,
+        weight_bytes=parts.weights.total_bytes,
+        kv_bytes_per_token=kept_bytes or 0,
+        kv_cache_bytes=held.cache_bytes,
+        kv_tokens=held.tokens,
+        sequence_tokens=parts.length,
+        full_length_requests=held.requests,
+        batch_size=spec.max_batch_size,
+        step_tokens=parts.step_tokens,
+        layout=parts.layout,
+        kv_element_bytes=parts.element_bytes,
+        block_tokens=memory.block_tokens,
+        drafting=parts.drafting,
+        adapters_bytes=parts.adapters_bytes,
+        parallelism=parts.divided,
+        estimates=estimates_of(
+            inputs, parts.drafting, adapters=parts.adapters_bytes, element_bytes=parts.element_bytes
+        ),
+        speed=speed_of(inputs, parts.weights, parts.layout, parts.divided, parts.drafting),
+        **fixed,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Parts:
+    """What a plan is put together from, before the card's memory comes in."""
+
+    weights: Weights
+    layout: KvLayout
+    element_bytes: float
+    divided: Parallelism
+    drafting: Drafting
+    adapters_bytes: int
+    step_tokens: int
+    length: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Held:
+    """What the KV cache holds."""
+
+    cache_bytes: int
+    tokens: int
+    requests: int
+
+
+def _parts(inputs: PlanInputs) -> _Parts:
+    spec, checkpoint = inputs.spec, inputs.checkpoint
+    drafting = drafting_of(spec)
+    divided = parallelism_of(spec, tensor=inputs.tensor_parallel)
+    weights = gpu_weights(spec, checkpoint, keeps_draft=drafting.uses_prediction_layers)
+    element_bytes = kv_element_bytes(spec, checkpoint)
+    layout = _layout(spec, checkpoint, element_bytes, divided)
+    if weights is None or layout is None:
+        raise unplannable(checkpoint)
+    return _Parts(
+        weights=weights,
+        layout=layout,
+        element_bytes=element_bytes,
+        divided=divided,
+        drafting=drafting,
+        adapters_bytes=-(-adapter_bytes(spec, checkpoint) // divided.cards),
+        step_tokens=_step_tokens(spec, drafting),
+        length=spec.max_seq_len or checkpoint.max_positions or FALLBACK_SEQUENCE_TOKENS,
+    )
+
+
+def _fixed_bytes(inputs: PlanInputs, parts: _Parts) -> dict[str, int]:
+    checkpoint, divided = inputs.checkpoint, parts.divided
+    weights = parts.weights.per_card(divided, checkpoint.experts)
+    return {
+        "weights_bytes": weights + parts.adapters_bytes,
+        "activations_bytes": gpu_activation_bytes(
+            checkpoint,
+            max_num_tokens=parts.step_tokens,
+            tensor_parallel=divided.tensor,
+            rows=inputs.spec.max_batch_size * (parts.drafting.tokens + 1),
+        ),
+        "overhead_bytes": overhead_bytes(
+            runtime_memory(inputs.runtime_name),
+            world_size=divided.cards,
+            quantized_bytes=-(-parts.weights.quantized_bytes // divided.cards),
+        ),
+    }
+
+
+def _held(inputs: PlanInputs, parts: _Parts, budget: int) -> _Held:
+    layout, length = parts.layout, parts.length
+    if inputs.spec.base_model.is_encoder:
+        return _Held(cache_bytes=0, tokens=0, requests=parts.step_tokens // length)
+    tokens = layout.tokens(budget, length)
+    # Whole tokens where every token takes the same; all of the budget where they differ.
+    uneven = layout.windowed or layout.state
+    kept = budget if uneven else tokens * layout.unbounded
+    block = runtime_memory(inputs.runtime_name).block_tokens
+    whole = layout.request_bytes(in_blocks(length + parts.drafting.extra_tokens, block))
+    return _Held(cache_bytes=kept, tokens=tokens, requests=kept // whole if whole else 0)
+
+
+def kv_element_bytes(spec: Spec, checkpoint: CheckpointFacts) -> float:
+    """Return the bytes of one cached number: of the config, the engine's arguments or the files."""
+    asked = PRECISIONS[spec.quantization_type.value].kv_bytes
+    named = _cache_dtype(spec) or (
+        checkpoint.existing_quantization.kv_cache if checkpoint.existing_quantization else None
+    )
+    words = (named or "").lower()
+    if "fp4" in words:
+        return NVFP4_BYTES
+    return 1 if "fp8" in words or "int8" in words else asked
+
+
+def _cache_dtype(spec: Spec) -> str | None:
+    if not isinstance(spec.trt_llm, TrtLlmV2):
+        return None
+    cache = spec.trt_llm.runtime.patch_kwargs.get("kv_cache_config")
+    return numbers.text(cache, "dtype") if isinstance(cache, dict) else None
+
+
+def _layout(
+    spec: Spec, checkpoint: CheckpointFacts, element_bytes: float, divided: Parallelism
+) -> KvLayout | None:
+    if spec.base_model.is_encoder:
+        return KvLayout()
+    return layout_of(
+        checkpoint,
+        element_bytes=element_bytes,
+        tensor_parallel=divided.tensor,
+        pipeline_parallel=divided.pipeline,
+    )
+
+
+def _step_tokens(spec: Spec, drafting: Drafting) -> int:
+    """Drafts raise the tokens of a step to a full batch with all its drafts."""
+    drafted = spec.max_batch_size * (drafting.tokens + 1) if drafting.tokens else 0
+    return max(spec.max_num_tokens, drafted)

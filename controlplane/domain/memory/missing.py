@@ -1,0 +1,16 @@
+"""Which facts a plan lacks, in words."""
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.memory.memory_plan import UnplannableError
+
+
+def unplannable(checkpoint: CheckpointFacts) -> UnplannableError:
+    """Return an error that names what the checkpoint does not say."""
+    facts = {
+        "layers": checkpoint.layers,
+        "KV heads": checkpoint.kv_heads,
+        "head size": checkpoint.head_dim,
+        "weight bytes": checkpoint.stored_weight_bytes,
+    }
+    names = ", ".join(name for name, value in facts.items() if value is None)
+    return UnplannableError(f"the checkpoint does not say: {names or 'its shape'}")

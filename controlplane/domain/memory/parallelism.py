@@ -1,0 +1,46 @@
+"""How a config divides a model over cards."""
+
+from dataclasses import dataclass
+from math import ceil
+
+from controlplane.domain.facts import config_numbers as numbers
+from controlplane.domain.spec import Spec
+from controlplane.domain.spec.trt_llm import TrtLlmV2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parallelism:
+    """Ranks of each kind; experts are divided over ranks of the tensor group."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    expert: int = 1
+
+    @property
+    def cards(self) -> int:
+        return self.tensor * self.pipeline
+
+    def experts_share(self, experts: int) -> float:
+        """Return the share of all routed experts that the fullest rank holds."""
+        if not experts:
+            return 1 / self.tensor
+        whole = ceil(experts / self.expert) / experts
+        return whole * self.expert / self.tensor
+
+
+def parallelism_of(spec: Spec, *, tensor: int | None = None) -> Parallelism:
+    """Return what the config asks for, with another number of tensor ranks where one is given."""
+    ranks = tensor or spec.tensor_parallel
+    asked = _experts(spec)
+    return Parallelism(
+        tensor=ranks,
+        pipeline=spec.pipeline_parallel,
+        expert=asked if asked and ranks % asked == 0 else 1,
+    )
+
+
+def _experts(spec: Spec) -> int | None:
+    engine = spec.trt_llm
+    if isinstance(engine, TrtLlmV2):
+        return numbers.whole(engine.runtime.patch_kwargs.get("moe_expert_parallel_size"))
+    return numbers.whole(engine.build.moe_expert_parallel_option)
