@@ -83,19 +83,23 @@ def replacements(request: pytest.FixtureRequest) -> "list[subprocess.Popen[bytes
 @pytest.fixture
 def restart_postgres(
     postgres_server: str, data_dir: Path, replacements: "list[subprocess.Popen[bytes]]"
-) -> Callable[[], float]:
-    """Kills PostgreSQL with -9, starts it again, and tells how long it was away."""
+) -> "Callable[[Callable[[], bool]], float]":
+    """Kills PostgreSQL with -9, starts it again once asked to, and tells how long it was away."""
     from django.db import connections
 
     from controlplane.processes import postgres
+    from tests.processes import wait_for
 
-    def restart() -> float:
+    def restart(is_missed: Callable[[], bool]) -> float:
         started_at = time.monotonic()
         folder = data_dir / "postgres"
         pid = int((folder / "postmaster.pid").read_text().split()[0])
         _kill_with_children(pid)
-        command = postgres.command(folder)
-        replacements.append(_start(command.argv, user=command.user))
+        try:
+            wait_for(is_missed, seconds=10, what="somebody to miss the database")
+        finally:
+            command = postgres.command(folder)
+            replacements.append(_start(command.argv, user=command.user))
         postgres.wait_until_ready(postgres_server, timeout_seconds=30)
         connections.close_all()
         for each in connections.all():

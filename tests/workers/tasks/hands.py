@@ -88,8 +88,8 @@ def marked() -> list[tuple[int, str]]:
 
 
 def owner_pid(build: Build) -> int:
-    """The worker that holds the build."""
-    return int(fresh(build).lease_owner.split("/")[2])
+    """The worker that held the build when it was read."""
+    return int(build.lease_owner.split("/")[2])
 
 
 def orphans() -> list[tuple[int, str]]:

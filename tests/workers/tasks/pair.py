@@ -41,5 +41,6 @@ class Pair:
             worker.kill()
 
     def words(self) -> str:
-        """What the workers of now said."""
-        return "\n".join(each.log.read_text() for each in self._workers.values())
+        """What the workers said, those that were taken included: a stopped one may go on."""
+        workers = [*self._workers.values(), *self._gone]
+        return "\n".join(each.log.read_text() for each in workers)
