@@ -97,6 +97,8 @@ def database(url: str) -> dict[str, object]:
     return {
         "ENGINE": "django.db.backends.postgresql",
         "CONN_MAX_AGE": 0,
+        # A pooled connection that died with a restarted server is replaced before it is used.
+        "CONN_HEALTH_CHECKS": True,
         **_database_address(url),
     }
 
