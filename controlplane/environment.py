@@ -75,6 +75,11 @@ def env_url(name: str, default: str, *, schemes: tuple[str, ...]) -> str:
     return text.rstrip("/")
 
 
+def env_optional_url(name: str, *, schemes: tuple[str, ...]) -> str | None:
+    """Return the variable as a URL with one of `schemes`, or None when it is unset or empty."""
+    return env_url(name, "", schemes=schemes) if env_str(name) else None
+
+
 def artifact_url(default: str) -> str:
     """Return ARTIFACT_URL, which in this release names a folder that all hosts see."""
     text = env_str("ARTIFACT_URL", default)

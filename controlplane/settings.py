@@ -28,6 +28,12 @@ GATEWAY_URL = env.env_url(
 )
 CONTROL_PLANE_URL = env.env_url("CONTROL_PLANE_URL", PUBLIC_URL, schemes=("http", "https"))
 HF_ENDPOINT = env.env_url("HF_ENDPOINT", "https://huggingface.co", schemes=("http", "https"))
+S3_ENDPOINT = env.env_optional_url("S3_ENDPOINT", schemes=("http", "https"))
+S3_REGION = env.env_str("S3_REGION", "us-east-1")
+GCS_ENDPOINT = env.env_optional_url("GCS_ENDPOINT", schemes=("http", "https"))
+AZURE_ENDPOINT = env.env_optional_url("AZURE_ENDPOINT", schemes=("http", "https"))
+AZURE_ACCOUNT = env.env_str("AZURE_ACCOUNT") or None
+ALLOW_PRIVATE_ADDRESSES = env.env_bool("ALLOW_PRIVATE_ADDRESSES")
 LOCAL_CHECKPOINT_ROOTS = env.env_list(
     "LOCAL_CHECKPOINT_ROOTS", str(DATA_DIR / "checkpoints"), separator=os.pathsep
 )

@@ -12,6 +12,9 @@ _SHORTEST_KNOWN = 4
 _SHORTEST_LINE = 8
 """Single lines of a secret of several lines are told apart from chance from this length on."""
 
+_SECRET_FIELD = re.compile(r"key|secret|token|password", re.I)
+"""Names of the fields of a JSON secret that are secret by themselves; a region is not."""
+
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.S), ""),
     (re.compile(r"\b(Bearer|Api-Key|Basic)\s+[^\s\"',]{8,}", re.I), r"\1 "),
@@ -77,3 +80,17 @@ def _forms(value: str) -> Iterable[str]:
     lines = plain.splitlines()
     if len(lines) > 1:
         yield from (line.strip() for line in lines if len(line.strip()) >= _SHORTEST_LINE)
+    for part in _secret_fields(plain):
+        yield from _forms(part)
+
+
+def _secret_fields(value: str) -> Iterable[str]:
+    """Return the fields of a JSON secret that must not be seen apart from it either."""
+    try:
+        fields = json.loads(value) if value.startswith("{") else None
+    except ValueError:
+        fields = None
+    if isinstance(fields, dict):
+        for name, field in fields.items():
+            if isinstance(field, str) and _SECRET_FIELD.search(name):
+                yield field

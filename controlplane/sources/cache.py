@@ -1,31 +1,46 @@
 """The folder where downloads are kept between tries and builds."""
 
+import hashlib
 import shutil
 import time
 from pathlib import Path
 
+from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.sources.resolved import Resolved
 
-_FOLDER = "hub"
+_HUB, _BUCKETS, _ARCHIVES = "hub", "buckets", "archives"
+_PRUNED = (f"{_HUB}/*/*", f"{_BUCKETS}/*/*", f"{_ARCHIVES}/*")
 
 
 def commit_folder(cache_dir: Path, resolved: Resolved) -> Path:
     """Return where the files of one commit of one repository are kept."""
-    repository = resolved.checkpoint.repo.replace("/", "--")
-    return cache_dir / _FOLDER / repository / resolved.commit
+    repo = resolved.checkpoint.repo
+    if resolved.checkpoint.source is CheckpointSource.HF:
+        return cache_dir / _HUB / repo.replace("/", "--") / resolved.commit
+    return cache_dir / _BUCKETS / _short_name(repo) / resolved.commit
+
+
+def archive_folder(cache_dir: Path, address: str) -> Path:
+    """Return where the archive behind an address is kept."""
+    return cache_dir / _ARCHIVES / _short_name(address)
 
 
 def prune(cache_dir: Path, older_than_seconds: float) -> int:
-    """Remove commits that no build has fetched for that long; return how many.
+    """Remove downloads that no build has used for that long; return how many.
 
     Safe beside running builds: what they published are links of their own.
     """
     removed = 0
-    for folder in cache_dir.glob(f"{_FOLDER}/*/*"):
+    for folder in (each for pattern in _PRUNED for each in cache_dir.glob(pattern)):
         if time.time() - _last_use(folder) >= older_than_seconds:
             shutil.rmtree(folder)
             removed += 1
     return removed
+
+
+def _short_name(text: str) -> str:
+    # A URI may be longer than a file name, and holds what a file name may not.
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _last_use(folder: Path) -> float:

@@ -6,9 +6,11 @@ from pathlib import Path
 from controlplane.artifacts.digests import FileEntry
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.spec import CheckpointRepository
-from controlplane.sources import hugging_face, local
+from controlplane.domain.spec.choices import CheckpointSource
+from controlplane.domain.spec.repository_forms import SCHEMES
+from controlplane.sources import bucket, hugging_face, local
 from controlplane.sources.facts import Reader, facts_of
-from controlplane.sources.failures import unsupported
+from controlplane.sources.failures import hosted_training
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved
 
@@ -22,13 +24,16 @@ def resolve(
 ) -> Resolved:
     """Return the repository pinned to a commit, with the files that a runtime reads.
 
-    `commit` is one pinned before: anything else found there is a failure.
+    `token` is the content of its secret. `commit` is one pinned before: anything else found there
+    is a failure.
     """
-    if checkpoint.source == "LOCAL":
+    if checkpoint.source is CheckpointSource.LOCAL:
         return local.resolve(checkpoint, options=options, commit=commit)
-    if checkpoint.source == "HF":
+    if checkpoint.source is CheckpointSource.HF:
         return hugging_face.resolve(checkpoint, token=token, options=options, commit=commit)
-    raise unsupported(checkpoint)
+    if checkpoint.source in SCHEMES:
+        return bucket.resolve(checkpoint, secret=token, options=options, commit=commit)
+    raise hosted_training(checkpoint)
 
 
 def fetch(
@@ -42,6 +47,10 @@ def fetch(
     """Return the files, verified and lying in `destination`."""
     if resolved.folder is not None:
         return local.fetch(resolved, destination, on_progress=on_progress)
+    if resolved.checkpoint.source in SCHEMES:
+        return bucket.fetch(
+            resolved, destination, secret=token, options=options, on_progress=on_progress
+        )
     return hugging_face.fetch(
         resolved, destination, token=token, options=options, on_progress=on_progress
     )
@@ -52,10 +61,14 @@ def read_facts(
 ) -> CheckpointFacts:
     """Return the facts of a checkpoint without fetching its weights."""
     resolved = resolve(checkpoint, token=token, options=options)
-    reader: Reader = (
-        local.FolderReader(resolved.folder)
-        if resolved.folder is not None
-        else hugging_face.HubReader(resolved, token=token, options=options)
-    )
     files = [(file.path, file.size_bytes) for file in resolved.files]
+    reader = _reader(resolved, token, options)
     return facts_of(reader, files, commit=resolved.commit, name=checkpoint.repo)
+
+
+def _reader(resolved: Resolved, token: str | None, options: SourceOptions) -> Reader:
+    if resolved.folder is not None:
+        return local.FolderReader(resolved.folder)
+    if resolved.checkpoint.source in SCHEMES:
+        return bucket.BucketReader(resolved, secret=token, options=options)
+    return hugging_face.HubReader(resolved, token=token, options=options)

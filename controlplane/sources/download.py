@@ -1,41 +1,64 @@
-"""One file from a hub: goes on where it stopped, verified before it gets its name."""
+"""One file of a checkpoint: goes on where it stopped, verified before it gets its name."""
 
 import fcntl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Protocol
 
-import httpx2
-
-from controlplane.sources.hub import HUB_ERRORS, Hub, is_passing
-from controlplane.sources.hub_failures import broken_off, corrupt
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import SourceFile
-from controlplane.sources.verification import mismatch
+from controlplane.sources.verification import Checked, check
 
 
 class Stopped(Exception):
     """Another file of the same checkpoint failed, so this one need not go on."""
 
 
+class Remote(Protocol):
+    """A pinned checkpoint elsewhere, asked one try at a time."""
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What a try may raise, beside the failures of our own."""
+
+    def stream(
+        self, file: SourceFile, start: int
+    ) -> AbstractContextManager[tuple[Iterator[bytes], int]]:
+        """Give the bytes of a file and the offset they begin at (0 where ranges are off)."""
+
+    def is_passing(self, error: Exception) -> bool:
+        """Return whether another try may go better."""
+
+    def explained(self, error: Exception) -> Exception:
+        """Return the failure that an error means."""
+
+    def given_up(self, error: Exception, path: str) -> Exception:
+        """Return the failure for a file whose tries all ended in such an error."""
+
+    def corrupt(self, path: str, expected: str, found: str) -> Exception:
+        """Return the failure for a file that arrived, twice, as something else."""
+
+    def wait_seconds(self, attempt: int, error: Exception) -> float:
+        """Return the pause before the next try."""
+
+
 class Download:
-    """The download of one file of a pinned commit to `target`."""
+    """The download of one file to `target`."""
 
     def __init__(
         self,
-        hub: Hub,
+        remote: Remote,
         *,
-        commit: str,
         file: SourceFile,
         target: Path,
         options: SourceOptions,
         on_bytes: Callable[[int], None],
         stop: threading.Event,
     ) -> None:
-        self._hub = hub
-        self._commit = commit
+        self._remote = remote
         self._file = file
         self._target = target
         self._partial = target.with_name(f"{target.name}.partial")
@@ -43,28 +66,34 @@ class Download:
         self._on_bytes = on_bytes
         self._stop = stop
 
-    def run(self) -> None:
-        """Put the verified file at `target`; bytes reported wrongly are taken back."""
-        self._target.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(self._target):
-            if self._target.exists() and mismatch(self._target, self._file) is None:
-                self._on_bytes(self._file.size_bytes)
-                return
-            wrong = self._attempt()
-            if wrong is not None:
-                wrong = self._attempt()  # once more from the start: the first part may be stale
-            if wrong is not None:
-                raise corrupt(self._hub.asked, self._file.path, *wrong)
+    def run(self) -> str:
+        """Return the sha256 of the verified file, now at `target`.
 
-    def _attempt(self) -> tuple[str, str] | None:
+        Bytes that were reported and turn out wrong are taken back.
+        """
+        self._target.parent.mkdir(parents=True, exist_ok=True)
+        with alone(self._target):
+            if self._target.exists():
+                kept = check(self._target, self._file)
+                if kept.mismatch is None:
+                    self._on_bytes(self._file.size_bytes)
+                    return kept.sha256
+            found = self._attempt()
+            if found.mismatch is not None:
+                found = self._attempt()  # once more from the start: the first part may be stale
+            if found.mismatch is not None:
+                raise self._remote.corrupt(self._file.path, *found.mismatch)
+            return found.sha256
+
+    def _attempt(self) -> Checked:
         self._complete_partial()
-        wrong = mismatch(self._partial, self._file)
-        if wrong is None:
+        found = check(self._partial, self._file)
+        if found.mismatch is None:
             self._partial.replace(self._target)
         else:
             self._on_bytes(-self._partial.stat().st_size)
             self._partial.unlink()
-        return wrong
+        return found
 
     def _complete_partial(self) -> None:
         self._partial.touch()
@@ -73,38 +102,32 @@ class Download:
         while (had := self._partial.stat().st_size) < self._file.size_bytes:
             try:
                 self._receive(had)
-            except HUB_ERRORS as error:
+            except self._remote.errors as error:
                 fruitless = 0 if self._partial.stat().st_size > had else fruitless + 1
-                if not is_passing(error):
-                    raise self._hub.explained(error) from error
+                if not self._remote.is_passing(error):
+                    raise self._remote.explained(error) from error
                 if fruitless >= self._options.attempts:
-                    raise self._given_up(error) from error
-                time.sleep(self._hub.wait_seconds(max(fruitless, 1), error))
+                    raise self._remote.given_up(error, self._file.path) from error
+                time.sleep(self._remote.wait_seconds(max(fruitless, 1), error))
 
     def _receive(self, had: int) -> None:
         with (
-            self._hub.stream(self._commit, self._file.path, start=had) as (response, first),
+            self._remote.stream(self._file, had) as (chunks, first),
             self._partial.open("r+b") as file,
         ):
             self._on_bytes(first - had)  # a server without ranges starts again
             file.truncate(first)
             file.seek(first)
-            # Without a chunk size: a broken answer would take its unfinished chunk with it.
-            for chunk in response.iter_bytes():
+            for chunk in chunks:
                 if self._stop.is_set():
                     raise Stopped
                 file.write(chunk)
                 self._on_bytes(len(chunk))
 
-    def _given_up(self, error: Exception) -> Exception:
-        if isinstance(error, httpx2.RemoteProtocolError | httpx2.ReadError):
-            return broken_off(self._hub.asked, self._file.path)
-        return self._hub.explained(error)
-
 
 @contextmanager
-def _alone(target: Path) -> Iterator[None]:
-    """Hold the target against other builds of the same commit; let go when the process ends."""
+def alone(target: Path) -> Iterator[None]:
+    """Hold the target against other builds that fetch it; let go when the process ends."""
     with target.with_name(f"{target.name}.lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

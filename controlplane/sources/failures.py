@@ -4,8 +4,18 @@ from collections.abc import Sequence
 
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import CheckpointRepository
+from controlplane.domain.spec.choices import CheckpointSource
 
-_FIELD = "trt_llm.build.checkpoint_repository"
+FIELD = "trt_llm.build.checkpoint_repository"
+_PREFIXES = {
+    CheckpointSource.HF: "EHF",
+    CheckpointSource.LOCAL: "EHL",
+    CheckpointSource.S3: "ES3",
+    CheckpointSource.GCS: "EGC",
+    CheckpointSource.AZURE: "EAZ",
+    CheckpointSource.REMOTE_URL: "EUR",
+    CheckpointSource.BASETEN_TRAINING: "EHS",
+}
 
 
 class SourceFailure(Exception):
@@ -16,22 +26,22 @@ class SourceFailure(Exception):
         self.failure = failure
 
 
-def unsupported(checkpoint: CheckpointRepository) -> SourceFailure:
-    """Return the failure for a source that this release cannot read."""
+def hosted_training(checkpoint: CheckpointRepository) -> SourceFailure:
+    """Return the failure for a checkpoint that only the hosted product can read."""
     return _configuration(
-        "EHS-UNSUPPORTED",
-        f"Checkpoints from `{checkpoint.source}` cannot be fetched in this release "
-        f"(`{checkpoint.repo}`).",
+        "EHS-HOSTED-TRAINING",
+        f"`{checkpoint.repo}` is a training project of the hosted product (`BASETEN_TRAINING`), "
+        "which no other host can read.",
         "source",
-        "Use `HF` for a repository on a hub, or copy the checkpoint into one of the folders of "
-        "LOCAL_CHECKPOINT_ROOTS and use `LOCAL`.",
+        "Export the checkpoint from the training job, then upload it to a bucket and use `S3`, or "
+        "copy it into one of the folders of LOCAL_CHECKPOINT_ROOTS and use `LOCAL`.",
     )
 
 
 def not_a_checkpoint(checkpoint: CheckpointRepository, missing: str) -> SourceFailure:
     """Return the failure for a repository without a file that every checkpoint has."""
     return _checkpoint(
-        f"{_prefix(checkpoint)}-NOT-A-CHECKPOINT",
+        f"{code_prefix(checkpoint)}-NOT-A-CHECKPOINT",
         f"`{checkpoint.repo}` is not a checkpoint: it has no {missing}.",
         "Name a repository with `config.json`, safetensors weights and tokenizer files at its top "
         "level.",
@@ -41,7 +51,7 @@ def not_a_checkpoint(checkpoint: CheckpointRepository, missing: str) -> SourceFa
 def pickled_weights(checkpoint: CheckpointRepository, names: Sequence[str]) -> SourceFailure:
     """Return the failure for weights in a format that runs code when it is loaded."""
     return _checkpoint(
-        f"{_prefix(checkpoint)}-PICKLED-WEIGHTS",
+        f"{code_prefix(checkpoint)}-PICKLED-WEIGHTS",
         f"The weights of `{checkpoint.repo}` are pickles (`{names[0]}`), "
         "which can run code when they are loaded; they are not fetched.",
         "Convert them to safetensors (load the model with transformers, then save_pretrained), or "
@@ -52,7 +62,7 @@ def pickled_weights(checkpoint: CheckpointRepository, names: Sequence[str]) -> S
 def incomplete(checkpoint: CheckpointRepository, missing: Sequence[str]) -> SourceFailure:
     """Return the failure for sharded weights of which some are not there."""
     return _checkpoint(
-        f"{_prefix(checkpoint)}-INCOMPLETE",
+        f"{code_prefix(checkpoint)}-INCOMPLETE",
         f"`{checkpoint.repo}` lacks {len(missing)} of its weight files, `{missing[0]}` first.",
         "Upload the missing files, or name a revision that is complete.",
     )
@@ -70,7 +80,7 @@ def bad_file(checkpoint_name: str, path: str, reason: str) -> SourceFailure:
 def unsafe_name(checkpoint: CheckpointRepository, name: str) -> SourceFailure:
     """Return the failure for a file name that could lead outside its folder."""
     return _checkpoint(
-        f"{_prefix(checkpoint)}-NAME",
+        f"{code_prefix(checkpoint)}-NAME",
         f"`{checkpoint.repo}` lists a file named `{name}`, which could lead outside its folder.",
         "Rename or remove that file.",
     )
@@ -137,7 +147,12 @@ def gone_commit(checkpoint: CheckpointRepository, commit: str, found: str) -> So
     )
 
 
-def disk_full(folder: str, needed_bytes: int | None = None, free_bytes: int = 0) -> SourceFailure:
+def disk_full(
+    checkpoint: CheckpointRepository,
+    folder: str,
+    needed_bytes: int | None = None,
+    free_bytes: int = 0,
+) -> SourceFailure:
     """Return the failure for a checkpoint that finds no room."""
     told = f"The disk that holds `{folder}` is full."
     if needed_bytes is not None:
@@ -147,7 +162,7 @@ def disk_full(folder: str, needed_bytes: int | None = None, free_bytes: int = 0)
         )
     return SourceFailure(
         Failure(
-            code="EHF-DISK-FULL",
+            code=f"{code_prefix(checkpoint)}-DISK-FULL",
             blame=Blame.MACHINE,
             sentence=told,
             hint="Free some space there, or point DATA_DIR at a larger disk, and retry; "
@@ -156,8 +171,9 @@ def disk_full(folder: str, needed_bytes: int | None = None, free_bytes: int = 0)
     )
 
 
-def _prefix(checkpoint: CheckpointRepository) -> str:
-    return "EHL" if checkpoint.source == "LOCAL" else "EHF"
+def code_prefix(checkpoint: CheckpointRepository) -> str:
+    """Return how the codes of a source's failures begin."""
+    return _PREFIXES[checkpoint.source]
 
 
 def _configuration(code: str, sentence: str, field: str, hint: str) -> SourceFailure:
@@ -166,7 +182,7 @@ def _configuration(code: str, sentence: str, field: str, hint: str) -> SourceFai
             code=code,
             blame=Blame.CONFIGURATION,
             sentence=sentence,
-            field=f"{_FIELD}.{field}",
+            field=f"{FIELD}.{field}",
             hint=hint,
         )
     )
@@ -175,7 +191,7 @@ def _configuration(code: str, sentence: str, field: str, hint: str) -> SourceFai
 def _checkpoint(code: str, sentence: str, hint: str) -> SourceFailure:
     return SourceFailure(
         Failure(
-            code=code, blame=Blame.CHECKPOINT, sentence=sentence, field=f"{_FIELD}.repo", hint=hint
+            code=code, blame=Blame.CHECKPOINT, sentence=sentence, field=f"{FIELD}.repo", hint=hint
         )
     )
 

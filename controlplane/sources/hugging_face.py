@@ -1,26 +1,20 @@
 """Checkpoints on a hub that speaks Hugging Face's API."""
 
-import os
 import re
-import shutil
-import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from controlplane.artifacts.digests import FileEntry, hash_file
-from controlplane.artifacts.durable import means_disk_full
+import httpx2
+
+from controlplane.artifacts.digests import FileEntry
 from controlplane.domain.spec import CheckpointRepository
-from controlplane.sources.cache import commit_folder
-from controlplane.sources.download import Download, Stopped
-from controlplane.sources.failures import disk_full
-from controlplane.sources.hub import Hub
-from controlplane.sources.hub_failures import changed, not_a_hub, too_large
+from controlplane.sources.fetching import fetch_files
+from controlplane.sources.hub import HUB_ERRORS, Hub, is_passing
+from controlplane.sources.hub_failures import broken_off, changed, corrupt, not_a_hub, too_large
 from controlplane.sources.options import SourceOptions
-from controlplane.sources.placing import place
 from controlplane.sources.resolved import Resolved, SourceFile
-from controlplane.sources.room import check_room
 from controlplane.sources.selection import select
 
 # Above this the hub serves a file only in pieces of its own protocol (huggingface_hub 2.4,
@@ -60,28 +54,14 @@ def fetch(
     options: SourceOptions,
     on_progress: Callable[[int, int | None], None],
 ) -> tuple[FileEntry, ...]:
-    """Return the files, now in `destination`; a broken fetch goes on in the same cache folder."""
-    destination.mkdir(parents=True, exist_ok=True)
-    cache = commit_folder(options.cache_dir or destination.parent / ".fetching", resolved)
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        check_room(cache, resolved.size_bytes - _bytes_in(cache))
-        _download_all(resolved, cache, token=token, options=options, on_progress=on_progress)
-        for file in resolved.files:
-            place(cache / file.path, destination / file.path)
-    except OSError as error:
-        if means_disk_full(error):
-            raise disk_full(os.fspath(cache)) from error
-        raise
-    if options.cache_dir is None:
-        shutil.rmtree(destination.parent / ".fetching")
-    return tuple(
-        FileEntry(
-            path=file.path,
-            size_bytes=file.size_bytes,
-            sha256=file.sha256 or hash_file(destination / file.path),
-        )
-        for file in resolved.files
+    """Return the files, now in `destination`."""
+    hub = Hub(resolved.checkpoint, token=token, options=options)
+    return fetch_files(
+        _Commit(hub, resolved.commit),
+        resolved,
+        destination,
+        options=options,
+        on_progress=on_progress,
     )
 
 
@@ -97,64 +77,37 @@ class HubReader:
         return self._hub.read(self._commit, path, start, end)
 
 
-def _download_all(
-    resolved: Resolved,
-    cache: Path,
-    *,
-    token: str | None,
-    options: SourceOptions,
-    on_progress: Callable[[int, int | None], None],
-) -> None:
-    hub = Hub(resolved.checkpoint, token=token, options=options)
-    stop = threading.Event()
-    counter = _Counter(resolved.size_bytes, on_progress)
-    downloads = [
-        Download(
-            hub,
-            commit=resolved.commit,
-            file=file,
-            target=cache / file.path,
-            options=options,
-            on_bytes=counter.add,
-            stop=stop,
-        )
-        for file in resolved.files
-    ]
-    with ThreadPoolExecutor(options.parallel_files) as pool:
-        failed = [
-            error for error in pool.map(lambda each: _outcome(each, stop), downloads) if error
-        ]
-    if failed:
-        raise next((each for each in failed if not isinstance(each, Stopped)), failed[0])
+class _Commit:
+    """A pinned commit as downloads see it."""
 
+    errors = HUB_ERRORS
 
-def _outcome(download: Download, stop: threading.Event) -> Exception | None:
-    """Return what went wrong; the first failure stops the other files."""
-    if stop.is_set():
-        return Stopped()
-    try:
-        download.run()
-    except Exception as error:
-        stop.set()
-        return error
-    return None
+    def __init__(self, hub: Hub, commit: str) -> None:
+        self._hub = hub
+        self._commit = commit
 
+    @contextmanager
+    def stream(self, file: SourceFile, start: int) -> Iterator[tuple[Iterator[bytes], int]]:
+        with self._hub.stream(self._commit, file.path, start=start) as (response, first):
+            # Without a chunk size: a broken answer would take its unfinished chunk with it.
+            yield response.iter_bytes(), first
 
-def _bytes_in(folder: Path) -> int:
-    return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
+    def is_passing(self, error: Exception) -> bool:
+        return is_passing(error)
 
+    def explained(self, error: Exception) -> Exception:
+        return self._hub.explained(error)
 
-class _Counter:
-    def __init__(self, total: int, on_progress: Callable[[int, int | None], None]) -> None:
-        self._done = 0
-        self._total = total
-        self._on_progress = on_progress
-        self._lock = threading.Lock()
+    def given_up(self, error: Exception, path: str) -> Exception:
+        if isinstance(error, httpx2.RemoteProtocolError | httpx2.ReadError):
+            return broken_off(self._hub.asked, path)
+        return self._hub.explained(error)
 
-    def add(self, count: int) -> None:
-        with self._lock:
-            self._done += count
-            self._on_progress(self._done, self._total)
+    def corrupt(self, path: str, expected: str, found: str) -> Exception:
+        return corrupt(self._hub.asked, path, expected, found)
+
+    def wait_seconds(self, attempt: int, error: Exception) -> float:
+        return self._hub.wait_seconds(attempt, error)
 
 
 def _source_file(hub: Hub, name: str, listed: Mapping[str, Any]) -> SourceFile:

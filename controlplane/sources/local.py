@@ -46,7 +46,7 @@ def fetch(
     the published artifact and the memory of the engines that serve it.
     """
     destination.mkdir(parents=True, exist_ok=True)
-    check_room(destination, resolved.size_bytes)
+    check_room(resolved.checkpoint, destination, resolved.size_bytes)
     done = 0
 
     def add(count: int) -> None:
@@ -54,7 +54,7 @@ def fetch(
         done += count
         on_progress(done, resolved.size_bytes)
 
-    return tuple(_copy(file, destination, add) for file in resolved.files)
+    return tuple(_copy(resolved.checkpoint, file, destination, add) for file in resolved.files)
 
 
 class FolderReader:
@@ -121,7 +121,12 @@ def _digest(files: Sequence[SourceFile]) -> str:
     return f"local-{hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:40]}"
 
 
-def _copy(file: SourceFile, destination: Path, on_bytes: Callable[[int], None]) -> FileEntry:
+def _copy(
+    checkpoint: CheckpointRepository,
+    file: SourceFile,
+    destination: Path,
+    on_bytes: Callable[[int], None],
+) -> FileEntry:
     source = file.real_path
     assert source is not None
     target = destination / file.path
@@ -136,7 +141,7 @@ def _copy(file: SourceFile, destination: Path, on_bytes: Callable[[int], None]) 
                 on_bytes(len(chunk))
             _check_unchanged(source, reader, file)
     except OSError as error:
-        raise _explained(error, source, destination) from error
+        raise _explained(error, checkpoint, source, destination) from error
     return FileEntry(path=file.path, size_bytes=file.size_bytes, sha256=digest.hexdigest())
 
 
@@ -151,9 +156,11 @@ def _check_unchanged(source: Path, reader: BinaryIO, file: SourceFile) -> None:
         raise failures.changed_locally(str(source))
 
 
-def _explained(error: OSError, source: Path, destination: Path) -> SourceFailure:
+def _explained(
+    error: OSError, checkpoint: CheckpointRepository, source: Path, destination: Path
+) -> SourceFailure:
     if means_disk_full(error):
-        return failures.disk_full(os.fspath(destination))
+        return failures.disk_full(checkpoint, os.fspath(destination))
     if error.errno in {errno.ENOENT, errno.ELOOP}:  # gone, or a link now
         return failures.changed_locally(str(source))
     return failures.unreadable(str(source), error.strerror or str(error))

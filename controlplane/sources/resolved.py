@@ -15,6 +15,10 @@ class SourceFile:
     sha256: str | None = None
     git_sha1: str | None = None
     """The git blob id, which the hub gives for files outside its large-file storage."""
+    md5: str | None = None
+    """Where the ETag of a bucket's object is known to be one."""
+    etag: str | None = None
+    """What a request for this state of an object names; any other state is refused."""
     modified_ns: int | None = None
     real_path: Path | None = None
     """The file itself, every link followed, where the source is a folder."""
@@ -29,6 +33,10 @@ class Resolved:
     files: tuple[SourceFile, ...]
     folder: Path | None = None
     """Where a `LOCAL` checkpoint lies."""
+    archive: Path | None = None
+    """Where the archive behind a `REMOTE_URL` was downloaded to."""
+    archive_folder: str = ""
+    """The folder of the archive that holds the files; empty for its top."""
 
     @property
     def size_bytes(self) -> int:

@@ -1,30 +1,44 @@
 """Whether a fetched file is the one that its source lists."""
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 
-from controlplane.artifacts.digests import hash_file, read_chunks
+from controlplane.artifacts.digests import read_chunks
 from controlplane.sources.resolved import SourceFile
 
 
-def mismatch(path: Path, file: SourceFile) -> tuple[str, str] | None:
-    """Return (expected, found) where size or digest differ, or None for the right file."""
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """A file as it lies on the disk, against what its source says of it."""
+
+    sha256: str
+    """Empty where the size alone is wrong already."""
+    mismatch: tuple[str, str] | None = None
+    """(expected, found) where size or digest differ."""
+
+
+def check(path: Path, file: SourceFile) -> Checked:
+    """Return the file's sha256 and what differs, from one pass over its bytes."""
     size = path.stat().st_size
     if size != file.size_bytes:
-        return f"{file.size_bytes} bytes", f"{size} bytes"
-    if file.sha256 is not None:
-        found = hash_file(path)
-        return None if found == file.sha256 else (f"sha256 {file.sha256}", f"sha256 {found}")
+        mismatch = (f"{file.size_bytes} bytes", f"{size} bytes")
+        return Checked(sha256="", mismatch=mismatch)
+    sha256 = hashlib.sha256()
+    md5 = hashlib.md5(usedforsecurity=False)
+    git_sha1 = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
+    wanted = [(file.sha256, sha256, "sha256")]
     if file.git_sha1 is not None:
-        found = git_blob_sha1(path)
-        return None if found == file.git_sha1 else (f"blob {file.git_sha1}", f"blob {found}")
-    return None
-
-
-def git_blob_sha1(path: Path) -> str:
-    """Return the id that git gives the file's content."""
-    digest = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
-    with path.open("rb") as file:
-        for chunk in read_chunks(file):
-            digest.update(chunk)
-    return digest.hexdigest()
+        wanted.append((file.git_sha1, git_sha1, "blob"))
+    if file.md5 is not None:
+        wanted.append((file.md5, md5, "md5"))
+    with path.open("rb") as content:
+        for chunk in read_chunks(content):
+            for _, digest, _ in wanted:
+                digest.update(chunk)
+    wrong = [
+        (f"{name} {expected}", f"{name} {digest.hexdigest()}")
+        for expected, digest, name in wanted
+        if expected is not None and digest.hexdigest() != expected
+    ]
+    return Checked(sha256=sha256.hexdigest(), mismatch=wrong[0] if wrong else None)

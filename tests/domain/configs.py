@@ -10,7 +10,10 @@ from controlplane.domain.spec.choices import QuantizationType
 _names = st.from_regex(r"[a-zA-Z][a-zA-Z0-9_]{0,8}(-[a-z0-9]{1,3})?", fullmatch=True)
 _words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
 _repositories = st.fixed_dictionaries(
-    {"source": st.sampled_from(["HF", "LOCAL", "S3", "BASETEN_TRAINING"]), "repo": _names},
+    {
+        "source": st.sampled_from(["HF", "LOCAL", "S3", "REMOTE_URL", "BASETEN_TRAINING"]),
+        "repo": _names,
+    },
     optional={"revision": _names, "runtime_secret_name": _names},
 )
 _lookahead = st.fixed_dictionaries(

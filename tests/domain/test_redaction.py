@@ -33,6 +33,12 @@ def test_a_longer_value_that_begins_like_another_leaves_nothing_behind() -> None
     assert Redactor(["abcdef", "abcdef-and-more"]).text("x abcdef-and-more") == "x [redacted]"
 
 
+def test_a_part_of_a_json_secret_is_taken_out_by_itself() -> None:
+    login = {"aws_secret_access_key": "abcd/efgh", "aws_region": "eu-west-1"}
+    shown = Redactor([json.dumps(login)]).text("signed abcd/efgh for eu-west-1")
+    assert shown == "signed [redacted] for eu-west-1"
+
+
 def test_each_line_of_a_key_file_is_taken_out() -> None:
     key = '{\n  "private_key_id": "0123456789",\n  "x": 1\n}'
     assert "0123456789" not in Redactor([key]).text('  "private_key_id": "0123456789",')

@@ -421,14 +421,15 @@ def test_a_file_name_that_leads_outside_is_refused(
     assert "`../../evil.json`" in found.sentence
 
 
-def test_other_sources_are_refused_with_words(
+def test_a_training_project_of_the_hosted_product_is_refused_with_what_to_do(
     options: SourceOptions, repository: Repository
 ) -> None:
-    for source in ("S3", "GCS", "AZURE", "REMOTE_URL", "BASETEN_TRAINING"):
-        asked = repository("s3://bucket/model", source=source)
-        found = refusal(lambda: resolve(asked, token=None, options=options))  # noqa: B023
-        assert found.failure.code == "EHS-UNSUPPORTED"
-        assert source in found.failure.sentence
+    asked = repository("my-project", source="BASETEN_TRAINING")
+    found = refusal(lambda: resolve(asked, token=None, options=options)).failure
+    assert found.code == "EHS-HOSTED-TRAINING"
+    assert "`my-project`" in found.sentence
+    assert "`S3`" in (found.hint or "")
+    assert "`LOCAL`" in (found.hint or "")
 
 
 def _files(folder: Path) -> dict[str, bytes]:

@@ -185,5 +185,5 @@ def test_a_disk_without_room_is_found_before_copying(
             options=options,
             on_progress=lambda done, total: None,
         )
-    assert caught.value.failure.code == "EHF-DISK-FULL"
+    assert caught.value.failure.code == "EHL-DISK-FULL"
     assert list((tmp_path / "model").iterdir()) == []

@@ -21,6 +21,7 @@ from apps.configs.services import (
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Blame, Failure
 from controlplane.sources import SourceFailure, SourceOptions, read_facts
+from workers.tasks.checkpoint_sources import source_settings
 
 _log = logging.getLogger(__name__)
 
@@ -84,12 +85,7 @@ def _unredeemed(error: httpx.HTTPError) -> Failure:
 
 
 def _options() -> SourceOptions:
-    return SourceOptions(
-        local_checkpoint_roots=tuple(settings.LOCAL_CHECKPOINT_ROOTS),
-        hf_endpoint=settings.HF_ENDPOINT,
-        timeout_seconds=10,
-        attempts=2,
-    )
+    return SourceOptions.from_mapping({**source_settings(), "timeout_seconds": 10, "attempts": 2})
 
 
 class _Renewing:

@@ -21,6 +21,7 @@ from apps.secrets.models import Secret
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Failure
 from controlplane.domain.spec import CheckpointRepository
+from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
 
 LEASE_SECONDS = 10.0
 RENEW_SECONDS = 3.0
@@ -82,7 +83,12 @@ def facts_claim(*, facts_id: str) -> FactsLease | None:
         token=record.lease_token,
         secret=secret,
         checkpoint=CheckpointRepository.model_validate(
-            {"source": record.source, "repo": record.repo, "revision": record.revision or None}
+            {
+                "source": record.source,
+                "repo": record.repo,
+                "revision": record.revision or None,
+                "runtime_secret_name": record.secret_name or DEFAULT_SECRET_NAME,
+            }
         ),
         needs_secret=bool(record.secret_name),
     )

@@ -4,6 +4,7 @@ from controlplane.domain.rules import (
     adapters,
     attention_heads,
     checkpoint,
+    checkpoint_sources,
     hardware,
     memory_fit,
     native_limits,
@@ -29,7 +30,7 @@ FAMILIES = {
     "EH8": "Checkpoint and secrets",
     "EH9": "Withdrawn settings",
 }
-WITHDRAWN_CODES: frozenset[str] = frozenset()
+WITHDRAWN_CODES: frozenset[str] = frozenset({"EH890"})
 """Codes of rules that are gone; never given again."""
 
 ALL_RULES: tuple[Rule, ...] = tuple(
@@ -46,6 +47,7 @@ ALL_RULES: tuple[Rule, ...] = tuple(
             *native_limits.RULES,
             *adapters.RULES,
             *checkpoint.RULES,
+            *checkpoint_sources.RULES,
             *withdrawn.RULES,
             *this_release.RULES,
         ),

@@ -15,12 +15,9 @@ from controlplane.domain.rules.rule import (
     at,
 )
 from controlplane.domain.runtimes import RUNTIMES
-from controlplane.domain.spec.choices import CheckpointSource
 
 _QUANTIZATION = "trt_llm.build.quantization_type"
 _ACCELERATOR = "resources.accelerator"
-_SOURCE = "trt_llm.build.checkpoint_repository.source"
-_READ = (CheckpointSource.HF, CheckpointSource.LOCAL)
 _RELEASE = sources.enginehouse("what this release builds and serves")
 
 
@@ -87,24 +84,4 @@ NATIVE_ON_GPU = Rule(
     good=Example(config={"enginehouse.runtime": "native"}),
 )
 
-SOURCE_NOT_READ = Rule(
-    code="EH890",
-    name="source-in-this-release",
-    severity=Severity.ERROR,
-    fields=at(_SOURCE),
-    concerns=lambda c: (
-        c.spec.checkpoint is not None
-        and c.spec.checkpoint.source is not CheckpointSource.BASETEN_TRAINING
-    ),
-    when=lambda c: c.spec.checkpoint is not None and c.spec.checkpoint.source not in _READ,
-    message=lambda c: (
-        f"This release reads checkpoints from `HF` and `LOCAL`; "
-        f"`{c.spec.checkpoint.source if c.spec.checkpoint else ''}` is not read yet."
-    ),
-    fix=Fix(label="Read it from a local folder", patch=lambda _: {_SOURCE: "LOCAL"}, safe=False),
-    source=_RELEASE,
-    bad=Example(config={_SOURCE: "S3"}),
-    good=Example(),
-)
-
-RULES = (ONLY_NO_QUANT, NO_DRIVER, NATIVE_ON_GPU, SOURCE_NOT_READ)
+RULES = (ONLY_NO_QUANT, NO_DRIVER, NATIVE_ON_GPU)

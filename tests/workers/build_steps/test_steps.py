@@ -161,7 +161,7 @@ def test_a_full_disk_in_a_step_is_said_and_nothing_is_sealed(
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.failure is not None
-    assert outcome.failure.code == "EHF-DISK-FULL"
+    assert outcome.failure.code == "EHL-DISK-FULL"
     assert outcome.failure.blame == "machine"
     assert not outputs.verify(supervisor.folder / "tmp" / "fetch")
 

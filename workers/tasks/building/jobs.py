@@ -16,6 +16,7 @@ from apps.secrets.selectors import secret_names
 from controlplane.domain.spec import Spec
 from workers.build_steps.job import Job
 from workers.tasks.building.folders import BuildFolder
+from workers.tasks.checkpoint_sources import source_settings
 
 
 def step_job(
@@ -38,9 +39,7 @@ def step_job(
         output_dir=str(folder.draft(step)),
         python=sys.executable,
         options={
-            "local_checkpoint_roots": settings.LOCAL_CHECKPOINT_ROOTS,
-            "hf_endpoint": settings.HF_ENDPOINT,
-            "cache_dir": str(settings.DATA_DIR / "cache"),
+            **source_settings(),
             "artifact_url": settings.ARTIFACT_URL,
             "cpu_threads": cpu_threads(),
             "memory_bytes": memory_bytes or psutil.virtual_memory().total,

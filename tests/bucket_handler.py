@@ -1,0 +1,204 @@
+"""Answers of the loopback object stores, one request at a time."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from threading import Event
+from typing import Protocol
+from urllib.parse import parse_qs, unquote, urlsplit
+from xml.sax.saxutils import escape
+
+from tests.bucket_logins import ACCOUNT, Login, Refusal, S3Login
+from tests.hub_contents import Request, Trouble
+
+_MODIFIED = "2026-11-20T10:00:00.000Z"
+_MODIFIED_HTTP = "Fri, 20 Nov 2026 10:00:00 GMT"
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    content: bytes
+    etag: str
+
+
+class Store(Protocol):
+    """What the answers are made from."""
+
+    source: str
+    login: Login
+    page_size: int
+    buckets: dict[str, dict[str, StoredObject]]
+    public: set[str]
+    unreadable: set[str]
+    region: str
+    troubles: dict[str, Trouble]
+    requests: list[Request]
+    stopping: Event
+
+
+class BucketHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    @property
+    def store(self) -> Store:
+        store: Store = self.server.store  # type: ignore[attr-defined]
+        return store
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        path = unquote(parts.path)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        login = headers.get("authorization")
+        self.store.requests.append(Request("GET", path, headers.get("range"), login))
+        steps = path.lstrip("/").split("/", 2 if self.store.source == "AZURE" else 1)
+        if self.store.source == "AZURE":
+            assert steps.pop(0) == ACCOUNT
+        bucket, key = steps[0], steps[1] if len(steps) > 1 else ""
+        with suppress(ConnectionError):
+            if refusal := self._refusal(bucket, key, headers):
+                self._refuse(refusal)
+            elif key:
+                self._send_object(bucket, key, headers)
+            else:
+                query = {name: each[0] for name, each in parse_qs(parts.query).items()}
+                self._send_list(bucket, query)
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+    def _refusal(self, bucket: str, key: str, headers: dict[str, str]) -> Refusal | None:
+        store = self.store
+        if "authorization" in headers:
+            if isinstance(store.login, S3Login):
+                asked = store.login.region(headers)
+                if asked != store.region:
+                    told = f"the region '{asked}' is wrong; expecting '{store.region}'"
+                    return Refusal(400, "AuthorizationHeaderMalformed", told)
+            if refusal := store.login.refusal("GET", self.path, headers):
+                return refusal
+        elif bucket not in store.public:
+            unknown = {"S3": (403, "AccessDenied"), "GCS": (401, "AuthenticationRequired")}
+            return Refusal(*unknown.get(store.source, (409, "PublicAccessNotPermitted")))
+        if bucket not in store.buckets:
+            azure = store.source == "AZURE"
+            return Refusal(404, "ContainerNotFound" if azure else "NoSuchBucket")
+        if key in store.unreadable:
+            azure = store.source == "AZURE"
+            return Refusal(403, "AuthorizationPermissionMismatch" if azure else "AccessDenied")
+        return None
+
+    def _send_list(self, bucket: str, query: dict[str, str]) -> None:
+        trouble = self._in_trouble("list")
+        if trouble is None:
+            return
+        keys = [
+            key
+            for key in sorted(self.store.buckets[bucket])
+            if key.startswith(query.get("prefix", ""))
+        ]
+        start = int(query.get("continuation-token") or query.get("marker") or 0)
+        page, more = keys[start : start + self.store.page_size], start + self.store.page_size
+        following = str(more) if more < len(keys) else ""
+        write = self._azure_list if self.store.source == "AZURE" else self._s3_list
+        body = write({key: self.store.buckets[bucket][key] for key in page}, following)
+        self._send(200, body.encode(), {"Content-Type": "application/xml"}, trouble)
+
+    def _s3_list(self, page: dict[str, StoredObject], following: str) -> str:
+        objects = "".join(
+            f"<Contents><Key>{escape(key)}</Key><LastModified>{_MODIFIED}</LastModified>"
+            f"<ETag>{escape(each.etag)}</ETag><Size>{len(each.content)}</Size></Contents>"
+            for key, each in page.items()
+        )
+        token = f"<NextContinuationToken>{following}</NextContinuationToken>" if following else ""
+        truncated = "true" if following else "false"
+        return (
+            f"<ListBucketResult><KeyCount>{len(page)}</KeyCount>"
+            f"<IsTruncated>{truncated}</IsTruncated>{token}{objects}</ListBucketResult>"
+        )
+
+    def _azure_list(self, page: dict[str, StoredObject], following: str) -> str:
+        blobs = "".join(
+            f"<Blob><Name>{escape(key)}</Name><Properties>"
+            f"<Last-Modified>{_MODIFIED_HTTP}</Last-Modified><Etag>{each.etag.strip(chr(34))}</Etag>"
+            f"<Content-Length>{len(each.content)}</Content-Length>"
+            f"<Content-Type>application/octet-stream</Content-Type></Properties></Blob>"
+            for key, each in page.items()
+        )
+        return (
+            f'<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs>{blobs}</Blobs>'
+            f"<NextMarker>{following}</NextMarker></EnumerationResults>"
+        )
+
+    def _send_object(self, bucket: str, key: str, headers: dict[str, str]) -> None:
+        trouble = self._in_trouble(key)
+        if trouble is None:
+            return
+        found = self.store.buckets[bucket].get(key)
+        if found is None:
+            self._refuse(
+                Refusal(404, "BlobNotFound" if self.store.source == "AZURE" else "NoSuchKey")
+            )
+            return
+        wanted_etag = headers.get("if-match", found.etag).strip('"')
+        if wanted_etag != found.etag.strip('"'):
+            azure = self.store.source == "AZURE"
+            self._refuse(Refusal(412, "ConditionNotMet" if azure else "PreconditionFailed"))
+            return
+        content = bytes(each ^ 1 for each in found.content) if trouble.altered else found.content
+        answer = {"ETag": found.etag, "Last-Modified": _MODIFIED_HTTP}
+        if "x-ms-version" in headers:
+            answer["x-ms-version"] = headers["x-ms-version"]
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", ""))
+        if wanted is None:
+            self._send(200, content, answer, trouble)
+            return
+        start, end = int(wanted[1]), min(int(wanted[2] or len(content)) + 1, len(content))
+        if start >= len(content):
+            self._refuse(Refusal(416, "InvalidRange"))
+            return
+        answer["Content-Range"] = f"bytes {start}-{end - 1}/{len(content)}"
+        self._send(206, content[start:end], answer, trouble)
+
+    def _in_trouble(self, key: str) -> Trouble | None:
+        """Return what goes wrong beyond a status of its own, which is answered here."""
+        trouble = self.store.troubles.get(key)
+        if trouble is None or not trouble.used():
+            return Trouble()
+        if trouble.status is not None:
+            self._send(trouble.status, trouble.body or b"", trouble.headers)
+            return None
+        return trouble
+
+    def _refuse(self, refusal: Refusal) -> None:
+        region = f"<Region>{self.store.region}</Region>" if "region" in refusal.message else ""
+        body = (
+            f'<?xml version="1.0" encoding="UTF-8"?><Error><Code>{refusal.code}</Code>'
+            f"<Message>{refusal.message}</Message>{region}</Error>"
+        )
+        self._send(refusal.status, body.encode(), {"x-ms-error-code": refusal.code})
+
+    def _send(
+        self, status: int, body: bytes, headers: dict[str, str], trouble: Trouble | None = None
+    ) -> None:
+        self.send_response(status, HTTPStatus(status).phrase)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        for piece in self._pieces(body, trouble or Trouble()):
+            self.wfile.write(piece)
+
+    def _pieces(self, body: bytes, trouble: Trouble) -> Iterator[bytes]:
+        if trouble.seconds:
+            self.store.stopping.wait(trouble.seconds)
+        if trouble.break_after is None or trouble.break_after >= len(body):
+            yield body
+            return
+        yield body[: trouble.break_after]
+        self.wfile.flush()
+        if trouble.stall:
+            self.store.stopping.wait()
+        self.close_connection = True

@@ -1,0 +1,89 @@
+"""Object stores on the loopback: S3, Google Cloud Storage and Azure Blob as their clients ask them.
+
+    with BucketServer("S3") as server:
+        server.put("weights", "llama/config.json", b"{}")
+        ... S3_ENDPOINT=server.endpoint, secret=server.secret
+
+Served: listings in pages, GET with ranges and If-Match, and the refusals of the real stores. Logins
+are verified as the stores do it (Signature Version 4, a signed JWT, Shared Key), so a client that
+signs wrongly is refused here too.
+"""
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable
+from http.server import ThreadingHTTPServer
+from typing import Self
+
+from tests.bucket_handler import BucketHandler, StoredObject
+from tests.bucket_logins import ACCOUNT, AzureLogin, GoogleLogin, Login, S3Login
+from tests.hub_contents import Request, Trouble
+
+__all__ = ["BucketServer", "Trouble"]
+
+_LOGINS: dict[str, Callable[[], Login]] = {
+    "S3": S3Login,
+    "GCS": GoogleLogin,
+    "AZURE": AzureLogin,
+}
+
+
+class BucketServer:
+    """Runs in threads of this process on a free port while the `with` block lasts."""
+
+    def __init__(self, source: str, *, page_size: int = 1000) -> None:
+        self.source = source
+        self.login = _LOGINS[source]()
+        self.page_size = page_size
+        self.buckets: dict[str, dict[str, StoredObject]] = {}
+        self.public: set[str] = set()
+        """Buckets that need no login."""
+        self.unreadable: set[str] = set()
+        """Keys that may be listed and not read."""
+        self.region = "us-east-1"
+        self.troubles: dict[str, Trouble] = {}
+        self.requests: list[Request] = []
+        self.stopping = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), BucketHandler)
+        self._server.store = self  # type: ignore[attr-defined]
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+
+    @property
+    def endpoint(self) -> str:
+        base = f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"{base}/{ACCOUNT}" if self.source == "AZURE" else base
+
+    @property
+    def secret(self) -> str:
+        """The content of a secret that opens everything."""
+        return json.dumps(self.login.secret)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stopping.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def put(self, bucket: str, key: str, content: bytes, *, etag: str | None = None) -> None:
+        """Store an object; its ETag is an MD5 as in the real stores, an opaque one on Azure."""
+        md5 = hashlib.md5(content, usedforsecurity=False).hexdigest()
+        etag = etag or (f"0x8D{md5[:13].upper()}" if self.source == "AZURE" else md5)
+        self.buckets.setdefault(bucket, {})[key] = StoredObject(content, f'"{etag}"')
+
+    def put_files(self, bucket: str, folder: str, files: dict[str, bytes]) -> None:
+        for name, content in files.items():
+            self.put(bucket, f"{folder}/{name}", content)
+
+    def trouble(self, key: str, trouble: Trouble) -> None:
+        """Let something go wrong with an object's key, or with `list`."""
+        self.troubles[key] = trouble
+
+    def asked_for(self, key: str) -> list[Request]:
+        """Return the requests for an object."""
+        return [each for each in self.requests if each.path.endswith(f"/{key}")]
