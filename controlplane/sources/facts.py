@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from controlplane.artifacts.digests import list_files
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.pooling import POOLING_FILE
 from controlplane.sources.failures import bad_file
 from controlplane.sources.local import FolderReader
 from controlplane.sources.safetensors_header import BadHeader, Totals, read_totals
@@ -47,6 +48,8 @@ def facts_of(
         generation_config=source.json("generation_config.json"),
         tokenizer_config=tokenizer_config,
         hf_quant_config=source.json("hf_quant_config.json"),
+        adapter_config=source.json("adapter_config.json"),
+        pooling_config=source.json(POOLING_FILE),
         files=sorted(source.sizes),
         weight_bytes=sum(each.weight_bytes for each in totals),
         parameters=sum(each.parameters for each in totals),

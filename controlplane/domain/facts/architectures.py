@@ -42,7 +42,8 @@ MAMBA_MODEL_TYPES = frozenset({"mamba", "mamba2", "falcon_mamba"})
 RECURRENT_ONLY_MODEL_TYPES = frozenset({"rwkv", "rwkv5", "rwkv6"})
 RECURRENT_MODEL_TYPES = frozenset(
     {"jamba", "nemotron_h", "qwen3_next", "kimi_linear", "granitemoehybrid", "bamba", "zamba2",
-     "lfm2", "recurrent_gemma", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe"}
+     "lfm2", "recurrent_gemma", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe",
+     "falcon_h1", "minimax"}
 ) | MAMBA_MODEL_TYPES | RECURRENT_ONLY_MODEL_TYPES  # fmt: skip
 """Layers that keep a state of fixed size instead of a KV cache, all of them or some."""
 GEMMA_MODEL_TYPES = frozenset({"gemma", "gemma2", "gemma3", "gemma3_text", "gemma4", "gemma4_text"})

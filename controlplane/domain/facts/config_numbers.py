@@ -31,12 +31,12 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "experts": ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"),
     "experts_per_token": (
         "num_experts_per_tok", "num_experts_per_token", "moe_top_k", "experts_per_token",
-        "top_k_experts", "moe_topk",
+        "top_k_experts", "moe_topk", "moe_k",
     ),
     "moe_intermediate_size": (
         "moe_intermediate_size", "expert_ffn_hidden_size", "expert_intermediate_size",
     ),
-    "shared_experts": ("n_shared_experts", "num_shared_experts"),
+    "shared_experts": ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"),
     "shared_width": (
         "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
         "shared_intermediate_size", "share_expert_dim",

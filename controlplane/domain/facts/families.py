@@ -30,7 +30,7 @@ WHEN_UNSAID: Mapping[str, Defaults] = MappingProxyType({
     "kimi_k2": {**_DEEPSEEK_V3, "first_dense_layers": 1},
     "glm_moe_dsa": {**_DEEPSEEK_V3, **_DSA, "q_lora_rank": 2048, "qk_nope_head_dim": 192,
                     "v_head_dim": 256, "index_n_heads": 32},
-    "glm4_moe": {"first_dense_layers": 3, "shared_experts": 1},
+    "glm4_moe": {"first_dense_layers": 3, "shared_experts": 1, "head_dim": 128},
     "gpt_oss": {"experts_per_token": 4},
     "qwen2_moe": {"shared_width": 5632},
     "qwen3_next": {"shared_width": 512},
@@ -61,7 +61,7 @@ TIED_UNLESS_SAID = frozenset(
 
 TWO_MATRIX_MLP = frozenset(
     {"gpt2", "gpt_neox", "gptj", "gpt_bigcode", "phi", "phi-msft", "starcoder2", "opt", "bloom",
-     "falcon", "mpt", "nemotron", "nemotron_h", "gpt_neo", "codegen"}
+     "falcon", "mpt", "nemotron", "nemotron_h", "gpt_neo", "codegen", "arcee", "apertus"}
 )  # fmt: skip
 GATED_ENCODERS = frozenset({"modernbert", "nomic_bert", "new", "jina_bert"})
 LEARNED_POSITIONS = frozenset({"gpt2", "gpt_bigcode", "opt", "gpt_neo"})

@@ -110,11 +110,16 @@ def _by_interval(shape: Shape, count: int) -> Pattern | None:
     if period := numbers.number(config, "attn_layer_period"):
         offset = numbers.number(config, "attn_layer_offset") or 0
         return _choose(count, lambda layer: layer % period == offset, Mixer.MAMBA)
-    if shape.model_type in MAMBA_MODEL_TYPES:
+    if shape.model_type in MAMBA_MODEL_TYPES or _has_mamba_alone(shape):
         return (Mixer.MAMBA,) * count
     if shape.model_type in RECURRENT_ONLY_MODEL_TYPES:
         return (Mixer.RECURRENT,) * count
     return None
+
+
+def _has_mamba_alone(shape: Shape) -> bool:
+    """Bamba attends only in the layers that its file lists."""
+    return shape.model_type == "bamba" and numbers.says(shape.config, "attn_layer_indices")
 
 
 def _by_window(shape: Shape, count: int) -> Pattern | None:

@@ -65,7 +65,7 @@ class Counted:
 def count(shape: Shape, *, tied: bool) -> Counted:
     """Return parameters and layer groups, None and empty where the shape does not tell."""
     layers = _layers(shape)
-    groups = _grouped([layer.keeps for layer in layers])
+    groups = _grouped([group for layer in layers for group in layer.keeps])
     if (shape.model_type or "") in UNCOUNTED:
         return Counted(parameters=None, groups=groups)
     if shape.model_type in ENCODER_MODEL_TYPES:
@@ -84,26 +84,37 @@ def count(shape: Shape, *, tied: bool) -> Counted:
 @dataclass(frozen=True, kw_only=True)
 class _Layer:
     mixer_parameters: int
-    keeps: LayerGroup
+    keeps: tuple[LayerGroup, ...]
     mlp: Mlp | None
 
 
 def _layers(shape: Shape) -> list[_Layer]:
     if (blocks := block_layers(shape)) is not None:
         return [
-            _Layer(mixer_parameters=block.mixer_parameters, keeps=block.keeps, mlp=block.mlp)
+            _Layer(mixer_parameters=block.mixer_parameters, keeps=(block.keeps,), mlp=block.mlp)
             for block in blocks
         ]
     pattern, sparse = mixers(shape), holds_experts(shape)
-    sized = {mixer: mixer_layer(shape, mixer) for mixer in set(pattern)}
+    sized = {mixer: mixer_layer(shape, mixer) for mixer in {*pattern, *_beside(shape)}}
     found = []
     for number, mixer in enumerate(pattern):
-        layer = sized[mixer]
-        if layer is None:
+        parts = [sized[each] for each in (mixer, *_beside(shape))]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
             return []
-        mlp = mlp_of_layer(shape, number, sparse=sparse(number))
-        found.append(_Layer(mixer_parameters=layer.parameters, keeps=layer.keeps, mlp=mlp))
+        found.append(
+            _Layer(
+                mixer_parameters=sum(part.parameters for part in known),
+                keeps=tuple(part.keeps for part in known),
+                mlp=mlp_of_layer(shape, number, sparse=sparse(number)),
+            )
+        )
     return found
+
+
+def _beside(shape: Shape) -> tuple[Mixer, ...]:
+    """Return the mixers that run beside the main one in every layer."""
+    return (Mixer.MAMBA,) if shape.model_type == "falcon_h1" else ()
 
 
 def _summed(

@@ -25,7 +25,12 @@ def state_layer(shape: Shape, mixer: Mixer, hidden: int) -> Sized | None:
     """Return the sizes of a layer without a KV cache, or None where the shape does not say."""
     match mixer:
         case Mixer.LINEAR:
-            return _delta_attention(shape, hidden) or _gated_delta_net(shape, hidden)
+            return (
+                _delta_attention(shape, hidden)
+                or _gated_delta_net(shape, hidden)
+                or _mamba2(shape, hidden)
+                or _lightning(shape, hidden)
+            )
         case Mixer.MAMBA:
             return _mamba2(shape, hidden) or _mamba1(shape, hidden)
         case Mixer.CONVOLUTION:
@@ -63,6 +68,15 @@ def _delta_attention(shape: Shape, hidden: int) -> Sized | None:
         Mixer.LINEAR, 4 * hidden * inner + 3 * inner * kernel + gates,
         state=heads * width * width, convolution=3 * inner * (kernel - 1),
     )  # fmt: skip
+
+
+def _lightning(shape: Shape, hidden: int) -> Sized | None:
+    """MiniMax's linear attention: an outer product of key and value in each head."""
+    heads, width = shape.attention_heads, shape.head_dim
+    if not heads or not width:
+        return None
+    inner = heads * width
+    return _sized(Mixer.LINEAR, 5 * hidden * inner, state=inner * width, convolution=0)
 
 
 def _mamba2(shape: Shape, hidden: int) -> Sized | None:

@@ -13,7 +13,7 @@ from controlplane.domain.facts.config_numbers import Config
 _BLOCKS = ("vision_config", "visual", "vit_config")
 _GATED = frozenset({"pixtral", "qwen2_5_vl", "gemma4_vision", "gemma4"})
 _LAYERS = ("depth", "num_hidden_layers", "vt_num_hidden_layers", "num_layers", "layers")
-_HIDDEN = ("hidden_size", "vt_hidden_size", "embed_dim", "width")
+_HIDDEN = ("embed_dim", "hidden_size", "vt_hidden_size", "width")
 _WIDTH = ("intermediate_size", "vt_intermediate_size")
 
 
@@ -29,10 +29,9 @@ def count_vision(config: Config, text_hidden: int) -> int:
     if tower is None:
         return 0
     layers, hidden = _first(tower, _LAYERS), _first(tower, _HIDDEN)
-    if tower.get("model_type") == "qwen2_vl":
-        hidden = _first(tower, ("embed_dim",))
     if not layers or not hidden:
         return 0
+    layers += _first(tower, ("num_global_layers",)) or 0
     width = _first(tower, _WIDTH) or int(hidden * (numbers.real(tower.get("mlp_ratio")) or 4))
     gated = str(tower.get("model_type", config.get("model_type"))) in _GATED
     body = layers * (4 * hidden * hidden + (3 if gated else 2) * hidden * width)

@@ -14,18 +14,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from controlplane.domain.facts import checkpoints
-from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.rules import Examination, Known, every_kind, examine
 from controlplane.domain.spec import parse_text
-from controlplane.sources.facts import folder_facts
-from controlplane.sources.failures import SourceFailure
-
-CLEAN, BLOCKED, UNREADABLE = 0, 1, 2
-
-
-class UnreadableError(Exception):
-    """A file that was named cannot be read; the text says which and why."""
+from controlplane.management.reading import (
+    BLOCKED,
+    CLEAN,
+    UNREADABLE,
+    UnreadableError,
+    read_checkpoint,
+    read_config_text,
+)
 
 
 class Command(BaseCommand):
@@ -42,7 +40,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: str, facts: str | None, form: str, **options: Any) -> None:
         try:
-            text = _read(file)
+            text = read_config_text(file)
             known = _known(text, facts)
         except UnreadableError as error:
             self.stderr.write(str(error))
@@ -57,36 +55,15 @@ class Command(BaseCommand):
         sys.exit(BLOCKED if examination.blocks_build else CLEAN)
 
 
-def _read(file: str) -> str:
-    try:
-        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnreadableError(f"{file}: cannot be read: {error}.") from None
-
-
 def _known(text: str, facts: str | None) -> Known:
     """Return the facts to check against; every card and every listed secret is taken as there."""
     spec = parse_text(text).spec
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return Known(
-        checkpoint=_checkpoint(Path(facts)) if facts else None,
+        checkpoint=read_checkpoint(Path(facts)) if facts else None,
         secret_names=spec.secret_names if spec else frozenset(),
         cards=every_kind(cpu_memory_bytes=memory),
     )
-
-
-def _checkpoint(path: Path) -> CheckpointFacts:
-    try:
-        if path.is_dir():
-            return folder_facts(path, commit=None)
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except SourceFailure as failure:
-        raise UnreadableError(f"{path}: {failure.failure.sentence}") from None
-    except (OSError, ValueError) as error:
-        raise UnreadableError(f"{path}: cannot be read: {error}.") from None
-    if not isinstance(config, dict):
-        raise UnreadableError(f"{path}: is not a JSON object.")
-    return checkpoints.read(config)
 
 
 def _lines(examination: Examination, file: str) -> Iterator[str]:

@@ -1,0 +1,229 @@
+"""Which cards a model runs on: every kind, precision and division over cards, best first."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.gpus import PLANNABLE_GPUS, Gpu
+from controlplane.domain.facts.precision_support import (
+    is_emulated,
+    precision_refusal,
+    stored_refusal,
+)
+from controlplane.domain.facts.quantization import SMALL_MODEL_PARAMETERS
+from controlplane.domain.memory.changes import patched
+from controlplane.domain.memory.memory_plan import MemoryPlan
+from controlplane.domain.memory.plan import UnplannableError, plan
+from controlplane.domain.memory.sizing import CARD_COUNTS, CARDS_PER_HOST, divides_heads
+from controlplane.domain.spec import Spec
+
+PRECISIONS_TO_TRY = ("no_quant", "fp8", "fp8_kv", "fp4_mlp_only", "fp4", "fp4_kv")
+FP4_LOSS_PARAMETERS = 15_000_000_000
+"""Below this NVFP4 without training costs 3 to 5 points (published for two 8B models)."""
+_USD_PER_BYTE_A_MINUTE = 0.10833 / 3.35e12
+"""An H100's price for its bandwidth, to place kinds that the hosted product does not sell."""
+_MOST_TOGETHER = 64
+"""Requests at once that throughput is stated for, where so many fit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuOffer:
+    """Cards of one kind on one host, owned or only thought of."""
+
+    kind: str
+    count: int
+    memory_bytes: int
+    owned: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitRow:
+    """One kind x precision x division, with what it holds or why it is not to be had."""
+
+    offer: GpuOffer
+    quantization_type: str
+    tensor_parallel: int
+    pipeline_parallel: int
+    plan: MemoryPlan | None
+    reasons: tuple[str, ...]
+
+    @property
+    def cards(self) -> int:
+        return self.tensor_parallel * self.pipeline_parallel
+
+    @property
+    def fits(self) -> bool:
+        return self.plan is not None and self.plan.verdict != "does_not_fit"
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Midpoint of the range, of all requests that run together."""
+        if self.plan is None or self.plan.speed is None:
+            return None
+        together = max(1, min(self.plan.batch_size, self.plan.requests_at_4096, _MOST_TOGETHER))
+        found = self.plan.speed.tokens_per_second(together)
+        return (found.low + found.high) / 2
+
+    @property
+    def usd_per_million_tokens(self) -> float | None:
+        """At the hosted product's price of the cards; None where that is not known."""
+        price = PLANNABLE_GPUS[self.offer.kind].usd_per_minute
+        speed = self.tokens_per_second
+        return None if not price or not speed else price * self.cards / 60 / speed * 1e6
+
+    @property
+    def relative_cost(self) -> float:
+        """Price of a token; a kind without a price counts by its bandwidth, as others cost."""
+        gpu, speed = PLANNABLE_GPUS[self.offer.kind], self.tokens_per_second
+        price = gpu.usd_per_minute or (gpu.bytes_per_second or 0.0) * _USD_PER_BYTE_A_MINUTE
+        return price * self.cards / speed if speed else float("inf")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable form that commands and pages show."""
+        planned, speed = self.plan, self.tokens_per_second
+        cost = self.usd_per_million_tokens
+        return {
+            "gpu": self.offer.kind,
+            "count": self.cards,
+            "owned": self.offer.owned,
+            "quantization_type": self.quantization_type,
+            "tensor_parallel": self.tensor_parallel,
+            "pipeline_parallel": self.pipeline_parallel,
+            "verdict": planned.verdict if planned else "refused",
+            "kv_tokens": planned.kv_tokens if planned else 0,
+            "full_length_requests": planned.full_length_requests if planned else 0,
+            "longest_sequence_tokens": planned.longest_sequence_tokens if planned else 0,
+            "tokens_per_second": round(speed) if speed else None,
+            "usd_per_million_tokens": round(cost, 2) if cost else None,
+            "reasons": list(self.reasons),
+        }
+
+
+def every_offer() -> tuple[GpuOffer, ...]:
+    """Return a full host of every kind whose memory is known, as cards that one might get."""
+    return tuple(
+        GpuOffer(kind=gpu.kind, count=CARDS_PER_HOST, memory_bytes=gpu.memory_bytes, owned=False)
+        for gpu in PLANNABLE_GPUS.values()
+        if gpu.memory_bytes
+    )
+
+
+def fit(
+    checkpoint: CheckpointFacts,
+    offers: Sequence[GpuOffer],
+    *,
+    spec: Spec,
+    runtime_name: str = "trtllm",
+    with_refused: bool = False,
+) -> tuple[FitRow, ...]:
+    """Return what the model runs on, best first: it fits, it is owned, it costs least a token.
+
+    Of each kind and precision the fewest cards that hold a full-length request, and all larger
+    divisions. Limits (length, batch, fraction) are those of `spec`. With `with_refused` also the
+    rows that are not to be had, with the reason, last.
+    """
+    rows = [
+        row
+        for offer in offers
+        if offer.kind in PLANNABLE_GPUS
+        for row in _rows_of(offer, checkpoint, spec, runtime_name)
+        if with_refused or row.fits
+    ]
+    return tuple(sorted(rows, key=_rank))
+
+
+def _rank(row: FitRow) -> tuple[Any, ...]:
+    return (
+        not row.fits,
+        row.plan is None,
+        not row.offer.owned,
+        row.plan is not None and row.plan.verdict == "tight",
+        row.relative_cost,
+        row.cards,
+        -(row.tokens_per_second or 0.0),
+        row.offer.kind,
+        PRECISIONS_TO_TRY.index(row.quantization_type),
+    )
+
+
+def _rows_of(
+    offer: GpuOffer, checkpoint: CheckpointFacts, spec: Spec, runtime_name: str
+) -> Iterator[FitRow]:
+    gpu = PLANNABLE_GPUS[offer.kind]
+    quantized = checkpoint.existing_quantization is not None
+    for name in PRECISIONS_TO_TRY[:1] if quantized else PRECISIONS_TO_TRY:
+        refused = stored_refusal(checkpoint, gpu, runtime_name) if quantized else None
+        refused = refused or precision_refusal(name, gpu, checkpoint, runtime_name)
+        if refused:
+            yield _row(offer, name, (1, 1), None, (refused,))
+            continue
+        for division in _divisions(offer, checkpoint):
+            yield _planned(offer, checkpoint, spec, runtime_name, name, division)
+
+
+def _divisions(offer: GpuOffer, checkpoint: CheckpointFacts) -> Iterator[tuple[int, int]]:
+    ranks = [n for n in CARD_COUNTS if n <= offer.count and divides_heads(checkpoint, n)]
+    yield from ((n, 1) for n in ranks)
+    widest = max(ranks, default=1)
+    if offer.count // widest > 1:
+        yield widest, offer.count // widest
+
+
+def _planned(
+    offer: GpuOffer,
+    checkpoint: CheckpointFacts,
+    spec: Spec,
+    runtime_name: str,
+    name: str,
+    division: tuple[int, int],
+) -> FitRow:
+    try:
+        planned = plan(
+            _variant(spec, name, division[1]), checkpoint, offer, runtime_name,
+            tensor_parallel=division[0],
+        )  # fmt: skip
+    except UnplannableError as error:
+        return _row(offer, name, division, None, (str(error),))
+    gpu = PLANNABLE_GPUS[offer.kind]
+    return _row(offer, name, division, planned, tuple(_reasons(planned, checkpoint, gpu, name)))
+
+
+def _variant(spec: Spec, name: str, stages: int) -> Spec:
+    patch: dict[str, Any] = {"trt_llm.build.quantization_type": name}
+    if not spec.is_v2:
+        patch["trt_llm.build.pipeline_parallel_count"] = stages
+    return patched(spec, patch)
+
+
+def _reasons(
+    planned: MemoryPlan, checkpoint: CheckpointFacts, gpu: Gpu, name: str
+) -> Iterator[str]:
+    if planned.verdict == "does_not_fit":
+        yield (
+            f"needs {planned.fixed_bytes / 2**30:,.1f} GiB a card before the first token"
+            if not planned.weights_fit
+            else f"holds {planned.longest_sequence_tokens:,} of {planned.sequence_tokens:,} tokens"
+        )
+    if planned.verdict == "tight":
+        yield "fits without the margin that runs on this kind have needed"
+    if is_emulated(name, gpu):
+        yield f"`{name}` is emulated on {gpu.kind}: it saves memory and no time"
+    parameters = checkpoint.parameters or 0
+    if name.startswith("fp4") and parameters < FP4_LOSS_PARAMETERS:
+        yield "FP4 costs models of this size 3 to 5 points; measure it in the gate"
+    elif name != "no_quant" and parameters < SMALL_MODEL_PARAMETERS:
+        yield "a model of this size gains little from quantization"
+
+
+def _row(
+    offer: GpuOffer,
+    name: str,
+    division: tuple[int, int],
+    planned: MemoryPlan | None,
+    reasons: tuple[str, ...],
+) -> FitRow:
+    return FitRow(
+        offer=offer, quantization_type=name, tensor_parallel=division[0],
+        pipeline_parallel=division[1], plan=planned, reasons=reasons,
+    )  # fmt: skip

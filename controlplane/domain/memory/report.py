@@ -1,0 +1,24 @@
+"""A plan with everything beside it: the builder, single changes, other cards."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from controlplane.domain.memory.build_estimate import build_estimate
+from controlplane.domain.memory.changes import changes
+from controlplane.domain.memory.fit import FitRow
+from controlplane.domain.memory.memory_plan import MemoryPlan
+
+
+def plan_report(planned: MemoryPlan, *, advice: Sequence[FitRow] = ()) -> dict[str, Any]:
+    """Return the plan's own form and, beside it, `builder`, `changes`, `engine` and `advice`."""
+    inputs = planned.inputs
+    choice = inputs.checkpoint.engine
+    on_gpu = planned.runtime_name != "native"
+    builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.card) if on_gpu else None
+    return {
+        **planned.to_json(),
+        "engine": {"name": choice.engine.value, "reason": choice.reason},
+        "builder": builder.to_json() if builder else None,
+        "changes": [change.to_json() for change in changes(planned)],
+        "advice": [row.to_json() for row in advice],
+    }

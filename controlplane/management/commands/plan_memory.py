@@ -1,0 +1,125 @@
+"""`manage.py plan_memory FILE`: what a config takes of each card, and what it holds.
+
+Exits 0 when one full-length request fits, 1 when none does, the config has errors or facts are
+missing, 2 when a file cannot be read.
+"""
+
+import json
+import os
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.gpus import CPU
+from controlplane.domain.memory import (
+    FitRow,
+    MemoryPlan,
+    UnplannableError,
+    every_offer,
+    fit,
+    plan,
+    plan_report,
+)
+from controlplane.domain.memory.asked_cards import AskedCards, UnknownKindError, read_asked_cards
+from controlplane.domain.spec import Spec, parse_text
+from controlplane.management.plan_text import lines_of
+from controlplane.management.reading import (
+    BLOCKED,
+    CLEAN,
+    UNREADABLE,
+    UnreadableError,
+    read_checkpoint,
+    read_config_text,
+)
+
+_ADVISED_ROWS = 12
+
+
+class NoPlanError(Exception):
+    """There is nothing to plan with; the text says what is missing or wrong."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Plan the memory of a config.yaml. Exits 0 when one full-length request fits, 1 when none "
+        "does or something is missing, 2 when a file cannot be read."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", help="the config.yaml, or - for standard input")
+        parser.add_argument("--facts", help="a config.json or a checkpoint folder")
+        parser.add_argument("--gpu", help="plan for KIND:N instead of the config's accelerator")
+        parser.add_argument("--advise", action="store_true", help="rank every kind of card too")
+        parser.add_argument("--format", choices=("text", "json"), default="text", dest="form")
+
+    def handle(self, *args: Any, file: str, facts: str | None, form: str, **options: Any) -> None:
+        try:
+            text = read_config_text(file)
+            checkpoint = read_checkpoint(Path(facts)) if facts else None
+            asked = read_asked_cards(options["gpu"]) if options["gpu"] else None
+        except (UnreadableError, UnknownKindError) as error:
+            self.stderr.write(str(error))
+            sys.exit(UNREADABLE)
+        try:
+            planned = _planned(file, text, checkpoint, asked)
+        except NoPlanError as error:
+            self._say_no_plan(str(error), form)
+            sys.exit(UNREADABLE if _is_not_yaml(text) else BLOCKED)
+        self.stdout.write(_shown(planned, form, advise=options["advise"]))
+        sys.exit(BLOCKED if planned.verdict == "does_not_fit" else CLEAN)
+
+    def _say_no_plan(self, message: str, form: str) -> None:
+        if form == "json":
+            self.stdout.write(json.dumps({"error": message}, indent=2, ensure_ascii=False))
+        else:
+            self.stderr.write(message)
+
+
+def _planned(
+    file: str, text: str, checkpoint: CheckpointFacts | None, asked: AskedCards | None
+) -> MemoryPlan:
+    parsed = parse_text(text)
+    if parsed.spec is None:
+        errors = "\n".join(f"{file}: {error.path}: {error.message}" for error in parsed.errors)
+        raise NoPlanError(errors)
+    if checkpoint is None:
+        raise NoPlanError(
+            f"{file}: the plan waits for the checkpoint's files: pass --facts config.json or a "
+            "checkpoint folder."
+        )
+    cards = asked or _of_config(parsed.spec)
+    spec = cards.applied_to(parsed.spec)
+    try:
+        return plan(
+            spec, checkpoint, cards, cards.runtime_name(spec), tensor_parallel=cards.ranks(spec)
+        )
+    except UnplannableError as error:
+        raise NoPlanError(f"{file}: no plan can be made: {error}.") from None
+
+
+def _of_config(spec: Spec) -> AskedCards:
+    if spec.accelerator is None:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return AskedCards(kind=CPU, count=1, memory_bytes=memory, by_config=True)
+    return read_asked_cards(f"{spec.accelerator.kind}:{spec.accelerator.count}", by_config=True)
+
+
+def _is_not_yaml(text: str) -> bool:
+    return any(error.code == "EH001" for error in parse_text(text).errors)
+
+
+def _shown(planned: MemoryPlan, form: str, *, advise: bool) -> str:
+    inputs = planned.inputs
+    advice: tuple[FitRow, ...] = ()
+    if advise:
+        runtime = inputs.runtime_name if inputs.runtime_name != "native" else "trtllm"
+        rows = fit(inputs.checkpoint, every_offer(), spec=inputs.spec, runtime_name=runtime)
+        advice = rows[:_ADVISED_ROWS]
+    if form == "json":
+        return json.dumps(plan_report(planned, advice=advice), indent=2, ensure_ascii=False)
+    return "\n".join(lines_of(planned, advice))

@@ -1,0 +1,115 @@
+"""A memory plan as lines for a terminal."""
+
+from collections.abc import Iterator, Sequence
+
+from controlplane.domain.facts.gpus import GIB
+from controlplane.domain.memory import FitRow, MemoryPlan, build_estimate, changes
+from controlplane.domain.memory.speed import Range
+
+_VERDICTS = {
+    "fits": "It fits.",
+    "tight": "It fits without the margin that runs on this kind of card have needed.",
+    "does_not_fit": "It does not fit.",
+}
+
+
+def lines_of(planned: MemoryPlan, advice: Sequence[FitRow]) -> Iterator[str]:
+    """Yield the plan, what would change it, the build, and other cards."""
+    yield from _model(planned)
+    yield from _card(planned)
+    yield from _capacity(planned)
+    yield from _speed(planned)
+    yield from _beside(planned)
+    for row in advice:
+        yield f"  {_advised(row)}"
+    if planned.estimates:
+        yield f"Estimated, not measured: {'; '.join(planned.estimates)}."
+    yield _VERDICTS[planned.verdict]
+
+
+def _model(planned: MemoryPlan) -> Iterator[str]:
+    checkpoint = planned.inputs.checkpoint
+    engine = checkpoint.engine
+    yield (
+        f"{planned.architecture or 'A model'}: {_billions(planned.parameters)} parameters, "
+        f"{_gib(checkpoint.stored_weight_bytes or planned.weight_bytes)} of weights, "
+        f"{planned.own_kv_bytes_per_token:,} bytes of KV cache a token."
+    )
+    yield f"Engine: {engine.engine.value}. {engine.reason}"
+    if checkpoint.weights_disagree:
+        yield (
+            f"The weight files hold {_gib(checkpoint.weight_bytes)}, the shape in config.json "
+            f"comes to {_gib(checkpoint.counted_weight_bytes)}; the files count."
+        )
+
+
+def _card(planned: MemoryPlan) -> Iterator[str]:
+    yield f"Each of {planned.cards} x {planned.card_kind}, {_gib(planned.card_bytes)}:"
+    for name, size in (
+        ("weights", planned.weights_bytes),
+        ("activations", planned.activations_bytes),
+        ("overhead", planned.overhead_bytes),
+        ("KV cache", planned.kv_cache_bytes),
+        ("free", planned.free_bytes),
+    ):
+        yield f"  {name:<12} {_gib(size):>12}"
+
+
+def _capacity(planned: MemoryPlan) -> Iterator[str]:
+    yield (
+        f"Holds {planned.kv_tokens:,} tokens: {planned.full_length_requests:,} requests of "
+        f"{planned.sequence_tokens:,} tokens (count on {planned.safe_full_length_requests:,}), "
+        f"{planned.requests_at_4096:,} of 4,096. Longest request: "
+        f"{planned.longest_sequence_tokens:,} tokens. The limit is {planned.binding}."
+    )
+
+
+def _speed(planned: MemoryPlan) -> Iterator[str]:
+    speed = planned.speed
+    if speed is None:
+        return
+    yield (
+        f"A step takes at least {speed.step_floor_seconds * 1000:.2f} ms; one request gets "
+        f"{_range(speed.tokens_per_second(1))} tokens/s."
+    )
+    if planned.drafting.tokens:
+        yield (
+            f"Drafts of {planned.drafting.tokens} tokens are verified at no cost up to a batch of "
+            f"{speed.free_verification_batch}."
+        )
+
+
+def _beside(planned: MemoryPlan) -> Iterator[str]:
+    if planned.runtime_name == "native":
+        return
+    inputs = planned.inputs
+    builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.card)
+    cards = builder.need.cards if builder.need else builder.leased_cards
+    short = f", {builder.leased_cards} leased" if builder.verdict != "fits" else ""
+    yield f"The build takes {_range(builder.minutes)} minutes on {cards} card(s){short}."
+    for change in changes(planned):
+        after = change.plan
+        yield (
+            f"  {change.label}: {after.kv_tokens:,} tokens, "
+            f"{after.full_length_requests:,} requests of full length."
+        )
+
+
+def _advised(row: FitRow) -> str:
+    planned = row.plan
+    held = planned.full_length_requests if planned else 0
+    words = f"; {'; '.join(row.reasons)}" if row.reasons else ""
+    speed = f", about {row.tokens_per_second:,.0f} tokens/s" if row.tokens_per_second else ""
+    return f"{row.offer.kind}:{row.cards} {row.quantization_type}: {held:,} requests{speed}{words}"
+
+
+def _range(found: Range) -> str:
+    return f"{found.low:,.0f} to {found.high:,.0f}"
+
+
+def _gib(size: int | None) -> str:
+    return f"{(size or 0) / GIB:,.2f} GiB"
+
+
+def _billions(count: int | None) -> str:
+    return f"{count / 1e9:,.2f} billion" if count else "an unknown number of"

@@ -1,0 +1,90 @@
+"""A checkpoint that comes quantized, by the words of each method."""
+
+from typing import Any
+
+import pytest
+
+from controlplane.domain.facts import checkpoints
+from controlplane.domain.facts.existing_quantization import ExistingQuantization
+from tests.domain.facts.test_checkpoints import LLAMA
+
+FLOAT = {"type": "float"}
+
+
+def _read(block: dict[str, Any], exported: dict[str, Any] | None = None) -> ExistingQuantization:
+    found = checkpoints.read(
+        {**LLAMA, "quantization_config": block},
+        hf_quant_config={"quantization": exported} if exported else None,
+    ).existing_quantization
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("block", "algorithm", "size", "cache"),
+    [
+        ({"quant_method": "gptq", "bits": 4}, None, 0.53, None),
+        ({"quant_method": "awq", "bits": 4}, None, 0.53, None),
+        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, None, 1.0, None),
+        ({"quant_method": "mxfp4"}, None, 0.53125, None),
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True}, None, 0.53, None),
+        ({"quant_method": "bitsandbytes", "load_in_8bit": True}, None, 1.0, None),
+        ({"quant_method": "modelopt", "quant_algo": "NVFP4",
+          "kv_cache_scheme": {"num_bits": 8, "type": "float"}}, "NVFP4", 0.5625, "FP8"),
+        ({"quant_algo": "FP8"}, "FP8", 1.0, None),
+        ({"quant_method": "compressed-tensors",
+          "config_groups": {"g": {"weights": {"num_bits": 4, "type": "int"}}}}, "INT4", 0.53,
+         None),
+        ({"quant_method": "compressed-tensors",
+          "config_groups": {"g": {"weights": {"num_bits": 8, **FLOAT}}}}, "FP8", 1.0, None),
+    ],
+)  # fmt: skip
+def test_each_method_says_its_bytes_and_its_cache(
+    block: dict[str, Any], algorithm: str | None, size: float, cache: str | None
+) -> None:
+    found = _read(block)
+    assert (found.algorithm, found.kv_cache) == (algorithm, cache)
+    assert found.bytes_per_weight == pytest.approx(size, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("left_out", "attention", "shared"),
+    [
+        (["lm_head", "model.layers.0.self_attn*"], True, False),
+        (["re:.*self_attn.*", "re:.*shared_experts.*"], True, True),
+        (["model.layers.0.post_attention_layernorm", "model.layers.0.mlp.gate"], False, False),
+        (["model.layers.0.self_attn.indexer.k_norm"], False, False),
+        (["model.layers.0.self_attn.q_a_proj", "model.layers.0.self_attn.o_proj"], True, False),
+    ],
+)
+def test_what_is_left_out_stays_in_sixteen_bits(
+    left_out: list[str], attention: bool, shared: bool
+) -> None:
+    found = _read({"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": left_out})
+    assert (found.keeps_attention, found.keeps_mlp) == (attention, shared)
+
+
+def test_a_mixture_counts_by_what_most_of_its_experts_have() -> None:
+    layers = {f"layers.{number}.mlp.experts": {"quant_algo": "NVFP4"} for number in range(4)}
+    layers["layers.0.self_attn.q_proj"] = {"quant_algo": "FP8"}
+    found = _read({}, {"quant_algo": "MIXED_PRECISION", "quantized_layers": layers})
+    assert found.algorithm == "MIXED_PRECISION"
+    assert found.bytes_per_weight == 0.5625
+    assert found.is_fp4
+
+
+def test_packed_numbers_of_the_headers_are_not_taken_for_parameters() -> None:
+    packed = {**LLAMA, "quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}}
+    facts = checkpoints.read(packed, parameters=71_000_000, weight_bytes=120_000_000)
+    assert facts.parameters == 134_515_008
+    assert facts.stored_weight_bytes == 120_000_000
+
+
+def test_count_and_headers_are_both_told_where_they_disagree() -> None:
+    counted = checkpoints.read(LLAMA).counted_weight_bytes
+    assert counted == 269_030_016
+    same = checkpoints.read(LLAMA, weight_bytes=counted, parameters=134_515_008)
+    other = checkpoints.read(LLAMA, weight_bytes=2 * counted, parameters=134_515_008)
+    assert not same.weights_disagree
+    assert other.weights_disagree
+    assert other.counted_weight_bytes == counted
