@@ -20,6 +20,8 @@ class Progress:
     done: int
     total: int | None
     unit: str
+    seconds_left: float | None = None
+    """At the pace so far; None where a step cannot tell."""
 
 
 class Events:
@@ -29,13 +31,18 @@ class Events:
         self._descriptor = descriptor
         self._last_progress = float("-inf")
 
-    def progress(self, done: int, total: int | None, unit: str) -> None:
+    def progress(
+        self, done: int, total: int | None, unit: str, *, seconds_left: float | None = None
+    ) -> None:
         """Tell how far the step is; calls in quick succession are thinned out."""
         now = time.monotonic()
         if done != total and now - self._last_progress < _SECONDS_BETWEEN_PROGRESS:
             return
         self._last_progress = now
-        self._send({"type": "progress", "done": done, "total": total, "unit": unit})
+        event: dict[str, Any] = {"type": "progress", "done": done, "total": total, "unit": unit}
+        if seconds_left is not None:
+            event["seconds_left"] = round(seconds_left, 1)
+        self._send(event)
 
     def result(self, values: Mapping[str, Any]) -> None:
         """Hand over what the step found."""
@@ -77,7 +84,10 @@ class EventReader:
             match event["type"]:
                 case "progress":
                     self._progress = Progress(
-                        done=event["done"], total=event["total"], unit=event["unit"]
+                        done=event["done"],
+                        total=event["total"],
+                        unit=event["unit"],
+                        seconds_left=event.get("seconds_left"),
                     )
                 case "result":
                     self.values = dict(event["values"])

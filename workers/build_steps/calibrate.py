@@ -1,0 +1,226 @@
+"""Step `calibrate`: samples through the model, then weights and KV cache in fewer bits."""
+
+import json
+import logging
+import time
+from typing import Any
+
+import torch
+
+from controlplane.domain.spec import Spec
+from controlplane.domain.spec.choices import QuantizationType
+from controlplane.domain.spec.engine_build import QuantizationConfig
+from workers.build_steps import outputs
+from workers.build_steps.calibration import SEED, OpenDataset, Places, SampleSet, draw, sample_keys
+from workers.build_steps.events import Events
+from workers.build_steps.fetch import MODEL_FOLDER
+from workers.build_steps.job import Job
+from workers.build_steps.quantization import failures
+from workers.build_steps.quantization.calibrating import calibrate
+from workers.build_steps.quantization.checkpoint import (
+    Checkpoint,
+    open_checkpoint,
+    refuse_quantized,
+)
+from workers.build_steps.quantization.export import Exported, export
+from workers.build_steps.quantization.loading import (
+    Device,
+    choose_dtype,
+    device_of,
+    load_model,
+    load_tokenizer,
+)
+from workers.build_steps.quantization.memory import (
+    calibration_bytes,
+    check_host_memory,
+    peak_card_bytes,
+    peak_host_bytes,
+)
+from workers.build_steps.quantization.modelopt import presets
+from workers.build_steps.quantization.recipes import (
+    ModelOptConfig,
+    Recipe,
+    find_recipe,
+    modelopt_config,
+)
+from workers.build_steps.step import StepResult
+from workers.build_steps.versions import tool_versions
+
+SAMPLES_FILE = "samples.json"
+_BLOCK = 16
+
+log = logging.getLogger(__name__)
+
+
+def run(job: Job, events: Events) -> StepResult:
+    """Return what was quantized and on which text; the checkpoint lies in `model`.
+
+    1. Refuse what cannot work before any time is spent on it: type, checkpoint, memory.
+    2. Draw the samples; those that are held out are kept for the gate.
+    3. Load, calibrate, export, and check the export.
+    """
+    started = time.monotonic()
+    spec = Spec.model_validate(job.spec)
+    recipe = find_recipe(spec.quantization_type)
+    checkpoint = open_checkpoint(
+        job.input("fetch") / MODEL_FOLDER, served_as_encoder=spec.base_model.is_encoder
+    )
+    refuse_quantized(checkpoint, spec.quantization_type.value)
+    device = device_of(job.options)
+    device.prepare()
+    dtype = choose_dtype(checkpoint, device)
+    _check_memory(job, checkpoint, device, dtype)
+
+    drawing = _draw(job, spec, checkpoint)
+    config = modelopt_config(
+        recipe,
+        presets,
+        has_kv_cache=checkpoint.has_kv_cache,
+        is_encoder=checkpoint.is_encoder,
+    )
+    exported = _quantize(job, checkpoint, config, drawing[0], device, dtype, events)
+    _check_export(spec, recipe, checkpoint, exported)
+    return StepResult(
+        values={
+            **_effective(spec.quantization_type, recipe, config, checkpoint, exported),
+            "calibration": drawing[1],
+            "device": device.describe(),
+            "compute_dtype": str(dtype).removeprefix("torch."),
+            "tools": tool_versions(),
+            "seconds": round(time.monotonic() - started, 2),
+            "peak_host_bytes": peak_host_bytes(),
+            "peak_card_bytes": peak_card_bytes(),
+            "model_dir": MODEL_FOLDER,
+        }
+    )
+
+
+def _check_memory(job: Job, checkpoint: Checkpoint, device: Device, dtype: torch.dtype) -> None:
+    if device.kind == "cpu":
+        needed = calibration_bytes(checkpoint, dtype, device.batch_tokens)
+        limit = job.options.get("memory_bytes")
+        check_host_memory(needed, limit=int(limit) if limit else None, what="Calibration")
+
+
+def _draw(job: Job, spec: Spec, checkpoint: Checkpoint) -> tuple[SampleSet, dict[str, Any]]:
+    """Return the samples and what is told of them; the held-out ones go into a file."""
+    wanted = spec.engine_build.quantization_config
+    size = min(wanted.calib_size, int(job.options.get("calibration_samples") or wanted.calib_size))
+    max_length = min(
+        wanted.calib_max_seq_length, checkpoint.facts.max_positions or wanted.calib_max_seq_length
+    )
+    token = job.secrets.get(spec.checkpoint.runtime_secret_name) if spec.checkpoint else None
+    dataset = OpenDataset(wanted.calib_dataset, Places.from_options(job.options, token=token))
+    dataset.refuse_change(outputs.read(job.input("fetch")).values.get("calibration"))
+    samples = draw(dataset, load_tokenizer(checkpoint), size=size, max_length=max_length)
+    told = {
+        **dataset.identity.to_json(),
+        "column": samples.column,
+        **_asked(wanted, size, max_length),
+        "used": len(samples.calibration),
+        "tokens": sum(len(each.tokens) for each in samples.calibration),
+        "held_out": len(samples.held_out),
+        **samples.counts.to_json(),
+        "seed": SEED,
+    }
+    (job.output / SAMPLES_FILE).write_text(
+        json.dumps(
+            {
+                "used_keys": sample_keys(samples.calibration),
+                "held_out": [{"row": each.row, "tokens": each.tokens} for each in samples.held_out],
+            }
+        )
+    )
+    log.info(
+        "%s: %d of %d samples, up to %d tokens; %d held out (%s)",
+        wanted.calib_dataset,
+        len(samples.calibration),
+        wanted.calib_size,
+        max_length,
+        len(samples.held_out),
+        samples.counts.in_words(),
+    )
+    return samples, told
+
+
+def _asked(wanted: QuantizationConfig, size: int, max_length: int) -> dict[str, Any]:
+    """Return what the config asks for and what holds here: a model has only so many positions."""
+    return {
+        "size_asked": wanted.calib_size,
+        "size": size,
+        "max_length_asked": wanted.calib_max_seq_length,
+        "max_length": max_length,
+    }
+
+
+def _quantize(
+    job: Job,
+    checkpoint: Checkpoint,
+    config: ModelOptConfig,
+    samples: SampleSet,
+    device: Device,
+    dtype: torch.dtype,
+    events: Events,
+) -> Exported:
+    torch.manual_seed(SEED)
+    log.info("loading %s as %s on %s", checkpoint.architecture, dtype, device.describe())
+    model = load_model(checkpoint, device=device, dtype=dtype)
+    quantized = calibrate(
+        model,
+        config,
+        [each.tokens for each in samples.calibration],
+        device=device,
+        on_samples=lambda done, total, left: events.progress(
+            done, total, "samples", seconds_left=left
+        ),
+    )
+    log.info("exporting")
+    return export(quantized, checkpoint, job.output / MODEL_FOLDER)
+
+
+def _check_export(spec: Spec, recipe: Recipe, checkpoint: Checkpoint, exported: Exported) -> None:
+    """Raise StepFailure unless the files hold what the type promises."""
+    wanted = spec.quantization_type.value
+    if not exported.quantized_count:
+        raise failures.nothing_quantized(wanted, checkpoint.architecture)
+    algorithm = exported.quant_config.get("quant_algo")
+    if algorithm != ("NVFP4" if recipe.is_fp4 else "FP8"):
+        raise failures.not_exported(f"quant_algo is `{algorithm}`")
+    layers = checkpoint.facts.layers or 0
+    kv_layers = layers if recipe.kv_cache and checkpoint.has_kv_cache else 0
+    if exported.kv_layers != kv_layers:
+        raise failures.not_exported(
+            f"{exported.kv_layers} layers have scales for their KV cache where {kv_layers} should"
+        )
+
+
+def _effective(
+    wanted: QuantizationType,
+    recipe: Recipe,
+    config: ModelOptConfig,
+    checkpoint: Checkpoint,
+    exported: Exported,
+) -> dict[str, Any]:
+    """Return what was made of the type, and where that is not what its name says."""
+    ignored = recipe.kv_cache and not checkpoint.has_kv_cache
+    return {
+        "quantization_type": wanted.value,
+        "modelopt_configs": list(config.names),
+        "quant_algo": exported.quant_config["quant_algo"],
+        "kv_cache_dtype": "fp8" if exported.kv_layers else "16-bit",
+        "kv_cache_layers": exported.kv_layers,
+        "layers_quantized": exported.quantized_count,
+        "quantized": exported.quantized,
+        "layers_left": sum(exported.left.values()),
+        "left": exported.left,
+        "effective": [
+            {
+                "field": failures.TYPE_FIELD,
+                "asked": wanted.value,
+                "effective": wanted.value.removesuffix("_kv"),
+                "reason": "An encoder keeps no KV cache, so there is none to quantize.",
+            }
+        ]
+        if ignored
+        else [],
+    }

@@ -1,0 +1,138 @@
+"""A named data set, pinned: who it is, byte for byte, and its rows."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from controlplane.artifacts.digests import hash_file
+from controlplane.sources import SourceOptions
+from workers.build_steps.calibration import failures
+from workers.build_steps.calibration.hub import DatasetHub
+from workers.build_steps.calibration.layout import READABLE, train_files
+from workers.build_steps.calibration.names import Dataset, Kind, find_dataset
+from workers.build_steps.calibration.rows import Row, read_rows
+
+_SPLIT = "train"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """What decides which rows a name gives: a part of a build's reuse key."""
+
+    dataset: str
+    config: str | None
+    split: str
+    revision: str
+    """The hub's commit, or the digest of a file."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the form that results and passports store."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """Where data sets may come from, for one job."""
+
+    sources: SourceOptions
+    kept: Mapping[str, str]
+    """Names of uploaded and team sets -> their files."""
+    token: str | None = None
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], *, token: str | None) -> Self:
+        """Return the places that a job's options open."""
+        return cls(
+            sources=SourceOptions.from_mapping(options),
+            kept=options.get("calibration_sets") or {},
+            token=token,
+        )
+
+
+class OpenDataset:
+    """A data set whose revision is settled."""
+
+    def __init__(self, name: str, places: Places) -> None:
+        self._dataset = find_dataset(
+            name, roots=places.sources.local_checkpoint_roots, kept=places.kept
+        )
+        self._source = (
+            _HubFiles(self._dataset, places)
+            if self._dataset.kind is Kind.HUB
+            else _LocalFiles(self._dataset)
+        )
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(
+            dataset=self._dataset.name,
+            config=self._source.config,
+            split=_SPLIT,
+            revision=self._source.revision,
+        )
+
+    @property
+    def column(self) -> str | None:
+        """The column that is known beforehand to hold the text."""
+        return self._dataset.column
+
+    def rows(self) -> Iterator[Row]:
+        """Yield rows in order; nothing after the last one taken is fetched."""
+        for path in self._source.paths:
+            with self._source.open(path) as file:
+                yield from read_rows(self._dataset.name, path, file)
+
+    def refuse_change(self, began_with: Mapping[str, Any] | None) -> None:
+        """Raise StepFailure when the data are not those that the build began with."""
+        if began_with is not None and began_with["revision"] != self.identity.revision:
+            raise failures.changed(
+                self._dataset.name, str(began_with["revision"]), self.identity.revision
+            )
+
+
+class _HubFiles:
+    def __init__(self, dataset: Dataset, places: Places) -> None:
+        self._hub = DatasetHub(dataset, token=places.token, options=places.sources)
+        found = self._hub.information(dataset.revision)
+        self._sizes = {each["rfilename"]: each.get("size") for each in found["siblings"]}
+        self.revision = str(found["sha"])
+        card = found.get("cardData")
+        self.config, self.paths = train_files(
+            dataset.name,
+            dataset.config,
+            list(self._sizes),
+            card if isinstance(card, dict) else {},
+        )
+
+    def open(self, path: str) -> Any:
+        return self._hub.open(self.revision, path, int(self._sizes[path] or 0))
+
+
+class _LocalFiles:
+    config: str | None = None
+
+    def __init__(self, dataset: Dataset) -> None:
+        assert dataset.path is not None
+        self._root, self.paths = _listed(dataset, dataset.path)
+        hashes = [hash_file(self._root / each) for each in self.paths]
+        # One file is known by its own digest, whatever its name.
+        whole = hashes[0] if len(hashes) == 1 else _digest("\n".join(hashes))
+        self.revision = f"sha256:{whole}"
+
+    def open(self, path: str) -> Any:
+        return (self._root / path).open("rb")
+
+
+def _listed(dataset: Dataset, path: Path) -> tuple[Path, list[str]]:
+    if path.is_file():
+        if path.suffix not in READABLE:
+            raise failures.bad_file(dataset.name, path.name, f"`{path.suffix}` is not known")
+        return path.parent, [path.name]
+    names = [each.relative_to(path).as_posix() for each in path.rglob("*") if each.is_file()]
+    return path, train_files(dataset.name, None, names, {})[1]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

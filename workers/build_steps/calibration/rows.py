@@ -1,0 +1,56 @@
+"""Rows of .jsonl and .parquet files, local ones and those of a hub, in order."""
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+import pyarrow
+from pyarrow import parquet
+
+from workers.build_steps.calibration import failures
+from workers.build_steps.calibration.hub import RemoteFile
+
+Row = Mapping[str, Any]
+_ROWS_AT_ONCE = 64
+
+
+def read_rows(name: str, path: str, file: BinaryIO | RemoteFile) -> Iterator[Row]:
+    """Yield the rows of one file, of which no more is read than they need; raises StepFailure."""
+    if path.endswith(".parquet"):
+        yield from _parquet_rows(name, path, file)
+    else:
+        yield from _json_rows(name, path, file)
+
+
+def _parquet_rows(name: str, path: str, file: BinaryIO | RemoteFile) -> Iterator[Row]:
+    try:
+        opened = parquet.ParquetFile(file)
+        wanted = [each for each in opened.schema_arrow.names if _is_read(each)]
+        if not wanted:
+            raise failures.no_column(name, opened.schema_arrow.names)
+        for batch in opened.iter_batches(batch_size=_ROWS_AT_ONCE, columns=wanted):
+            yield from batch.to_pylist()
+    except pyarrow.ArrowInvalid as error:
+        raise failures.bad_file(name, path, f"it is no Parquet file ({error})") from error
+
+
+def _is_read(column: str) -> bool:
+    """Leave images and other ballast where they are."""
+    return column in ("text", "messages", "conversations", "article")
+
+
+def _json_rows(name: str, path: str, file: BinaryIO | RemoteFile) -> Iterator[Row]:
+    buffered = io.BufferedReader(file) if isinstance(file, RemoteFile) else file
+    for number, line in enumerate(buffered, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except UnicodeDecodeError as error:
+            raise failures.bad_file(name, path, f"line {number} is not UTF-8") from error
+        except ValueError as error:
+            raise failures.bad_row(name, path, number, str(error)) from error
+        if not isinstance(row, dict):
+            raise failures.bad_row(name, path, number, f"it is a {type(row).__name__}")
+        yield row

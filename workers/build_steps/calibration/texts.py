@@ -1,0 +1,80 @@
+"""One row of a data set as tokens: a text as it stands, a conversation through the template."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jinja2 import TemplateError
+
+from workers.build_steps.calibration import failures
+
+_CONVERSATIONS = ("messages", "conversations")
+_TEXT = "text"
+_LETTERS_PER_TOKEN = 32
+"""More than any tokenizer's average: what lies beyond needs no tokenizing to be cut off."""
+
+
+class Texts:
+    """Finds the column once, then turns each row into tokens."""
+
+    def __init__(self, name: str, tokenizer: Any, *, known_column: str | None) -> None:
+        self._name, self._tokenizer = name, tokenizer
+        self._column = known_column
+
+    @property
+    def column(self) -> str:
+        return self._column or _TEXT
+
+    def tokens(self, number: int, row: Mapping[str, Any], max_length: int) -> list[int]:
+        """Return the row's tokens, at least one more than fit where it is too long."""
+        column = self._find_column(row)
+        content = row.get(column)
+        if not content:
+            return []
+        if column in _CONVERSATIONS:
+            return self._of_text(self._conversation(number, content), max_length, special=False)
+        if not isinstance(content, str) or not content.strip():
+            return []
+        return self._of_text(content, max_length, special=True)
+
+    def _find_column(self, row: Mapping[str, Any]) -> str:
+        if self._column is None or self._column not in row:
+            found = next((each for each in (*_CONVERSATIONS, _TEXT) if each in row), None)
+            if found is None:
+                raise failures.no_column(self._name, sorted(row))
+            self._column = found
+        if self._column in _CONVERSATIONS and not self._tokenizer.chat_template:
+            raise failures.no_template(self._name)
+        return self._column
+
+    def _conversation(self, number: int, messages: Any) -> str:
+        try:
+            text: str = self._tokenizer.apply_chat_template(_turns(messages), tokenize=False)
+        except (TemplateError, TypeError, ValueError, KeyError, AttributeError) as error:
+            reason = str(error) or type(error).__name__
+            raise failures.template_failed(self._name, number, reason) from error
+        return text
+
+    def _of_text(self, text: str, max_length: int, *, special: bool) -> list[int]:
+        encoded = self._tokenizer(
+            text[: max_length * _LETTERS_PER_TOKEN],
+            truncation=True,
+            max_length=max_length + 1,
+            add_special_tokens=special,
+        )
+        tokens: list[int] = encoded["input_ids"]
+        return tokens
+
+
+def _turns(messages: Any) -> Sequence[Any]:
+    """Return the turns in the words of the OpenAI API, which some sets name otherwise."""
+    if not isinstance(messages, list):
+        raise TypeError(f"`messages` is a {type(messages).__name__}, not a list")
+    return [
+        {"role": _ROLES.get(each["from"], each["from"]), "content": each["value"]}
+        if isinstance(each, Mapping) and "from" in each and "value" in each
+        else each
+        for each in messages
+    ]
+
+
+_ROLES = {"human": "user", "gpt": "assistant"}

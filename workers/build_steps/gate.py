@@ -1,0 +1,225 @@
+"""Step `gate`: what quantization cost, on text that it has not seen."""
+
+import gc
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from controlplane.domain.spec import Spec
+from controlplane.domain.spec.enginehouse_settings import Gate
+from workers.build_steps import outputs
+from workers.build_steps.calibrate import SAMPLES_FILE
+from workers.build_steps.calibration import OpenDataset, Places, draw_unseen
+from workers.build_steps.events import Events
+from workers.build_steps.failures import StepFailure
+from workers.build_steps.fetch import MODEL_FOLDER
+from workers.build_steps.gating import encoding, failures, generation, verdicts
+from workers.build_steps.gating.as_served import load_as_served
+from workers.build_steps.gating.scales import check_scales
+from workers.build_steps.job import Job
+from workers.build_steps.quantization.calibrating import Clock
+from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
+from workers.build_steps.quantization.export import read_export
+from workers.build_steps.quantization.loading import (
+    Device,
+    choose_dtype,
+    device_of,
+    load_model,
+    load_tokenizer,
+)
+from workers.build_steps.quantization.memory import (
+    check_host_memory,
+    comparison_bytes,
+    peak_card_bytes,
+    peak_host_bytes,
+)
+from workers.build_steps.step import StepResult
+
+_EVALUATION_SAMPLES = 64
+_WORST = 3
+_HEAD_LETTERS = 200
+
+log = logging.getLogger(__name__)
+
+
+def run(job: Job, events: Events) -> StepResult:
+    """Return how the exported files differ from the original, and whether that is too much.
+
+    A result over a limit is a result too, with `state` failed and the failure beside it: its
+    figures are shown, and somebody may promote it anyway. Files that no engine should ever load
+    raise StepFailure instead.
+    """
+    started = time.monotonic()
+    spec = Spec.model_validate(job.spec)
+    gate = spec.settings.gate
+    calibrated = outputs.read(job.input("calibrate")).values
+    told: dict[str, Any] = {"limits": _limits(gate), **_who_ran_it(calibrated)}
+    original = open_checkpoint(
+        job.input("fetch") / MODEL_FOLDER, served_as_encoder=spec.base_model.is_encoder
+    )
+    exported = job.input("calibrate") / MODEL_FOLDER
+    told["scales"] = check_scales(
+        exported, read_export(exported).quant_config, layers=calibrated["kv_cache_layers"]
+    ).counts
+    if not gate.enabled:
+        reason = "`enginehouse.gate.enabled` is false, so nothing was measured."
+        return StepResult(values={"state": "unmeasured", "reason": reason, **told})
+    failure = _measure(job, gate, original, exported, told, events)
+    state = "failed" if failure else "passed"
+    log.info("gate %s: %s", state, failure or told["figures"])
+    return StepResult(
+        values={
+            "state": state,
+            "failure": failure.failure.to_json() if failure else None,
+            **told,
+            "seconds": round(time.monotonic() - started, 2),
+            "peak_host_bytes": peak_host_bytes(),
+            "peak_card_bytes": peak_card_bytes(),
+        }
+    )
+
+
+def _limits(gate: Gate) -> dict[str, float]:
+    return {
+        "max_perplexity_increase": gate.max_perplexity_increase,
+        "max_agreement_loss": gate.max_agreement_loss,
+    }
+
+
+def _who_ran_it(calibrated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what stands behind the figures: no hardware here computes in these numbers."""
+    is_fp4 = calibrated["quant_algo"] == "NVFP4"
+    return {
+        "measured_by": "emulation of the exported files",
+        "runs_here": not is_fp4,
+        "note": "No card here computes in FP4: the figures are emulated, and nothing here has run "
+        "this artifact."
+        if is_fp4
+        else None,
+    }
+
+
+def _measure(
+    job: Job,
+    gate: Gate,
+    original: Checkpoint,
+    exported: Path,
+    told: dict[str, Any],
+    events: Events,
+) -> StepFailure | None:
+    """Add the figures to `told`; return the failure that they amount to."""
+    device = device_of(job.options)
+    device.prepare()
+    dtype = choose_dtype(original, device)
+    if device.kind == "cpu":
+        limit = job.options.get("memory_bytes")
+        check_host_memory(
+            comparison_bytes(original, dtype, device.batch_tokens),
+            limit=int(limit) if limit else None,
+            what="Measuring the quantized model",
+        )
+    tokenizer = load_tokenizer(original)
+    samples, told["evaluation"] = _samples(job, gate, tokenizer)
+    models = _Models(original=original, exported=exported, device=device, dtype=dtype)
+    step = _counted(events, 2 * len(samples))
+    if original.is_encoder:
+        encoded = _compare_encoders(models, samples, step)
+        told["kind"], told["figures"] = "encoder", encoded.to_json()
+        told["worst"] = _worst(samples, tokenizer, [-each for each in encoded.cosines], "cosine")
+        return verdicts.of_encoder(encoded, gate)
+    generated = _compare_generators(models, samples, step)
+    told["kind"], told["figures"] = "generation", generated.to_json()
+    told["worst"] = _worst(samples, tokenizer, generated.ratios, "perplexity_ratio")
+    return verdicts.of_generation(generated, gate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Models:
+    """The two models, of which only one is in memory at a time."""
+
+    original: Checkpoint
+    exported: Path
+    device: Device
+    dtype: torch.dtype
+
+    def load_original(self) -> nn.Module:
+        return load_model(self.original, device=self.device, dtype=self.dtype)
+
+    def load_exported(self) -> nn.Module:
+        gc.collect()  # the original, which holds references to itself
+        return load_as_served(self.original, self.exported, device=self.device, dtype=self.dtype)
+
+
+def _compare_generators(
+    models: _Models, samples: Sequence[Sequence[int]], step: Callable[[], None]
+) -> generation.GenerationResult:
+    readings = generation.read_original(models.load_original(), samples, step)
+    return generation.compare(models.load_exported(), samples, readings, step)
+
+
+def _compare_encoders(
+    models: _Models, samples: Sequence[Sequence[int]], step: Callable[[], None]
+) -> encoding.EncoderResult:
+    before = encoding.read_answers(models.load_original(), samples, "original", step)
+    after = encoding.read_answers(models.load_exported(), samples, "quantized", step)
+    return encoding.compare(before, after)
+
+
+def _samples(job: Job, gate: Gate, tokenizer: Any) -> tuple[list[Sequence[int]], dict[str, Any]]:
+    """Return token rows that were not calibrated on, and where they are from."""
+    folder = job.input("calibrate")
+    stored = json.loads((folder / SAMPLES_FILE).read_bytes())
+    calibration = outputs.read(folder).values["calibration"]
+    if gate.evaluation_dataset is None:
+        rows = [each["tokens"] for each in stored["held_out"]]
+        about = {name: calibration[name] for name in ("dataset", "config", "split", "revision")}
+        return rows, {**about, "held_out": True, "samples": len(rows)}
+    spec = Spec.model_validate(job.spec)
+    token = job.secrets.get(spec.checkpoint.runtime_secret_name) if spec.checkpoint else None
+    dataset = OpenDataset(gate.evaluation_dataset, Places.from_options(job.options, token=token))
+    found, counts = draw_unseen(
+        dataset,
+        tokenizer,
+        size=_EVALUATION_SAMPLES,
+        max_length=calibration["max_length"],
+        used=frozenset(stored["used_keys"]),
+    )
+    if not found:
+        raise failures.no_samples(gate.evaluation_dataset)
+    about = {**dataset.identity.to_json(), "held_out": False, "samples": len(found)}
+    return [each.tokens for each in found], {**about, **counts.to_json()}
+
+
+def _worst(
+    samples: Sequence[Sequence[int]], tokenizer: Any, badness: Sequence[float], name: str
+) -> list[dict[str, Any]]:
+    """Return the samples that lost most, with the head of each text; pages must escape it."""
+    order = sorted(range(len(samples)), key=lambda place: -badness[place])[:_WORST]
+    return [
+        {
+            name: round(abs(badness[place]), 6),
+            "tokens": len(samples[place]),
+            "text": tokenizer.decode(samples[place])[:_HEAD_LETTERS],
+        }
+        for place in order
+    ]
+
+
+def _counted(events: Events, total: int) -> Callable[[], None]:
+    """Return what is called after each sample of either model."""
+    clock, done = Clock(total), 0
+    events.progress(0, total, "samples")
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        events.progress(done, total, "samples", seconds_left=clock.seconds_left(done))
+
+    return step

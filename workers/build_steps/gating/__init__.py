@@ -1,0 +1,1 @@
+"""What quantization cost, measured on the exported files as a runtime loads them."""

@@ -1,0 +1,75 @@
+"""The exported files as a runtime runs them: real scales, emulated numbers."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from transformers import AttentionInterface
+from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from workers.build_steps.gating import failures
+from workers.build_steps.quantization.checkpoint import Checkpoint
+from workers.build_steps.quantization.loading import Device, load_model
+from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs, round_to_fp8
+
+_ROUNDED_CACHE = "enginehouse_rounded_cache"
+
+
+def load_as_served(
+    original: Checkpoint, folder: Path, *, device: Device, dtype: torch.dtype
+) -> nn.Module:
+    """Return the model of an exported folder; inputs and KV cache are rounded as on the card.
+
+    Raises StepFailure when a scale belongs to nothing.
+    """
+    plain = dequantize(_read(folder), dtype)
+    choices: dict[str, Any] = {}
+    if plain.key_scales:
+        choices["attn_implementation"] = _ROUNDED_CACHE
+    if any(".experts." in name for name in plain.roundings):
+        # The other forms hand all experts to one kernel, in which nothing can be rounded.
+        choices["experts_implementation"] = "eager"
+    model = load_model(original, device=device, dtype=dtype, weights=plain.weights, **choices)
+    if left := emulate_inputs(model, plain):
+        raise failures.unused_scale(left[0])
+    _emulate_cache(model, plain)
+    return model
+
+
+def _read(folder: Path) -> dict[str, Tensor]:
+    tensors: dict[str, Tensor] = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        tensors |= load_file(path)
+    return tensors
+
+
+def _emulate_cache(model: nn.Module, plain: PlainCheckpoint) -> None:
+    modules = dict(model.named_modules())
+    for name, scale in plain.key_scales.items():
+        if name not in modules or name not in plain.value_scales:
+            raise failures.unused_scale(name)
+        attention: Any = modules[name]
+        attention.cache_scales = (scale, plain.value_scales[name])
+
+
+def _rounded_attention(
+    module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **named: Any
+) -> Any:
+    key_scale, value_scale = module.cache_scales
+    return ALL_ATTENTION_FUNCTIONS["sdpa"](
+        module,
+        query,
+        round_to_fp8(key, key_scale),
+        round_to_fp8(value, value_scale),
+        mask,
+        **named,
+    )
+
+
+AttentionInterface.register(_ROUNDED_CACHE, _rounded_attention)
+AttentionMaskInterface.register(_ROUNDED_CACHE, sdpa_mask)
+transformers.utils.logging.disable_progress_bar()

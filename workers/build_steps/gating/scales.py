@@ -1,0 +1,82 @@
+"""Whether every quantized number has a scale, and every scale was really found."""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import safe_open
+
+from workers.build_steps.gating import failures
+from workers.build_steps.quantization.export import headers
+
+_FP8, _FP4 = "F8_E4M3", "U8"
+_SCALES_OF = {
+    _FP8: ("weight_scale", "input_scale"),
+    _FP4: ("weight_scale", "weight_scale_2", "input_scale"),
+}
+_CACHE_SCALES = ("k_scale", "v_scale")
+_LAYER = re.compile(r"(?P<before>.*?\.)(?P<number>\d+)(?P<after>\..*)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaleReport:
+    """How many scales of which kind there are; all of them are sound."""
+
+    counts: dict[str, int]
+
+
+def check_scales(folder: Path, quant_config: Mapping[str, Any], *, layers: int) -> ScaleReport:
+    """Return the counts; raises StepFailure that names the first scale that is not as it should.
+
+    `layers` is how many layers must have a scale for keys and values when the config promises
+    an FP8 cache.
+    """
+    found = {name: (dtype, shape) for name, dtype, shape in headers(folder)}
+    for name, (dtype, _) in found.items():
+        module, _, kind = name.rpartition(".")
+        for scale in _SCALES_OF.get(dtype, ()) if kind == "weight" else ():
+            if f"{module}.{scale}" not in found:
+                raise failures.missing_scale(f"{module}.{scale}")
+    if quant_config.get("kv_cache_quant_algo"):
+        _check_cache(set(found), layers)
+    values = _read_scalars(folder)
+    _check_values(values)
+    return ScaleReport(counts={kind: len(each) for kind, each in sorted(values.items())})
+
+
+def _check_cache(names: set[str], layers: int) -> None:
+    for kind in _CACHE_SCALES:
+        present = {name for name in names if name.endswith(f".{kind}")}
+        if not present:
+            raise failures.dropped_kv_scale(f"*.{kind}")
+        pattern = _LAYER.fullmatch(min(present))
+        assert pattern is not None, "every attention lies in a numbered layer"
+        for number in range(layers):
+            name = f"{pattern['before']}{number}{pattern['after']}"
+            if name not in present:
+                raise failures.dropped_kv_scale(name)
+
+
+def _read_scalars(folder: Path) -> dict[str, dict[str, float]]:
+    """Return kind of scale -> tensor name -> value, for the scales that are one number."""
+    values: dict[str, dict[str, float]] = defaultdict(dict)
+    for path in sorted(folder.glob("*.safetensors")):
+        with safe_open(path, "pt") as file:
+            for name in file.keys():  # noqa: SIM118  # not a mapping
+                kind = name.rpartition(".")[2]
+                if "scale" in kind and math.prod(file.get_slice(name).get_shape()) == 1:
+                    values[kind][name] = float(file.get_tensor(name).float())
+    return values
+
+
+def _check_values(values: Mapping[str, Mapping[str, float]]) -> None:
+    for kind, by_name in values.items():
+        for name, value in by_name.items():
+            if not (math.isfinite(value) and value > 0):
+                raise failures.broken_scale(name, value)
+        if all(value == 1.0 for value in by_name.values()):
+            raise failures.all_ones(kind, len(by_name))

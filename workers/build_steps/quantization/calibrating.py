@@ -1,0 +1,108 @@
+"""Run samples through a model that ModelOpt watches, so that every scale is found."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from workers.build_steps.quantization import failures
+from workers.build_steps.quantization.loading import Device
+from workers.build_steps.quantization.modelopt import logged_warnings, quantize
+from workers.build_steps.quantization.recipes import ModelOptConfig
+
+OnSamples = Callable[[int, int, float | None], None]
+"""Called with samples done, samples in all, and the seconds that are left."""
+
+
+def calibrate(
+    model: nn.Module,
+    config: ModelOptConfig,
+    samples: Sequence[Sequence[int]],
+    *,
+    device: Device,
+    on_samples: OnSamples,
+) -> nn.Module:
+    """Return the model with quantizers whose scales come from the samples."""
+    forward = _Forward(samples, device, on_samples)
+    with logged_warnings(), torch.inference_mode():
+        quantized: nn.Module = quantize(model, config.config, forward)
+    if broken := list(_not_finite(quantized)):
+        raise failures.not_finite(broken)
+    return quantized
+
+
+def batches(samples: Sequence[Sequence[int]], tokens: int) -> Iterator[Sequence[Sequence[int]]]:
+    """Return groups of equally long samples, so that no padding is ever calibrated on."""
+    by_length: dict[int, list[Sequence[int]]] = {}
+    for sample in samples:
+        by_length.setdefault(len(sample), []).append(sample)
+    for length, group in by_length.items():
+        size = max(1, tokens // length)
+        for first in range(0, len(group), size):
+            yield group[first : first + size]
+
+
+class _Forward:
+    """Feeds the samples; on a full card, in smaller and smaller batches."""
+
+    def __init__(
+        self, samples: Sequence[Sequence[int]], device: Device, on_samples: OnSamples
+    ) -> None:
+        self._samples, self._device, self._on_samples = samples, device, on_samples
+        self._tokens = device.batch_tokens
+
+    def __call__(self, model: nn.Module) -> None:
+        clock = Clock(len(self._samples))
+        self._on_samples(0, len(self._samples), None)
+        done = 0
+        for batch in batches(self._samples, self._tokens):
+            self._run(model, batch)
+            done += len(batch)
+            self._on_samples(done, len(self._samples), clock.seconds_left(done))
+
+    def _run(self, model: nn.Module, batch: Sequence[Sequence[int]]) -> None:
+        size = max(1, min(len(batch), self._tokens // len(batch[0])))
+        try:
+            for first in range(0, len(batch), size):
+                run_batch(model, batch[first : first + size])
+        except torch.OutOfMemoryError as error:
+            if size == 1:
+                raise failures.no_card_memory(str(error), torch.cuda.device_count()) from error
+            self._tokens = len(batch[0]) * (size // 2)
+        else:
+            return
+        torch.cuda.empty_cache()
+        self._run(model, batch)  # seen twice or once, the largest value is the same
+
+
+def run_batch(model: nn.Module, batch: Sequence[Sequence[int]]) -> Any:
+    """Return the model's outputs for equally long rows of tokens."""
+    place = next(model.parameters()).device
+    rows: Tensor = torch.tensor(batch, device=place)
+    arguments: dict[str, Any] = {"input_ids": rows, "attention_mask": torch.ones_like(rows)}
+    if getattr(model.config, "use_cache", False):
+        arguments["use_cache"] = False
+    return model(**arguments)
+
+
+class Clock:
+    """Tells how long the rest will take at the pace so far."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._start = time.monotonic()
+
+    def seconds_left(self, done: int) -> float | None:
+        """Return the seconds left, or None while nothing is done."""
+        if not done:
+            return None
+        return (time.monotonic() - self._start) / done * (self._total - done)
+
+
+def _not_finite(model: nn.Module) -> Iterator[str]:
+    for name, module in model.named_modules():
+        largest = getattr(module, "_amax", None)
+        if isinstance(largest, Tensor) and not bool(torch.isfinite(largest).all()):
+            yield name

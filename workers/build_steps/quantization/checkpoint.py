@@ -1,0 +1,62 @@
+"""A checkpoint's folder as far as quantization must know it before any weight is read."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import transformers
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.sources import folder_facts
+from workers.build_steps.quantization import failures
+
+_CAUSAL = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """The folder, its class in Transformers and what it is for."""
+
+    folder: Path
+    architecture: str
+    model_class: Any
+    facts: CheckpointFacts
+    is_encoder: bool
+    """It gives vectors, scores or labels instead of text."""
+
+    @property
+    def has_kv_cache(self) -> bool:
+        """Whether serving it keeps keys and values from one token to the next."""
+        return not self.is_encoder
+
+
+def open_checkpoint(folder: Path, *, served_as_encoder: bool) -> Checkpoint:
+    """Return the checkpoint; raises StepFailure for a class that cannot be loaded."""
+    config: Mapping[str, Any] = json.loads((folder / "config.json").read_bytes())
+    named = config.get("architectures") or [None]
+    architecture: str | None = named[0]
+    model_class = getattr(transformers, architecture, None) if architecture else None
+    if architecture is None or model_class is None:
+        if config.get("auto_map"):
+            raise failures.remote_code(architecture)
+        raise failures.unknown_architecture(architecture, transformers.__version__)
+    return Checkpoint(
+        folder=folder,
+        architecture=architecture,
+        model_class=model_class,
+        facts=folder_facts(folder, commit="", name=architecture),
+        is_encoder=served_as_encoder or not architecture.endswith(_CAUSAL),
+    )
+
+
+def refuse_quantized(checkpoint: Checkpoint, wanted: str) -> None:
+    """Raise StepFailure for weights that somebody has quantized already, by whatever method."""
+    existing = checkpoint.facts.existing_quantization
+    if existing is None:
+        return
+    words = [existing.method, existing.algorithm]
+    if existing.kv_cache:
+        words.append(f"with an {existing.kv_cache} KV cache")
+    raise failures.already_quantized(" ".join(each for each in words if each), wanted)

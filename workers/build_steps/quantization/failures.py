@@ -1,0 +1,205 @@
+"""What loading, quantizing and exporting a checkpoint can fail with."""
+
+from collections.abc import Sequence
+
+from controlplane.domain.failures import Blame, Failure
+from workers.build_steps.failures import StepFailure
+
+TYPE_FIELD = "trt_llm.build.quantization_type"
+REPO_FIELD = "trt_llm.build.checkpoint_repository.repo"
+_USE_NO_QUANT = {TYPE_FIELD: "no_quant"}
+_SHOWN_NAMES = 5
+
+
+def already_quantized(method: str, wanted: str) -> StepFailure:
+    """Return the failure for a checkpoint whose weights have been rounded before."""
+    return _configuration(
+        "EHQ-ALREADY-QUANTIZED",
+        f"The checkpoint is already quantized ({method}) and cannot be quantized to `{wanted}`: "
+        "rounding it a second time would only lose more.",
+        hint="Serve it as it is with `quantization_type: no_quant`, or name the original weights.",
+        fix=_USE_NO_QUANT,
+    )
+
+
+def unknown_type(wanted: str, known: Sequence[str]) -> StepFailure:
+    """Return the failure for a quantization type that nothing here makes."""
+    return _configuration(
+        "EHQ-TYPE",
+        f"`{wanted}` is not among the quantization types that are built: {', '.join(known)}.",
+        hint="The integer types belonged to an engine that no longer exists; fp8 replaces them.",
+        fix={TYPE_FIELD: "fp8"},
+    )
+
+
+def nothing_quantized(wanted: str, architecture: str) -> StepFailure:
+    """Return the failure for a model in which the type finds no layer."""
+    return _configuration(
+        "EHQ-NOTHING",
+        f"`{wanted}` found no layer to quantize in `{architecture}`.",
+        hint="Use `fp8`, which takes every linear layer, or `no_quant`.",
+        fix={TYPE_FIELD: "fp8"},
+    )
+
+
+def odd_width(layers: Sequence[str], block: int) -> StepFailure:
+    """Return the failure for layers that do not divide into blocks of FP4."""
+    return _configuration(
+        "EHQ-BLOCKS",
+        f"FP4 works in blocks of {block} numbers, and the input of {_listed(layers)} does not "
+        "divide into them.",
+        hint="Use an FP8 type, which has no blocks.",
+        fix={TYPE_FIELD: "fp8"},
+    )
+
+
+def unknown_architecture(architecture: str | None, transformers_version: str) -> StepFailure:
+    """Return the failure for a model class that Transformers does not have."""
+    named = f"architecture is `{architecture}`" if architecture else "config names no architecture"
+    return _checkpoint(
+        "EHQ-ARCHITECTURE",
+        f"The checkpoint's {named}, which Transformers {transformers_version} does not have.",
+        hint="Check `architectures` in its config.json; a newer release of Enginehouse may know "
+        "it. Unquantized, an engine may serve it all the same: `quantization_type: no_quant`.",
+        fix=_USE_NO_QUANT,
+    )
+
+
+def remote_code(architecture: str | None) -> StepFailure:
+    """Return the failure for a model that only its own Python code can load."""
+    return _checkpoint(
+        "EHQ-REMOTE-CODE",
+        f"`{architecture}` is defined by Python code inside the checkpoint, and a build runs no "
+        "code that it fetched.",
+        hint="Use a checkpoint whose architecture Transformers has, or serve this one unquantized.",
+        fix=_USE_NO_QUANT,
+    )
+
+
+def not_loaded(architecture: str, reason: str) -> StepFailure:
+    """Return the failure for weights that do not fit their class."""
+    return _checkpoint(
+        "EHQ-LOAD",
+        f"The weights could not be loaded as `{architecture}`: {reason}",
+        hint="The files may be damaged or belong to another model; fetch or save them again.",
+    )
+
+
+def no_tokenizer(reason: str) -> StepFailure:
+    """Return the failure for a checkpoint that cannot read text."""
+    return _checkpoint(
+        "EHQ-TOKENIZER",
+        "The checkpoint's tokenizer could not be loaded, and calibration needs one.",
+        hint="Add tokenizer.json and tokenizer_config.json to the checkpoint's folder.",
+        detail=reason,
+    )
+
+
+def no_host_memory(needed: int, free: int, what: str) -> StepFailure:
+    """Return the failure for a machine that cannot hold the model."""
+    return _machine(
+        "EHQ-MEMORY",
+        f"{what} needs {needed:,} bytes of memory ({_gigabytes(needed)}), and {free:,} bytes "
+        f"({_gigabytes(free)}) are free on this build machine.",
+        hint="Free memory, or build in a pool whose machines have more.",
+    )
+
+
+def no_card_memory(detail: str, cards: int) -> StepFailure:
+    """Return the failure for cards that cannot hold the model and one batch."""
+    return _machine(
+        "EHQ-CARD-MEMORY",
+        f"The model and one calibration sample do not fit on {cards} card(s).",
+        hint="Raise `num_builder_gpus`, or lower `calib_max_seq_length`.",
+        field="trt_llm.build.num_builder_gpus",
+        detail=detail,
+    )
+
+
+def no_card() -> StepFailure:
+    """Return the failure for a build that was promised a card and sees none."""
+    return _machine(
+        "EHQ-NO-CARD",
+        "This build is to run on a GPU, and PyTorch sees none in this process.",
+        hint="Check the driver and that this machine's PyTorch is a CUDA build.",
+    )
+
+
+def not_finite(layers: Sequence[str]) -> StepFailure:
+    """Return the failure for activations that overflowed during calibration."""
+    return _checkpoint(
+        "EHQ-NOT-FINITE",
+        f"Calibration saw numbers that are infinite or not numbers at {_listed(layers)}.",
+        hint="The weights may be damaged, or overflow in their own type: check that the original "
+        "model answers sensibly.",
+    )
+
+
+def not_exported(reason: str) -> StepFailure:
+    """Return the failure for an export that is not what was quantized."""
+    return StepFailure(
+        Failure(
+            code="EHQ-EXPORT",
+            blame=Blame.OURS,
+            sentence=f"The export is not what was quantized: {reason}.",
+            hint="Build with another quantization type, and report this with the log.",
+        )
+    )
+
+
+def _configuration(code: str, sentence: str, *, hint: str, fix: dict[str, str]) -> StepFailure:
+    return StepFailure(
+        Failure(
+            code=code,
+            blame=Blame.CONFIGURATION,
+            sentence=sentence,
+            field=TYPE_FIELD,
+            hint=hint,
+            fix=fix,
+        )
+    )
+
+
+def _checkpoint(
+    code: str,
+    sentence: str,
+    *,
+    hint: str,
+    fix: dict[str, str] | None = None,
+    detail: str | None = None,
+) -> StepFailure:
+    return StepFailure(
+        Failure(
+            code=code,
+            blame=Blame.CHECKPOINT,
+            sentence=sentence,
+            field=REPO_FIELD,
+            hint=hint,
+            fix=fix,
+            detail=detail,
+        )
+    )
+
+
+def _machine(
+    code: str, sentence: str, *, hint: str, field: str | None = None, detail: str | None = None
+) -> StepFailure:
+    return StepFailure(
+        Failure(
+            code=code,
+            blame=Blame.MACHINE,
+            sentence=sentence,
+            field=field,
+            hint=hint,
+            detail=detail,
+        )
+    )
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.1f} GB"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:_SHOWN_NAMES])
+    return f"{shown} and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else shown

@@ -1,0 +1,146 @@
+"""A checkpoint into memory: on the CPU or spread over the leased cards, in a fitting type."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import transformers
+from torch import Tensor, nn
+
+from workers.build_steps.quantization import failures
+from workers.build_steps.quantization.checkpoint import Checkpoint
+from workers.build_steps.quantization.memory import calibration_bytes, free_host_bytes
+
+_CARD_SHARE = 0.8
+"""Share of each card that weights may take; a calibration batch needs the rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """Where a model is to compute, and with what."""
+
+    kind: str
+    """`cpu` or `cuda`; of several visible cards all are used."""
+    threads: int
+
+    @property
+    def batch_tokens(self) -> int:
+        """Tokens of one forward pass; a CPU gains nothing from more."""
+        return 16_384 if self.kind == "cuda" else 2_048
+
+    def prepare(self) -> None:
+        """Set what torch keeps for the whole process; raises StepFailure without the card."""
+        torch.set_num_threads(self.threads)
+        if self.kind == "cuda" and not torch.cuda.is_available():
+            raise failures.no_card()
+
+    def describe(self) -> str:
+        """Return the words for the passport."""
+        if self.kind == "cpu":
+            return f"CPU, {self.threads} threads"
+        names = [torch.cuda.get_device_name(card) for card in range(torch.cuda.device_count())]
+        return ", ".join(names)
+
+
+def device_of(options: Mapping[str, Any]) -> Device:
+    """Return where a job wants to compute: its `device` and `cpu_threads`."""
+    return Device(
+        kind=str(options.get("device") or "cpu"), threads=int(options.get("cpu_threads") or 1)
+    )
+
+
+def choose_dtype(checkpoint: Checkpoint, device: Device) -> torch.dtype:
+    """Return the type to compute in: the fastest here that loses nothing, else one that fits."""
+    stored = _stored_dtype(checkpoint)
+    if device.kind == "cuda":
+        return torch.bfloat16 if stored is torch.float32 else stored
+    if stored is torch.bfloat16 and _has_native_bfloat16():
+        return torch.bfloat16
+    # Two bytes a weight are slow here, and still better than a machine that is too small.
+    needed = calibration_bytes(checkpoint, torch.float32, device.batch_tokens)
+    return torch.float32 if needed <= free_host_bytes() else torch.bfloat16
+
+
+def export_dtype(checkpoint: Checkpoint) -> torch.dtype:
+    """Return the 16-bit type of what stays unquantized."""
+    stored = _stored_dtype(checkpoint)
+    return torch.bfloat16 if stored is torch.float32 else stored
+
+
+def load_model(
+    checkpoint: Checkpoint,
+    *,
+    device: Device,
+    dtype: torch.dtype,
+    weights: Mapping[str, Tensor] | None = None,
+    **choices: Any,
+) -> nn.Module:
+    """Return the model, ready to run; `weights` stand in for those of the folder.
+
+    Raises StepFailure when the weights do not fit the class, or the cards do not hold them.
+    """
+    transformers.utils.logging.disable_progress_bar()
+    config = transformers.AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
+    if weights is not None and hasattr(config, "quantization_config"):
+        del config.quantization_config
+    try:
+        model, report = checkpoint.model_class.from_pretrained(
+            None if weights is not None else checkpoint.folder,
+            config=config,
+            state_dict=weights,
+            dtype=dtype,
+            device_map=_placement(device),
+            output_loading_info=True,
+            # Sharded weights are read one by one, never all beside the model.
+            use_safetensors=None if weights is not None else True,
+            local_files_only=True,
+            **choices,
+        )
+    except torch.OutOfMemoryError as error:
+        raise failures.no_card_memory(str(error), torch.cuda.device_count()) from error
+    except (ValueError, RuntimeError, OSError, KeyError) as error:
+        raise failures.not_loaded(checkpoint.architecture, _first_line(error)) from error
+    _refuse_incomplete(checkpoint, report)
+    loaded: nn.Module = model.eval().requires_grad_(False)
+    return loaded
+
+
+def load_tokenizer(checkpoint: Checkpoint) -> Any:
+    """Return the checkpoint's tokenizer; raises StepFailure for one that cannot be read."""
+    try:
+        return transformers.AutoTokenizer.from_pretrained(checkpoint.folder, local_files_only=True)
+    except (ValueError, OSError, KeyError, TypeError, AttributeError, ImportError) as error:
+        raise failures.no_tokenizer(_first_line(error)) from error
+
+
+def _placement(device: Device) -> Any:
+    if device.kind == "cpu":
+        return None
+    if torch.cuda.device_count() == 1:
+        return {"": 0}
+    return "sequential"
+
+
+def _refuse_incomplete(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:
+    if missing := sorted(report["missing_keys"]):
+        raise failures.not_loaded(
+            checkpoint.architecture,
+            f"{len(missing)} tensors are missing, `{missing[0]}` among them.",
+        )
+    if wrong := sorted(str(each) for each in report["mismatched_keys"]):
+        raise failures.not_loaded(checkpoint.architecture, f"shapes differ: {wrong[0]}.")
+
+
+def _stored_dtype(checkpoint: Checkpoint) -> torch.dtype:
+    found = getattr(torch, checkpoint.facts.dtype or "", None)
+    return found if found in (torch.float16, torch.bfloat16) else torch.float32
+
+
+def _has_native_bfloat16() -> bool:
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

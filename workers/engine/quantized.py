@@ -1,0 +1,206 @@
+"""Quantized checkpoints as plain numbers: what ModelOpt exported, and how a GPU would round.
+
+A CPU has neither FP8 nor FP4. Weights are turned back into ordinary tensors once; inputs and the
+KV cache are rounded to the same grid at each step, so that answers are those of the real kernels.
+Needs torch and nothing else of the engine.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+NVFP4_BLOCK = 16
+_E4M3_LARGEST = 448.0
+_E4M3_SMALLEST = 2.0**-9
+_E2M1_LARGEST = 6.0
+_E2M1_VALUES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+_E2M1_BOUNDS = (0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0)
+_TIES_GO_UP = (0.75, 1.75, 3.5)
+_SCALE_NAMES = ("weight_scale", "weight_scale_2", "input_scale", "k_scale", "v_scale")
+
+Rounding = Callable[[Tensor], Tensor]
+
+
+class BrokenQuantization(ValueError):
+    """The tensors of a quantized checkpoint do not belong together; says which and how."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainCheckpoint:
+    """A quantized checkpoint without its quantization, and the scales to emulate it with."""
+
+    weights: dict[str, Tensor]
+    """Every tensor that the model class knows, under its own name."""
+    roundings: dict[str, Rounding] = field(default_factory=dict)
+    """Module name -> what its input goes through before the product."""
+    key_scales: dict[str, Tensor] = field(default_factory=dict)
+    """Attention module -> scale of the keys in its FP8 cache."""
+    value_scales: dict[str, Tensor] = field(default_factory=dict)
+
+
+def dequantize(tensors: Mapping[str, Tensor], dtype: torch.dtype) -> PlainCheckpoint:
+    """Return the tensors of a ModelOpt FP8 or NVFP4 export as `dtype`, with their scales."""
+    plain = PlainCheckpoint(weights={})
+    for name, tensor in tensors.items():
+        module, _, kind = name.rpartition(".")
+        if kind in _SCALE_NAMES:
+            _take_scale(plain, tensors, module, kind)
+        elif kind == "weight" and tensor.dtype in (torch.float8_e4m3fn, torch.uint8):
+            plain.weights[name] = _weight(tensors, module, tensor).to(dtype)
+        else:
+            plain.weights[name] = tensor.to(dtype) if tensor.is_floating_point() else tensor
+    return plain
+
+
+def dequantize_fp8(weight: Tensor, scale: Tensor) -> Tensor:
+    """Return an E4M3 weight as float32; `scale` is one number, or one per row."""
+    scale = scale.float()
+    return weight.float() * (scale if scale.dim() == 0 or scale.numel() == 1 else scale[:, None])
+
+
+def dequantize_nvfp4(packed: Tensor, block_scale: Tensor, global_scale: Tensor) -> Tensor:
+    """Return an NVFP4 weight as float32: two numbers a byte, the lower half first."""
+    codes = torch.stack((packed & 0x0F, packed >> 4), dim=-1).flatten(-2).long()
+    table = torch.tensor((*_E2M1_VALUES, *(-value for value in _E2M1_VALUES)), device=packed.device)
+    scale = block_scale.float() * global_scale.float()
+    blocks = table[codes].unflatten(-1, (-1, NVFP4_BLOCK)) * scale.unsqueeze(-1)
+    return blocks.flatten(-2)
+
+
+def round_to_fp8(values: Tensor, scale: Tensor) -> Tensor:
+    """Return the values as an E4M3 tensor with one scale would hold them."""
+    scale = scale.to(values.device).float()
+    scaled = (values.float() / scale).clamp(-_E4M3_LARGEST, _E4M3_LARGEST)
+    return (scaled.to(torch.float8_e4m3fn).float() * scale).to(values.dtype)
+
+
+def round_to_nvfp4(values: Tensor, global_scale: Tensor) -> Tensor:
+    """Return the values as NVFP4 with a scale per block of 16, found as the kernel finds it."""
+    global_scale = global_scale.to(values.device).float()
+    blocks = values.float().unflatten(-1, (-1, NVFP4_BLOCK))
+    wanted = blocks.abs().amax(-1, keepdim=True) / (_E2M1_LARGEST * global_scale)
+    stored = wanted.clamp(_E4M3_SMALLEST, _E4M3_LARGEST).to(torch.float8_e4m3fn).float()
+    scale = stored * global_scale
+    return (_round_to_e2m1(blocks / scale) * scale).flatten(-2).to(values.dtype)
+
+
+def emulate_inputs(model: nn.Module, plain: PlainCheckpoint) -> list[str]:
+    """Let every quantized module round its input; return the scales that found no module."""
+    modules = dict(model.named_modules())
+    experts: dict[str, dict[str, list[Rounding]]] = {}
+    left = []
+    for name, rounding in plain.roundings.items():
+        if name in modules:
+            modules[name].register_forward_pre_hook(_rounding_hook(rounding))
+            continue
+        owner, _, projection = name.rpartition(".")
+        fused = owner.rpartition(".")[0]
+        if hasattr(modules.get(fused), "gate_up_proj"):
+            experts.setdefault(fused, {}).setdefault(projection, []).append(rounding)
+        else:
+            left.append(name)
+    for name, by_projection in experts.items():
+        _emulate_experts(modules[name], by_projection)
+    return left
+
+
+def _take_scale(
+    plain: PlainCheckpoint, tensors: Mapping[str, Tensor], module: str, kind: str
+) -> None:
+    scale = tensors[f"{module}.{kind}"]
+    if kind == "input_scale":
+        is_fp4 = tensors[f"{module}.weight"].dtype is torch.uint8
+        plain.roundings[module] = FixedRounding(scale=scale, is_fp4=is_fp4)
+    elif kind in ("k_scale", "v_scale"):
+        # The scale lies at the projection that fills the cache; the cache is the attention's.
+        scales = plain.key_scales if kind == "k_scale" else plain.value_scales
+        scales[module.rpartition(".")[0]] = scale
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedRounding:
+    """Rounding by the one scale that calibration found."""
+
+    scale: Tensor
+    is_fp4: bool
+
+    def __call__(self, values: Tensor) -> Tensor:
+        """Return the values as the kernel's input would hold them."""
+        return (round_to_nvfp4 if self.is_fp4 else round_to_fp8)(values, self.scale)
+
+
+def _weight(tensors: Mapping[str, Tensor], module: str, weight: Tensor) -> Tensor:
+    scale = tensors.get(f"{module}.weight_scale")
+    if scale is None:
+        raise BrokenQuantization(f"`{module}.weight` is quantized and has no `weight_scale`.")
+    if weight.dtype is torch.float8_e4m3fn:
+        return dequantize_fp8(weight, scale)
+    global_scale = tensors.get(f"{module}.weight_scale_2")
+    if global_scale is None:
+        raise BrokenQuantization(f"`{module}.weight` is NVFP4 and has no `weight_scale_2`.")
+    return dequantize_nvfp4(weight, scale, global_scale)
+
+
+def _round_to_e2m1(values: Tensor) -> Tensor:
+    """Return the nearest 4-bit float; a tie goes to the even one."""
+    bounds = torch.tensor(_E2M1_BOUNDS, device=values.device)
+    size = values.abs().contiguous()
+    index = torch.searchsorted(bounds, size)
+    for tie in _TIES_GO_UP:
+        index += size == tie
+    return torch.tensor(_E2M1_VALUES, device=values.device)[index].copysign(values)
+
+
+def _rounding_hook(rounding: Rounding) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Any, ...]]:
+    def hook(_module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (rounding(inputs[0]), *inputs[1:])
+
+    return hook
+
+
+def _emulate_experts(experts: nn.Module, by_projection: Mapping[str, list[Rounding]]) -> None:
+    """Round inside a module that holds all experts in two tensors and calls `linear` for each."""
+    into = next((each for name, each in by_projection.items() if not _is_output(name)), [])
+    out = next((each for name, each in by_projection.items() if _is_output(name)), [])
+    mode = _RoundedProducts(experts, _widest(into), _widest(out))
+    forward = experts.forward
+
+    def rounded(*inputs: Any, **named: Any) -> Any:
+        with mode:
+            return forward(*inputs, **named)
+
+    experts.forward = rounded
+
+
+def _is_output(projection: str) -> bool:
+    return projection in ("down_proj", "w2")
+
+
+def _widest(roundings: list[Rounding]) -> Rounding | None:
+    """Return the rounding of the largest scale: engines share one among a layer's experts."""
+    fixed = [each for each in roundings if isinstance(each, FixedRounding)]
+    return max(fixed, key=lambda each: float(each.scale)) if fixed else None
+
+
+class _RoundedProducts(TorchFunctionMode):
+    """While entered, `linear` with an expert's weight rounds its input first."""
+
+    def __init__(self, experts: Any, into: Rounding | None, out: Rounding | None) -> None:
+        super().__init__()
+        self._by_shape = {
+            experts.gate_up_proj.shape[1:]: into,
+            experts.down_proj.shape[1:]: out,
+        }
+
+    def __torch_function__(
+        self, function: Any, types: Any, inputs: Any = (), named: Any = None
+    ) -> Any:
+        if function is nn.functional.linear:
+            rounding = self._by_shape.get(inputs[1].shape)
+            if rounding is not None:
+                inputs = (rounding(inputs[0]), *inputs[1:])
+        return function(*inputs, **(named or {}))
