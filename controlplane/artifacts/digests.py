@@ -85,10 +85,19 @@ def content_digest(files: Iterable[FileEntry]) -> str:
 
 
 def input_digest(
-    commit: str, spec: Mapping[str, Any], tool_versions: Mapping[str, str | None]
+    commit: str,
+    spec: Mapping[str, Any],
+    tool_versions: Mapping[str, str | None],
+    calibration: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the reuse key: equal inputs make equal artifacts."""
-    return _sha256_of({"commit": commit, "spec": spec, "tool_versions": tool_versions})
+    """Return the reuse key: equal inputs make equal artifacts.
+
+    `calibration` names the data set and its revision, of a build that calibrates.
+    """
+    inputs = {"commit": commit, "spec": spec, "tool_versions": tool_versions}
+    if calibration is not None:
+        inputs["calibration"] = calibration
+    return _sha256_of(inputs)
 
 
 def _sha256_of(value: object) -> str:

@@ -29,6 +29,9 @@ def test_input_digest_changes_with_each_input() -> None:
     assert same != input_digest("c2", {"a": 1, "b": 2}, {"torch": "2.13"})
     assert same != input_digest("c1", {"a": 1, "b": 3}, {"torch": "2.13"})
     assert same != input_digest("c1", {"a": 1, "b": 2}, {"torch": "2.12"})
+    calibrated = input_digest("c1", {"a": 1, "b": 2}, {"torch": "2.13"}, {"revision": "r1"})
+    assert same != calibrated
+    assert calibrated != input_digest("c1", {"a": 1, "b": 2}, {"torch": "2.13"}, {"revision": "r2"})
 
 
 def test_describe_lists_nested_files_by_path(folder: Path) -> None:

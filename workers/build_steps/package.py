@@ -7,25 +7,33 @@ from dataclasses import asdict
 from typing import Any
 
 from controlplane.artifacts import ArtifactStore, FileEntry, content_digest, describe, input_digest
+from controlplane.domain.failures import Failure
+from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
 from workers.build_steps.events import Events
-from workers.build_steps.failures import changed_output
+from workers.build_steps.failures import StepFailure, changed_output
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.job import Job
 from workers.build_steps.step import StepResult
 from workers.build_steps.versions import tool_versions
+
+_QUANTIZATION = (
+    "quantization_type", "modelopt_configs", "quant_algo", "kv_cache_dtype", "kv_cache_layers",
+    "layers_quantized", "quantized", "layers_left", "left", "device", "compute_dtype", "seconds",
+    "peak_host_bytes", "peak_card_bytes",
+)  # fmt: skip
 
 log = logging.getLogger(__name__)
 
 
 def run(job: Job, events: Events) -> StepResult:
     """Return both digests, the list of files and the passport of what is now published."""
-    fetched = outputs.read(job.input("fetch"))
-    model = job.input("fetch") / MODEL_FOLDER
-    files = _hashed_again(job, fetched, events)
-    passport = _passport(job, fetched.values["commit"], files)
+    step = _made_by(job)
+    model = job.input(step) / MODEL_FOLDER
+    files = _hashed_again(job, step, events)
+    passport = _passport(job, files)
     store = ArtifactStore.open(job.options["artifact_url"])
-    # Links: the fetched folder is ours, and nobody writes to it again.
+    # Links: the step's folder is ours, and nobody writes to it again.
     published = store.publish(model, passport, files=files, link=True)
     log.info(
         "published %s, %d files%s",
@@ -45,9 +53,24 @@ def run(job: Job, events: Events) -> StepResult:
     )
 
 
-def _hashed_again(job: Job, fetched: outputs.Output, events: Events) -> tuple[FileEntry, ...]:
-    """Return the files as they are on the disk now, refused when they are not what was fetched."""
-    total = sum(each.size_bytes for each in fetched.files)
+def _made_by(job: Job) -> str:
+    """Return the step whose model is packaged; a quantized one must have passed the gate."""
+    if Spec.model_validate(job.spec).quantization_type.is_none:
+        return "fetch"
+    gate = outputs.read(job.input("gate")).values
+    if gate["state"] == "failed" and not job.options.get("promoted"):
+        raise StepFailure(Failure.from_json(gate["failure"]))
+    return "calibrate"
+
+
+def _hashed_again(job: Job, step: str, events: Events) -> tuple[FileEntry, ...]:
+    """Return the files as they are on the disk now, refused when they are not the step's."""
+    made = [
+        each
+        for each in outputs.read(job.input(step)).files
+        if each.path.startswith(f"{MODEL_FOLDER}/")
+    ]
+    total = sum(each.size_bytes for each in made)
     done = 0
 
     def add(count: int) -> None:
@@ -55,33 +78,43 @@ def _hashed_again(job: Job, fetched: outputs.Output, events: Events) -> tuple[Fi
         done += count
         events.progress(done, total, "bytes")
 
-    files = describe(job.input("fetch") / MODEL_FOLDER, add)
-    wanted = {(each.path, each.sha256) for each in fetched.files}
+    files = describe(job.input(step) / MODEL_FOLDER, add)
+    wanted = {(each.path, each.sha256) for each in made}
     found = {(f"{MODEL_FOLDER}/{each.path}", each.sha256) for each in files}
     if changed := sorted({path for path, _ in wanted ^ found}):
-        raise changed_output("fetch", changed)
+        raise changed_output(step, changed)
     return files
 
 
-def _passport(job: Job, commit: str, files: tuple[FileEntry, ...]) -> dict[str, Any]:
+def _passport(job: Job, files: tuple[FileEntry, ...]) -> dict[str, Any]:
+    fetched = outputs.read(job.input("fetch")).values
     inspected = outputs.read(job.input("inspect")).values
+    quantized = outputs.read(job.input("calibrate")).values if "calibrate" in job.inputs else {}
+    gate = outputs.read(job.input("gate")).values if "gate" in job.inputs else "unmeasured"
     repository: Mapping[str, Any] = job.spec["trt_llm"]["build"]["checkpoint_repository"]
     tools = tool_versions()
     return {
         "format": 1,
         "content_digest": content_digest(files),
-        "input_digest": input_digest(commit, job.spec, tools),
+        "input_digest": input_digest(
+            fetched["commit"], job.spec, tools, fetched.get("calibration")
+        ),
         "checkpoint": {
             "source": repository["source"],
             "repo": repository["repo"],
             "revision": repository.get("revision"),
-            "commit": commit,
+            "commit": fetched["commit"],
         },
         "files": [asdict(each) for each in files],
         "spec": job.spec,
-        "effective": inspected["examination"]["effective"],
-        "calibration": None,
-        "gate": "unmeasured",
+        "effective": [
+            *inspected["examination"]["effective"],
+            *quantized.get("effective", ()),
+        ],
+        "calibration": quantized.get("calibration"),
+        "quantization": {name: quantized[name] for name in _QUANTIZATION} if quantized else None,
+        "gate": gate,
+        "promoted": job.options.get("promoted"),
         "tools": tools,
         "built": {
             "build_id": job.build_id,

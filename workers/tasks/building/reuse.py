@@ -37,9 +37,11 @@ def published_result(
     return values
 
 
-def known_artifact(keeper: LeaseKeeper, build: Build, commit: str) -> Known:
-    """Return what the team has of the same inputs; `commit` is the one that was fetched."""
-    digest = input_digest(commit, build.revision.spec, tool_versions())
+def known_artifact(keeper: LeaseKeeper, build: Build, fetched: Mapping[str, Any]) -> Known:
+    """Return what the team has of the same inputs; `fetched` is the result of that step."""
+    digest = input_digest(
+        fetched["commit"], build.revision.spec, tool_versions(), fetched.get("calibration")
+    )
     artifact = insist(
         keeper, lambda: artifact_of_inputs(team_id=build.team_id, input_digest=digest)
     )

@@ -88,7 +88,7 @@ class BuildRun:
 
     def _look_for_artifact(self) -> None:
         """Note what the team has of the same inputs: then package and smoke test need not run."""
-        known = known_artifact(self._keeper, self._build, self._results["fetch"]["commit"])
+        known = known_artifact(self._keeper, self._build, self._results["fetch"])
         self._lost_content_digest = known.lost_content_digest
         if known.package is not None:
             _log.info("reusing artifact %s", known.package["content_digest"])
