@@ -103,7 +103,7 @@ def _name(command: str) -> str:
         "controlplane.processes.web": "web",
         "workers.gateway": "gateway",
         "workers.agent": "agent",
-        "beat": "scheduler",
+        "controlplane.celery beat": "scheduler",
         "-Q control": "control",
         "-Q build": "build",
         "valkey": "valkey",

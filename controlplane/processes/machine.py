@@ -6,8 +6,10 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from controlplane.processes import ports, postgres, valkey
 from controlplane.processes.process_list import Process, processes
@@ -52,8 +54,10 @@ class Machine:
         supervisor = Supervisor(self.say)
         try:
             services = await self._start_servers(supervisor)
+            # The web process loads its code meanwhile, and waits for the schema by itself.
+            await self._start_processes(supervisor, services, self._web())
             tokens = await self._prepare(supervisor, services)
-            await self._start_processes(supervisor, services, tokens)
+            await self._start_processes(supervisor, services, self._others(), tokens)
             self.say("up", f"ready: {services.public_url} (endpoints: {services.gateway_url})")
             await stop.wait()
             self.say("up", "stopping")
@@ -127,13 +131,26 @@ class Machine:
             tokens.unlink()
 
     async def _start_processes(
-        self, supervisor: Supervisor, services: RunningServices, tokens: dict[str, str]
+        self,
+        supervisor: Supervisor,
+        services: RunningServices,
+        chosen: tuple[Process, ...],
+        tokens: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        for process in processes(build_pool=self.plan.build_pool):
+        for process in chosen:
             environment = self._environment(services)
             if process.name in tokens:
                 environment["ENROLLMENT_TOKEN"] = tokens[process.name]
             await supervisor.start(self._supervised(process, environment))
+
+    def _web(self) -> tuple[Process, ...]:
+        return tuple(each for each in self._processes() if each.name == "web")
+
+    def _others(self) -> tuple[Process, ...]:
+        return tuple(each for each in self._processes() if each.name != "web")
+
+    def _processes(self) -> tuple[Process, ...]:
+        return processes(build_pool=self.plan.build_pool)
 
     def _supervised(self, process: Process, environment: dict[str, str]) -> Supervised:
         return Supervised(

@@ -32,7 +32,7 @@ def wait_for_schema(*, timeout_seconds: float) -> None:
                 else f"The database lacks {missing} migrations of this release; "
                 "run `manage.py prepare` once."
             )
-        time.sleep(0.5)
+        time.sleep(0.1)
 
 
 def _missing() -> int | None:

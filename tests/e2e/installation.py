@@ -41,7 +41,7 @@ MARKS = {
     "web": "controlplane.processes.web",
     "gateway": "workers.gateway",
     "agent": "workers.agent",
-    "scheduler": "beat",
+    "scheduler": "controlplane.celery beat",
     "control": "-Q control",
     "build": "-Q build",
     "postgres": "bin/postgres",

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from controlplane import environment as env
 from controlplane.processes.machine import Machine, Plan, StartFailed
 from controlplane.processes.single import AlreadyRunning, hold_data_dir
+from controlplane.processes.static_files import collect_static_files
 
 _NAME_WIDTH = 9
 
@@ -32,6 +33,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, stop_engines: bool, **options: Any) -> None:
         try:
             with hold_data_dir(settings.DATA_DIR):
+                collect_static_files()
                 asyncio.run(self._run(_plan(stop_engines=stop_engines)))
         except (AlreadyRunning, StartFailed) as error:
             raise CommandError(str(error)) from None

@@ -1,18 +1,16 @@
 """`manage.py prepare`: everything that must be true before the processes start."""
 
-import hashlib
 import json
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from apps.accounts.services import admin_bootstrap, sign_in_link_url
 from apps.fleet.services import enrollment_token_create
 from controlplane.processes.schema import migrate
+from controlplane.processes.static_files import collect_static_files
 
 
 class Command(BaseCommand):
@@ -50,22 +48,3 @@ def write_tokens(path: Path, names: list[str]) -> None:
     path.unlink(missing_ok=True)
     path.touch(mode=0o600)
     path.write_text(json.dumps({name: enrollment_token_create() for name in names}))
-
-
-def collect_static_files() -> None:
-    """Collect the static files unless those collected last are the same."""
-    mark = Path(settings.STATIC_ROOT) / ".collected"
-    digest = _digest_of_static_files()
-    if mark.exists() and mark.read_text() == digest:
-        return
-    call_command("collectstatic", interactive=False, verbosity=0, clear=True)
-    mark.write_text(digest)
-
-
-def _digest_of_static_files() -> str:
-    state = hashlib.sha256()
-    for folder in map(Path, settings.STATICFILES_DIRS):
-        for path in sorted(folder.rglob("*")):
-            facts = path.stat()
-            state.update(f"{path}:{facts.st_size}:{facts.st_mtime_ns}\n".encode())
-    return state.hexdigest()
