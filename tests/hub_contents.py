@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-LARGE = (".safetensors", ".bin", ".pt")
+LARGE = (".safetensors", ".bin", ".pt", ".parquet")
 
 
 @dataclass

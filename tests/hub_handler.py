@@ -10,10 +10,14 @@ from threading import Event
 from typing import Any, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import yaml
+
 from tests.hub_contents import LARGE, Repository, Request, Trouble, described, git_sha1, sha256
 
 _RESOLVE = re.compile(r"/(?P<repo>.+?)/resolve/(?P<revision>[^/]+)/(?P<path>.+)")
-_INFO = re.compile(r"/api/models/(?P<repo>.+?)(/revision/(?P<revision>[^/]+))?")
+# A data set is the repository `datasets/<its name>`; that is how its files are addressed too.
+_INFO = re.compile(r"/api/(models/)?(?P<repo>(datasets/)?.+?)(/revision/(?P<revision>[^/]+))?")
+_FRONT_MATTER = re.compile(r"---\n(?P<yaml>.*?)\n---", re.DOTALL)
 _TREE = re.compile(r"/api/models/(?P<repo>.+?)/tree/(?P<revision>[^/]+)(/(?P<path>.*))?")
 _CDN = re.compile(r"/cdn/(?P<sha256>[0-9a-f]{64})")
 
@@ -87,6 +91,7 @@ class HubHandler(BaseHTTPRequestHandler):
                 "private": repository.private,
                 "gated": "manual" if repository.gated else False,
                 "tags": [],
+                "cardData": _card(repository.commits[commit]),
                 "siblings": siblings,
             }
         )
@@ -216,3 +221,8 @@ class HubHandler(BaseHTTPRequestHandler):
         if trouble.stall:
             self.hub.stopping.wait()
         self.close_connection = True
+
+
+def _card(files: dict[str, bytes]) -> object:
+    found = _FRONT_MATTER.match(files.get("README.md", b"").decode())
+    return yaml.safe_load(found["yaml"]) if found else None

@@ -109,8 +109,7 @@ def _draw(job: Job, spec: Spec, checkpoint: Checkpoint) -> tuple[SampleSet, dict
     max_length = min(
         wanted.calib_max_seq_length, checkpoint.facts.max_positions or wanted.calib_max_seq_length
     )
-    token = job.secrets.get(spec.checkpoint.runtime_secret_name) if spec.checkpoint else None
-    dataset = OpenDataset(wanted.calib_dataset, Places.from_options(job.options, token=token))
+    dataset = OpenDataset(wanted.calib_dataset, Places.of_job(spec, job.options, job.secrets))
     dataset.refuse_change(outputs.read(job.input("fetch")).values.get("calibration"))
     samples = draw(dataset, load_tokenizer(checkpoint), size=size, max_length=max_length)
     told = {

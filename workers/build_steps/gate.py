@@ -181,9 +181,8 @@ def _samples(job: Job, gate: Gate, tokenizer: Any) -> tuple[list[Sequence[int]],
         rows = [each["tokens"] for each in stored["held_out"]]
         about = {name: calibration[name] for name in ("dataset", "config", "split", "revision")}
         return rows, {**about, "held_out": True, "samples": len(rows)}
-    spec = Spec.model_validate(job.spec)
-    token = job.secrets.get(spec.checkpoint.runtime_secret_name) if spec.checkpoint else None
-    dataset = OpenDataset(gate.evaluation_dataset, Places.from_options(job.options, token=token))
+    places = Places.of_job(Spec.model_validate(job.spec), job.options, job.secrets)
+    dataset = OpenDataset(gate.evaluation_dataset, places)
     found, counts = draw_unseen(
         dataset,
         tokenizer,

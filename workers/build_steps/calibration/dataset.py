@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from controlplane.artifacts.digests import hash_file
+from controlplane.domain.spec import Spec
+from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.sources import SourceOptions
 from workers.build_steps.calibration import failures
 from workers.build_steps.calibration.hub import DatasetHub
@@ -15,6 +17,8 @@ from workers.build_steps.calibration.names import Dataset, Kind, find_dataset
 from workers.build_steps.calibration.rows import Row, read_rows
 
 _SPLIT = "train"
+_HUB_SECRET = "hf_access_token"
+"""The name that a secret for the hub has unless the checkpoint names another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +46,19 @@ class Places:
     token: str | None = None
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any], *, token: str | None) -> Self:
-        """Return the places that a job's options open."""
+    def of_job(cls, spec: Spec, options: Mapping[str, Any], secrets: Mapping[str, str]) -> Self:
+        """Return the places that a build job opens.
+
+        The checkpoint's own secret goes to a hub only when the checkpoint comes from there: that
+        of a bucket is none of a hub's business.
+        """
+        checkpoint = spec.checkpoint
+        from_hub = checkpoint is not None and checkpoint.source is CheckpointSource.HF
+        name = checkpoint.runtime_secret_name if checkpoint and from_hub else _HUB_SECRET
         return cls(
             sources=SourceOptions.from_mapping(options),
             kept=options.get("calibration_sets") or {},
-            token=token,
+            token=secrets.get(name),
         )
 
 
