@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import signal
 import socket
@@ -11,13 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+from controlplane.processes.parenthood import end_with_parent
 from controlplane.processes.server import ServerCommand
 
 FIRST_BACKOFF_SECONDS = 0.2
 LONGEST_BACKOFF_SECONDS = 10.0
 HEALTHY_AFTER_SECONDS = 20.0
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None, use_errno=True)
 
 Say = Callable[[str, str], None]
 """Takes the name of a process and one line of its output."""
@@ -152,7 +150,7 @@ async def _spawn(
 
 def _before_exec(listener: int | None) -> None:
     # A supervisor that is killed takes its processes along instead of leaving them to nobody.
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    end_with_parent()
     if listener is not None:
         os.dup2(listener, 3, inheritable=True)
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -94,5 +95,28 @@ def test_the_printed_curl_line_works_and_ctrl_c_stops_everything(folder: Path) -
         assert re.match(r"http://127\.0\.0\.1:\d+/", link)
     finally:
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+        try:
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
     assert _processes_of(folder) == []
+
+
+def test_a_killed_demonstration_takes_everything_along(folder: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "demo"],
+        cwd=_ROOT,
+        env=_environment(folder),
+        stdout=subprocess.DEVNULL,
+    )
+    _until(lambda: any("workers.agent" in words for words in _processes_of(folder)), 60)
+    process.kill()
+    process.wait(10)
+    _until(lambda: _processes_of(folder) == [], 45)
+
+
+def _until(holds: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s"
+        time.sleep(0.2)

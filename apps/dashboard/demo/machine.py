@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 
 from apps.dashboard.demo.failure import DemoFailed
+from controlplane.processes.parenthood import end_with_parent
 from controlplane.processes.running import RunningServices, running_services
 
 MANAGE = str(Path(__file__).resolve().parents[3] / "manage.py")
@@ -85,6 +86,7 @@ def running_machine(data_dir: Path, *, stop_engines: bool = True) -> Iterator[Ma
             stderr=subprocess.STDOUT,
             # Ctrl-C reaches the demonstration alone, which then stops this child in order.
             start_new_session=True,
+            preexec_fn=end_with_parent,
         )
     machine = Machine(process, data_dir, log)
     try:
