@@ -1,6 +1,7 @@
 """Reading of a checkpoint's small files. The reader never raises on what it finds."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.adapters import read_adapter
@@ -14,7 +15,7 @@ from controlplane.domain.facts.existing_quantization import (
 from controlplane.domain.facts.families import TIED_UNLESS_SAID
 from controlplane.domain.facts.layer_pattern import window_of
 from controlplane.domain.facts.layers import LayerGroup, Mixer
-from controlplane.domain.facts.parameter_count import ParameterCounts, count
+from controlplane.domain.facts.parameter_count import Counted, ParameterCounts, count
 from controlplane.domain.facts.pooling import read_pooling
 from controlplane.domain.facts.shape import Shape, read_shape
 from controlplane.domain.facts.vision_count import has_vision
@@ -24,6 +25,11 @@ __all__ = ["CheckpointFacts", "ExistingQuantization", "read"]
 _WEIGHT_SUFFIXES = (".safetensors", ".bin", ".gguf", ".pt", ".pth")
 _ADAPTER_PREFIX = "adapter_"
 _LARGEST_ROPE_FACTOR = 1024
+_SAME_IN_SHAPE = (
+    "layers", "hidden_size", "attention_heads", "kv_heads", "head_dim", "intermediate_size",
+    "vocabulary_size", "experts", "experts_per_token", "moe_intermediate_size", "kv_lora_rank",
+    "qk_rope_head_dim",
+)  # fmt: skip
 
 
 def read(
@@ -46,50 +52,71 @@ def read(
     tied = _tied(config, shape)
     counted = count(shape, tied=bool(tied))
     quantization = read_quantization(config, hf_quant_config)
-    rope = _Rope(config)
+    names = tuple(str(name) for name in files)
     return CheckpointFacts(
-        architecture=_architecture(config),
-        model_type=shape.model_type,
-        wrapper_model_type=_wrapper(config, shape),
-        layers=shape.layers,
-        hidden_size=shape.hidden_size,
-        attention_heads=shape.attention_heads,
-        kv_heads=shape.kv_heads,
-        head_dim=shape.head_dim,
-        intermediate_size=shape.intermediate_size,
-        vocabulary_size=shape.vocabulary_size,
-        max_positions=_max_positions(shape, rope),
-        rope_type=rope.kind,
-        rope_factor=rope.factor,
-        original_positions=rope.original,
-        dtype=_dtype(config),
+        **_identity(config, shape),
+        **_sizes(shape),
+        **_positions(config, shape),
+        **_layer_facts(shape, counted),
         tied_embeddings=tied,
-        attention_bias=numbers.flag(config, "attention_bias"),
-        experts=shape.experts,
-        experts_per_token=shape.experts_per_token,
-        moe_intermediate_size=shape.moe_intermediate_size,
-        sliding_window=_window_in_use(shape, counted.groups),
-        kv_lora_rank=shape.kv_lora_rank,
-        qk_rope_head_dim=shape.qk_rope_head_dim,
-        layer_groups=() if _is_plain(shape, counted.groups) else counted.groups,
-        draft_layers=numbers.number(config, "draft_layers") or 0,
-        has_vision=has_vision(config),
-        remote_code=isinstance(config.get("auto_map"), Mapping),
+        **_stored(names, weight_bytes, parameters),
         parameters=_parameters(parameters, counted.parameters, quantization),
-        parameters_estimated=not parameters,
-        counts=counted.parameters,
-        weight_bytes=weight_bytes or None,
-        has_weights=_has_weights(files, weight_bytes),
-        has_chat_template=_has_chat_template(has_chat_template, tokenizer_config, files),
+        has_chat_template=_has_chat_template(has_chat_template, tokenizer_config, names),
         existing_quantization=quantization,
         default_temperature=_temperature(generation_config),
-        labels=_labels(config),
-        pooling=read_pooling([str(name) for name in files], _mapping(pooling_config)),
+        pooling=read_pooling(names, _mapping(pooling_config)),
         adapter=read_adapter(_mapping(adapter_config) or config),
         assumed=_assumed(config, shape, counted.parameters),
         commit=commit,
-        files=tuple(str(name) for name in files),
     )
+
+
+def _stored(
+    names: tuple[str, ...], weight_bytes: int | None, parameters: int | None
+) -> dict[str, Any]:
+    return {
+        "files": names,
+        "parameters_estimated": not parameters,
+        "weight_bytes": weight_bytes or None,
+        "has_weights": _has_weights(names, weight_bytes),
+    }
+
+
+def _identity(config: Config, shape: Shape) -> dict[str, Any]:
+    return {
+        "architecture": _architecture(config),
+        "model_type": shape.model_type,
+        "wrapper_model_type": _wrapper(config, shape),
+        "dtype": _dtype(config),
+        "attention_bias": numbers.flag(config, "attention_bias"),
+        "has_vision": has_vision(config),
+        "remote_code": isinstance(config.get("auto_map"), Mapping),
+        "labels": _labels(config),
+    }
+
+
+def _sizes(shape: Shape) -> dict[str, Any]:
+    return {name: getattr(shape, name) for name in _SAME_IN_SHAPE}
+
+
+def _positions(config: Config, shape: Shape) -> dict[str, Any]:
+    rope = _Rope(config)
+    return {
+        "max_positions": _max_positions(shape, rope),
+        "rope_type": rope.kind,
+        "rope_factor": rope.factor,
+        "original_positions": rope.original,
+    }
+
+
+def _layer_facts(shape: Shape, counted: Counted) -> dict[str, Any]:
+    plain = _is_plain(shape, counted.groups)
+    return {
+        "sliding_window": _window_in_use(shape, counted.groups),
+        "layer_groups": () if plain else counted.groups,
+        "draft_layers": numbers.number(shape.config, "draft_layers") or 0,
+        "counts": counted.parameters,
+    }
 
 
 class _Rope:
