@@ -21,6 +21,7 @@ from controlplane.domain.lifecycle import (
     DeploymentState,
     ReplicaState,
     StepState,
+    steps_of_build,
 )
 
 GIB = 1024**3
@@ -149,7 +150,7 @@ def make_checkpoint_record(**changes: Any) -> CheckpointRecord:
 
 
 def make_build(*, with_steps: bool = True, **changes: Any) -> Build:
-    """A queued build of a new revision, with its four steps waiting."""
+    """A queued build of a new revision, with its steps waiting."""
     revision = changes.pop("revision", None) or make_revision(
         **{"team": changes.pop("team")} if "team" in changes else {}
     )
@@ -162,8 +163,11 @@ def make_build(*, with_steps: bool = True, **changes: Any) -> Build:
 
 
 def make_steps(build: Build, **changes: Any) -> list[BuildStep]:
-    """The steps of a build that quantizes nothing."""
-    names = ("fetch", "inspect", "package", "smoke_test")
+    """The steps that the build's spec asks for."""
+    build_section = build.revision.spec["trt_llm"]["build"]
+    names = steps_of_build(
+        quantizes=build_section.get("quantization_type", "no_quant") != "no_quant"
+    )
     return [
         BuildStep.objects.create(
             **{"build": build, "name": name, "position": position, "state": StepState.WAITING}

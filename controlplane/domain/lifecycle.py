@@ -70,6 +70,8 @@ STEP_OF_STATE: Mapping[BuildState, str] = {
 }
 """The module of `workers.build_steps` that does the work of each running build state, in order."""
 
+_QUANTIZING_STEPS = frozenset({"calibrate", "gate"})
+
 BUILD_TERMINAL = frozenset({BuildState.SUCCEEDED, BuildState.FAILED, BuildState.CANCELLED})
 STEP_TERMINAL = frozenset(StepState) - {StepState.WAITING, StepState.RUNNING}
 REPLICA_TERMINAL = frozenset({ReplicaState.STOPPED, ReplicaState.FAILED})
@@ -116,6 +118,13 @@ REPLICA_MOVES: Mapping[ReplicaState, frozenset[ReplicaState]] = {
     ReplicaState.FAILED: frozenset(),
 }
 """A lost replica (its node fell silent) is whatever its node says when it speaks again."""
+
+
+def steps_of_build(*, quantizes: bool) -> tuple[str, ...]:
+    """Return the steps of a build, in order; without quantization nothing is calibrated."""
+    return tuple(
+        step for step in STEP_OF_STATE.values() if quantizes or step not in _QUANTIZING_STEPS
+    )
 
 
 def may_move_build(old: BuildState, new: BuildState) -> bool:

@@ -30,16 +30,16 @@ from apps.builds.services.progress import (
     step_log,
     step_log_owner,
     step_progress,
+    step_refuse,
     step_reuse,
     step_start,
 )
-from apps.builds.services.requests import STEPS, build_cancel, build_create, build_retry
+from apps.builds.services.requests import build_cancel, build_create, build_retry
 from apps.builds.services.sweeping import Sweep, builds_sweep
 
 __all__ = [
     "LEASE_SECONDS",
     "RENEW_SECONDS",
-    "STEPS",
     "Lease",
     "LeaseLost",
     "Progress",
@@ -68,6 +68,7 @@ __all__ = [
     "step_log",
     "step_log_owner",
     "step_progress",
+    "step_refuse",
     "step_reuse",
     "step_start",
 ]

@@ -90,6 +90,11 @@ def step_reuse(*, lease: Lease, step: str, result: Mapping[str, Any] | None) -> 
     )
 
 
+def step_refuse(*, lease: Lease, step: str) -> None:
+    """Mark a step as failed that found what must not go on; what it found stays."""
+    _write_step(lease, step, state=StepState.FAILED)
+
+
 def step_log(*, lease: Lease, step: str, sequence: int, text: str) -> None:
     """Store a piece of the step's log under the present attempt."""
     with held_build(lease) as build:

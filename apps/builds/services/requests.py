@@ -14,10 +14,14 @@ from apps.configs.models import Revision
 from apps.configs.services import revision_examine
 from apps.fleet.services import cards_release
 from apps.rest.errors import Conflict
-from controlplane.domain.lifecycle import BUILD_MOVES, BuildState, StepState
+from controlplane.domain.lifecycle import (
+    BUILD_MOVES,
+    BuildState,
+    StepState,
+    steps_of_build,
+)
 from controlplane.domain.spec import Spec
 
-STEPS = ("fetch", "inspect", "package", "smoke_test")
 _MAY_RETRY = [state for state, moves in BUILD_MOVES.items() if moves == {BuildState.QUEUED}]
 
 
@@ -33,6 +37,7 @@ def build_create(
     """
     _refuse_unready(revision)
     team = revision.config.team
+    spec = Spec.model_validate(revision.spec)
     with transaction.atomic():
         # The team's row is held so that two builds never take one number.
         Team.objects.select_for_update(no_key=True).get(id=team.id)
@@ -41,12 +46,14 @@ def build_create(
             number=(last or 0) + 1,
             team=team,
             revision=revision,
-            pool=Spec.model_validate(revision.spec).pool,
+            pool=spec.pool,
             created_by=user,
         )
         BuildStep.objects.bulk_create(
             BuildStep(build=build, name=name, position=position)
-            for position, name in enumerate(STEPS)
+            for position, name in enumerate(
+                steps_of_build(quantizes=not spec.quantization_type.is_none)
+            )
         )
         if deploy is not None:
             deploy(build)

@@ -69,7 +69,7 @@ def assert_ended_well(build: Build, data_dir: Path) -> None:
 def test_a_retry_reuses_what_verifies_and_does_the_rest_again(
     make_build: MakeBuild, checkpoint: Path, data_dir: Path
 ) -> None:
-    refused = make_buildable(checkpoint, added="    quantization_type: fp4_kv\n")
+    refused = make_buildable(checkpoint, added="    tensor_parallel_count: 4\n")
     build = run(make_build(revision=refused))
     assert (build.state, build.failure["code"]) == ("failed", "EHB-BLOCKED")
     assert build.failure["blame"] == "configuration"

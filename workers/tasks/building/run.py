@@ -8,13 +8,14 @@ from django.conf import settings
 
 from apps.builds.models import Build
 from apps.builds.services import (
-    STEPS,
     build_enter,
     build_succeed,
     step_finish,
+    step_refuse,
     step_reuse,
     step_start,
 )
+from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import STEP_OF_STATE, BuildState, StepState
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
@@ -32,12 +33,12 @@ from workers.tasks.building.jobs import step_job
 from workers.tasks.building.keeper import Interrupted, LeaseKeeper, Standing
 from workers.tasks.building.redeem import redeem_secrets
 from workers.tasks.building.report import StepReport
-from workers.tasks.building.reuse import known_artifact, published_result
+from workers.tasks.building.reuse import known_artifact, known_results, published_result
 from workers.tasks.building.stopped import StepFailed
 
-_STATE_OF_STEP = {step: state for state, step in STEP_OF_STATE.items() if step in STEPS}
+_STATE_OF_STEP = {step: state for state, step in STEP_OF_STATE.items()}
 _VERDICTS = {Standing.HELD: Verdict.CONTINUE, Standing.CANCEL: Verdict.CANCEL}
-_STEPS_WITH_SECRETS = frozenset({"fetch"})
+_STEPS_WITH_SECRETS = frozenset({"fetch", "calibrate", "gate"})
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +48,8 @@ class BuildRun:
 
     1. Each step whose published output verifies is reused; the others run in a child.
     2. After `inspect`, an artifact of the same inputs ends the build at once.
-    3. The artifact is recorded when the smoke test has passed, the first one of its inputs.
+    3. A gate that found too much lost ends the build; its figures stay to be seen.
+    4. The artifact is recorded when the smoke test has passed, the first one of its inputs.
     """
 
     def __init__(self, build: Build, keeper: LeaseKeeper, folder: BuildFolder) -> None:
@@ -60,10 +62,11 @@ class BuildRun:
         self._results: dict[str, Mapping[str, Any]] = {}
         self._known_results: dict[str, Mapping[str, Any]] = {}
         self._lost_content_digest: str | None = None
+        self._has_looked = False
 
     def run(self) -> None:
         """Return once the build has succeeded. Raises StepFailed, Interrupted or LeaseLost."""
-        for step in STEPS:
+        for step in self._rows:
             self._step(step)
         insist(
             self._keeper,
@@ -76,10 +79,12 @@ class BuildRun:
 
     def _step(self, step: str) -> None:
         self._enter(step)
-        if step == "package":
+        if "inspect" in self._results and not self._has_looked:
             self._look_for_artifact()
         result = self._reused(step)
         self._results[step] = self._made(step) if result is None else result
+        if step == "gate":
+            self._refuse_loss(self._results[step])
 
     def _enter(self, step: str) -> None:
         self._keeper.check()
@@ -87,12 +92,18 @@ class BuildRun:
         insist(self._keeper, lambda: build_enter(lease=self._lease, state=state))
 
     def _look_for_artifact(self) -> None:
-        """Note what the team has of the same inputs: then package and smoke test need not run."""
+        """Note what the team has of the same inputs: then nothing after `inspect` need run."""
+        self._has_looked = True
         known = known_artifact(self._keeper, self._build, self._results["fetch"])
         self._lost_content_digest = known.lost_content_digest
         if known.package is not None:
             _log.info("reusing artifact %s", known.package["content_digest"])
-            self._known_results = {"package": known.package, "smoke_test": {}}
+            self._known_results = known_results(known.package)
+
+    def _refuse_loss(self, gate: Mapping[str, Any]) -> None:
+        if gate["state"] == "failed":
+            insist(self._keeper, lambda: step_refuse(lease=self._lease, step="gate"))
+            raise StepFailed(Failure.from_json(gate["failure"]))
 
     def _reused(self, step: str) -> Mapping[str, Any] | None:
         result = self._known_results.get(step)
@@ -130,7 +141,7 @@ class BuildRun:
             if step in _STEPS_WITH_SECRETS
             else {}
         )
-        done = tuple(name for name in STEPS if name in self._results)
+        done = tuple(self._results)
         job = insist(
             self._keeper,
             lambda: step_job(
