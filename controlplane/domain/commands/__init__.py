@@ -1,0 +1,1 @@
+"""Command lines of other servers: `importing` reads one into a config, `exporting` writes one."""

@@ -1,0 +1,75 @@
+"""A config's text -> the words of another program, with everything that gets lost said."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from controlplane.domain.commands.report import ConfigExport
+from controlplane.domain.runtimes import trtllm, vllm
+from controlplane.domain.spec import (
+    Spec,
+    SpecError,
+    UneditableTextError,
+    edit_yaml,
+    parse_text,
+    write_yaml,
+)
+from controlplane.domain.spec.document import Document
+from controlplane.domain.spec.text import read_text
+
+FILE_NAME = "config.yaml"
+_BLOCK = "enginehouse"
+_METADATA_BLOCK = "model_metadata.enginehouse"
+
+
+class ExportFormat(StrEnum):
+    """What a config can be written as."""
+
+    VLLM = "vllm"
+    TRTLLM = "trtllm"
+    TRUSS = "truss"
+    ENGINEHOUSE = "enginehouse"
+
+
+class NotAConfigError(ValueError):
+    """The text does not parse, so there is nothing to write; `errors` says why."""
+
+    def __init__(self, errors: tuple[SpecError, ...]) -> None:
+        super().__init__(errors[0].message if errors else "The text is not a config.")
+        self.errors = errors
+
+
+def export_config(text: str, wanted: ExportFormat) -> ConfigExport:
+    """Return the config in the wanted words. Raises NotAConfigError."""
+    parsed = parse_text(text)
+    if parsed.spec is None:
+        raise NotAConfigError(parsed.errors)
+    match wanted:
+        case ExportFormat.VLLM:
+            return vllm.export.export(parsed.spec)
+        case ExportFormat.TRTLLM:
+            return trtllm.export.export(parsed.spec)
+        case ExportFormat.TRUSS:
+            return _moved(text, parsed.spec, wanted, source=_BLOCK, target=_METADATA_BLOCK)
+        case ExportFormat.ENGINEHOUSE:
+            return _moved(text, parsed.spec, wanted, source=_METADATA_BLOCK, target=_BLOCK)
+
+
+def _moved(
+    text: str, spec: Spec, wanted: ExportFormat, *, source: str, target: str
+) -> ConfigExport:
+    """Return the text with our own block where the reader expects it; comments and order stay."""
+    block = _at(read_text(text), source)
+    if block is not None:
+        try:
+            text = edit_yaml(text, {source: None, target: block})
+        except UneditableTextError:
+            text = edit_yaml(write_yaml(spec), {source: None, target: block})
+    return ConfigExport(format=wanted.value, text=text, files={FILE_NAME: text})
+
+
+def _at(document: Document | SpecError, path: str) -> Any:
+    value = document.data if isinstance(document, Document) else None
+    for step in path.split("."):
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,29 @@
+"""A pasted command -> a config, with every difference said. Nothing is ever run or fetched."""
+
+from controlplane.domain.commands.draft import Draft
+from controlplane.domain.commands.invocation import Invocation, Server
+from controlplane.domain.commands.locate import locate
+from controlplane.domain.commands.report import CommandImport
+from controlplane.domain.commands.secrets import take_environment
+from controlplane.domain.commands.surroundings import take_surroundings
+from controlplane.domain.runtimes import trtllm, vllm
+
+
+def import_command(text: str) -> CommandImport:
+    """Return the config that a pasted command means.
+
+    Takes a `vllm serve` or `trtllm-serve` line with everything around it (assignments, wrappers,
+    `docker run`, compose, Kubernetes), or the server's own YAML file. Raises RefusedCommandError.
+    """
+    return import_invocation(locate(text))
+
+
+def import_invocation(invocation: Invocation) -> CommandImport:
+    """Return the config that a found command means."""
+    reader = vllm.parse if invocation.server is Server.VLLM else trtllm.parse
+    arguments, secrets = reader.read(invocation)
+    plain = take_environment(invocation.around.environment, secrets)
+    draft = Draft(invocation.server, secrets.hidden())
+    reader.parse(draft, arguments, invocation.around, secrets)
+    take_surroundings(draft, invocation.around, plain, secrets)
+    return draft.finish(tuple(secrets.offered.values()))

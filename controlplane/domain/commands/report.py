@@ -1,0 +1,138 @@
+"""What an import or an export says of itself, as data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mapped:
+    """A flag and the setting that means the same."""
+
+    flag: str
+    field: str
+    value: Any
+
+    def to_json(self) -> dict[str, Any]:
+        return {"flag": self.flag, "field": self.field, "value": self.value}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changed:
+    """A flag and a setting that means something else, or a value that had to change."""
+
+    flag: str
+    field: str
+    value: Any
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "flag": self.flag, "field": self.field, "value": self.value, "reason": self.reason,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """One answer to a question, as a patch of the config."""
+
+    label: str
+    patch: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"label": self.label, "patch": dict(self.patch)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What the command leaves open; the first choice is the one that the config has now."""
+
+    flag: str | None
+    field: str
+    question: str
+    choices: tuple[Choice, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "flag": self.flag,
+            "field": self.field,
+            "question": self.question,
+            "choices": [choice.to_json() for choice in self.choices],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotCarried:
+    """Something that the other side has no place for."""
+
+    flag: str
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"flag": self.flag, "reason": self.reason}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfferedSecret:
+    """A secret that stood in the command, by name; its value is nowhere."""
+
+    name: str
+    found_in: str
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "found_in": self.found_in, "reason": self.reason}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandImport:
+    """A config made from a command, with everything that a reader should know of it."""
+
+    server: str
+    text: str
+    """The config as YAML."""
+    complete: bool
+    """Whether the config parses; False while the checkpoint is unknown."""
+    mapped: tuple[Mapped, ...] = ()
+    changed: tuple[Changed, ...] = ()
+    questions: tuple[Question, ...] = ()
+    not_carried: tuple[NotCarried, ...] = ()
+    secrets: tuple[OfferedSecret, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable form that REST and pages have."""
+        return {
+            "server": self.server,
+            "text": self.text,
+            "complete": self.complete,
+            "mapped": [each.to_json() for each in self.mapped],
+            "changed": [each.to_json() for each in self.changed],
+            "questions": [each.to_json() for each in self.questions],
+            "not_carried": [each.to_json() for each in self.not_carried],
+            "secrets": [each.to_json() for each in self.secrets],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigExport:
+    """A config in another program's words."""
+
+    format: str
+    text: str
+    """What to paste or save: a shell command, or YAML."""
+    files: Mapping[str, str]
+    """File name -> content."""
+    changed: tuple[Changed, ...] = ()
+    """`flag` carries `field` with another meaning."""
+    not_carried: tuple[NotCarried, ...] = ()
+    """`flag` is the dotted field that has no counterpart."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable form that REST and pages have."""
+        return {
+            "format": self.format,
+            "text": self.text,
+            "files": dict(self.files),
+            "changed": [each.to_json() for each in self.changed],
+            "not_carried": [each.to_json() for each in self.not_carried],
+        }

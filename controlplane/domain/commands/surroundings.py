@@ -1,0 +1,81 @@
+"""What stands around a server's arguments -> notes, secrets, and the question of the card."""
+
+from collections.abc import Mapping, Sequence
+
+from controlplane.domain.commands.draft import ADAPTERS, REPOSITORY, Draft
+from controlplane.domain.commands.invocation import Around
+from controlplane.domain.commands.report import Choice
+from controlplane.domain.commands.secrets import SecretsFound
+from controlplane.domain.commands.words import Word
+from controlplane.domain.facts.gpus import ACCELERATOR_KINDS
+from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
+from controlplane.domain.spec.choices import CheckpointSource
+
+ACCELERATOR = "resources.accelerator"
+TENSOR_PARALLEL = "trt_llm.build.tensor_parallel_count"
+PIPELINE_PARALLEL = "trt_llm.build.pipeline_parallel_count"
+_VISIBLE = frozenset(
+    {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+     "ROCR_VISIBLE_DEVICES"}
+)  # fmt: skip
+_CARDS = "The agent picks free cards and hides the others."
+_VARIABLE = "Engines get their environment from their runtime's driver, not from the config."
+_HIDDEN_KINDS = frozenset({"B10", "CPU"})
+
+
+def take_surroundings(
+    draft: Draft, around: Around, plain: Sequence[str], secrets: SecretsFound
+) -> None:
+    """Note the plain variables and everything else around the arguments; list the hub's secret."""
+    for name in plain:
+        text = f"{name}={around.environment[name].text}"
+        draft.leave(text, _CARDS if name in _VISIBLE else _VARIABLE)
+    if DEFAULT_SECRET_NAME in secrets.offered and _loads_from_hub(draft):
+        draft.fields[f"secrets.{DEFAULT_SECRET_NAME}"] = None
+    for flag, reason in around.dropped:
+        draft.leave(flag, reason)
+
+
+def _loads_from_hub(draft: Draft) -> bool:
+    """Return whether the checkpoint or an adapter is on the hub, or still unknown."""
+    places = [draft.fields.get(REPOSITORY) or {"source": CheckpointSource.HF}]
+    places += (draft.fields.get(ADAPTERS) or {}).values()
+    return any(place["source"] == CheckpointSource.HF for place in places)
+
+
+def ask_accelerator(draft: Draft, around: Around) -> None:
+    """Ask which card, and say how many the parallel sizes need."""
+    count = _world_size(draft)
+    seen = around.gpus or _visible(around.environment)
+    more = f" The command sees {seen}." if seen and seen != count else ""
+    kinds = [kind for kind in ACCELERATOR_KINDS if kind not in _HIDDEN_KINDS]
+    draft.ask(
+        None,
+        ACCELERATOR,
+        f"Which accelerator? A command line does not name it, and this one needs {count} of a kind "
+        f"(tensor × pipeline parallel).{more} Without one, the config is for a CPU.",
+        [Choice(label="None yet", patch={ACCELERATOR: None})]
+        + [
+            Choice(
+                label=(text := kind if count == 1 else f"{kind}:{count}"),
+                patch={ACCELERATOR: text},
+            )
+            for kind in kinds
+        ],
+    )
+
+
+def _world_size(draft: Draft) -> int:
+    size = 1
+    for field in (TENSOR_PARALLEL, "trt_llm.runtime.tensor_parallel_size", PIPELINE_PARALLEL):
+        value = draft.fields.get(field, 1)
+        size *= value if isinstance(value, int) and value > 0 else 1
+    return size
+
+
+def _visible(environment: Mapping[str, Word]) -> int | None:
+    for name in _VISIBLE:
+        word = environment.get(name)
+        if word and not word.unknown:
+            return len([one for one in word.text.split(",") if one.strip().isdigit()]) or None
+    return None

@@ -1,0 +1,72 @@
+"""`--enable-lora`, `--lora-modules` and `--max-lora-rank` -> `lora_adapters`."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from controlplane.domain.commands.checkpoints import adapter_place
+from controlplane.domain.commands.draft import ADAPTERS, Draft
+from controlplane.domain.commands.invocation import Around
+from controlplane.domain.commands.numbers import clean, json_value, whole_number
+from controlplane.domain.commands.options import Option
+
+RANK = "trt_llm.build.lora_configuration.max_lora_rank"
+DEFAULT_RANK = 16
+"""What vLLM takes without `--max-lora-rank`; a config that names none takes 64."""
+_AT_BUILD = (
+    "Adapters are fixed at build time: name them in `lora_adapters` with the place of their files."
+)
+
+
+def carry_adapters(draft: Draft, options: Mapping[str, Option], around: Around) -> None:
+    """Set the adapters and their rank; ask for them where the line loads them later."""
+    modules = options.get("lora-modules")
+    enabled = options.get("enable-lora")
+    rank = options.get("max-lora-rank")
+    places = dict(_places(modules, around)) if modules else {}
+    if modules and places:
+        draft.carry(modules.text, ADAPTERS, places)
+        _leave_unread(draft, modules, len(places))
+    elif modules:
+        draft.ask(modules.text, ADAPTERS, f"Which adapters? {_AT_BUILD}")
+    elif enabled and enabled.is_on:
+        draft.ask(enabled.text, ADAPTERS, f"Which adapters does it serve? {_AT_BUILD}")
+    if enabled and places:
+        draft.leave(enabled.text, "Adapters that are named are on.")
+    _carry_rank(draft, rank, bool(places))
+
+
+def _carry_rank(draft: Draft, rank: Option | None, adapters: bool) -> None:
+    if rank is not None:
+        value = whole_number(clean(rank.value))
+        if value is None:
+            draft.leave(rank.text, f"`{clean(rank.value)}` is not a number.")
+        else:
+            draft.carry(rank.text, RANK, value)
+    elif adapters:
+        draft.change(
+            "--max-lora-rank (not given)",
+            RANK,
+            DEFAULT_RANK,
+            "vLLM takes 16 where nothing is given, and a config 64, so it is written out.",
+        )
+
+
+def _places(modules: Option, around: Around) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each `name=path`, `{"name": …, "path": …}`, and those in one word apart by blanks."""
+    for word in modules.values:
+        text = clean(word)
+        pairs = [text] if text.startswith("{") else text.split()
+        for pair in pairs:
+            given = json_value(pair)
+            if isinstance(given, Mapping):
+                name, path = given.get("name"), given.get("path")
+            else:
+                name, _, path = pair.partition("=")
+            if isinstance(name, str) and isinstance(path, str) and name and path:
+                yield name, adapter_place(path, around)
+
+
+def _leave_unread(draft: Draft, modules: Option, read: int) -> None:
+    asked = sum(1 if "{" in word.text else len(word.text.split()) for word in modules.values)
+    if asked > read:
+        draft.leave(modules.flag, f"{asked - read} of {asked} adapters are not `name=path`.")

@@ -1,0 +1,247 @@
+"""A vLLM command line -> a config and what is to be said of it."""
+
+from collections.abc import Mapping
+
+from controlplane.domain.commands.checkpoints import (
+    ask_checkpoint,
+    carry_checkpoint,
+    carry_revision,
+)
+from controlplane.domain.commands.draft import Draft
+from controlplane.domain.commands.invocation import Around, Invocation
+from controlplane.domain.commands.numbers import clean, fraction, json_value, whole_number
+from controlplane.domain.commands.options import (
+    Arguments,
+    Option,
+    options_of,
+    read_options,
+)
+from controlplane.domain.commands.report import Choice
+from controlplane.domain.commands.secrets import SecretsFound, is_secret_variable
+from controlplane.domain.commands.surroundings import (
+    PIPELINE_PARALLEL,
+    TENSOR_PARALLEL,
+    ask_accelerator,
+)
+from controlplane.domain.commands.yaml_file import read_settings
+from controlplane.domain.facts.gpus import GIB
+from controlplane.domain.runtimes.vllm.adapters import carry_adapters
+from controlplane.domain.runtimes.vllm.flags import GRAMMAR, READ, REASONS
+from controlplane.domain.runtimes.vllm.precision import carry_precision
+from controlplane.domain.runtimes.vllm.speculation import carry_speculation
+
+KV_FRACTION = "trt_llm.runtime.kv_cache_free_gpu_mem_fraction"
+KV_HOST_BYTES = "trt_llm.runtime.kv_cache_host_memory_bytes"
+CHUNKED = "trt_llm.runtime.enable_chunked_context"
+SERVED_NAME = "trt_llm.runtime.served_model_name"
+DEFAULT_TOKENS = "trt_llm.runtime.request_default_max_tokens"
+EXPERTS = "trt_llm.build.moe_expert_parallel_option"
+BASE_MODEL = "trt_llm.build.base_model"
+ROUTE = "trt_llm.runtime.webserver_default_route"
+COUNTS: Mapping[str, str] = {
+    "max-model-len": "trt_llm.build.max_seq_len",
+    "max-num-seqs": "trt_llm.build.max_batch_size",
+    "max-num-batched-tokens": "trt_llm.build.max_num_tokens",
+    "tensor-parallel-size": TENSOR_PARALLEL,
+    "pipeline-parallel-size": PIPELINE_PARALLEL,
+}
+KV_FRACTION_REASON = (
+    "vLLM takes this share of the whole card for weights, activations and KV cache together; here "
+    "it is the share of what is left free after weights and activations that the KV cache takes."
+)
+_KV_HOST_REASON = "vLLM counts GiB over all cards together; here it is bytes for each."
+_DEFAULT_TOKENS_REASON = (
+    "vLLM refuses longer answers; here it is the length of requests that name none."
+)
+_EXPERTS_REASON = "vLLM spreads whole experts over all cards, which is the tensor parallel size."
+_POOLING = {"embed": "/v1/embeddings", "embedding": "/v1/embeddings", "classify": "/predict",
+            "score": None, "reward": None, "pooling": None}  # fmt: skip
+_SPECULATION = ("speculative-config", "speculative-model", "num-speculative-tokens")
+
+
+def read(invocation: Invocation) -> tuple[Arguments, SecretsFound]:
+    """Return the options of the line, config files included, and the secrets among them."""
+    arguments = read_options(invocation.arguments, GRAMMAR)
+    options = (*_from_files(arguments, invocation.around), *arguments.options)
+    secrets = SecretsFound()
+    kept = tuple(option for option in options if not _take_secret(option, secrets))
+    found = Arguments(options=kept, positionals=arguments.positionals, rest=arguments.rest)
+    return found, secrets
+
+
+def parse(draft: Draft, arguments: Arguments, around: Around, secrets: SecretsFound) -> None:
+    """Carry everything in the arguments into the draft, or say why not."""
+    options = {option.name: option for option in arguments.options}
+    draft.fields |= {BASE_MODEL: "decoder"}
+    _carry_model(draft, arguments, options, around, secrets)
+    for name, field in COUNTS.items():
+        _carry_count(draft, options.get(name), field)
+    carry_precision(draft, options.get("quantization"), options.get("kv-cache-dtype"))
+    _carry_memory(draft, options)
+    _carry_serving(draft, options)
+    carry_speculation(
+        draft, [option for option in arguments.options if option.name in _SPECULATION]
+    )
+    carry_adapters(draft, options, around)
+    _carry_pooling(draft, options)
+    draft.carry("vllm serve", "enginehouse.runtime", "vllm")
+    _leave_others(draft, arguments, around)
+    ask_accelerator(draft, around)
+
+
+def _from_files(arguments: Arguments, around: Around) -> tuple[Option, ...]:
+    """Return what `--config FILE` says, where the pasted text writes that file itself."""
+    for option in arguments.options:
+        if option.name == "config" and (text := around.files.get(clean(option.value))):
+            return options_of(read_settings(text), GRAMMAR)
+    return ()
+
+
+def _take_secret(option: Option, secrets: SecretsFound) -> bool:
+    if option.name == "api-key":
+        for word in option.values:
+            secrets.caller_key(option.flag, word)
+        return True
+    if option.name == "hf-token":
+        secrets.hub_token(option.flag, option.value)
+        return True
+    known = option.name in READ or option.name in REASONS
+    if not known and option.values and is_secret_variable(option.name):
+        secrets.other(option.name, option.flag, option.value)
+        return True
+    return False
+
+
+def _carry_model(
+    draft: Draft,
+    arguments: Arguments,
+    options: Mapping[str, Option],
+    around: Around,
+    secrets: SecretsFound,
+) -> None:
+    named = options.get("model") or options.get("model-tag")
+    if named and named.values:
+        carry_checkpoint(draft, named.flag, named.value, around, secrets)
+        unused = arguments.positionals
+    elif arguments.positionals:
+        carry_checkpoint(draft, "", arguments.positionals[0], around, secrets)
+        unused = arguments.positionals[1:]
+    else:
+        ask_checkpoint(draft, None, "The line names no model.")
+        unused = ()
+    for word in unused:
+        draft.leave(word.text, "It belongs to no flag.")
+    carry_revision(draft, options.get("revision"))
+
+
+def _carry_count(draft: Draft, option: Option | None, field: str) -> None:
+    if option is None:
+        return
+    text = clean(option.value)
+    value = whole_number(text)
+    if value is not None:
+        draft.carry(option.text, field, value)
+        draft.note_origin(option.flag, option.value, field)
+    elif option.value.unknown:
+        draft.ask(option.text, field, f"Which value? `{text}` is set outside of what was pasted.")
+    elif text in ("auto", "-1"):
+        name = field.rsplit(".", 1)[-1]
+        draft.leave(option.text, f"Without `{name}` the model's own limit holds.")
+    else:
+        draft.leave(option.text, f"`{text}` is not a number.")
+
+
+def _carry_memory(draft: Draft, options: Mapping[str, Option]) -> None:
+    for name, field, reason, factor in (
+        ("gpu-memory-utilization", KV_FRACTION, KV_FRACTION_REASON, None),
+        ("kv-offloading-size", KV_HOST_BYTES, _KV_HOST_REASON, GIB),
+    ):
+        option = options.get(name)
+        if option is None:
+            continue
+        value = fraction(clean(option.value))
+        if value is None and option.value.unknown:
+            text = clean(option.value)
+            draft.ask(option.text, field, f"Which value? `{text}` is set elsewhere. {reason}")
+        elif value is None:
+            draft.leave(option.text, f"`{clean(option.value)}` is not a number.")
+        else:
+            scaled = value if factor is None else round(value * factor)
+            draft.change(option.text, field, scaled, reason)
+            draft.note_origin(option.flag, option.value, field)
+
+
+def _carry_serving(draft: Draft, options: Mapping[str, Option]) -> None:
+    if chunked := options.get("enable-chunked-prefill"):
+        draft.carry(chunked.text, CHUNKED, chunked.is_on)
+    if name := options.get("served-model-name"):
+        _carry_name(draft, name)
+    if (experts := options.get("enable-expert-parallel")) and experts.is_on:
+        size = draft.fields.get(TENSOR_PARALLEL, 1)
+        draft.change(experts.text, EXPERTS, size, _EXPERTS_REASON)
+    elif experts:
+        draft.leave(experts.text, "It is off without the flag, here too.")
+    if generation := options.get("override-generation-config"):
+        _carry_default_tokens(draft, generation)
+
+
+def _carry_name(draft: Draft, option: Option) -> None:
+    names = [clean(word) for word in option.values if not word.unknown and clean(word)]
+    if not names:
+        draft.ask(option.text, SERVED_NAME, "Which name? It is set outside of what was pasted.")
+        return
+    draft.carry(f"{option.flag} {names[0]}", SERVED_NAME, names[0])
+    draft.note_origin(option.flag, option.values[0], SERVED_NAME)
+    if names[1:]:
+        draft.leave(
+            f"{option.flag} … {' '.join(names[1:])}",
+            "A config serves one name; the endpoint takes any string as `model`.",
+        )
+
+
+def _carry_default_tokens(draft: Draft, option: Option) -> None:
+    if option.path:
+        value = whole_number(clean(option.value)) if option.path[-1] == "max_new_tokens" else None
+    else:
+        given = json_value(clean(option.value))
+        value = given.get("max_new_tokens") if isinstance(given, Mapping) else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        draft.change(option.text, DEFAULT_TOKENS, value, _DEFAULT_TOKENS_REASON)
+    else:
+        draft.leave(option.text, "Of the generation config only `max_new_tokens` has a place.")
+
+
+def _carry_pooling(draft: Draft, options: Mapping[str, Option]) -> None:
+    """Set an encoder for the tasks that return no text."""
+    found = [options[name] for name in ("task", "runner", "convert") if name in options]
+    pooling = [option for option in found if clean(option.value).lower() in _POOLING]
+    for option in found:
+        if option not in pooling:
+            draft.leave(option.text, "Text generation is what a config means without it.")
+    if not pooling:
+        return
+    flag = " ".join(option.text for option in pooling)
+    draft.carry(flag, BASE_MODEL, "encoder")
+    draft.ask(
+        flag,
+        BASE_MODEL,
+        "`encoder` serves causal architectures, `encoder_bert` those of the BERT family. Which?",
+        [Choice(label=kind, patch={BASE_MODEL: kind}) for kind in ("encoder", "encoder_bert")],
+    )
+    routes = [_POOLING[clean(option.value).lower()] for option in pooling]
+    if route := next((route for route in reversed(routes) if route), None):
+        draft.carry(flag, ROUTE, route)
+
+
+def _leave_others(draft: Draft, arguments: Arguments, around: Around) -> None:
+    for option in arguments.options:
+        if option.name == "config":
+            if clean(option.value) not in around.files:
+                draft.leave(option.text, "The file is not here; paste its content instead.")
+        elif option.name in REASONS:
+            draft.leave(option.text, REASONS[option.name])
+        elif option.name not in READ:
+            draft.leave(option.text, "No setting of a config means this.")
+    if arguments.rest:
+        text = " ".join(word.text for word in arguments.rest)
+        draft.leave(f"-- {text}", "What follows `--` belongs to another program.")
