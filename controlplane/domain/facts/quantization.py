@@ -56,3 +56,15 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
         )
     }
 )
+ESSENTIAL_PARAMETERS = 15_000_000_000
+"""Above this the guide calls quantization essential."""
+PROMISED_SAVING: Mapping[str, tuple[float, ...]] = MappingProxyType(
+    {
+        "fp8": (0.5,),
+        "fp8_kv": (0.6,),
+        "fp4": (0.75,),
+        "fp4_kv": (0.75, 0.8),
+        "fp4_mlp_only": (0.75,),
+    }
+)
+"""Memory saved by the pages' tables, which differ on one of them."""

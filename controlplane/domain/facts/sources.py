@@ -48,6 +48,26 @@ def storage_guide(section: str) -> Source:
     )
 
 
+def bei_guide(section: str) -> Source:
+    """Return a dated reference into the pages of BEI and BEI-Bert."""
+    return _seed("docs.baseten.co/engines/bei", section)
+
+
+def bis_guide(section: str) -> Source:
+    """Return a dated reference into the pages of BIS-LLM."""
+    return _seed("docs.baseten.co/engines/bis-llm", section)
+
+
+def performance_page(section: str) -> Source:
+    """Return a dated reference into the performance optimization page."""
+    return _seed("docs.baseten.co/development/model/performance-optimization", section)
+
+
+def measured(section: str) -> Source:
+    """Return a dated reference to numbers that others measured and published."""
+    return _seed("published measurements", section)
+
+
 def truss(section: str) -> Source:
     """Return a dated reference into the config parser of truss 0.18.36."""
     return _seed("truss 0.18.36, truss/base", section)

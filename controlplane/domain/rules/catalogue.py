@@ -1,20 +1,35 @@
 """Every rule, in the order of their codes."""
 
 from controlplane.domain.rules import (
+    adapter_details,
     adapters,
     attention_heads,
+    calibration,
+    card_advice,
     checkpoint,
+    checkpoint_files,
     checkpoint_sources,
+    division,
+    drafting,
+    drafting_advice,
+    drafting_v2,
+    encoders,
+    engine_arguments,
     hardware,
+    memory_advice,
     memory_fit,
     native_limits,
     parallelism,
+    precision_advice,
     quantization,
     quantized_models,
+    recognised,
     serving,
+    serving_advice,
     speculation,
     this_release,
     withdrawn,
+    without_effect,
 )
 from controlplane.domain.rules.rule import Rule
 
@@ -30,7 +45,7 @@ FAMILIES = {
     "EH8": "Checkpoint and secrets",
     "EH9": "Withdrawn settings",
 }
-WITHDRAWN_CODES: frozenset[str] = frozenset({"EH890"})
+WITHDRAWN_CODES: frozenset[str] = frozenset({"EH610", "EH890"})
 """Codes of rules that are gone; never given again."""
 
 ALL_RULES: tuple[Rule, ...] = tuple(
@@ -49,6 +64,21 @@ ALL_RULES: tuple[Rule, ...] = tuple(
             *checkpoint.RULES,
             *checkpoint_sources.RULES,
             *withdrawn.RULES,
+            *adapter_details.RULES,
+            *calibration.RULES,
+            *card_advice.RULES,
+            *checkpoint_files.RULES,
+            *division.RULES,
+            *drafting.RULES,
+            *drafting_advice.RULES,
+            *drafting_v2.RULES,
+            *encoders.RULES,
+            *engine_arguments.RULES,
+            *memory_advice.RULES,
+            *precision_advice.RULES,
+            *recognised.RULES,
+            *serving_advice.RULES,
+            *without_effect.RULES,
             *this_release.RULES,
         ),
         key=lambda rule: rule.code,

@@ -3,6 +3,7 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.engine_arguments import argument
 from controlplane.domain.rules.examples import Example, facts
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
@@ -194,6 +195,7 @@ NO_WEIGHTS = Rule(
     severity=Severity.ERROR,
     needs=("checkpoint",),
     fields=at(_REPO),
+    concerns=lambda c: argument(c, "model_path") is None,
     when=lambda c: c.checkpoint.has_weights is False,
     message=lambda c: (
         f"`{_repo(c)}` holds no weight files (`*.safetensors`): there is nothing to serve."

@@ -41,6 +41,8 @@ class Known:
     checkpoint_failure: Failure | None = None
     secret_names: frozenset[str] | None = None
     cards: tuple[CardOffer, ...] | None = None
+    replicas: int | None = None
+    """How many replicas are to run; None where nobody asked."""
 
 
 class MissingFactError(LookupError):

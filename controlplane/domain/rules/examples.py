@@ -71,6 +71,7 @@ class Example:
     checkpoint_failure: Failure | None = None
     secret_names: frozenset[str] = frozenset()
     cards: tuple[CardOffer, ...] = EVERY_KIND
+    replicas: int | None = None
 
     @property
     def content(self) -> Config:
@@ -88,6 +89,7 @@ class Example:
             checkpoint_failure=self.checkpoint_failure,
             secret_names=self.secret_names,
             cards=self.cards,
+            replicas=self.replicas,
         )
 
 
@@ -98,4 +100,4 @@ def _put(block: Config, steps: list[str], value: Any) -> None:
     if value is None:
         block.pop(last, None)
     else:
-        block[last] = value
+        block[last] = deepcopy(value)

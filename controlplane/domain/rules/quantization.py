@@ -55,6 +55,11 @@ FP8_ON_OLD_GPU = Rule(
     message=lambda c: (
         f"`{c.spec.quantization_type}` needs compute capability 8.9 or newer (L4, L40S, H100, "
         f"H200, B200), and `{c.gpu.kind}` has {c.gpu.capability_text}."
+        + (
+            " The selection table lists A10G beside BEI's FP8; the card has none."
+            if c.gpu.kind == "A10G" and c.spec.base_model.is_encoder
+            else ""
+        )
     ),
     fix=Fix(label="Use no_quant", patch=use_no_quant, safe=False),
     source=sources.quantization_guide("GPU support"),

@@ -7,6 +7,12 @@ from controlplane.domain.facts.quantization import (
     QWEN2_CALIBRATION_SAMPLES,
     SMALL_MODEL_PARAMETERS,
 )
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.engine_arguments import (
+    kv_cache_type,
+    quantizes_kv_cache,
+    without_quantized_kv,
+)
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, QWEN2_7B, Example, facts
 from controlplane.domain.rules.quantization import QUANTIZATION, is_quantized, use_no_quant
 from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at
@@ -17,23 +23,30 @@ _ACCELERATOR = "resources.accelerator"
 _WITHOUT_KV = {"fp8_kv": "fp8", "fp4_kv": "fp4"}
 
 
+def _asks_by(c: Context) -> str:
+    by_type = c.spec.quantization_type.quantizes_kv_cache
+    return (
+        c.spec.quantization_type.value if by_type else f"kv_cache_config.dtype: {kv_cache_type(c)}"
+    )
+
+
 QWEN2_KV = Rule(
     code="EH204",
     name="eight-bit-kv-cache-on-qwen2",
     severity=Severity.WARNING,
     needs=("checkpoint",),
     fields=at(QUANTIZATION),
-    concerns=lambda c: c.spec.quantization_type.quantizes_kv_cache,
+    concerns=quantizes_kv_cache,
     when=lambda c: c.checkpoint.model_type in KV_SENSITIVE_MODEL_TYPES,
     message=lambda c: (
         f"`{c.checkpoint.model_type}` keeps a bias on its query, key and value projections, which "
-        f"the 8-bit KV cache of `{c.spec.quantization_type}` does not survive: answers may turn "
+        f"the 8-bit KV cache of `{_asks_by(c)}` does not survive: answers may turn "
         "repetitive or meaningless. The quantization guide forbids the pair; the configuration "
         "page shows it in an example."
     ),
     fix=Fix(
         label="Keep the KV cache in 16 bits",
-        patch=lambda c: {QUANTIZATION: _WITHOUT_KV.get(c.spec.quantization_type.value, "no_quant")},
+        patch=without_quantized_kv,
         safe=False,
     ),
     source=sources.quantization_guide("Qwen2 models"),
@@ -82,7 +95,8 @@ SMALL_MODEL = Rule(
     when=lambda c: 0 < (c.checkpoint.parameters or 0) < SMALL_MODEL_PARAMETERS,
     message=lambda c: (
         f"A model of {(c.checkpoint.parameters or 0) / 1e9:.1f} B parameters gains little from "
-        f"`{c.spec.quantization_type}`; the guide sees minimal benefit below 8 B."
+        f"`{c.spec.quantization_type}`; the guide sees minimal benefit below 8 B, while the "
+        "engine's page quantizes a 3 B model on an L4 to save memory."
     ),
     fix=Fix(label="Use no_quant", patch=use_no_quant, safe=False),
     source=sources.quantization_guide("When to avoid quantization"),

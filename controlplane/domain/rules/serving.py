@@ -240,27 +240,6 @@ EXPERTS_ON_V1 = Rule(
     good=Example(config={_ACCELERATOR: "H100"}),
 )
 
-MULTIMODAL = Rule(
-    code="EH610",
-    name="image-and-audio-models",
-    severity=Severity.WARNING,
-    needs=("checkpoint",),
-    fields=at("trt_llm.build.checkpoint_repository.repo"),
-    when=lambda c: c.checkpoint.role in (Role.MULTIMODAL, Role.SPEECH),
-    message=lambda c: (
-        f"`{c.checkpoint.architecture}` takes images or audio; `{c.runtime}` serves at most its "
-        "text part here."
-    ),
-    source=sources.engines_overview("Feature availability, multimodal inputs"),
-    bad=Example(
-        config={_ACCELERATOR: "H100"},
-        checkpoint=facts(
-            architectures=["LlavaForConditionalGeneration"], vision_config={"hidden_size": 1024}
-        ),
-    ),
-    good=Example(config={_ACCELERATOR: "H100"}),
-)
-
 RULES = (
     BEYOND_MODEL,
     PROMPTS_REFUSED,
@@ -271,5 +250,4 @@ RULES = (
     ENCODER_AS_DECODER,
     DECODER_AS_ENCODER,
     EXPERTS_ON_V1,
-    MULTIMODAL,
 )

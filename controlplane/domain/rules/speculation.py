@@ -24,29 +24,32 @@ RECOMMENDED = {"speculative_decoding_mode": "LOOKAHEAD_DECODING", **_SIZES}
 _H100 = {"resources.accelerator": "H100", _BATCH: 32}
 
 
-def _example(speculator: dict[str, object], **changes: object) -> Example:
+def draft_example(speculator: dict[str, object], **changes: object) -> Example:
+    """Return an example with this speculator on one H100."""
     return Example(config={**_H100, SPECULATOR: speculator, **changes}, checkpoint=LLAMA_8B)
 
 
-def _lookahead(c: Context) -> Speculator | None:
+def lookahead_of(c: Context) -> Speculator | None:
+    """Return the speculator if it looks ahead."""
     speculator = c.spec.speculator
     mode = SpeculativeDecodingMode.LOOKAHEAD_DECODING
     return speculator if speculator and speculator.speculative_decoding_mode is mode else None
 
 
-def _uses_lookahead(c: Context) -> bool:
-    return _lookahead(c) is not None
+def uses_lookahead(c: Context) -> bool:
+    """Return whether lookahead decoding is asked for."""
+    return lookahead_of(c) is not None
 
 
-def _draft_length(c: Context) -> int:
+def draft_length(c: Context) -> int:
     """Return the drafted tokens, -1 while the sizes do not tell."""
-    speculator = _lookahead(c)
+    speculator = lookahead_of(c)
     length = speculator.draft_length if speculator else None
     return -1 if length is None else length
 
 
 def _missing_sizes(c: Context) -> list[str]:
-    speculator = _lookahead(c)
+    speculator = lookahead_of(c)
     return [name for name in _SIZES if speculator and getattr(speculator, name) is None]
 
 
@@ -58,7 +61,7 @@ def _recommended_sizes(_: Context) -> Patch:
 
 
 def _sizes(c: Context) -> str:
-    speculator = _lookahead(c)
+    speculator = lookahead_of(c)
     return ", ".join(str(getattr(speculator, name, None)) for name in _SIZES)
 
 
@@ -79,8 +82,10 @@ WITHOUT_SIZES = Rule(
         safe=True,
     ),
     source=sources.truss("trt_llm_config.py, speculator"),
-    bad=_example({"speculative_decoding_mode": "LOOKAHEAD_DECODING", "lookahead_windows_size": 5}),
-    good=_example(RECOMMENDED),
+    bad=draft_example(
+        {"speculative_decoding_mode": "LOOKAHEAD_DECODING", "lookahead_windows_size": 5}
+    ),
+    good=draft_example(RECOMMENDED),
 )
 
 LARGE_BATCH = Rule(
@@ -88,7 +93,7 @@ LARGE_BATCH = Rule(
     name="lookahead-with-large-batch",
     severity=Severity.WARNING,
     fields=at(_BATCH, SPECULATOR),
-    concerns=_uses_lookahead,
+    concerns=uses_lookahead,
     when=lambda c: c.spec.max_batch_size > LARGEST_BATCH,
     message=lambda c: (
         f"`max_batch_size` is {c.spec.max_batch_size}; beyond {LARGEST_BATCH} rows verifying "
@@ -101,8 +106,8 @@ LARGE_BATCH = Rule(
         safe=True,
     ),
     source=sources.lookahead_guide("Batch size considerations"),
-    bad=_example(RECOMMENDED, **{_BATCH: 128}),
-    good=_example(RECOMMENDED),
+    bad=draft_example(RECOMMENDED, **{_BATCH: 128}),
+    good=draft_example(RECOMMENDED),
 )
 
 DRAFT_TOO_LONG = Rule(
@@ -110,14 +115,14 @@ DRAFT_TOO_LONG = Rule(
     name="draft-beyond-2048-tokens",
     severity=Severity.ERROR,
     fields=at(f"{SPECULATOR}.lookahead_ngram_size", f"{SPECULATOR}.lookahead_windows_size"),
-    when=lambda c: _draft_length(c) > LONGEST_DRAFT,
+    when=lambda c: draft_length(c) > LONGEST_DRAFT,
     message=lambda c: (
-        f"The sizes {_sizes(c)} draft {_draft_length(c)} tokens a step; the limit is "
+        f"The sizes {_sizes(c)} draft {draft_length(c)} tokens a step; the limit is "
         f"{LONGEST_DRAFT}."
     ),
     fix=Fix(label="Use the recommended sizes", patch=_recommended_sizes, safe=True),
     source=sources.truss("trt_llm_config.py, draft length"),
-    bad=_example(
+    bad=draft_example(
         {
             **RECOMMENDED,
             "lookahead_windows_size": 64,
@@ -125,7 +130,7 @@ DRAFT_TOO_LONG = Rule(
             "lookahead_verification_set_size": 64,
         }
     ),
-    good=_example(RECOMMENDED),
+    good=draft_example(RECOMMENDED),
 )
 
 DRAFT_LONG = Rule(
@@ -133,14 +138,14 @@ DRAFT_LONG = Rule(
     name="draft-beyond-512-tokens",
     severity=Severity.WARNING,
     fields=at(f"{SPECULATOR}.lookahead_ngram_size", f"{SPECULATOR}.lookahead_windows_size"),
-    when=lambda c: LONG_DRAFT < _draft_length(c) <= LONGEST_DRAFT,
+    when=lambda c: LONG_DRAFT < draft_length(c) <= LONGEST_DRAFT,
     message=lambda c: (
-        f"The sizes {_sizes(c)} draft {_draft_length(c)} tokens a step; beyond {LONG_DRAFT} most "
+        f"The sizes {_sizes(c)} draft {draft_length(c)} tokens a step; beyond {LONG_DRAFT} most "
         "of them are verified in vain."
     ),
     fix=Fix(label="Use the recommended sizes", patch=_recommended_sizes, safe=True),
     source=sources.truss("trt_llm_config.py, draft length"),
-    bad=_example(
+    bad=draft_example(
         {
             **RECOMMENDED,
             "lookahead_windows_size": 10,
@@ -148,7 +153,7 @@ DRAFT_LONG = Rule(
             "lookahead_verification_set_size": 10,
         }
     ),
-    good=_example(RECOMMENDED),
+    good=draft_example(RECOMMENDED),
 )
 
 DRAFT_EMPTY = Rule(
@@ -156,11 +161,11 @@ DRAFT_EMPTY = Rule(
     name="empty-draft",
     severity=Severity.ERROR,
     fields=at(f"{SPECULATOR}.lookahead_ngram_size"),
-    when=lambda c: _draft_length(c) == 0,
+    when=lambda c: draft_length(c) == 0,
     message=lambda c: f"The sizes {_sizes(c)} draft no token at all.",
     fix=Fix(label="Use the recommended sizes", patch=_recommended_sizes, safe=True),
     source=sources.truss("trt_llm_config.py, draft length"),
-    bad=_example(
+    bad=draft_example(
         {
             **RECOMMENDED,
             "lookahead_windows_size": 1,
@@ -168,12 +173,12 @@ DRAFT_EMPTY = Rule(
             "lookahead_verification_set_size": 1,
         }
     ),
-    good=_example(RECOMMENDED),
+    good=draft_example(RECOMMENDED),
 )
 
 
 def _given_draft(c: Context) -> int | None:
-    speculator = _lookahead(c)
+    speculator = lookahead_of(c)
     return speculator.num_draft_tokens if speculator else None
 
 
@@ -182,10 +187,10 @@ DRAFT_BELOW_SIZES = Rule(
     name="fewer-draft-tokens-than-the-sizes-make",
     severity=Severity.ERROR,
     fields=at(f"{SPECULATOR}.num_draft_tokens"),
-    when=lambda c: 0 < (_given_draft(c) or 0) < _draft_length(c),
+    when=lambda c: 0 < (_given_draft(c) or 0) < draft_length(c),
     message=lambda c: (
         f"`num_draft_tokens` is {_given_draft(c)}, and the sizes {_sizes(c)} make "
-        f"{_draft_length(c)}."
+        f"{draft_length(c)}."
     ),
     fix=Fix(
         label="Leave it to the sizes",
@@ -193,8 +198,8 @@ DRAFT_BELOW_SIZES = Rule(
         safe=True,
     ),
     source=sources.truss("trt_llm_config.py, draft length"),
-    bad=_example({**RECOMMENDED, "num_draft_tokens": 4}),
-    good=_example({**RECOMMENDED, "num_draft_tokens": 41}),
+    bad=draft_example({**RECOMMENDED, "num_draft_tokens": 4}),
+    good=draft_example({**RECOMMENDED, "num_draft_tokens": 41}),
 )
 
 WITH_ADAPTERS = Rule(
@@ -203,7 +208,7 @@ WITH_ADAPTERS = Rule(
     severity=Severity.ERROR,
     runtimes=TRTLLM,
     fields=at(SPECULATOR, _ADAPTERS),
-    concerns=_uses_lookahead,
+    concerns=uses_lookahead,
     when=lambda c: bool(c.spec.engine_build.lora_adapters),
     message=lambda c: (
         f"Lookahead decoding and LoRA adapters exclude each other in this engine "
@@ -211,10 +216,10 @@ WITH_ADAPTERS = Rule(
     ),
     fix=Fix(label="Remove lookahead", patch=lambda _: {SPECULATOR: None}, safe=False),
     source=sources.tensorrt_llm("issue 12617, n-gram drafts with LoRA"),
-    bad=_example(
+    bad=draft_example(
         RECOMMENDED, **{_ADAPTERS: {"legal": {"source": "LOCAL", "repo": "/checkpoints/legal"}}}
     ),
-    good=_example(RECOMMENDED),
+    good=draft_example(RECOMMENDED),
 )
 
 ON_BLACKWELL = Rule(
@@ -223,7 +228,7 @@ ON_BLACKWELL = Rule(
     severity=Severity.WARNING,
     runtimes=TRTLLM,
     fields=at(SPECULATOR, "resources.accelerator"),
-    concerns=_uses_lookahead,
+    concerns=uses_lookahead,
     when=lambda c: c.gpu.has_capability(*FP4_CAPABILITY),
     message=lambda c: (
         f"Lookahead decoding is not fully supported on `{c.gpu.kind}`; it is on A10G, L4, A100, "
@@ -231,8 +236,8 @@ ON_BLACKWELL = Rule(
     ),
     fix=Fix(label="Remove lookahead", patch=lambda _: {SPECULATOR: None}, safe=False),
     source=sources.lookahead_guide("Limitations, Blackwell support"),
-    bad=_example(RECOMMENDED, **{"resources.accelerator": "B200"}),
-    good=_example(RECOMMENDED),
+    bad=draft_example(RECOMMENDED, **{"resources.accelerator": "B200"}),
+    good=draft_example(RECOMMENDED),
 )
 
 _PAGED = "trt_llm.build.plugin_configuration"
@@ -242,7 +247,7 @@ WITHOUT_PAGING = Rule(
     severity=Severity.ERROR,
     runtimes=TRTLLM,
     fields=at(f"{_PAGED}.paged_kv_cache", f"{_PAGED}.use_paged_context_fmha"),
-    concerns=_uses_lookahead,
+    concerns=uses_lookahead,
     when=lambda c: (
         not (
             c.spec.engine_build.plugin_configuration.paged_kv_cache
@@ -261,8 +266,8 @@ WITHOUT_PAGING = Rule(
         safe=True,
     ),
     source=sources.truss("trt_llm_config.py, speculator"),
-    bad=_example(RECOMMENDED, **{_PAGED: {"use_paged_context_fmha": False}}),
-    good=_example(RECOMMENDED),
+    bad=draft_example(RECOMMENDED, **{_PAGED: {"use_paged_context_fmha": False}}),
+    good=draft_example(RECOMMENDED),
 )
 
 RULES = (

@@ -39,7 +39,7 @@ class RuntimeV2(Section):
     tensor_parallel_size: PositiveInt = 1
     enable_chunked_prefill: bool = True
     served_model_name: str | None = None
-    patch_kwargs: dict[str, str | int | float | dict[str, Any] | list[Any] | None] = Field(
+    patch_kwargs: dict[str, bool | str | int | float | dict[str, Any] | list[Any] | None] = Field(
         default={}, validation_alias=AliasChoices("patch_kwargs", "gated_features")
     )
     """Passed to the engine as given."""

@@ -11,6 +11,11 @@ from controlplane.domain.spec.section import PositiveInt, Section
 
 _CPU = re.compile(r"\d+(\.\d+)?|[0-9.]*m")
 _MEMORY = re.compile(r"\d+(\.\d+)?\s*(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?")
+_UNITS = {
+    "": 1,
+    **{name: 1000 ** (power + 1) for power, name in enumerate("kMGTPE")},
+    **{f"{name}i": 1024 ** (power + 1) for power, name in enumerate("KMGTPE")},
+}
 
 
 class Accelerator(Section):
@@ -74,6 +79,13 @@ class Resources(Section):
     instance_type: str | None = None
     node_count: PositiveInt | None = None
     fabric: Fabric | None = None
+
+    @property
+    def memory_bytes(self) -> int:
+        """Return host memory in bytes."""
+        number = self.memory.strip().rstrip("kKMGTPEi ")
+        unit = self.memory.strip()[len(number) :].strip()
+        return int(float(number) * _UNITS[unit])
 
 
 def _split_accelerator(text: str) -> dict[str, Any]:

@@ -1,0 +1,297 @@
+"""EH63: embedders, rerankers and classifiers: engine, routes, pooling, lengths."""
+
+from collections.abc import Mapping
+
+from controlplane.domain.facts import sources
+from controlplane.domain.facts.architectures import Role
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.pooling import Pooling
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.examples import BERT, Config, Example, facts
+from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity, at
+from controlplane.domain.spec.choices import BaseModelKind
+from controlplane.domain.spec.trt_llm import TrtLlmV1
+
+_BASE = "trt_llm.build.base_model"
+_REPO = "trt_llm.build.checkpoint_repository.repo"
+_ROUTE = "trt_llm.runtime.webserver_default_route"
+_TOKENS = "trt_llm.build.max_num_tokens"
+_SELECTION = sources.engines_overview("BEI vs BEI-Bert")
+_GUIDE = sources.bei_guide("checkpoint layout")
+_BERT_ON_L4: Config = {_BASE: "encoder_bert", "resources.accelerator": "L4"}
+_CAUSAL_ON_L4: Config = {_BASE: "encoder", "resources.accelerator": "L4"}
+_LLAMA_EMBEDDER = facts(architectures=["LlamaModel"], chat_template=None)
+_CLASSIFIER = facts(architectures=["LlamaForSequenceClassification"], id2label={"0": "a"})
+LARGE_BERT_PARAMETERS = 4_000_000_000
+LARGE_EMBEDDER_PARAMETERS = 3_000_000_000
+"""From here on the weights alone take an H100 about a millisecond to read in 8 bits."""
+_FITTING: Mapping[Role, tuple[str, ...]] = {
+    Role.EMBEDDING: ("/v1/embeddings", "/v1/systemone"),
+    Role.SEQUENCE_CLASSIFICATION: ("/predict", "/rerank"),
+    Role.TOKEN_CLASSIFICATION: ("/predict_tokens",),
+}
+
+
+def _pooled(mode: str) -> CheckpointFacts:
+    pooling = Pooling(has_modules=True, has_pooling=True, modes=(mode,))
+    return _LLAMA_EMBEDDER.model_copy(update={"pooling": pooling})
+
+
+def _is_bei(c: Context) -> bool:
+    return c.spec.base_model is BaseModelKind.ENCODER
+
+
+def _is_bei_bert(c: Context) -> bool:
+    return c.spec.base_model is BaseModelKind.ENCODER_BERT
+
+
+def _is_encoder(c: Context) -> bool:
+    return c.spec.base_model.is_encoder
+
+
+def route(c: Context) -> str | None:
+    """Return the route that the config names for an encoder."""
+    engine = c.spec.trt_llm
+    return engine.runtime.webserver_default_route if isinstance(engine, TrtLlmV1) else None
+
+
+def _fitting(c: Context) -> tuple[str, ...]:
+    return _FITTING.get(c.checkpoint.role, ())
+
+
+def _missing_pooling(c: Context) -> tuple[str, ...]:
+    pooling = c.checkpoint.pooling
+    return pooling.missing if pooling else ("modules.json", "1_Pooling/config.json")
+
+
+def _use_bert(_: Context) -> Patch:
+    return {_BASE: "encoder_bert"}
+
+
+def _positions(c: Context) -> int:
+    return c.checkpoint.max_positions or 0
+
+
+BERT_ON_BEI = Rule(
+    code="EH630",
+    name="bert-under-bei",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=at(_BASE, _REPO),
+    concerns=_is_bei,
+    when=lambda c: c.checkpoint.is_bidirectional,
+    message=lambda c: (
+        f"`{c.checkpoint.architecture}` is bidirectional, and `base_model: encoder` (BEI) is for "
+        "causal embedders: `encoder_bert` starts faster. The quantization guide says that BEI "
+        "does not support BERT; the selection page names BAAI/bge under BEI, and public examples "
+        "build such models with it."
+    ),
+    fix=Fix(label="Use encoder_bert", patch=_use_bert, safe=False),
+    source=_SELECTION,
+    bad=Example(config=_CAUSAL_ON_L4, checkpoint=BERT),
+    good=Example(config=_BERT_ON_L4, checkpoint=BERT),
+)
+
+CAUSAL_ON_BERT = Rule(
+    code="EH631",
+    name="causal-embedder-under-bei-bert",
+    severity=Severity.HINT,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=at(_BASE, _REPO),
+    concerns=_is_bei_bert,
+    when=lambda c: c.checkpoint.role in _FITTING and not c.checkpoint.is_bidirectional,
+    message=lambda c: (
+        f"`{c.checkpoint.architecture}` is read as a causal model, for which `base_model: encoder` "
+        "(BEI) has more throughput and FP8. Keep `encoder_bert` for a model that was trained to "
+        "look both ways, such as gte-Qwen2."
+    ),
+    fix=Fix(label="Use encoder", patch=lambda _: {_BASE: "encoder"}, safe=False),
+    source=_SELECTION,
+    bad=Example(config=_BERT_ON_L4, checkpoint=_LLAMA_EMBEDDER),
+    good=Example(config=_CAUSAL_ON_L4, checkpoint=_LLAMA_EMBEDDER),
+)
+
+LARGE_BERT = Rule(
+    code="EH632",
+    name="large-model-under-bei-bert",
+    severity=Severity.HINT,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=at(_BASE),
+    concerns=_is_bei_bert,
+    when=lambda c: (c.checkpoint.parameters or 0) >= LARGE_BERT_PARAMETERS,
+    message=lambda c: (
+        f"`encoder_bert` is tuned for models below 4 B parameters, and this one has "
+        f"{(c.checkpoint.parameters or 0) / 1e9:.1f} B."
+    ),
+    source=_SELECTION,
+    bad=Example(
+        config=_BERT_ON_L4, checkpoint=BERT.model_copy(update={"parameters": 7_600_000_000})
+    ),
+    good=Example(config=_BERT_ON_L4, checkpoint=BERT),
+)
+
+TOKEN_LABELS = Rule(
+    code="EH633",
+    name="token-labels-under-bei",
+    severity=Severity.ERROR,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=at(_BASE, _REPO),
+    concerns=_is_bei,
+    when=lambda c: c.checkpoint.role is Role.TOKEN_CLASSIFICATION,
+    message=lambda c: (
+        f"`{c.checkpoint.architecture}` labels tokens, which `encoder_bert` alone serves."
+    ),
+    fix=Fix(label="Use encoder_bert", patch=_use_bert, safe=True),
+    source=sources.bei_guide("named entity recognition"),
+    bad=Example(
+        config=_CAUSAL_ON_L4, checkpoint=facts(architectures=["BertForTokenClassification"])
+    ),
+    good=Example(
+        config=_BERT_ON_L4, checkpoint=facts(architectures=["BertForTokenClassification"])
+    ),
+)
+
+WRONG_ROUTE = Rule(
+    code="EH634",
+    name="route-unlike-the-checkpoint",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=at(_ROUTE),
+    concerns=lambda c: _is_encoder(c) and route(c) is not None,
+    when=lambda c: bool(_fitting(c)) and route(c) not in _fitting(c),
+    message=lambda c: (
+        f"`webserver_default_route` is `{route(c)}`, and `{c.checkpoint.architecture}` answers at "
+        + " or ".join(f"`{name}`" for name in _fitting(c))
+        + "."
+    ),
+    fix=Fix(
+        label="Use the checkpoint's own route", patch=lambda c: {_ROUTE: _fitting(c)[0]}, safe=False
+    ),
+    source=sources.bei_guide("routes"),
+    bad=Example(config={**_BERT_ON_L4, _ROUTE: "/predict"}, checkpoint=BERT),
+    good=Example(config={**_BERT_ON_L4, _ROUTE: "/v1/embeddings"}, checkpoint=BERT),
+)
+
+ROUTE_ON_DECODER = Rule(
+    code="EH635",
+    name="encoder-route-on-decoder",
+    severity=Severity.HINT,
+    runtimes=GPU_RUNTIMES,
+    fields=at(_ROUTE),
+    concerns=lambda c: not _is_encoder(c),
+    when=lambda c: route(c) is not None,
+    message=lambda c: (
+        f"`webserver_default_route` (`{route(c)}`) is read for encoders only; a decoder answers at "
+        "`/v1/chat/completions` and `/v1/completions`."
+    ),
+    fix=Fix(label="Remove it", patch=lambda _: {_ROUTE: None}, safe=True),
+    source=sources.truss("trt_llm_config.py, v1 runtime"),
+    bad=Example(config={"resources.accelerator": "L4", _ROUTE: "/rerank"}),
+    good=Example(config={"resources.accelerator": "L4"}),
+)
+
+POOLING_FILES = Rule(
+    code="EH636",
+    name="embedder-without-pooling-files",
+    severity=Severity.ERROR,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    concerns=_is_encoder,
+    when=lambda c: (
+        c.checkpoint.role is Role.EMBEDDING
+        and bool(c.checkpoint.files)
+        and bool(_missing_pooling(c))
+    ),
+    message=lambda c: (
+        "An embedder says in files how it makes one vector of many, and this checkpoint lacks "
+        + " and ".join(f"`{name}`" for name in _missing_pooling(c))
+        + ": the build fails on them. Add them as the sentence-transformers library writes them."
+    ),
+    source=_GUIDE,
+    bad=Example(
+        config=_BERT_ON_L4,
+        checkpoint=BERT.model_copy(update={"files": ("config.json", "model.safetensors")}),
+    ),
+    good=Example(config=_BERT_ON_L4, checkpoint=BERT),
+)
+
+
+def _modes(c: Context) -> tuple[str, ...]:
+    return c.checkpoint.pooling.modes if c.checkpoint.pooling else ()
+
+
+POOLING_MODE = Rule(
+    code="EH637",
+    name="mean-pooling-under-bei",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=at(_BASE, _REPO),
+    concerns=_is_bei,
+    when=lambda c: bool({*_modes(c)} - {"last", "lasttoken", "cls"}),
+    message=lambda c: (
+        f"The checkpoint pools by `{'`, `'.join(_modes(c))}`; `encoder` (BEI) takes the first or "
+        "the last token, and `encoder_bert` also the mean."
+    ),
+    fix=Fix(label="Use encoder_bert", patch=_use_bert, safe=False),
+    source=sources.bei_guide("pooling"),
+    bad=Example(config=_CAUSAL_ON_L4, checkpoint=_pooled("mean")),
+    good=Example(config=_CAUSAL_ON_L4, checkpoint=_pooled("last")),
+)
+
+NO_LABELS = Rule(
+    code="EH638",
+    name="classifier-without-labels",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    concerns=_is_encoder,
+    when=lambda c: (
+        c.checkpoint.role in (Role.SEQUENCE_CLASSIFICATION, Role.TOKEN_CLASSIFICATION)
+        and not c.checkpoint.labels
+    ),
+    message=lambda c: (
+        f"`{c.checkpoint.architecture}` needs `id2label` in its `config.json`, one name for each "
+        "output; without it the answers have no names."
+    ),
+    source=_GUIDE,
+    bad=Example(
+        config=_CAUSAL_ON_L4, checkpoint=facts(architectures=["LlamaForSequenceClassification"])
+    ),
+    good=Example(config=_CAUSAL_ON_L4, checkpoint=_CLASSIFIER),
+)
+
+SHORT_STEP = Rule(
+    code="EH639",
+    name="encoder-step-shorter-than-its-inputs",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=at(_TOKENS),
+    concerns=_is_encoder,
+    when=lambda c: c.spec.max_num_tokens < _positions(c),
+    message=lambda c: (
+        f"An encoder reads an input in one step of {c.spec.max_num_tokens:,} tokens, and the model "
+        f"takes {_positions(c):,}: longer inputs are refused."
+    ),
+    fix=Fix(
+        label="Let one step take the longest input",
+        patch=lambda c: {_TOKENS: _positions(c)},
+        safe=True,
+    ),
+    source=sources.bei_guide("max_num_tokens"),
+    bad=Example(config={**_BERT_ON_L4, _TOKENS: 256}, checkpoint=BERT),
+    good=Example(config={**_BERT_ON_L4, _TOKENS: 8192}, checkpoint=BERT),
+)
+
+RULES = (
+    BERT_ON_BEI, CAUSAL_ON_BERT, LARGE_BERT, TOKEN_LABELS, WRONG_ROUTE, ROUTE_ON_DECODER,
+    POOLING_FILES, POOLING_MODE, NO_LABELS, SHORT_STEP,
+)  # fmt: skip

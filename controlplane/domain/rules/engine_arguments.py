@@ -1,0 +1,258 @@
+"""EH62: `patch_kwargs` of the v2 stack, which reaches the engine as it is written."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from controlplane.domain.facts import sources
+from controlplane.domain.facts.engine_argument_names import (
+    BUILT_FROM_ELSEWHERE,
+    KNOWN_ARGUMENTS,
+    KV_CACHE_TYPES,
+    ROUTER_ARGUMENTS,
+)
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.examples import LLAMA_8B, Config, Example
+from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Patch, Rule, Severity, at
+from controlplane.domain.spec.engine_runtime import RuntimeV2
+from controlplane.domain.spec.trt_llm import TrtLlmV2
+
+ARGUMENTS = "trt_llm.runtime.patch_kwargs"
+V2: Config = {
+    "resources.accelerator": "H100",
+    "trt_llm.inference_stack": "v2",
+    "trt_llm.build.max_seq_len": None,
+    "trt_llm.runtime": {},
+}
+_SOURCE = sources.tensorrt_llm("TorchLlmArgs, unknown keys")
+_QUANTIZATION = "trt_llm.build.quantization_type"
+_WITHOUT_KV = {"fp8_kv": "fp8", "fp4_kv": "fp4"}
+_KV_TYPE = f"{ARGUMENTS}.kv_cache_config.dtype"
+
+
+def v2_example(arguments: Config, **changes: Any) -> Example:
+    """Return an example in the v2 stack with these engine arguments."""
+    return Example(config={**V2, ARGUMENTS: arguments, **changes}, checkpoint=LLAMA_8B)
+
+
+def arguments_of(c: Context) -> Mapping[str, Any]:
+    """Return the arguments passed to the engine; empty outside the v2 stack."""
+    engine = c.spec.trt_llm
+    return engine.runtime.patch_kwargs if isinstance(engine, TrtLlmV2) else {}
+
+
+def argument(c: Context, *path: str) -> Any:
+    """Return one engine argument, or None where it is not written."""
+    value: Any = arguments_of(c)
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def kv_cache_type(c: Context) -> str | None:
+    """Return the KV cache's precision where the arguments name one."""
+    given = argument(c, "kv_cache_config", "dtype")
+    return given.lower() if isinstance(given, str) else None
+
+
+def quantizes_kv_cache(c: Context) -> bool:
+    """Return whether keys and values are kept in 8 bits or less, by either way of asking."""
+    return c.spec.quantization_type.quantizes_kv_cache or kv_cache_type(c) in ("fp8", "nvfp4")
+
+
+def without_quantized_kv(c: Context) -> Patch:
+    """Return the patch that keeps keys and values in 16 bits and the weights as they are."""
+    patch: dict[str, Any] = {}
+    if c.spec.quantization_type.quantizes_kv_cache:
+        patch[_QUANTIZATION] = _WITHOUT_KV.get(c.spec.quantization_type.value, "no_quant")
+    if kv_cache_type(c) is not None:
+        patch[_KV_TYPE] = "auto"
+    return patch
+
+
+def _shadowing(c: Context) -> list[str]:
+    own = {*RuntimeV2.model_fields, "build_config", "gated_features"}
+    return [name for name in arguments_of(c) if name in own]
+
+
+def _unknown(c: Context) -> list[str]:
+    known = KNOWN_ARGUMENTS | ROUTER_ARGUMENTS | {*_shadowing(c)}
+    return [name for name in arguments_of(c) if name not in known]
+
+
+def _with_meant(c: Context) -> str:
+    words = []
+    for name in _unknown(c):
+        close = get_close_matches(name, KNOWN_ARGUMENTS, n=1, cutoff=0.7)
+        words.append(f"`{name}`" + (f" (did you mean `{close[0]}`?)" if close else ""))
+    return ", ".join(words)
+
+
+def _without(names: list[str]) -> Patch:
+    return {f"{ARGUMENTS}.{name}": None for name in names}
+
+
+def _router(c: Context) -> list[str]:
+    return [name for name in arguments_of(c) if name in ROUTER_ARGUMENTS]
+
+
+def _is_half_divided(c: Context) -> bool:
+    return bool(argument(c, "is_disaggregated")) is not isinstance(
+        argument(c, "b10_disagg_config"), Mapping
+    )
+
+
+SHADOWED = Rule(
+    code="EH620",
+    name="arguments-that-shadow-settings",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    fields=lambda c: tuple(f"{ARGUMENTS}.{name}" for name in _shadowing(c)) or (ARGUMENTS,),
+    when=lambda c: bool(_shadowing(c)),
+    message=lambda c: (
+        "Settings of `trt_llm.runtime` that `patch_kwargs` writes again: "
+        + ", ".join(f"`{name}`" for name in _shadowing(c))
+        + ". The engine would follow the argument, and checks and plan follow the setting."
+    ),
+    fix=Fix(label="Keep the settings", patch=lambda c: _without(_shadowing(c)), safe=False),
+    source=sources.truss("trt_llm_config.py, patch_kwargs"),
+    bad=v2_example({"max_seq_len": 4096}),
+    good=v2_example({"disable_overlap_scheduler": True}),
+)
+
+UNKNOWN = Rule(
+    code="EH621",
+    name="unknown-engine-arguments",
+    severity=Severity.WARNING,
+    runtimes=TRTLLM,
+    fields=lambda c: tuple(f"{ARGUMENTS}.{name}" for name in _unknown(c)) or (ARGUMENTS,),
+    when=lambda c: bool(_unknown(c)),
+    message=lambda c: (
+        f"TensorRT-LLM 1.2 has no argument {_with_meant(c)}, and its server ends at start when it "
+        "meets one that it does not know."
+    ),
+    fix=Fix(label="Remove them", patch=lambda c: _without(_unknown(c)), safe=False),
+    source=_SOURCE,
+    bad=v2_example({"kv_cach_config": {}}),
+    good=v2_example({"kv_cache_config": {"enable_block_reuse": True}}),
+)
+
+PREVIEW = Rule(
+    code="EH622",
+    name="arguments-passed-as-given",
+    severity=Severity.HINT,
+    runtimes=GPU_RUNTIMES,
+    fields=at(ARGUMENTS),
+    when=lambda c: bool(arguments_of(c)),
+    message=lambda c: (
+        f"{len(arguments_of(c))} engine arguments are passed on as written: names are checked, "
+        "their values mostly are not. The hosted product calls them a preview."
+    ),
+    source=sources.truss("trt_llm_config.py, patch_kwargs"),
+    bad=v2_example({"enable_iter_perf_stats": True}),
+    good=Example(config=V2, checkpoint=LLAMA_8B),
+)
+
+OWN_CODE = Rule(
+    code="EH623",
+    name="trusted-remote-code",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    fields=at(f"{ARGUMENTS}.trust_remote_code"),
+    when=lambda c: argument(c, "trust_remote_code") is True,
+    message=lambda _: (
+        "`trust_remote_code` asks the engine to run Python from the checkpoint; that is never done "
+        "here, so it has no effect."
+    ),
+    fix=Fix(label="Remove it", patch=lambda _: {f"{ARGUMENTS}.trust_remote_code": None}, safe=True),
+    source=sources.truss("checkpoint layout, no remote code"),
+    bad=v2_example({"trust_remote_code": True}),
+    good=v2_example({"trust_remote_code": False}),
+)
+
+KV_TYPE = Rule(
+    code="EH624",
+    name="unknown-kv-cache-type",
+    severity=Severity.ERROR,
+    runtimes=GPU_RUNTIMES,
+    fields=at(_KV_TYPE),
+    when=lambda c: kv_cache_type(c) is not None and kv_cache_type(c) not in KV_CACHE_TYPES,
+    message=lambda c: (
+        f"`{argument(c, 'kv_cache_config', 'dtype')}` is no precision of the KV cache. Allowed: "
+        + ", ".join(f"`{name}`" for name in KV_CACHE_TYPES)
+        + "."
+    ),
+    fix=Fix(label="Leave it to the engine", patch=lambda _: {_KV_TYPE: "auto"}, safe=False),
+    source=sources.tensorrt_llm("KvCacheConfig, dtype"),
+    bad=v2_example({"kv_cache_config": {"dtype": "nonsense"}}),
+    good=v2_example({"kv_cache_config": {"dtype": "fp8"}}),
+)
+
+ROUTER = Rule(
+    code="EH625",
+    name="routing-of-the-hosted-product",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    fields=lambda c: tuple(f"{ARGUMENTS}.{name}" for name in _router(c)) or (ARGUMENTS,),
+    when=lambda c: bool(_router(c)),
+    message=lambda c: (
+        "KV-aware routing and disaggregated serving are the hosted product's own, and the gateway "
+        "here has neither: "
+        + ", ".join(f"`{name}`" for name in _router(c))
+        + " has no effect. One page calls routing on by default, another gated."
+    ),
+    fix=Fix(label="Remove them", patch=lambda c: _without(_router(c)), safe=True),
+    source=sources.engines_overview("Feature availability, KV-routing"),
+    bad=v2_example({"b10_routing_config": {"router_queue_policy": "fcfs"}}),
+    good=v2_example({}),
+)
+
+HALF_DIVIDED = Rule(
+    code="EH626",
+    name="half-of-disaggregated-serving",
+    severity=Severity.ERROR,
+    runtimes=GPU_RUNTIMES,
+    fields=at(f"{ARGUMENTS}.is_disaggregated", f"{ARGUMENTS}.b10_disagg_config"),
+    when=_is_half_divided,
+    message=lambda _: (
+        "`is_disaggregated` and `b10_disagg_config` go together; one without the other is refused."
+    ),
+    fix=Fix(
+        label="Serve in one piece",
+        patch=lambda _: _without(["is_disaggregated", "b10_disagg_config"]),
+        safe=True,
+    ),
+    source=sources.engines_overview("Feature availability, disaggregated serving"),
+    bad=v2_example({"is_disaggregated": True}),
+    good=v2_example({"is_disaggregated": False}),
+)
+
+ELSEWHERE = Rule(
+    code="EH627",
+    name="arguments-decided-elsewhere",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    fields=lambda c: (
+        tuple(f"{ARGUMENTS}.{name}" for name in BUILT_FROM_ELSEWHERE if name in arguments_of(c))
+        or (ARGUMENTS,)
+    ),
+    when=lambda c: any(name in arguments_of(c) for name in BUILT_FROM_ELSEWHERE),
+    message=lambda c: (
+        "; ".join(
+            f"`{name}` is decided by {place}"
+            for name, place in BUILT_FROM_ELSEWHERE.items()
+            if name in arguments_of(c)
+        )
+        + "."
+    ),
+    fix=Fix(
+        label="Remove them",
+        patch=lambda c: _without([n for n in BUILT_FROM_ELSEWHERE if n in arguments_of(c)]),
+        safe=False,
+    ),
+    source=_SOURCE,
+    bad=v2_example({"quant_config": {"quant_algo": "FP8"}}),
+    good=v2_example({}),
+)
+
+RULES = (SHADOWED, UNKNOWN, PREVIEW, OWN_CODE, KV_TYPE, ROUTER, HALF_DIVIDED, ELSEWHERE)

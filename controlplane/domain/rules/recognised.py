@@ -1,0 +1,248 @@
+"""EH61: models that another engine serves, or none: recognised by class, or by their name."""
+
+from controlplane.domain.facts import sources
+from controlplane.domain.facts.architectures import ENGINE_BUILDER, Role
+from controlplane.domain.facts.engines import TEXT_OF_WRAPPER, Engine
+from controlplane.domain.facts.known_architectures import KNOWN_SOURCE, is_known_generator
+from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.examples import LLAMA_8B, Example, facts
+from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Rule, Severity, at
+
+_REPO = "trt_llm.build.checkpoint_repository.repo"
+_STACK = "trt_llm.inference_stack"
+_ACCELERATOR = "resources.accelerator"
+_SPECIAL = sources.engines_overview("Specialized deployments")
+_MULTIMODAL = sources.engines_overview("Feature availability, multimodal inputs")
+_H100 = {_ACCELERATOR: "H100"}
+_LLAVA = facts(architectures=["LlavaForConditionalGeneration"], vision_config={"hidden_size": 1024})
+GEMMA_3 = facts(
+    architectures=["Gemma3ForConditionalGeneration"], model_type="gemma3",
+    vision_config={"hidden_size": 1152},
+)  # fmt: skip
+WHISPER = facts(architectures=["WhisperForConditionalGeneration"], model_type="whisper")
+FLUX = facts({"_class_name": "FluxTransformer2DModel"}, chat_template=None)
+
+
+def _repo(c: Context) -> str:
+    return c.spec.checkpoint.repo if c.spec.checkpoint else ""
+
+
+def _architecture(c: Context) -> str:
+    return c.checkpoint.architecture or "This checkpoint"
+
+
+def _generates(c: Context) -> bool:
+    return not c.spec.base_model.is_encoder
+
+
+def _is_v1_decoder(c: Context) -> bool:
+    return _generates(c) and not c.spec.is_v2
+
+
+def _is_text_wrapper(c: Context) -> bool:
+    return c.checkpoint.role is Role.MULTIMODAL and c.checkpoint.architecture in TEXT_OF_WRAPPER
+
+
+SPEECH = Rule(
+    code="EH611",
+    name="speech-models",
+    severity=Severity.ERROR,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    when=lambda c: c.checkpoint.role is Role.SPEECH,
+    message=lambda c: (
+        f"`{_architecture(c)}` turns speech into text, and no runtime here does. The hosted "
+        "product deploys Whisper as a specialized engine; a vLLM server serves it at "
+        "`/v1/audio/transcriptions`."
+    ),
+    source=_SPECIAL,
+    bad=Example(config=_H100, checkpoint=WHISPER),
+    good=Example(config=_H100, checkpoint=LLAMA_8B),
+)
+
+IMAGES = Rule(
+    code="EH612",
+    name="image-generators",
+    severity=Severity.ERROR,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    when=lambda c: c.checkpoint.role is Role.IMAGE_GENERATION,
+    message=lambda c: (
+        f"`{_architecture(c)}` makes images, and every runtime here makes text. The hosted "
+        "product deploys Flux and its kind as specialized engines; the diffusers library serves "
+        "them elsewhere."
+    ),
+    source=_SPECIAL,
+    bad=Example(config=_H100, checkpoint=FLUX),
+    good=Example(config=_H100, checkpoint=LLAMA_8B),
+)
+
+ORPHEUS = Rule(
+    code="EH613",
+    name="speech-tokens",
+    severity=Severity.WARNING,
+    fields=at(_REPO),
+    when=lambda c: "orpheus" in _repo(c).lower(),
+    message=lambda c: (
+        f"`{_repo(c)}` answers in tokens that stand for sound. It is served as the language model "
+        "that it is; turning its tokens into audio needs the SNAC decoder, which the hosted "
+        "product's Orpheus example brings and no runtime here has."
+    ),
+    source=_SPECIAL,
+    bad=Example(config={**_H100, _REPO: "canopylabs/orpheus-3b-0.1-ft"}, checkpoint=LLAMA_8B),
+    good=Example(config=_H100, checkpoint=LLAMA_8B),
+)
+
+TEXT_ONLY = Rule(
+    code="EH614",
+    name="wrapper-served-as-text",
+    severity=Severity.WARNING,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    when=_is_text_wrapper,
+    message=lambda c: (
+        f"`{_architecture(c)}` also takes images; `{c.runtime}` serves its text part only and "
+        "requests with an image are refused. The engine's page names Gemma 3 12B and 27B, and the "
+        "feature table gives this engine no multimodal inputs."
+    ),
+    source=_MULTIMODAL,
+    bad=Example(config=_H100, checkpoint=GEMMA_3),
+    good=Example(config=_H100, checkpoint=LLAMA_8B),
+)
+
+MULTIMODAL_V1 = Rule(
+    code="EH615",
+    name="image-model-on-v1",
+    severity=Severity.WARNING,
+    runtimes=TRTLLM,
+    needs=("checkpoint",),
+    fields=at(_STACK, _REPO),
+    concerns=_is_v1_decoder,
+    when=lambda c: c.checkpoint.role is Role.MULTIMODAL and not _is_text_wrapper(c),
+    message=lambda c: (
+        f"`{_architecture(c)}` takes images or sound, which the v1 stack has no input for; "
+        "`inference_stack: v2` and `enginehouse.runtime: vllm` do. As a text model it may load "
+        "and may not."
+    ),
+    source=_MULTIMODAL,
+    bad=Example(config=_H100, checkpoint=_LLAVA),
+    good=Example(config=_H100, checkpoint=LLAMA_8B),
+)
+
+UNKNOWN_CLASS = Rule(
+    code="EH616",
+    name="architecture-that-no-runtime-knows",
+    severity=Severity.ERROR,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    concerns=_generates,
+    when=lambda c: (
+        c.checkpoint.architecture is not None and not is_known_generator(c.checkpoint.architecture)
+    ),
+    message=lambda c: (
+        f"`{_architecture(c)}` is a class that neither TensorRT-LLM nor vLLM nor transformers "
+        "knows, so nothing here can load it. Check `architectures` in its `config.json`; a "
+        "fine-tune keeps the class of the model that it started from."
+    ),
+    source=KNOWN_SOURCE,
+    bad=Example(config=_H100, checkpoint=facts(architectures=["FooBarForCausalLM"])),
+    good=Example(config=_H100, checkpoint=LLAMA_8B),
+)
+
+UNNAMED_CLASS = Rule(
+    code="EH617",
+    name="architecture-that-the-engine-does-not-name",
+    severity=Severity.HINT,
+    runtimes=TRTLLM,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    concerns=_is_v1_decoder,
+    when=lambda c: (
+        c.checkpoint.role is Role.CAUSAL
+        and c.checkpoint.engine.engine is Engine.ENGINE_BUILDER_LLM
+        and c.checkpoint.architecture not in ENGINE_BUILDER
+        and is_known_generator(c.checkpoint.architecture or "")
+    ),
+    message=lambda c: (
+        f"`{_architecture(c)}` is not among the classes that the engine names, and is built as a "
+        "plain decoder. One page takes every class that ends with `ForCausalLM` and lists Phi 3; "
+        "the newer list leaves it out."
+    ),
+    source=sources.engine_builder_overview("Supported model types"),
+    bad=Example(
+        config=_H100, checkpoint=facts(architectures=["Phi3ForCausalLM"], model_type="phi3")
+    ),
+    good=Example(config=_H100, checkpoint=LLAMA_8B),
+)
+
+LLAMA_4 = Rule(
+    code="EH618",
+    name="llama-4-on-v1",
+    severity=Severity.WARNING,
+    runtimes=TRTLLM,
+    needs=("checkpoint",),
+    fields=at(_STACK),
+    concerns=_is_v1_decoder,
+    when=lambda c: (c.checkpoint.model_type or "").startswith("llama4"),
+    message=lambda _: (
+        "Llama 4 under the v1 stack: one page of the hosted product lists it there, and the "
+        "engine's own sends it to `inference_stack: v2`, which is what serves its experts."
+    ),
+    source=sources.engines_overview("Engine-Builder-LLM vs BIS-LLM"),
+    bad=Example(
+        config=_H100,
+        checkpoint=facts(architectures=["Llama4ForCausalLM"], model_type="llama4_text"),
+    ),
+    good=Example(config=_H100, checkpoint=LLAMA_8B),
+)
+
+LARGE_ON_V1 = Rule(
+    code="EH619",
+    name="model-of-the-other-stack-on-v1",
+    severity=Severity.WARNING,
+    runtimes=TRTLLM,
+    needs=("checkpoint",),
+    fields=at(_STACK),
+    concerns=_is_v1_decoder,
+    when=lambda c: (
+        c.checkpoint.role is Role.CAUSAL
+        and (c.checkpoint.experts or 0) < 2
+        and c.checkpoint.engine.engine is Engine.BIS_LLM
+    ),
+    message=lambda c: f"{c.checkpoint.engine.reason} `inference_stack: v2` is the one for it.",
+    source=sources.engines_overview("Engine selection"),
+    bad=Example(
+        config=_H100, checkpoint=facts(architectures=["Mamba2ForCausalLM"], model_type="mamba2")
+    ),
+    good=Example(config=_H100, checkpoint=LLAMA_8B),
+)
+
+RERANKER = Rule(
+    code="EH629",
+    name="causal-reranker",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    needs=("checkpoint",),
+    fields=at(_REPO),
+    concerns=lambda c: c.spec.base_model.is_encoder and "rerank" in _repo(c).lower(),
+    when=lambda c: c.checkpoint.role is Role.CAUSAL,
+    message=lambda c: (
+        f"`{_repo(c)}` is a reranker kept as `{_architecture(c)}`: it scores by the next token. "
+        "Convert it to a `ForSequenceClassification` checkpoint with one label first, as the "
+        "public `-seq` copies of it are."
+    ),
+    source=sources.engines_overview("Engine selection, reranking"),
+    bad=Example(
+        config={"trt_llm.build.base_model": "encoder", _ACCELERATOR: "L4", _REPO: "a/rerank-v2"},
+        checkpoint=LLAMA_8B,
+    ),
+    good=Example(
+        config={"trt_llm.build.base_model": "encoder", _ACCELERATOR: "L4", _REPO: "a/rerank-seq"},
+        checkpoint=facts(architectures=["LlamaForSequenceClassification"]),
+    ),
+)
+
+RULES = (
+    SPEECH, IMAGES, ORPHEUS, TEXT_ONLY, MULTIMODAL_V1, UNKNOWN_CLASS, UNNAMED_CLASS, LLAMA_4,
+    LARGE_ON_V1, RERANKER,
+)  # fmt: skip
