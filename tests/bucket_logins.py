@@ -6,6 +6,7 @@ import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -85,7 +86,7 @@ class GoogleLogin:
     """A service account; a JWT that it signed itself as bearer token."""
 
     def __init__(self) -> None:
-        self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        self._key = _rsa_key()
         self.secret = {
             "type": "service_account",
             "client_email": "reader@project.iam.gserviceaccount.com",
@@ -145,6 +146,12 @@ class AzureLogin:
         wanted = base64.b64encode(hmac.new(key, text.encode(), hashlib.sha256).digest()).decode()
         matches = account == ACCOUNT and hmac.compare_digest(wanted, signature)
         return None if matches else Refusal(403, "AuthenticationFailed")
+
+
+@cache
+def _rsa_key() -> rsa.RSAPrivateKey:
+    # Once for all servers: it takes longer than everything else here.
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 def _unpadded(text: str) -> bytes:

@@ -8,11 +8,15 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.repository_forms import SCHEMES
-from controlplane.sources import bucket, hugging_face, local
+from controlplane.sources import archive, bucket, hugging_face, local
 from controlplane.sources.facts import Reader, facts_of
 from controlplane.sources.failures import hosted_training
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved
+
+
+def ignore_progress(_done: int, _total: int | None) -> None:
+    """Take the progress of a caller that shows none."""
 
 
 def resolve(
@@ -21,11 +25,12 @@ def resolve(
     token: str | None,
     options: SourceOptions,
     commit: str | None = None,
+    on_progress: Callable[[int, int | None], None] = ignore_progress,
 ) -> Resolved:
     """Return the repository pinned to a commit, with the files that a runtime reads.
 
     `token` is the content of its secret. `commit` is one pinned before: anything else found there
-    is a failure.
+    is a failure. An archive has to be fetched for that, which `on_progress` hears of.
     """
     if checkpoint.source is CheckpointSource.LOCAL:
         return local.resolve(checkpoint, options=options, commit=commit)
@@ -33,6 +38,8 @@ def resolve(
         return hugging_face.resolve(checkpoint, token=token, options=options, commit=commit)
     if checkpoint.source in SCHEMES:
         return bucket.resolve(checkpoint, secret=token, options=options, commit=commit)
+    if checkpoint.source is CheckpointSource.REMOTE_URL:
+        return archive.resolve(checkpoint, options=options, commit=commit, on_progress=on_progress)
     raise hosted_training(checkpoint)
 
 
@@ -47,6 +54,8 @@ def fetch(
     """Return the files, verified and lying in `destination`."""
     if resolved.folder is not None:
         return local.fetch(resolved, destination, on_progress=on_progress)
+    if resolved.archive is not None:
+        return archive.fetch(resolved, destination, options=options, on_progress=on_progress)
     if resolved.checkpoint.source in SCHEMES:
         return bucket.fetch(
             resolved, destination, secret=token, options=options, on_progress=on_progress
@@ -60,6 +69,8 @@ def read_facts(
     checkpoint: CheckpointRepository, *, token: str | None, options: SourceOptions
 ) -> CheckpointFacts:
     """Return the facts of a checkpoint without fetching its weights."""
+    if checkpoint.source is CheckpointSource.REMOTE_URL:
+        return archive.read_facts(checkpoint, options=options)
     resolved = resolve(checkpoint, token=token, options=options)
     files = [(file.path, file.size_bytes) for file in resolved.files]
     reader = _reader(resolved, token, options)

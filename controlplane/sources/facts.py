@@ -34,14 +34,22 @@ def folder_facts(folder: Path, *, commit: str | None, name: str | None = None) -
 
 
 def facts_of(
-    reader: Reader, files: Sequence[tuple[str, int]], *, commit: str | None, name: str
+    reader: Reader,
+    files: Sequence[tuple[str, int]],
+    *,
+    commit: str | None,
+    name: str,
+    is_complete: bool = True,
 ) -> CheckpointFacts:
-    """Return the facts of the listed (path, size) files of the checkpoint called `name`."""
+    """Return the facts of the listed (path, size) files of the checkpoint called `name`.
+
+    Of an incomplete listing only what the small files say: there may be more weights.
+    """
     source = _Checkpoint(reader, dict(files), name)
     config = source.json("config.json")
     if config is None:
         raise bad_file(name, "config.json", "it is missing")
-    totals = source.weights()
+    totals = source.weights() if is_complete else []
     tokenizer_config = source.json("tokenizer_config.json")
     return checkpoints.read(
         config,
@@ -50,10 +58,11 @@ def facts_of(
         hf_quant_config=source.json("hf_quant_config.json"),
         adapter_config=source.json("adapter_config.json"),
         pooling_config=source.json(POOLING_FILE),
-        files=sorted(source.sizes),
-        weight_bytes=sum(each.weight_bytes for each in totals),
-        parameters=sum(each.parameters for each in totals),
-        has_chat_template=source.has_chat_template(tokenizer_config or {}),
+        files=sorted(source.sizes) if is_complete else (),
+        weight_bytes=sum(each.weight_bytes for each in totals) if is_complete else None,
+        parameters=sum(each.parameters for each in totals) if is_complete else None,
+        has_chat_template=source.has_chat_template(tokenizer_config or {})
+        or (False if is_complete else None),
         commit=commit,
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
+from controlplane.domain.spec.repository_forms import shown
 
 FIELD = "trt_llm.build.checkpoint_repository"
 _PREFIXES = {
@@ -30,7 +31,7 @@ def hosted_training(checkpoint: CheckpointRepository) -> SourceFailure:
     """Return the failure for a checkpoint that only the hosted product can read."""
     return _configuration(
         "EHS-HOSTED-TRAINING",
-        f"`{checkpoint.repo}` is a training project of the hosted product (`BASETEN_TRAINING`), "
+        f"`{_repo(checkpoint)}` is a training project of the hosted product (`BASETEN_TRAINING`), "
         "which no other host can read.",
         "source",
         "Export the checkpoint from the training job, then upload it to a bucket and use `S3`, or "
@@ -42,7 +43,7 @@ def not_a_checkpoint(checkpoint: CheckpointRepository, missing: str) -> SourceFa
     """Return the failure for a repository without a file that every checkpoint has."""
     return _checkpoint(
         f"{code_prefix(checkpoint)}-NOT-A-CHECKPOINT",
-        f"`{checkpoint.repo}` is not a checkpoint: it has no {missing}.",
+        f"`{_repo(checkpoint)}` is not a checkpoint: it has no {missing}.",
         "Name a repository with `config.json`, safetensors weights and tokenizer files at its top "
         "level.",
     )
@@ -52,7 +53,7 @@ def pickled_weights(checkpoint: CheckpointRepository, names: Sequence[str]) -> S
     """Return the failure for weights in a format that runs code when it is loaded."""
     return _checkpoint(
         f"{code_prefix(checkpoint)}-PICKLED-WEIGHTS",
-        f"The weights of `{checkpoint.repo}` are pickles (`{names[0]}`), "
+        f"The weights of `{_repo(checkpoint)}` are pickles (`{names[0]}`), "
         "which can run code when they are loaded; they are not fetched.",
         "Convert them to safetensors (load the model with transformers, then save_pretrained), or "
         "name a revision that has safetensors.",
@@ -63,7 +64,7 @@ def incomplete(checkpoint: CheckpointRepository, missing: Sequence[str]) -> Sour
     """Return the failure for sharded weights of which some are not there."""
     return _checkpoint(
         f"{code_prefix(checkpoint)}-INCOMPLETE",
-        f"`{checkpoint.repo}` lacks {len(missing)} of its weight files, `{missing[0]}` first.",
+        f"`{_repo(checkpoint)}` lacks {len(missing)} of its weight files, `{missing[0]}` first.",
         "Upload the missing files, or name a revision that is complete.",
     )
 
@@ -81,7 +82,7 @@ def unsafe_name(checkpoint: CheckpointRepository, name: str) -> SourceFailure:
     """Return the failure for a file name that could lead outside its folder."""
     return _checkpoint(
         f"{code_prefix(checkpoint)}-NAME",
-        f"`{checkpoint.repo}` lists a file named `{name}`, which could lead outside its folder.",
+        f"`{_repo(checkpoint)}` lists a file named `{name}`, which could lead outside its folder.",
         "Rename or remove that file.",
     )
 
@@ -141,7 +142,7 @@ def gone_commit(checkpoint: CheckpointRepository, commit: str, found: str) -> So
     """Return the failure for a local folder that is no longer what the build was checked with."""
     return _checkpoint(
         "EHL-CHANGED",
-        f"`{checkpoint.repo}` has changed since it was checked: "
+        f"`{_repo(checkpoint)}` has changed since it was checked: "
         f"its files were `{commit}` and are `{found}`.",
         "Check the config again, then build.",
     )
@@ -174,6 +175,10 @@ def disk_full(
 def code_prefix(checkpoint: CheckpointRepository) -> str:
     """Return how the codes of a source's failures begin."""
     return _PREFIXES[checkpoint.source]
+
+
+def _repo(checkpoint: CheckpointRepository) -> str:
+    return shown(checkpoint.repo)
 
 
 def _configuration(code: str, sentence: str, field: str, hint: str) -> SourceFailure:

@@ -194,12 +194,9 @@ def test_files_that_may_be_listed_and_not_read_are_found_before_the_download(
 def test_a_key_that_the_store_does_not_accept_is_told_from_one_without_rights(
     asking: Asking,
 ) -> None:
-    with BucketServer(asking.server.source) as other:
-        stranger = json.loads(other.secret)
-    name = {"S3": "aws_secret_access_key", "AZURE": "account_key"}.get(asking.server.source)
-    if name is not None:
-        stranger[name] = base64.b64encode(b"another key").decode()
-    asking.secret = json.dumps(stranger)
+    name = {"S3": "aws_secret_access_key", "GCS": "client_email", "AZURE": "account_key"}
+    stranger = base64.b64encode(b"another key").decode()
+    asking.secret = json.dumps({**asking.server.login.secret, name[asking.server.source]: stranger})
     asking.refusal("KEY")
 
 

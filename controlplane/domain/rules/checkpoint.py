@@ -8,6 +8,7 @@ from controlplane.domain.rules.examples import Example, facts
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
 from controlplane.domain.spec.choices import CheckpointSource
+from controlplane.domain.spec.repository_forms import shown
 
 _REPOSITORY = "trt_llm.build.checkpoint_repository"
 _REPO = f"{_REPOSITORY}.repo"
@@ -24,7 +25,7 @@ def _secret_name(c: Context) -> str:
 
 
 def _repo(c: Context) -> str:
-    return c.spec.checkpoint.repo if c.spec.checkpoint else ""
+    return shown(c.spec.checkpoint.repo) if c.spec.checkpoint else ""
 
 
 def _source(c: Context) -> CheckpointSource | None:

@@ -6,7 +6,13 @@ from controlplane.domain.rules.examples import Example
 from controlplane.domain.rules.rule import Fix, Patch, Rule, Severity, at
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
 from controlplane.domain.spec.choices import CheckpointSource
-from controlplane.domain.spec.repository_forms import SCHEMES, archive_url, is_well_formed, meant
+from controlplane.domain.spec.repository_forms import (
+    SCHEMES,
+    archive_url,
+    is_well_formed,
+    meant,
+    shown,
+)
 
 _REPOSITORY = "trt_llm.build.checkpoint_repository"
 _SOURCE, _REPO = f"{_REPOSITORY}.source", f"{_REPOSITORY}.repo"
@@ -37,8 +43,7 @@ def _repo(c: Context) -> str:
 
 
 def _shown_repo(c: Context) -> str:
-    # What stands before an `@` may be a password, what follows a `?` a signature.
-    return _repo(c).rpartition("@")[2].partition("?")[0]
+    return shown(_repo(c))
 
 
 def _revision(c: Context) -> str | None:

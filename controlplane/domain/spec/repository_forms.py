@@ -62,6 +62,15 @@ def archive_url(repo: str) -> SplitResult | None:
     return parts if repo.isascii() and repo.isprintable() and " " not in repo else None
 
 
+def shown(repo: str) -> str:
+    """Return `repo` without what may open it: the login, query and fragment of an address."""
+    if not repo.lower().startswith(("http://", "https://")):
+        return repo
+    scheme, _, rest = re.split(r"[?#]", repo, maxsplit=1)[0].partition("://")
+    place, slash, path = rest.partition("/")
+    return f"{scheme}://{place.rpartition('@')[2]}{slash}{path}"
+
+
 def is_well_formed(source: CheckpointSource, repo: str) -> bool:
     """Return whether `repo` is written as its source wants it; sources without a form take all."""
     if source in SCHEMES:

@@ -1,0 +1,127 @@
+"""Requests for an archive: redirects followed by hand, each hop checked, failures in words."""
+
+import os
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from urllib.parse import urljoin
+
+import httpx2
+
+from controlplane.domain.spec.repository_forms import archive_url
+from controlplane.sources import archive_failures as failures
+from controlplane.sources.addresses import Target, targets
+from controlplane.sources.options import SourceOptions
+
+HTTP_ERRORS: tuple[type[Exception], ...] = (httpx2.RequestError, httpx2.HTTPStatusError)
+"""What a request may raise, beside the failures of our own."""
+
+_MOST_REDIRECTS = 5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_WORTH_RETRYING = frozenset({408, 429, 500, 502, 503, 504})
+
+
+@contextmanager
+def opened(
+    url: str, *, headers: Mapping[str, str], options: SourceOptions
+) -> Iterator[httpx2.Response]:
+    """Give the answer to one try, its body unread. Raises SourceFailure or one of HTTP_ERRORS."""
+    asked = url
+    for _ in range(_MOST_REDIRECTS + 1):
+        with ExitStack() as stack:
+            response = _sent(stack, asked, headers, options)
+            if response.status_code in _REDIRECTS:
+                asked = _next(asked, response.headers.get("location", ""))
+                continue
+            if response.status_code != 416:
+                response.raise_for_status()
+            yield response
+            return
+    raise failures.bad_redirect(url, f"leads on more than {_MOST_REDIRECTS} times")
+
+
+def is_passing(error: Exception) -> bool:
+    """Return whether another try may go better."""
+    if isinstance(error, httpx2.HTTPStatusError):
+        return error.response.status_code in _WORTH_RETRYING
+    return isinstance(error, httpx2.TransportError)
+
+
+def explain(error: Exception, url: str) -> Exception:
+    """Return the failure that one of HTTP_ERRORS means."""
+    if isinstance(error, httpx2.HTTPStatusError):
+        return _explain_status(error.response.status_code, url)
+    if isinstance(error, httpx2.TimeoutException):
+        return failures.timed_out(url)
+    if isinstance(error, httpx2.RemoteProtocolError | httpx2.ReadError):
+        return failures.broken_off(url)
+    return failures.offline(url, type(error).__name__)
+
+
+def _explain_status(status: int, url: str) -> Exception:
+    if status in (401, 403):
+        return failures.denied(url, status)
+    if status in (404, 410):
+        return failures.missing(url, status)
+    if status == 429:
+        return failures.rate_limited(url)
+    return failures.unavailable(url, status) if status >= 500 else failures.refused(url, status)
+
+
+def _sent(
+    stack: ExitStack, url: str, headers: Mapping[str, str], options: SourceOptions
+) -> httpx2.Response:
+    """Return the answer of the first address that can be connected to."""
+    ways = targets(url, allow_private=options.allow_private_addresses)
+    for number, way in enumerate(ways, 1):
+        try:
+            return _sent_one_way(stack, way, headers, options)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            if number == len(ways):
+                raise
+    raise failures.offline(url, "it has no address")
+
+
+def _sent_one_way(
+    stack: ExitStack, way: Target, headers: Mapping[str, str], options: SourceOptions
+) -> httpx2.Response:
+    client = stack.enter_context(
+        httpx2.Client(
+            verify=_trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
+            proxy=way.proxy,
+            trust_env=False,
+            timeout=options.timeout_seconds,
+        )
+    )
+    request = client.build_request(
+        "GET",
+        way.url,
+        headers={
+            "user-agent": "enginehouse",
+            "accept": "*/*",
+            # The archive itself: packing on the way would hide where it broke off.
+            "accept-encoding": "identity",
+            "host": way.host,
+            **headers,
+        },
+        extensions={"sni_hostname": way.server_name} if way.server_name else {},
+    )
+    response = client.send(request, stream=True)
+    stack.callback(response.close)
+    return response
+
+
+@cache
+def _trusted(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    """Return what certificates are held against: the machine's, or those that its settings name."""
+    return httpx2.create_ssl_context()
+
+
+def _next(url: str, location: str) -> str:
+    following = urljoin(url, location)
+    if not location or archive_url(following) is None:
+        raise failures.bad_redirect(url, "leads on to something that is no http(s) address")
+    if url.startswith("https:") and not following.startswith("https:"):
+        raise failures.bad_redirect(url, "leads on from https to an unprotected address")
+    return following
