@@ -1,11 +1,13 @@
 """What the build pages show, in words, computed from a build's rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from apps.builds.models import Artifact, Build, BuildStep
+from apps.builds.gate_card import GateCard
+from apps.builds.models import Build, BuildStep
+from apps.builds.passport import passport_rows, short_digest
 from apps.ui import formats
 from apps.ui.tones import title
 from controlplane.domain.failures import Blame
@@ -91,16 +93,6 @@ class BuildRow:
         return hardware_words(self.build.revision.spec)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PassportRow:
-    """One fact of an artifact."""
-
-    label: str
-    value: str
-    shown: str = ""
-    copies: bool = False
-
-
 def build_context(build: Build) -> dict[str, Any]:
     """Return the context of a build's page and of its part."""
     failure = build.failure
@@ -117,6 +109,7 @@ def build_context(build: Build) -> dict[str, Any]:
         "artifact": build.artifact,
         "short_digest": short_digest(build.artifact.content_digest) if build.artifact else "",
         "smoke_test": smoke_test_of(build),
+        "gate": gate_of(build),
         "passport_rows": passport_rows(build.artifact) if build.artifact else [],
     }
 
@@ -130,38 +123,19 @@ def hardware_words(spec: Mapping[str, Any]) -> str:
     return f"{kind}\u00a0×\u00a0{count}" if count else kind
 
 
-def short_digest(digest: str) -> str:
-    """Return the beginning of a digest, enough to tell it apart by eye."""
-    algorithm, _, value = digest.rpartition(":")
-    return f"{algorithm}:{value[:12]}" if algorithm else value[:12]
-
-
-def passport_rows(artifact: Artifact) -> Sequence[PassportRow]:
-    """Return the passport's facts in the order that answers: from what, by what, how well."""
-    passport = artifact.passport
-    rows = [
-        PassportRow(
-            label="Inputs",
-            value=artifact.input_digest,
-            shown=short_digest(artifact.input_digest),
-            copies=True,
-        )
-    ]
-    checkpoint: Mapping[str, Any] = passport.get("checkpoint") or {}
-    if repo := checkpoint.get("repo"):
-        rows.append(PassportRow(label="Checkpoint", value=repo, shown=repo, copies=True))
-    if commit := checkpoint.get("commit"):
-        rows.append(PassportRow(label="Commit", value=commit, shown=commit[:16], copies=True))
-    if tools := passport.get("tools"):
-        named = [f"{name} {version}" for name, version in sorted(tools.items()) if version]
-        rows.append(PassportRow(label="Tools", value=", ".join(named)))
-    if gate := passport.get("gate"):
-        rows.append(PassportRow(label="Quality gate", value=str(gate)))
-    return rows
-
-
 def smoke_test_of(build: Build) -> Mapping[str, Any] | None:
     """Return what the finished engine said when it was asked, None before that."""
-    step = next((step for step in build.steps.all() if step.name == "smoke_test"), None)
-    result: Mapping[str, Any] | None = step.result if step else None
+    result = _result_of(build, "smoke_test")
     return result if result and "answer" in result else None
+
+
+def gate_of(build: Build) -> GateCard | None:
+    """Return what quantization cost, None before that is known and where nothing is quantized."""
+    result = _result_of(build, "gate")
+    return GateCard(result=result) if result and "state" in result else None
+
+
+def _result_of(build: Build, name: str) -> Mapping[str, Any] | None:
+    step = next((step for step in build.steps.all() if step.name == name), None)
+    result: Mapping[str, Any] | None = step.result if step else None
+    return result

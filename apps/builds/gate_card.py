@@ -1,0 +1,142 @@
+"""What the gate found, in words: the figures beside their limits, and the worst samples."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.ui import formats
+from controlplane.domain.lifecycle import StepState
+
+UNMEASURED = "unmeasured"
+_STATES = {
+    "passed": StepState.FINISHED,
+    "failed": StepState.FAILED,
+    UNMEASURED: StepState.WAITING,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One measure: of the original, of the exported files, what it may be and what it is."""
+
+    label: str
+    original: str = formats.ABSENT
+    exported: str = formats.ABSENT
+    measured: str
+    limit: str = formats.ABSENT
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorstSample:
+    """A sample that lost much: its figure and the beginning of its text."""
+
+    figure: str
+    tokens: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateCard:
+    """The result of one gate step."""
+
+    result: Mapping[str, Any]
+
+    @property
+    def word(self) -> str:
+        """`passed`, `failed` or `unmeasured`."""
+        return str(self.result["state"])
+
+    @property
+    def pill_state(self) -> str:
+        """The step state of which it has the colour."""
+        return _STATES[self.word]
+
+    @property
+    def measured_on(self) -> str:
+        """How many samples of which text it was measured on, and how."""
+        if not (evaluation := self.result.get("evaluation")):
+            return ""
+        count = evaluation["samples"]
+        whence = "held-out sample" if evaluation.get("held_out") else "sample"
+        return (
+            f"{count} {whence}{'' if count == 1 else 's'} of {evaluation['dataset']}, "
+            f"{self.result['measured_by']}"
+        )
+
+    @property
+    def reason(self) -> str:
+        """Why nothing was measured; empty where something was."""
+        return str(self.result.get("reason") or "") if self.word == UNMEASURED else ""
+
+    @property
+    def figures(self) -> Sequence[Figure]:
+        """The measures, the one with a limit first."""
+        if not (figures := self.result.get("figures")):
+            return ()
+        limits = self.result["limits"]
+        if self.result["kind"] == "encoder":
+            return _of_encoder(figures, limits["max_agreement_loss"])
+        return _of_generation(figures, limits["max_perplexity_increase"])
+
+    @property
+    def worst(self) -> Sequence[WorstSample]:
+        """The samples that lost most, the worst first."""
+        return [
+            WorstSample(figure=_lost(each), tokens=each["tokens"], text=each["text"])
+            for each in self.result.get("worst") or ()
+        ]
+
+
+def gate_words(gate: object) -> str:
+    """Return the gate's place in a passport: `passed: perplexity +3.8 %, limit +6 %`."""
+    if not isinstance(gate, Mapping):
+        return str(gate)
+    card = GateCard(result=gate)
+    measured = [
+        f"{each.label.lower()} {each.measured}, limit {each.limit}"
+        for each in card.figures
+        if each.limit != formats.ABSENT
+    ]
+    return f"{card.word}: {'; '.join(measured)}" if measured else card.word
+
+
+def _of_generation(figures: Mapping[str, Any], limit: float) -> Sequence[Figure]:
+    return [
+        Figure(
+            label="Perplexity",
+            original=formats.number(figures["perplexity_original"], 2),
+            exported=formats.number(figures["perplexity_quantized"], 2),
+            measured=_signed(figures["perplexity_change"]),
+            limit=_signed(limit),
+        ),
+        Figure(
+            label="Logit drift per token",
+            measured=f"{formats.number(figures['logit_drift_nats'], 4)} nats",
+        ),
+        Figure(label="Same likeliest token", measured=formats.percent(figures["same_choice"])),
+    ]
+
+
+def _of_encoder(figures: Mapping[str, Any], limit: float) -> Sequence[Figure]:
+    least = f"at least {formats.number(1 - limit, 4)}"
+    found = [
+        Figure(
+            label="Mean cosine",
+            measured=formats.number(figures["mean_cosine"], 4),
+            limit=least,
+        )
+    ]
+    if figures["label_agreement"] is not None:
+        agreement = formats.number(figures["label_agreement"], 4)
+        found.append(Figure(label="Label agreement", measured=agreement, limit=least))
+    return found
+
+
+def _lost(sample: Mapping[str, Any]) -> str:
+    if "cosine" in sample:
+        return f"cosine {formats.number(sample['cosine'], 4)}"
+    return f"perplexity × {formats.number(sample['perplexity_ratio'], 3)}"
+
+
+def _signed(share: float) -> str:
+    return f"{'-' if share < 0 else '+'}{formats.percent(abs(share))}"

@@ -1,0 +1,89 @@
+"""An artifact's passport as the page shows it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.builds.gate_card import gate_words
+from apps.builds.models import Artifact
+from apps.ui import formats
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassportRow:
+    """One fact of an artifact."""
+
+    label: str
+    value: str
+    shown: str = ""
+    copies: bool = False
+
+
+def passport_rows(artifact: Artifact) -> Sequence[PassportRow]:
+    """Return the passport's facts in the order that answers: from what, by what, how well."""
+    passport = artifact.passport
+    rows = [
+        PassportRow(
+            label="Inputs",
+            value=artifact.input_digest,
+            shown=short_digest(artifact.input_digest),
+            copies=True,
+        )
+    ]
+    checkpoint: Mapping[str, Any] = passport.get("checkpoint") or {}
+    if repo := checkpoint.get("repo"):
+        rows.append(PassportRow(label="Checkpoint", value=repo, shown=repo, copies=True))
+    if commit := checkpoint.get("commit"):
+        rows.append(PassportRow(label="Commit", value=commit, shown=commit[:16], copies=True))
+    if tools := passport.get("tools"):
+        named = [f"{name} {version}" for name, version in sorted(tools.items()) if version]
+        rows.append(PassportRow(label="Tools", value=", ".join(named)))
+    rows += _quantization_rows(passport)
+    if gate := passport.get("gate"):
+        rows.append(PassportRow(label="Quality gate", value=gate_words(gate)))
+    return rows
+
+
+def short_digest(digest: str) -> str:
+    """Return the beginning of a digest, enough to tell it apart by eye."""
+    algorithm, _, value = digest.rpartition(":")
+    return f"{algorithm}:{value[:12]}" if algorithm else value[:12]
+
+
+def _quantization_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:
+    rows = []
+    if quantized := passport.get("quantization"):
+        weights = f"{quantized['quant_algo']} in {formats.number(quantized['layers_quantized'])}"
+        rows.append(
+            PassportRow(
+                label="Quantized",
+                value=f"{quantized['quantization_type']}: {weights} layers, KV cache "
+                f"{quantized['kv_cache_dtype']}, on {quantized['device']}",
+            )
+        )
+    if told := passport.get("calibration"):
+        split = " ".join(each for each in (told["config"], told["split"]) if each)
+        revision = told["revision"]
+        rows += [
+            PassportRow(label="Calibrated on", value=f"{told['dataset']} ({split})"),
+            PassportRow(
+                label="Data revision", value=revision, shown=short_digest(revision), copies=True
+            ),
+            PassportRow(label="Samples", value=_samples_words(told)),
+        ]
+    return rows
+
+
+def _samples_words(told: Mapping[str, Any]) -> str:
+    """Return how many were used of those asked for, what was skipped, and how they were drawn."""
+    skipped = {
+        "empty": told["skipped_empty"],
+        "too short": told["skipped_short"],
+        "repeated": told["skipped_duplicate"],
+    }
+    left_out = [f"{count} {why}" for why, count in skipped.items() if count]
+    return (
+        f"{formats.number(told['used'])} of {formats.number(told['size_asked'])}, "
+        f"{', '.join(left_out) or 'none'} skipped, {formats.number(told['held_out'])} held out, "
+        f"up to {formats.number(told['max_length'])} tokens, seed {told['seed']}"
+    )

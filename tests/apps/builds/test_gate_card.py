@@ -1,0 +1,103 @@
+"""The gate's card and the calibration in the passport, as the page of a build shows them."""
+
+from typing import Any
+
+import pytest
+
+from apps.builds.gate_card import GateCard, gate_words
+from apps.builds.models import Build
+from tests.apps.pages import signed_in
+from tests.factories import make_artifact, make_cast, make_finished_build
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+GATE: dict[str, Any] = {
+    "state": "passed",
+    "failure": None,
+    "limits": {"max_perplexity_increase": 0.06, "max_agreement_loss": 0.01},
+    "measured_by": "emulation of the exported files",
+    "note": None,
+    "kind": "generation",
+    "evaluation": {"dataset": "enginehouse/general", "held_out": True, "samples": 8},
+    "figures": {
+        "perplexity_original": 20.19,
+        "perplexity_quantized": 20.96,
+        "perplexity_change": 0.0381,
+        "logit_drift_nats": 0.0123,
+        "same_choice": 0.971,
+    },
+    "worst": [{"perplexity_ratio": 1.2345, "tokens": 64, "text": "<b>not bold</b>"}],
+}
+CALIBRATION = {
+    "dataset": "enginehouse/general",
+    "config": None,
+    "split": "train",
+    "revision": f"sha256:{'ab' * 32}",
+    "size_asked": 1024,
+    "used": 62,
+    "held_out": 8,
+    "skipped_empty": 1,
+    "skipped_short": 2,
+    "skipped_duplicate": 0,
+    "max_length": 256,
+    "seed": 42,
+}
+QUANTIZATION = {
+    "quantization_type": "fp8",
+    "quant_algo": "FP8",
+    "layers_quantized": 210,
+    "kv_cache_dtype": "16-bit",
+    "device": "CPU, 2 threads",
+}
+
+
+def page_of(gate: dict[str, Any], **passport: Any) -> str:
+    cast = make_cast()
+    artifact = make_artifact(team=cast.team, passport={"format": 1, "gate": gate} | passport)
+    build: Build = make_finished_build(team=cast.team, artifact=artifact)
+    build.steps.create(name="gate", position=9, state="finished", result=gate)
+    content: bytes = signed_in(cast.owner).get(f"/builds/{build.number}/").content
+    return content.decode()
+
+
+def test_the_gate_shows_its_figures_beside_the_limit_and_the_worst_samples_as_text() -> None:
+    page = page_of(GATE)
+    for shown in ("20.19", "20.96", "+3.8\u2009%", "+6.0\u2009%", "0.0123 nats", "97\u2009%"):
+        assert shown in page, shown
+    assert "8 held-out samples of enginehouse/general" in page
+    assert "perplexity × 1.234" in page
+    assert "&lt;b&gt;not bold&lt;/b&gt;" in page
+    assert "<b>not bold</b>" not in page
+
+
+def test_what_was_not_measured_is_called_unmeasured_with_the_reason() -> None:
+    page = page_of({"state": "unmeasured", "reason": "The gate is off.", "limits": {}})
+    assert ">unmeasured</span>" in page
+    assert "The gate is off." in page
+    assert "<th>Measure</th>" not in page
+
+
+def test_an_encoder_is_measured_by_cosine_and_agreement() -> None:
+    figures = {"mean_cosine": 0.99812, "label_agreement": 0.995, "labels": 2}
+    worst = [{"cosine": 0.91, "tokens": 9, "text": "short"}]
+    card = GateCard(result=GATE | {"kind": "encoder", "figures": figures, "worst": worst})
+    assert [(each.label, each.measured, each.limit) for each in card.figures] == [
+        ("Mean cosine", "0.9981", "at least 0.9900"),
+        ("Label agreement", "0.9950", "at least 0.9900"),
+    ]
+    assert card.worst[0].figure == "cosine 0.9100"
+
+
+def test_the_passport_tells_what_was_calibrated_on_what() -> None:
+    page = page_of(GATE, calibration=CALIBRATION, quantization=QUANTIZATION)
+    assert "fp8: FP8 in 210 layers, KV cache 16-bit, on CPU, 2 threads" in page
+    assert "enginehouse/general (train)" in page
+    assert CALIBRATION["revision"] in page
+    assert (
+        "62 of 1\u2009024, 1 empty, 2 too short skipped, 8 held out, up to 256 tokens, seed 42"
+        in page
+    )
+    assert "passed: perplexity +3.8\u2009%, limit +6.0\u2009%" in page
+
+
+def test_an_unquantized_passport_says_unmeasured() -> None:
+    assert gate_words("unmeasured") == "unmeasured"
