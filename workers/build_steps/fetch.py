@@ -3,6 +3,7 @@
 import logging
 
 from controlplane.domain.spec import Spec
+from controlplane.domain.spec.repository_forms import shown
 from controlplane.sources import SourceOptions, fetch, resolve
 from workers.build_steps.events import Events
 from workers.build_steps.failures import no_checkpoint
@@ -21,10 +22,20 @@ def run(job: Job, events: Events) -> StepResult:
         raise no_checkpoint()
     options = SourceOptions.from_mapping(job.options)
     token = job.secrets.get(checkpoint.runtime_secret_name)
-    resolved = resolve(checkpoint, token=token, options=options, commit=job.options.get("commit"))
+
+    def show(done: int, total: int | None) -> None:
+        events.progress(done, total, "bytes")
+
+    resolved = resolve(
+        checkpoint,
+        token=token,
+        options=options,
+        commit=job.options.get("commit"),
+        on_progress=show,
+    )
     log.info(
         "%s at %s: %d files, %.1f MB",
-        checkpoint.repo,
+        shown(checkpoint.repo),
         resolved.commit,
         len(resolved.files),
         resolved.size_bytes / 1e6,
@@ -34,7 +45,7 @@ def run(job: Job, events: Events) -> StepResult:
         job.output / MODEL_FOLDER,
         token=token,
         options=options,
-        on_progress=lambda done, total: events.progress(done, total, "bytes"),
+        on_progress=show,
     )
     log.info("fetched and verified")
     return StepResult(
