@@ -172,6 +172,7 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "apps.rest.error_answers.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "apps.rest.schema.RestSchema",
     "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,  # `?format=` is a parameter of exports, not a choice of renderer
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Enginehouse management API",

@@ -18,12 +18,16 @@ from apps.configs.selectors import (
     revision_list,
 )
 from apps.configs.serializers import (
+    CommandBody,
+    CommandImportObject,
     ConfigCreateBody,
     ConfigDetailObject,
+    ConfigExportObject,
     ConfigObject,
     ConfigPage,
     ConfigText,
     ExaminationObject,
+    ExportQuery,
     RevisionCreateBody,
     RevisionDetailObject,
     RevisionObject,
@@ -35,8 +39,12 @@ from apps.configs.services import (
     revision_create,
     revision_examine,
 )
+from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.paging import PageQuery, page_of
 from apps.rest.serializers import Error, validated
+from controlplane.domain.commands.exporting import ExportFormat, NotAConfigError, export_config
+from controlplane.domain.commands.importing import import_command
+from controlplane.domain.commands.invocation import RefusedCommandError
 
 _CONFLICT = OpenApiResponse(Error, description="The name is taken.")
 _STALE = OpenApiResponse(
@@ -115,6 +123,42 @@ class CheckView(TeamView):
         """Check a config without keeping it; facts that are not here yet are asked for."""
         text = text_of(validated(ConfigText, request.data))
         return Response(examine_text(team=self.team, text=text).to_json())
+
+
+class ImportView(TeamView):
+    @extend_schema(request=CommandBody, responses=CommandImportObject)
+    def post(self, request: Request) -> Response:
+        """Return the config that a pasted command means; nothing is run, kept or fetched."""
+        command = validated(CommandBody, request.data)["command"]
+        try:
+            return Response(import_command(command).to_json())
+        except RefusedCommandError as refusal:
+            raise InvalidInput(
+                str(refusal), code="not_a_command", fields=["command"], hint=refusal.hint
+            ) from None
+
+
+class ExportView(TeamView):
+    @extend_schema(parameters=[ExportQuery], responses=ConfigExportObject)
+    def get(self, request: Request, config_id: str) -> Response:
+        """Return a revision as a command or a file of another program, and what that leaves out."""
+        wanted = validated(ExportQuery, request.query_params)
+        config = config_get(team=self.team, config_id=config_id)
+        number = wanted.get("revision")
+        revision = (
+            revision_get(config=config, number=number) if number else revision_last(config=config)
+        )
+        if revision is None:
+            raise NotFound(f"The config `{config.id}` has no revision.")
+        try:
+            return Response(export_config(revision.text, ExportFormat(wanted["format"])).to_json())
+        except NotAConfigError as error:
+            raise InvalidInput(
+                f"Revision {revision.number} is no config any more: {error}",
+                code=error.errors[0].code,
+                fields=[each.path for each in error.errors],
+                hint="Save a revision that passes the checks.",
+            ) from None
 
 
 def text_of(wanted: Mapping[str, Any]) -> str:

@@ -7,6 +7,8 @@ from rest_framework import serializers
 from apps.configs.models import Config, Revision
 from apps.rest.paging import page_schema
 from apps.rest.serializers import ErrorSource, StrictSerializer
+from controlplane.domain.commands.exporting import ExportFormat
+from controlplane.domain.commands.invocation import MAX_COMMAND_BYTES, Server
 
 
 class FixObject(serializers.Serializer[Any]):
@@ -107,3 +109,81 @@ class RevisionCreateBody(ConfigText):
     expected_revision = serializers.IntegerField(
         min_value=0, help_text="The last revision you know of; another last one is a 409."
     )
+
+
+class CommandBody(StrictSerializer):
+    """A pasted command; it is read and never run, and nothing of it is kept."""
+
+    command = serializers.CharField(
+        trim_whitespace=False,
+        allow_blank=True,
+        max_length=MAX_COMMAND_BYTES,
+        help_text="A `vllm serve` or `trtllm-serve` line with all around it, or the server's YAML.",
+    )
+
+
+class MappedObject(serializers.Serializer[Any]):
+    flag = serializers.CharField()
+    field = serializers.CharField(help_text="Dotted path in the config.")
+    value = serializers.JSONField(allow_null=True)
+
+
+class ChangedObject(MappedObject):
+    reason = serializers.CharField(help_text="What it means there and here.")
+
+
+class ChoiceObject(serializers.Serializer[Any]):
+    label = serializers.CharField()  # type: ignore[assignment]
+    patch = serializers.DictField(help_text="Dotted path to value; null removes.")
+
+
+class QuestionObject(serializers.Serializer[Any]):
+    """What the command leaves open; the first choice is what the config says now."""
+
+    flag = serializers.CharField(allow_null=True)
+    field = serializers.CharField()
+    question = serializers.CharField()
+    choices = ChoiceObject(many=True)
+
+
+class NotCarriedObject(serializers.Serializer[Any]):
+    flag = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class OfferedSecretObject(serializers.Serializer[Any]):
+    """A secret that stood in the command, by name."""
+
+    name = serializers.CharField()
+    found_in = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class CommandImportObject(serializers.Serializer[Any]):
+    """A config made from a command."""
+
+    server = serializers.ChoiceField(choices=[server.value for server in Server])
+    text = serializers.CharField(help_text="The config as YAML.")
+    complete = serializers.BooleanField(help_text="False while the checkpoint is unknown.")
+    mapped = MappedObject(many=True)
+    changed = ChangedObject(many=True)
+    questions = QuestionObject(many=True)
+    not_carried = NotCarriedObject(many=True)
+    secrets = OfferedSecretObject(many=True)
+
+
+class ExportQuery(StrictSerializer):
+    format = serializers.ChoiceField(choices=[each.value for each in ExportFormat])
+    revision = serializers.IntegerField(
+        min_value=1, required=False, help_text="The last one when absent."
+    )
+
+
+class ConfigExportObject(serializers.Serializer[Any]):
+    """A revision in another program's words."""
+
+    format = serializers.ChoiceField(choices=[each.value for each in ExportFormat])
+    text = serializers.CharField(help_text="What to paste or save: a shell command, or YAML.")
+    files = serializers.DictField(child=serializers.CharField(), help_text="Name to content.")
+    changed = ChangedObject(many=True)
+    not_carried = NotCarriedObject(many=True, help_text="`flag` is the config's dotted field.")

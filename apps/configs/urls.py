@@ -7,6 +7,8 @@ from apps.configs.api import (
     CheckView,
     ConfigDetailView,
     ConfigListView,
+    ExportView,
+    ImportView,
     RevisionDetailView,
     RevisionListView,
 )
@@ -25,7 +27,9 @@ urlpatterns: list[URLPattern] = [
 api: list[URLPattern] = [
     path("configs", ConfigListView.as_view(), name="configs"),
     path("configs/check", CheckView.as_view(), name="check"),
+    path("configs/import", ImportView.as_view(), name="import"),
     path("configs/<id:config_id>", ConfigDetailView.as_view(), name="config"),
+    path("configs/<id:config_id>/export", ExportView.as_view(), name="export"),
     path("configs/<id:config_id>/revisions", RevisionListView.as_view(), name="revisions"),
     path(
         "configs/<id:config_id>/revisions/<int:number>",
