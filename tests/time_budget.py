@@ -7,7 +7,7 @@ import pytest
 BUDGET_SECONDS = {
     "domain": 40,
     "seeds": 10,
-    "sources": 20,
+    "sources": 40,
     "artifacts": 20,
     "controlplane": 20,
     "contracts": 20,

@@ -70,11 +70,12 @@ MODEL = Group(
         Field(
             name="source", label="Checkpoint source", path=f"{_REPOSITORY}.source",
             kind=Kind.CHOICE, choices=tuple(CheckpointSource),
-            help="`HF` is the Hugging Face hub, `LOCAL` a folder on the server.",
+            help="`HF` is the Hugging Face hub, `LOCAL` a folder on the server, `S3`, `GCS` and "
+            "`AZURE` a bucket, `REMOTE_URL` a tar behind an address.",
         ),
         Field(
             name="repo", label="Checkpoint", path=f"{_REPOSITORY}.repo", is_wide=True,
-            help="Repository id, or the folder's path.",
+            help="Repository id, the folder's path, `s3://bucket/path`, or the address.",
         ),
         Field(
             name="revision", label="Revision", path=f"{_REPOSITORY}.revision",
@@ -83,7 +84,7 @@ MODEL = Group(
         Field(
             name="runtime_secret_name", label="Access token",
             path=f"{_REPOSITORY}.runtime_secret_name", default="hf_access_token",
-            help="Name of the secret that opens a gated checkpoint.", suggests="secret-names",
+            help="Name of the secret that opens a gated repository or a bucket.", suggests="secret-names",
         ),
         Field(
             name="base_model", label="Served as", path=f"{_BUILD}.base_model", v2="",

@@ -69,7 +69,7 @@ class CheckpointRecord(models.Model):
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     source = models.CharField(max_length=32)
-    repo = models.CharField(max_length=512)
+    repo = models.CharField(max_length=2000)
     revision = models.CharField(max_length=128, blank=True)
     secret_name = models.CharField(max_length=253, blank=True)
     """Part of the identity: what one token may read another may not."""

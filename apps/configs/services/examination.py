@@ -16,9 +16,12 @@ from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.rules.context import Known
 from controlplane.domain.rules.examine import Examination, examine
 from controlplane.domain.spec import ParseResult, Spec, parse_text
+from controlplane.domain.spec.choices import CheckpointSource
 
 LONGEST_TEXT_CHARACTERS = 200_000
 _LONGEST = {"repo": 512, "revision": 128}
+_LONGEST_ADDRESS = 2000
+"""Of an archive: a signed one carries a session token. More would not fit the index."""
 
 
 def examine_text(*, team: Team, text: str) -> Examination:
@@ -66,7 +69,9 @@ def _checkpoint(
     checkpoint = spec.checkpoint
     if checkpoint is None:
         return None, None
-    for field, longest in _LONGEST.items():
+    is_address = checkpoint.source is CheckpointSource.REMOTE_URL and checkpoint.repo.isascii()
+    for field, usual in _LONGEST.items():
+        longest = _LONGEST_ADDRESS if field == "repo" and is_address else usual
         if len(getattr(checkpoint, field) or "") > longest:
             return None, _too_long(field, longest)
     name = normal_name(checkpoint.runtime_secret_name)

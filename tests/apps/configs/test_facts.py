@@ -24,7 +24,9 @@ from apps.configs.services import facts as facts_module
 from apps.secrets.services import secret_set
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import CheckpointRepository
+from tests.bucket_server import BucketServer
 from tests.factories import Cast, config_text, make_checkpoint_record, make_team
+from tests.tiny_checkpoint import make_tiny_checkpoint
 from workers.tasks.facts import fetch_facts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cpu_host")]
@@ -229,3 +231,34 @@ def test_a_control_plane_that_is_away_is_the_failure(settings: Any) -> None:
 def test_a_repository_name_past_all_bounds_is_a_finding_not_an_error(cast: Cast) -> None:
     said = examine_text(team=cast.team, text=config_text("/" + "a" * 600)).to_json()
     assert any("more than 512 characters" in finding["message"] for finding in said["findings"])
+
+
+def test_a_signed_address_of_an_archive_may_be_long(cast: Cast) -> None:
+    url = "https://example.com/llama.tar.gz?X-Amz-Signature=" + "0" * 1500
+    text = config_text(url).replace("LOCAL", "REMOTE_URL")
+    codes = {
+        finding["code"] for finding in examine_text(team=cast.team, text=text).to_json()["findings"]
+    }
+    assert codes == {"EH813"}
+    assert CheckpointRecord.objects.get().repo == url
+    said = examine_text(team=cast.team, text=text.replace("0" * 1500, "0" * 2500)).to_json()
+    assert any("more than 2000 characters" in finding["message"] for finding in said["findings"])
+
+
+def test_facts_of_a_bucket_are_read_where_the_operator_says(settings: Any, tmp_path: Path) -> None:
+    folder = make_tiny_checkpoint(tmp_path / "tiny")
+    with BucketServer("S3") as server:
+        server.public.add("weights")
+        server.put_files("weights", "tiny", {p.name: p.read_bytes() for p in folder.iterdir()})
+        settings.S3_ENDPOINT = server.endpoint
+        record = make_checkpoint_record(source="S3", repo="s3://weights/tiny")
+        fetch_facts(record.id)
+    record.refresh_from_db()
+    assert record.state == FactsState.READY, record.failure
+    assert record.commit.startswith("listing-")
+
+
+def test_a_lease_names_the_secret_that_opens_the_checkpoint() -> None:
+    lease = facts_claim(facts_id=make_checkpoint_record(secret_name="aws_login").id)
+    assert lease is not None
+    assert lease.checkpoint.runtime_secret_name == "aws_login"
