@@ -50,8 +50,9 @@ class Engine:
         )
         device = torch.device(settings.device)
         self._cache = SlotCache(
-            self._model.shape, slots=_slots(settings, self._model), device=device
-        )
+            self._model.shape, slots=_slots(settings, self._model), device=device,
+            scales=self._model.cache_scales,
+        )  # fmt: skip
         self._runner = ModelRunner(self._model.module, self._cache, device)
         self._scheduler = Scheduler(
             self._cache,
@@ -122,7 +123,7 @@ class Engine:
                 "transformers": transformers.__version__,
                 "llguidance": llguidance.__version__,
             },
-            "emulated": [],
+            "emulated": list(self._model.emulated),
             "pid": os.getpid(),
         }
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from workers.engine.attention import AttentionRule, attend_many_queries, attend_one_query
+from workers.engine.quantized import round_to_fp8
 from workers.engine.slots import Row, SlotPool
 
 
@@ -25,6 +26,14 @@ class CacheShape:
         return 2 * self.layers * self.kv_heads * self.head_dim * self.dtype.itemsize
 
 
+@dataclass(frozen=True, kw_only=True)
+class CacheScales:
+    """What a layer's keys and values are rounded by where the cache is to be FP8."""
+
+    keys: Tensor
+    values: Tensor
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """What one step sees of a row: `length` tokens, the last `queries` of them just fed."""
@@ -40,12 +49,20 @@ class Span:
 class SlotCache:
     """Rows of any length side by side; rolling a row back changes its length only."""
 
-    def __init__(self, shape: CacheShape, *, slots: int, device: torch.device) -> None:
+    def __init__(
+        self,
+        shape: CacheShape,
+        *,
+        slots: int,
+        device: torch.device,
+        scales: Sequence[CacheScales] = (),
+    ) -> None:
         size = (shape.layers, shape.kv_heads, slots, shape.head_dim)
         # Never filled in advance: the system hands out memory as rows write it.
         self._keys = torch.empty(size, dtype=shape.dtype, device=device)
         self._values = torch.empty(size, dtype=shape.dtype, device=device)
         self._pool = SlotPool(slots)
+        self._scales = scales
         self.shape = shape
 
     @property
@@ -73,7 +90,13 @@ class SlotCache:
         row.length = length
 
     def write(self, layer: int, k: Tensor, v: Tensor, slots: Tensor) -> None:
-        """Store the keys and values of a step. Shapes: `[kv_heads, tokens, head_dim]`."""
+        """Store the keys and values of a step, as FP8 would hold them where the cache has scales.
+
+        Shapes: `[kv_heads, tokens, head_dim]`.
+        """
+        if self._scales:
+            scales = self._scales[layer]
+            k, v = round_to_fp8(k, scales.keys), round_to_fp8(v, scales.values)
         self._keys[layer].index_copy_(1, slots, k)
         self._values[layer].index_copy_(1, slots, v)
 

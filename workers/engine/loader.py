@@ -14,8 +14,10 @@ import transformers
 from torch import nn
 
 from workers.engine.errors import CheckpointRefused
-from workers.engine.kv_cache import CacheShape
+from workers.engine.kv_cache import CacheScales, CacheShape
+from workers.engine.quantized_loader import EmulatedModel, load_emulated
 from workers.engine.runner import ATTENTION_NAME
+from workers.engine.scheme import read_scheme
 from workers.engine.settings import EngineSettings
 
 ARCHITECTURES = frozenset({
@@ -37,11 +39,16 @@ class LoadedModel:
     vocabulary_size: int
     end_tokens: frozenset[int]
     weights_bytes: int
+    """What the weights take here: those of a quantized checkpoint are expanded."""
+    cache_scales: tuple[CacheScales, ...] = ()
+    emulated: tuple[str, ...] = ()
+    """What this hardware has no numbers for, and what is done instead."""
 
 
 def find_model_class(folder: Path) -> Any:
     """Give back Transformers' class for the folder. Raises: `CheckpointRefused`."""
     config = _read_config(folder)
+    read_scheme(folder, config)
     _refuse_pickles(folder)
     named = config.get("architectures") or ["none"]
     if named[0] not in ARCHITECTURES:
@@ -55,10 +62,13 @@ def find_model_class(folder: Path) -> Any:
 def load_model(model_class: Any, settings: EngineSettings, dtype: torch.dtype) -> LoadedModel:
     """Read weights and facts of the folder. Raises: `CheckpointRefused` with the reason."""
     transformers.utils.logging.disable_progress_bar()
-    module = model_class.from_pretrained(
-        settings.model_dir, dtype=dtype, attn_implementation=ATTENTION_NAME,
-        use_safetensors=True, local_files_only=True,
-    )  # fmt: skip
+    folder = settings.model_dir
+    scheme = read_scheme(folder, _read_config(folder))
+    if scheme is None:
+        found = EmulatedModel(module=_read_plain(model_class, folder, dtype))
+    else:
+        found = load_emulated(model_class, folder, scheme, dtype=dtype, attention=ATTENTION_NAME)
+    module: Any = found.module
     module.eval().requires_grad_(False).to(settings.device)
     return LoadedModel(
         module=module,
@@ -67,6 +77,8 @@ def load_model(model_class: Any, settings: EngineSettings, dtype: torch.dtype) -
         vocabulary_size=module.config.vocab_size,
         end_tokens=_end_tokens(module),
         weights_bytes=sum(p.numel() * p.element_size() for p in module.parameters()),
+        cache_scales=found.cache_scales,
+        emulated=found.emulated,
     )
 
 
@@ -81,6 +93,14 @@ def choose_dtype(name: str, device: str) -> torch.dtype:
     return torch.bfloat16 if native else torch.float32
 
 
+def _read_plain(model_class: Any, folder: Path, dtype: torch.dtype) -> nn.Module:
+    module: nn.Module = model_class.from_pretrained(
+        folder, dtype=dtype, attn_implementation=ATTENTION_NAME,
+        use_safetensors=True, local_files_only=True,
+    )  # fmt: skip
+    return module
+
+
 def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     try:
@@ -89,23 +109,17 @@ def _read_config(folder: Path) -> dict[str, Any]:
         raise CheckpointRefused(f"`{folder}` has no config.json: it is no checkpoint.") from None
     except ValueError as error:
         raise CheckpointRefused(f"`{path}` is not JSON: {error}.") from None
-    if quantization := config.get("quantization_config"):
-        method = quantization.get("quant_method", "an unnamed method")
-        raise CheckpointRefused(
-            f"`{folder}` is quantized with {method}; the native engine serves float32 and "
-            "bfloat16 checkpoints. Build with `quantization_type: no_quant`."
-        )
-    if (folder / "hf_quant_config.json").exists():
-        raise CheckpointRefused(
-            f"`{folder}` holds hf_quant_config.json: a quantized checkpoint. The native engine "
-            "serves float32 and bfloat16. Build with `quantization_type: no_quant`."
-        )
     return config
 
 
 def _refuse_pickles(folder: Path) -> None:
     if any(folder.glob("*.safetensors")):
         return
+    if blocks := sorted(path.name for path in folder.glob("*.gguf")):
+        raise CheckpointRefused(
+            f"`{folder}` holds {', '.join(blocks)}: the native engine does not read GGUF's blocks. "
+            "Build from the original checkpoint in safetensors."
+        )
     pickles = sorted(path.name for path in (*folder.glob("*.bin"), *folder.glob("*.pt*")))
     found = f"only {', '.join(pickles)}, and a pickle can run code" if pickles else "no weights"
     raise CheckpointRefused(f"`{folder}` holds {found}; convert the weights to safetensors.")

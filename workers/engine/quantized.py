@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 NVFP4_BLOCK = 16
 _E4M3_LARGEST = 448.0
 _E4M3_SMALLEST = 2.0**-9
+_SMALLEST_TOKEN_SCALE = 1 / (448.0 * 512.0)
 _E2M1_LARGEST = 6.0
 _E2M1_VALUES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 _E2M1_BOUNDS = (0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0)
@@ -59,7 +60,7 @@ def dequantize(tensors: Mapping[str, Tensor], dtype: torch.dtype) -> PlainCheckp
 def dequantize_fp8(weight: Tensor, scale: Tensor) -> Tensor:
     """Return an E4M3 weight as float32; `scale` is one number, or one per row."""
     scale = scale.float()
-    return weight.float() * (scale if scale.dim() == 0 or scale.numel() == 1 else scale[:, None])
+    return weight.float() * (scale.reshape(()) if scale.numel() == 1 else scale.reshape(-1, 1))
 
 
 def dequantize_nvfp4(packed: Tensor, block_scale: Tensor, global_scale: Tensor) -> Tensor:
@@ -76,6 +77,12 @@ def round_to_fp8(values: Tensor, scale: Tensor) -> Tensor:
     scale = scale.to(values.device).float()
     scaled = (values.float() / scale).clamp(-_E4M3_LARGEST, _E4M3_LARGEST)
     return (scaled.to(torch.float8_e4m3fn).float() * scale).to(values.dtype)
+
+
+def round_rows_to_fp8(values: Tensor) -> Tensor:
+    """Return the values as E4M3 with a scale per token, found as the kernel finds it."""
+    scale = values.float().abs().amax(-1, keepdim=True) / _E4M3_LARGEST
+    return round_to_fp8(values, scale.clamp(min=_SMALLEST_TOKEN_SCALE))
 
 
 def round_to_nvfp4(values: Tensor, global_scale: Tensor) -> Tensor:

@@ -1,0 +1,136 @@
+"""A quantized checkpoint on hardware that has no such numbers.
+
+Emulated as the kernels of a GPU do it: weights keep the values that their stored numbers have;
+a quantized layer's input is rounded by the exported scale (or one per token, where the checkpoint
+asks for that); keys and values are rounded by theirs as they enter an FP8 cache. Not emulated:
+products are summed in the type that the engine computes in, and the queries and softmax weights
+of an FP8 attention kernel stay unrounded.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch import Tensor, nn
+
+from workers.engine.errors import CheckpointRefused
+from workers.engine.kv_cache import CacheScales
+from workers.engine.quantized import (
+    BrokenQuantization,
+    PlainCheckpoint,
+    dequantize,
+    emulate_inputs,
+    round_rows_to_fp8,
+)
+from workers.engine.scales import ANEW, check_scales
+from workers.engine.scheme import Inputs, Number, Scheme
+from workers.engine.stored_tensors import StoredTensors
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmulatedModel:
+    """A model that rounds as a GPU would, and what of it is emulated, in words."""
+
+    module: nn.Module
+    cache_scales: tuple[CacheScales, ...] = ()
+    """One per layer, or none at all."""
+    emulated: tuple[str, ...] = ()
+
+
+def load_emulated(
+    model_class: Any, folder: Path, scheme: Scheme, *, dtype: torch.dtype, attention: str
+) -> EmulatedModel:
+    """Read the folder into a model. Raises: `CheckpointRefused` that names what is wrong."""
+    stored = StoredTensors(folder)
+    quantized = check_scales(stored, scheme)
+    try:
+        plain = dequantize(stored, dtype)
+    except BrokenQuantization as error:
+        raise CheckpointRefused(f"{error} {ANEW}") from error
+    if scheme.inputs is not Inputs.EXPORTED:
+        plain.roundings.clear()
+    if scheme.inputs is Inputs.PER_TOKEN:
+        plain.roundings.update(dict.fromkeys(quantized, round_rows_to_fp8))
+    module = _build(model_class, folder, plain.weights, dtype, attention)
+    plain.weights.clear()
+    _check_layers(module, quantized, scheme)
+    if left := emulate_inputs(module, plain):
+        raise CheckpointRefused(f"`{left[0]}.input_scale` belongs to no layer. {ANEW}")
+    scales = tuple(_cache_scales(module, plain)) if scheme.has_fp8_cache else ()
+    return EmulatedModel(
+        module=module, cache_scales=scales, emulated=tuple(_words(scheme, len(quantized), dtype))
+    )
+
+
+def _build(
+    model_class: Any,
+    folder: Path,
+    weights: Mapping[str, Tensor],
+    dtype: torch.dtype,
+    attention: str,
+) -> nn.Module:
+    config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config  # the weights are plain by now
+    module, report = model_class.from_pretrained(
+        None, config=config, state_dict=weights, dtype=dtype, attn_implementation=attention,
+        local_files_only=True, output_loading_info=True,
+    )  # fmt: skip
+    if missing := sorted(report["missing_keys"]):
+        raise CheckpointRefused(f"The checkpoint has no tensor `{missing[0]}`. {ANEW}")
+    if (folder / "generation_config.json").exists():
+        # Without a folder of its own the class has only guessed them.
+        module.generation_config = transformers.GenerationConfig.from_pretrained(folder)
+    built: nn.Module = module
+    return built
+
+
+def _check_layers(module: nn.Module, quantized: frozenset[str], scheme: Scheme) -> None:
+    """Refuse layers that an engine on a GPU would read as something else than they are."""
+    for name, layer in module.named_modules():
+        if not isinstance(layer, nn.Linear):
+            continue
+        if name in quantized and scheme.excludes(name):
+            raise CheckpointRefused(
+                f"`{name}` is quantized, and the checkpoint's list of layers that are not names "
+                f"it. {ANEW}"
+            )
+        if name not in quantized and not scheme.excludes(name) and not _is_tied(module, layer):
+            raise CheckpointRefused(
+                f"`{name}` is not quantized, and the checkpoint's list of such layers does not "
+                f"name it. {ANEW}"
+            )
+
+
+def _is_tied(module: Any, layer: nn.Linear) -> bool:
+    return layer.weight is module.get_input_embeddings().weight
+
+
+def _cache_scales(module: nn.Module, plain: PlainCheckpoint) -> Iterator[CacheScales]:
+    layers = {
+        layer.layer_idx: name
+        for name, layer in module.named_modules()
+        if hasattr(layer, "k_proj") and hasattr(layer, "layer_idx")
+    }
+    for _, name in sorted(layers.items()):
+        for scales, kind in ((plain.key_scales, "k"), (plain.value_scales, "v")):
+            if name not in scales:
+                raise CheckpointRefused(
+                    f"The KV cache is FP8, and there is no `{name}.{kind}_proj.{kind}_scale`. "
+                    f"{ANEW}"
+                )
+        yield CacheScales(keys=plain.key_scales[name], values=plain.value_scales[name])
+
+
+def _words(scheme: Scheme, layers: int, dtype: torch.dtype) -> Iterator[str]:
+    kept = str(dtype).removeprefix("torch.")
+    yield f"{scheme.number} weights of {layers} layers are expanded to {kept} when they are loaded"
+    if scheme.inputs is not Inputs.UNTOUCHED:
+        blocks = " in blocks of 16" if scheme.number is Number.NVFP4 else ""
+        source = "exported" if scheme.inputs is Inputs.EXPORTED else "each token's own"
+        yield f"inputs of these layers are rounded to {scheme.number}{blocks} with {source} scales"
+    if scheme.has_fp8_cache:
+        yield f"keys and values are rounded to FP8 with exported scales and kept in {kept}"

@@ -1,0 +1,173 @@
+"""How a checkpoint says that it is quantized, and which of the ways can be emulated."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from workers.engine.errors import CheckpointRefused
+
+QUANT_CONFIG_FILE = "hf_quant_config.json"
+
+_REGEX = "re:"
+_FP8_NUMBER = ("float", 8)
+_OTHER_METHODS: Mapping[str, str] = {
+    "gptq": "GPTQ's packed integers",
+    "awq": "AWQ's packed integers",
+    "bitsandbytes": "bitsandbytes' blocks",
+    "gguf": "GGUF's blocks",
+    "fp8": "FP8 with a scale per block",
+    "fbgemm_fp8": "FBGEMM's FP8",
+    "mxfp4": "MXFP4's blocks",
+}
+
+
+class Number(StrEnum):
+    """What quantized layers multiply."""
+
+    FP8 = "FP8"
+    NVFP4 = "NVFP4"
+
+
+class Inputs(StrEnum):
+    """Where the scale of a quantized layer's input comes from."""
+
+    EXPORTED = "exported"
+    PER_TOKEN = "per token"
+    UNTOUCHED = "untouched"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheme:
+    """What a checkpoint declares of itself; its tensors must agree."""
+
+    method: str
+    number: Number
+    inputs: Inputs
+    has_fp8_cache: bool
+    excluded: tuple[str, ...]
+    """Names, wildcards or `re:` expressions of layers that stay as they are."""
+
+    def excludes(self, module: str) -> bool:
+        """Whether a layer stays as it is, itself or as a part of what is named."""
+        return any(_matches(pattern, module) for pattern in self.excluded)
+
+
+def read_scheme(folder: Path, config: Mapping[str, Any]) -> Scheme | None:
+    """Return the scheme of a folder, None where it is not quantized.
+
+    Raises: `CheckpointRefused` for a method that cannot be emulated, with what to do.
+    """
+    block = config.get("quantization_config") or {}
+    exported = _read_export(folder)
+    method = "modelopt" if exported else str(block.get("quant_method") or "an unnamed method")
+    if not block and not exported:
+        return None
+    if method == "modelopt":
+        return _modelopt(exported or _as_export(block))
+    if method == "compressed-tensors":
+        return _compressed_tensors(block)
+    raise _refused(method, _OTHER_METHODS.get(method, "that way of storing numbers"))
+
+
+def _read_export(folder: Path) -> Mapping[str, Any]:
+    path = folder / QUANT_CONFIG_FILE
+    try:
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise CheckpointRefused(f"`{path}` is not JSON: {error}.") from None
+    found = content.get("quantization") if isinstance(content, dict) else None
+    if not isinstance(found, dict) or not found:
+        raise CheckpointRefused(f"`{path}` has no `quantization`; export the checkpoint again.")
+    return found
+
+
+def _as_export(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what hf_quant_config.json would say, from ModelOpt's block in config.json."""
+    cache = block.get("kv_cache_scheme")
+    return {
+        "quant_algo": block.get("quant_algo"),
+        "kv_cache_quant_algo": _cache_name(cache) if cache else None,
+        "exclude_modules": block.get("ignore"),
+    }
+
+
+def _modelopt(exported: Mapping[str, Any]) -> Scheme:
+    algorithm, cache = exported.get("quant_algo"), exported.get("kv_cache_quant_algo")
+    if algorithm not in tuple(Number):
+        raise _refused("modelopt", f"its quant_algo `{algorithm}`")
+    if cache not in (None, "FP8"):
+        raise _refused("modelopt", f"its kv_cache_quant_algo `{cache}`")
+    return Scheme(
+        method="modelopt",
+        number=Number(algorithm),
+        inputs=Inputs.EXPORTED,
+        has_fp8_cache=cache == "FP8",
+        excluded=tuple(exported.get("exclude_modules") or ()),
+    )
+
+
+def _compressed_tensors(block: Mapping[str, Any]) -> Scheme:
+    method = "compressed-tensors"
+    groups = list((block.get("config_groups") or {}).values())
+    if len(groups) != 1 or groups[0].get("targets") != ["Linear"]:
+        raise _refused(method, "more than one group of layers, or one that is not all of `Linear`")
+    weights, inputs = groups[0].get("weights") or {}, groups[0].get("input_activations")
+    if not _is_fp8(weights) or weights.get("strategy") not in ("tensor", "channel"):
+        raise _refused(method, f"weights in {_describe(weights)}")
+    if (block.get("sparsity_config") or {}).get("format", "dense") != "dense":
+        raise _refused(method, "sparse weights")
+    cache = block.get("kv_cache_scheme")
+    if cache and (_cache_name(cache) != "FP8" or cache.get("strategy", "tensor") != "tensor"):
+        raise _refused(method, f"a KV cache in {_describe(cache)}")
+    return Scheme(
+        method=method,
+        number=Number.FP8,
+        inputs=_inputs(method, inputs),
+        has_fp8_cache=bool(cache),
+        excluded=tuple(block.get("ignore") or ()),
+    )
+
+
+def _inputs(method: str, block: Mapping[str, Any] | None) -> Inputs:
+    if not block:
+        return Inputs.UNTOUCHED
+    known = {(False, "tensor"): Inputs.EXPORTED, (True, "token"): Inputs.PER_TOKEN}
+    found = known.get((bool(block.get("dynamic")), str(block.get("strategy"))))
+    if found is None or not _is_fp8(block):
+        raise _refused(method, f"inputs in {_describe(block)}")
+    return found
+
+
+def _is_fp8(block: Mapping[str, Any]) -> bool:
+    return (block.get("type"), block.get("num_bits")) == _FP8_NUMBER
+
+
+def _cache_name(block: Mapping[str, Any]) -> str:
+    return "FP8" if _is_fp8(block) and not block.get("dynamic") else _describe(block)
+
+
+def _describe(block: Mapping[str, Any]) -> str:
+    words: Sequence[Any] = [block.get(name) for name in ("num_bits", "type", "strategy")]
+    dynamic = " with scales found while serving" if block.get("dynamic") else ""
+    return f"`{' '.join(str(word) for word in words if word) or 'nothing named'}`{dynamic}"
+
+
+def _refused(method: str, what: str) -> CheckpointRefused:
+    return CheckpointRefused(
+        f"The checkpoint is quantized with {method}, and the native engine does not read {what}. "
+        "It emulates ModelOpt's FP8 and NVFP4 and compressed-tensors' FP8. Build from the original "
+        "checkpoint, or serve this one with `vllm` or `trtllm` on a GPU."
+    )
+
+
+def _matches(pattern: str, module: str) -> bool:
+    if pattern.startswith(_REGEX):
+        return re.match(pattern.removeprefix(_REGEX), module) is not None
+    return fnmatchcase(module, pattern) or module.startswith(f"{pattern}.")
