@@ -54,6 +54,7 @@ def test_a_wrong_command_says_what_is_wrong(arguments: list[str], words: str) ->
 def test_every_feature_is_answered_on_every_kind_of_card() -> None:
     assert all(capability(feature).how for feature in Feature)
     assert capability(Feature.FP8_WEIGHTS).support is Support.EMULATED
+    assert capability(Feature.FP4_WEIGHTS).support is Support.EMULATED
     assert capability(Feature.CHAT).support is Support.NATIVE
     assert capability(Feature.CHAT, "H100").is_refused
     assert set(RUNTIMES) == {"native"}
@@ -72,6 +73,8 @@ def test_every_feature_is_answered_on_every_kind_of_card() -> None:
          "ENG-WEIGHTS-DAMAGED", Blame.CHECKPOINT),
         ("OSError: Error no file named model.safetensors, or pytorch_model.bin, found in "
          "directory /x", "ENG-NO-WEIGHTS", Blame.CHECKPOINT),
+        ("ERROR checkpoint refused: `a.b` has no `k_scale`.", "ENG-CHECKPOINT-REFUSED",
+         Blame.CHECKPOINT),
         ("size mismatch for model.embed_tokens.weight: copying", "ENG-WEIGHTS-SHAPE",
          Blame.CHECKPOINT),
         ("Please pass the argument `trust_remote_code=True`", "ENG-REMOTE-CODE",

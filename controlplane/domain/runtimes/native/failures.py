@@ -77,6 +77,11 @@ _BATCH = "trt_llm.build.max_batch_size"
 
 PATTERNS: tuple[Pattern, ...] = (
     _pattern(
+        "ENG-CHECKPOINT-REFUSED", Blame.CHECKPOINT, r"checkpoint refused: (?P<reason>[^\n]+)",
+        "{reason}", "Change what the sentence names and build again.",
+        "trt_llm.build.checkpoint_repository.repo",
+    ),
+    _pattern(
         "ENG-OUT-OF-MEMORY", Blame.MACHINE,
         r"DefaultCPUAllocator: (?:can't allocate|not enough) memory"
         r"(?:: you tried to allocate (?P<bytes>\d+) bytes)?|\bMemoryError\b|std::bad_alloc",
