@@ -23,6 +23,20 @@ _SERVERS = {
     "LMDeploy": re.compile(r"lmdeploy", re.I),
     "Triton": re.compile(r"(^|/)tritonserver", re.I),
 }
+VLLM_NAMES = frozenset(
+    {"model", "model_tag", "tensor_parallel_size", "pipeline_parallel_size", "max_model_len",
+     "max_num_seqs", "max_num_batched_tokens", "gpu_memory_utilization", "quantization",
+     "kv_cache_dtype", "served_model_name", "enable_lora", "speculative_config",
+     "enable_prefix_caching", "trust_remote_code"}
+)  # fmt: skip
+"""Settings by which flags or a file are known to be vLLM's."""
+TRTLLM_NAMES = frozenset(
+    {"kv_cache_config", "cuda_graph_config", "scheduler_config", "lora_config", "moe_config",
+     "max_seq_len", "max_batch_size", "max_num_tokens", "disable_overlap_scheduler",
+     "guided_decoding_backend", "enable_attention_dp", "moe_expert_parallel_size", "attn_backend"}
+)  # fmt: skip
+"""Settings by which a file is known to be TensorRT-LLM's."""
+_TRTLLM_FLAGS = TRTLLM_NAMES | {"tp_size", "pp_size", "ep_size", "free_gpu_memory_fraction"}
 _INSTEAD = "Paste the `vllm serve` or `trtllm-serve` line that starts the model."
 
 
@@ -65,6 +79,22 @@ def shell_text(words: Sequence[Word]) -> Word | None:
 def server_of_image(image: str) -> Server | None:
     """Return the server that an image runs when it is given nothing but arguments."""
     return Server.VLLM if _VLLM_IMAGE.search(image) else None
+
+
+def server_of_flags(words: Sequence[Word]) -> Server | None:
+    """Return whose flags these are when they stand without their program, or None."""
+    if not words or not words[0].text.startswith("--"):
+        return None
+    names = names_of(words)
+    if names & _TRTLLM_FLAGS:
+        return Server.TRTLLM
+    return Server.VLLM if names & VLLM_NAMES else None
+
+
+def names_of(words: Sequence[Word]) -> set[str]:
+    """Return the flags among the words, as a config file would call them."""
+    flags = (word.text.partition("=")[0] for word in words if word.text.startswith("--"))
+    return {flag.lstrip("-").replace("-", "_") for flag in flags}
 
 
 def is_trtllm_image(image: str) -> bool:

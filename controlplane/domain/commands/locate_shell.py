@@ -9,6 +9,7 @@ from controlplane.domain.commands.anchors import (
     find_server,
     is_trtllm_image,
     refusal_for,
+    server_of_flags,
     server_of_image,
     shell_text,
 )
@@ -18,7 +19,6 @@ from controlplane.domain.commands.invocation import (
     Around,
     Invocation,
     RefusedCommandError,
-    Server,
 )
 from controlplane.domain.commands.shell import ShellTextError, read_commands
 from controlplane.domain.commands.words import RawWord, SimpleCommand, Word, fill_in
@@ -150,16 +150,10 @@ class _Search:
         if not commands or not seen or not seen[0].startswith("--"):
             return None
         words = tuple(chain.from_iterable(self._words(command) for command in commands))
-        if not words or not words[0].text.startswith("--"):
+        server = server_of_flags(words)
+        if server is None:
             return None
-        return Invocation(server=_server_of_flags(words), arguments=words, around=self._around())
-
-
-def _server_of_flags(words: Sequence[Word]) -> Server:
-    """Return whose flags these are; only TensorRT-LLM shortens `--tp_size` and the like."""
-    flags = {word.text.partition("=")[0] for word in words}
-    ours = {"--tp_size", "--pp_size", "--ep_size", "--max_num_tokens", "--max_batch_size"}
-    return Server.TRTLLM if flags & ours else Server.VLLM
+        return Invocation(server=server, arguments=words, around=self._around())
 
 
 def refuse_shell(text: str) -> RefusedCommandError:

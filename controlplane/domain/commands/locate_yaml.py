@@ -5,6 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from controlplane.domain.commands.anchors import (
+    TRTLLM_NAMES,
+    VLLM_NAMES,
+    names_of,
+    server_of_flags,
+)
 from controlplane.domain.commands.docker_run import add_folder
 from controlplane.domain.commands.expansions import literal_word
 from controlplane.domain.commands.invocation import (
@@ -21,23 +27,12 @@ from controlplane.domain.spec import SpecError
 from controlplane.domain.spec.document import Document
 from controlplane.domain.spec.text import read_data, read_text
 
-_LOOKS_LIKE_YAML = re.compile(r"^\s*(-\s|[\[{]|[\"']?[\w./-]+[\"']?\s*:(\s|$))", re.M)
+_LOOKS_LIKE_YAML = re.compile(r"^[ \t]*(-\s|[\[{]|[\"']?[\w./-]+[\"']?\s*:(\s|$))", re.M)
 _DOCUMENT_MARK = re.compile(r"^---[ \t]*$", re.M)
 _TEMPLATE_LINE = re.compile(r"^[ \t]*\{\{[^\n]*\}\}[ \t]*$", re.M)
 _TEMPLATE = re.compile(r"\{\{([^{}\n]*)\}\}")
 _COMMAND_KEYS = ("entrypoint", "command", "args", "start_command")
 _GPU_KEYS = ("nvidia.com/gpu", "amd.com/gpu")
-_VLLM_FILE = frozenset(
-    {"model", "model_tag", "tensor_parallel_size", "pipeline_parallel_size", "max_model_len",
-     "max_num_seqs", "max_num_batched_tokens", "gpu_memory_utilization", "quantization",
-     "kv_cache_dtype", "served_model_name", "enable_lora", "speculative_config",
-     "enable_prefix_caching", "trust_remote_code"}
-)  # fmt: skip
-_TRTLLM_FILE = frozenset(
-    {"kv_cache_config", "cuda_graph_config", "scheduler_config", "lora_config", "moe_config",
-     "max_seq_len", "max_batch_size", "max_num_tokens", "disable_overlap_scheduler",
-     "guided_decoding_backend", "enable_attention_dp", "moe_expert_parallel_size", "attn_backend"}
-)  # fmt: skip
 _PASTED = "pasted.yaml"
 
 
@@ -87,23 +82,22 @@ def _settings_file(data: Any, text: str) -> Invocation | None:
 
 def _server_of_file(data: Mapping[str, Any]) -> Server | None:
     names = {str(name).replace("-", "_") for name in data}
-    if "trt_llm" in names and not names & _VLLM_FILE:
+    if "trt_llm" in names and not names & VLLM_NAMES:
         raise RefusedCommandError(
             "This is a `config.yaml` already, not a command.",
             "Paste it into the editor as it is.",
         )
-    if names & _TRTLLM_FILE:
+    if names & TRTLLM_NAMES:
         return Server.TRTLLM
-    if names & (_VLLM_FILE - {"model"}) or ("model" in names and _is_flat(data)):
+    if names & (VLLM_NAMES - {"model"}) or ("model" in names and _is_flat(data)):
         return Server.VLLM
     return None
 
 
 def _bare_flags(items: Sequence[Any]) -> Invocation | None:
     words = _literal(items)
-    if not words or not words[0].text.startswith("--"):
-        return None
-    return find_in_words(words, around=Around(), image="vllm")
+    server = server_of_flags(words)
+    return Invocation(server=server, arguments=words) if server else None
 
 
 def _mappings(data: Any) -> Iterator[Mapping[str, Any]]:
@@ -136,8 +130,7 @@ def _in_container(container: Mapping[str, Any]) -> Invocation | None:
 
 def _kind_of(words: Sequence[Word]) -> str | None:
     """Return a stand-in for an image that is not named, where the flags can only be vLLM's."""
-    flags = {word.text.partition("=")[0].lstrip("-").replace("-", "_") for word in words}
-    return "vllm" if flags & (_VLLM_FILE - {"model", "quantization"}) else None
+    return "vllm" if names_of(words) & (VLLM_NAMES - {"model", "quantization"}) else None
 
 
 def _merged(inner: Around, outer: Around) -> Around:

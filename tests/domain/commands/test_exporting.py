@@ -1,5 +1,6 @@
 """A config in other words: equivalent lines, our block where each reader wants it, losses said."""
 
+import json
 import shlex
 from itertools import pairwise
 from typing import Any
@@ -10,8 +11,9 @@ import yaml
 from controlplane.domain.commands.exporting import ExportFormat, NotAConfigError, export_config
 from controlplane.domain.commands.importing import import_command
 from controlplane.domain.commands.report import ConfigExport
+from controlplane.domain.runtimes.trtllm.flags import GRAMMAR
 from controlplane.domain.spec import Spec, parse_text
-from tests.domain.cases import as_config_yaml, lines
+from tests.domain.cases import DATA, as_config_yaml, lines
 
 FULL = """\
 # a comment
@@ -110,6 +112,27 @@ def test_a_trtllm_line_says_what_it_can_and_lists_the_rest() -> None:
         "trt_llm.build.quantization_type", "trt_llm.runtime.request_default_max_tokens",
         "trt_llm.runtime.served_model_name", "enginehouse.pool",
     }  # fmt: skip
+
+
+ARGUMENTS = json.loads((DATA / "trtllm_args.json").read_text())
+"""Fields of TensorRT-LLM's argument classes and flags of its server, 1.2 to 1.3rc."""
+BLOCKS = {
+    "kv_cache_config": "KvCacheConfig", "scheduler_config": "SchedulerConfig",
+    "speculative_config": "NGramDecodingConfig", "lora_config": "LoraConfig",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [FULL, *(import_command(line).text for line in TRTLLM)])
+def test_the_engine_knows_every_key_of_the_generated_file(text: str) -> None:
+    settings = yaml.safe_load(export_config(text, ExportFormat.TRTLLM).files["engine.yaml"])
+    assert set(settings) <= set(ARGUMENTS["TorchLlmArgs"])
+    for block in set(BLOCKS) & set(settings):
+        assert set(settings[block]) <= set(ARGUMENTS[BLOCKS[block]])
+
+
+def test_every_flag_of_trtllm_serve_is_known() -> None:
+    known = {f"--{name}" for name in GRAMMAR.names} | {"model"}
+    assert set(ARGUMENTS["trtllm_serve"]) <= known
 
 
 def test_every_setting_of_a_config_is_said_changed_or_listed() -> None:

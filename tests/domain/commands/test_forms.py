@@ -59,6 +59,7 @@ def reasons(imported: CommandImport) -> dict[str, str]:
         "--max-model-len, 4096]\n",
         "kind: Service\n---\nspec:\n  containers:\n  - command: [vllm, serve]\n"
         "    args: [owner/name, -tp, '2', --max-model-len, '4096']\n",
+        "args: [--model, owner/name, --tensor-parallel-size=2, --max-model-len=4096]\n",
         "start_command: sh -c \"vllm serve owner/name -tp 2 --max-model-len 4096\"\n",
         "model: owner/name\ntensor-parallel-size: 2\nmax_model_len: 4096\n",
         "cat > a.yaml <<'EOF'\nmodel: owner/name\nmax_model_len: 4096\nEOF\n"
@@ -78,6 +79,8 @@ def test_the_same_command_is_found_in_every_form(text: str) -> None:
     [
         ("", "empty"),
         ("ls -la", "not a `vllm serve`"),
+        ("--" * 100, "not a `vllm serve`"),
+        ("--verbose --color auto", "not a `vllm serve`"),
         ("vllm serve 'owner/name", r"quote \('\) on line 1"),
         ('a\nvllm serve "owner', r'quote \("\) on line 2'),
         ("vllm serve `hostname", "backtick"),
