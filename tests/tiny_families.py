@@ -90,11 +90,13 @@ FAMILIES: Mapping[str, Family] = {
 """Name -> family; the keys are what tests are parametrised with."""
 
 
-def make_family(name: str, folder: Path, *, seed: int = 0) -> Path:
-    """Fill `folder` with a checkpoint of the family and give it back."""
+def make_family(name: str, folder: Path, *, seed: int = 0, **changes: Any) -> Path:
+    """Fill `folder` with a checkpoint of the family, its config changed, and give it back."""
     family = FAMILIES[name]
     torch.manual_seed(seed)
     config = family.config()
+    for setting, value in changes.items():
+        setattr(config, setting, value)
     model = getattr(transformers, family.model_class)(config)
     with torch.no_grad():
         for parameter in model.parameters():

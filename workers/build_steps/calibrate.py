@@ -47,7 +47,6 @@ from workers.build_steps.step import StepResult
 from workers.build_steps.versions import tool_versions
 
 SAMPLES_FILE = "samples.json"
-_BLOCK = 16
 
 log = logging.getLogger(__name__)
 

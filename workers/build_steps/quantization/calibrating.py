@@ -1,5 +1,6 @@
 """Run samples through a model that ModelOpt watches, so that every scale is found."""
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -11,6 +12,10 @@ from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.loading import Device
 from workers.build_steps.quantization.modelopt import logged_warnings, quantize
 from workers.build_steps.quantization.recipes import ModelOptConfig
+from workers.engine.quantized import NVFP4_BLOCK
+
+_NOT_FINITE = re.compile(r"detected (nan|inf) values in amax")
+"""What ModelOpt says when a calibrator sees them; it names no layer."""
 
 OnSamples = Callable[[int, int, float | None], None]
 """Called with samples done, samples in all, and the seconds that are left."""
@@ -26,10 +31,13 @@ def calibrate(
 ) -> nn.Module:
     """Return the model with quantizers whose scales come from the samples."""
     forward = _Forward(samples, device, on_samples)
-    with logged_warnings(), torch.inference_mode():
-        quantized: nn.Module = quantize(model, config.config, forward)
-    if broken := list(_not_finite(quantized)):
-        raise failures.not_finite(broken)
+    try:
+        with logged_warnings(), torch.inference_mode():
+            quantized: nn.Module = quantize(model, config.config, forward)
+    except AssertionError as error:
+        if _NOT_FINITE.search(str(error)):
+            raise failures.not_finite(_not_finite(model) or ["an activation"]) from error
+        raise
     return quantized
 
 
@@ -54,6 +62,7 @@ class _Forward:
         self._tokens = device.batch_tokens
 
     def __call__(self, model: nn.Module) -> None:
+        _refuse_odd_widths(model)
         clock = Clock(len(self._samples))
         self._on_samples(0, len(self._samples), None)
         done = 0
@@ -101,8 +110,26 @@ class Clock:
         return (time.monotonic() - self._start) / done * (self._total - done)
 
 
-def _not_finite(model: nn.Module) -> Iterator[str]:
+def _refuse_odd_widths(model: nn.Module) -> None:
+    """Raise StepFailure before the first sample for what the export could not write."""
+    odd = []
     for name, module in model.named_modules():
-        largest = getattr(module, "_amax", None)
-        if isinstance(largest, Tensor) and not bool(torch.isfinite(largest).all()):
-            yield name
+        quantizer, weight = (
+            getattr(module, "weight_quantizer", None),
+            getattr(module, "weight", None),
+        )
+        if quantizer is None or not quantizer.is_enabled or not isinstance(weight, Tensor):
+            continue
+        block = (quantizer.block_sizes or {}).get(-1)
+        if block and weight.shape[-1] % block:
+            odd.append(name)
+    if odd:
+        raise failures.odd_width(odd, NVFP4_BLOCK)
+
+
+def _not_finite(model: nn.Module) -> list[str]:
+    return [
+        name
+        for name, parameter in model.named_parameters()
+        if not bool(torch.isfinite(parameter).all())
+    ]

@@ -1,6 +1,7 @@
 """The quantized model as a Hugging Face folder, checked against what was quantized."""
 
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from workers.build_steps.quantization import failures
@@ -18,6 +19,7 @@ from workers.build_steps.quantization.loading import export_dtype
 from workers.build_steps.quantization.modelopt import export_hf_checkpoint, logged_warnings
 
 _QUANTIZED_DTYPES = frozenset({"F8_E4M3", "U8"})
+_OS_ERROR = re.compile(r"os error (?P<number>\d+)")
 _SHARD_SIZE = "5GB"
 _WRITTEN_HERE = ("config.json", "hf_quant_config.json")
 
@@ -46,13 +48,22 @@ def export(model: nn.Module, checkpoint: Checkpoint, folder: Path) -> Exported:
     Everything that describes the model is the original's own word, so that an engine with an
     older Transformers reads the settings that it knows; ModelOpt adds weights and scales.
     """
-    with logged_warnings(), torch.inference_mode():
-        export_hf_checkpoint(
-            model,
-            dtype=export_dtype(checkpoint),
-            export_dir=folder,
-            max_shard_size=_SHARD_SIZE,
-        )
+    try:
+        with logged_warnings(), torch.inference_mode():
+            export_hf_checkpoint(
+                model,
+                dtype=export_dtype(checkpoint),
+                export_dir=folder,
+                max_shard_size=_SHARD_SIZE,
+            )
+    except SafetensorError as error:
+        # It hides the number that says whether the disk is full.
+        found = _OS_ERROR.search(str(error))
+        if found is None:
+            raise failures.not_exported(str(error)) from error
+        raise OSError(int(found["number"]), str(error)) from error
+    except (AssertionError, NotImplementedError, RuntimeError, ValueError, KeyError) as error:
+        raise failures.not_exported(f"ModelOpt gave up ({error})") from error
     _restore_descriptions(checkpoint, folder)
     return read_export(folder)
 

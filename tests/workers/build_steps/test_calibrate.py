@@ -1,0 +1,344 @@
+"""Calibration as a real child, and everything that it refuses before or in the middle of it."""
+
+import json
+import resource
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from controlplane.artifacts import ArtifactStore, input_digest
+from controlplane.artifacts.durable import means_disk_full
+from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.tiny_families import make_family
+from tests.workers.build_steps.quantizing import (
+    change_export,
+    fetched,
+    quantized_spec,
+    read_json,
+    run_here,
+    tensors_of,
+)
+from tests.workers.build_steps.supervising import Supervisor, finished, run, wait_for
+from workers.build_steps import outputs
+from workers.build_steps.child import OutcomeKind, Verdict
+from workers.build_steps.failures import StepFailure
+from workers.build_steps.processes import kill_all
+from workers.build_steps.quantization import memory
+from workers.build_steps.quantization.calibrating import Clock, batches
+from workers.build_steps.versions import tool_versions
+
+pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture
+def quantizing(supervisor: Supervisor) -> Supervisor:
+    supervisor.options = {"calibration_samples": 16, "memory_bytes": 8_000_000_000}
+    return supervisor
+
+
+def test_a_checkpoint_is_calibrated_gated_and_packaged_by_real_children(
+    quantizing: Supervisor, tiny: Path
+) -> None:
+    spec = quantized_spec(tiny, "fp8_kv")
+    folders: dict[str, Path] = {}
+    for step in ("fetch", "inspect"):
+        # The rules hold quantization back until the wiring serves it; the files are what counts.
+        if step == "inspect":
+            folders[step] = inspected(quantizing.folder / "steps" / step)
+        else:
+            folders[step] = finished(quantizing, step, spec, **folders)
+    for step in ("calibrate", "gate", "package"):
+        folders[step] = finished(quantizing, step, spec, **folders)
+    samples = [each for each in quantizing.progress if each.unit == "samples"]
+    assert any(each.seconds_left is not None for each in samples)
+    assert all(outputs.verify(folders[step]) for step in ("calibrate", "gate"))
+
+    values, fetch = outputs.read(folders["package"]).values, outputs.read(folders["fetch"]).values
+    passport = values["passport"]
+    assert passport["quantization"]["modelopt_configs"] == ["FP8_DEFAULT_CFG", "FP8_KV_CFG"]
+    assert passport["quantization"]["kv_cache_layers"] == 2
+    assert passport["calibration"]["used"] == 16
+    assert passport["gate"]["state"] == "passed"
+    assert passport["promoted"] is None
+    assert fetch["calibration"]["dataset"] == "enginehouse/general"
+    assert values["input_digest"] == input_digest(
+        fetch["commit"], spec, tool_versions(), fetch["calibration"]
+    )
+    store = ArtifactStore.open((quantizing.folder / "artifacts").as_uri())
+    paths = {each.path for each in store.verify(values["content_digest"]).files}
+    assert {"config.json", "hf_quant_config.json", "model.safetensors", "tokenizer.json"} <= paths
+    assert "samples.json" not in paths
+
+
+def inspected(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    values = {"checkpoint": {}, "examination": {"effective": []}}
+    outputs.seal(folder, step="inspect", values=values, digests={})
+    return folder
+
+
+def test_what_failed_the_gate_is_packaged_only_when_somebody_promotes_it(
+    tmp_path: Path, quantizing: Supervisor, tiny: Path
+) -> None:
+    spec = quantized_spec(tiny, "fp8")
+    inputs = {
+        "fetch": fetched(tiny, tmp_path / "fetch"),
+        "inspect": inspected(tmp_path / "inspect"),
+    }
+    made = run_here("calibrate", spec, tmp_path / "calibrate", fetch=inputs["fetch"])
+    inputs["calibrate"] = tmp_path / "calibrate"
+    surer = tensors_of(inputs["calibrate"] / "model")["model.norm.weight"] * 2
+    change_export(inputs["calibrate"] / "model", {"model.norm.weight": surer})
+    outputs.seal(inputs["calibrate"], step="calibrate", values=made.values, digests={})
+    result = run_here("gate", spec, tmp_path / "gate", **inputs)
+    assert result.values["state"] == "failed"
+    inputs["gate"] = tmp_path / "gate"
+    refused = run(quantizing, "package", spec, **inputs)
+    assert refused.failure is not None
+    assert refused.failure.code == "EHG-PERPLEXITY"
+    quantizing.options["promoted"] = {"by": "ada@example.com", "reason": "a demonstration"}
+    assert finished(quantizing, "package", spec, **inputs)
+    passport = read_json(quantizing.folder / "steps" / "package" / "passport.json")
+    assert passport["promoted"]["by"] == "ada@example.com"
+    assert passport["gate"]["state"] == "failed"
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Path:
+    """A checkpoint wide enough that calibration can be caught in the middle."""
+    return make_family("llama", tmp_path / "roots" / "slow")
+
+
+def in_the_middle(supervisor: Supervisor) -> bool:
+    """Return whether samples have gone through and more are to come."""
+    return any(
+        each.unit == "samples" and each.total and 0 < each.done < each.total
+        for each in supervisor.progress
+    )
+
+
+def many_samples(supervisor: Supervisor, checkpoint: Path) -> dict[str, Any]:
+    """Return a spec whose calibration takes a while."""
+    path = supervisor.folder / "many.jsonl"
+    words = "The sky is blue and the sea is deep. " * 60
+    path.write_text("".join(json.dumps({"text": f"{n} {words}"}) + "\n" for n in range(1200)))
+    supervisor.options = {
+        "memory_bytes": 8_000_000_000,
+        "local_checkpoint_roots": [str(supervisor.folder)],
+    }
+    return quantized_spec(
+        checkpoint,
+        "fp8_kv",
+        quantization_config={
+            "calib_dataset": str(path), "calib_size": 1024, "calib_max_seq_length": 512
+        },
+    )  # fmt: skip
+
+
+def test_a_cancel_in_the_middle_of_calibration_ends_it_at_once(
+    supervisor: Supervisor, slow: Path
+) -> None:
+    spec = many_samples(supervisor, slow)
+    job = supervisor.job("calibrate", spec, fetch=fetched(slow, supervisor.folder / "fetch"))
+
+    def cancel() -> Verdict:
+        return Verdict.CANCEL if in_the_middle(supervisor) else Verdict.CONTINUE
+
+    outcome = supervisor.run(supervisor.command("calibrate", job), cancel)
+    assert outcome.kind is OutcomeKind.CANCELLED, supervisor.log.decode()
+    assert supervisor.marked() == []
+
+
+@pytest.mark.recovery
+def test_a_kill_in_the_middle_of_calibration_leaves_nothing_to_publish(
+    supervisor: Supervisor, slow: Path
+) -> None:
+    spec = many_samples(supervisor, slow)
+    source = fetched(slow, supervisor.folder / "fetch")
+    job = supervisor.job("calibrate", spec, fetch=source)
+
+    def kill() -> Verdict:
+        if in_the_middle(supervisor):
+            kill_all(lambda each: each.pid in {found.pid for found in supervisor.marked()})
+        return Verdict.CONTINUE
+
+    outcome = supervisor.run(supervisor.command("calibrate", job), kill)
+    assert outcome.kind is OutcomeKind.CRASHED
+    assert outcome.failure is not None
+    assert outcome.failure.code == "EHB-KILLED"
+    assert not outputs.verify(supervisor.folder / "tmp" / "calibrate")
+    wait_for(lambda: supervisor.marked() == [])
+
+
+def test_a_disk_that_fills_up_during_export_is_told_as_such(tiny: Path, tmp_path: Path) -> None:
+    source, spec = fetched(tiny, tmp_path / "fetch"), quantized_spec(tiny, "fp8")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large") as raised:
+            run_here("calibrate", spec, tmp_path / "out", fetch=source)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert means_disk_full(raised.value), "which the step's process reports as EHB-DISK-FULL"
+    assert not outputs.verify(tmp_path / "out")
+
+
+def refused(folder: Path, tmp_path: Path, spec: dict[str, Any], **options: Any) -> Any:
+    source = fetched(folder, tmp_path / "refused" / "fetch")
+    with pytest.raises(StepFailure) as raised:
+        run_here("calibrate", spec, tmp_path / "refused" / "out", options, fetch=source)
+    return raised.value.failure
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        ({"quant_method": "gptq", "bits": 4}, "gptq"),
+        ({"quant_method": "awq", "bits": 4}, "awq"),
+        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "fp8"),
+        ({"quant_method": "modelopt", "quant_algo": "FP8"}, "FP8"),
+        ({"quant_method": "compressed-tensors", "format": "float-quantized",
+          "config_groups": {"g": {"weights": {"type": "float", "num_bits": 8}}}},
+         "compressed-tensors"),
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "bitsandbytes"),
+    ],
+)  # fmt: skip
+def test_a_quantized_checkpoint_is_not_quantized_again(
+    block: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    folder = make_tiny_checkpoint(tmp_path / "tiny")
+    config = read_json(folder / "config.json")
+    (folder / "config.json").write_text(json.dumps({**config, "quantization_config": block}))
+    failure = refused(folder, tmp_path, quantized_spec(folder, "fp8"))
+    assert failure.code == "EHQ-ALREADY-QUANTIZED"
+    assert words in failure.sentence
+    assert failure.fix == {"trt_llm.build.quantization_type": "no_quant"}
+
+
+def test_our_own_export_is_recognised_as_quantized(tiny: Path, tmp_path: Path) -> None:
+    spec = quantized_spec(tiny, "fp8_kv")
+    run_here("calibrate", spec, tmp_path / "one", fetch=fetched(tiny, tmp_path / "fetch"))
+    failure = refused(tmp_path / "one" / "model", tmp_path, spec)
+    assert failure.code == "EHQ-ALREADY-QUANTIZED"
+    assert "FP8 KV cache" in failure.sentence
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"architectures": ["NeverHeardOfForCausalLM"]}, "EHQ-ARCHITECTURE"),
+        ({"architectures": None}, "EHQ-ARCHITECTURE"),
+        ({"architectures": ["OwnForCausalLM"], "auto_map": {"AutoModel": "own.Own"}},
+         "EHQ-REMOTE-CODE"),
+        ({"num_hidden_layers": 3}, "EHQ-LOAD"),
+        ({"hidden_size": 32}, "EHQ-LOAD"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_loaded_is_told_apart(
+    changes: dict[str, Any], code: str, tmp_path: Path
+) -> None:
+    folder = make_tiny_checkpoint(tmp_path / "tiny")
+    config = read_json(folder / "config.json")
+    (folder / "config.json").write_text(json.dumps({**config, **changes}))
+    failure = refused(folder, tmp_path, quantized_spec(folder, "fp8"))
+    assert failure.code == code
+    assert failure.blame == "checkpoint"
+
+
+def test_a_checkpoint_without_a_tokenizer_is_told(tmp_path: Path) -> None:
+    folder = make_tiny_checkpoint(tmp_path / "tiny")
+    (folder / "tokenizer.json").unlink()
+    assert refused(folder, tmp_path, quantized_spec(folder, "fp8")).code == "EHQ-TOKENIZER"
+
+
+def test_types_of_an_engine_that_is_gone_are_refused(tiny: Path, tmp_path: Path) -> None:
+    failure = refused(tiny, tmp_path, quantized_spec(tiny, "smooth_quant"))
+    assert failure.code == "EHQ-TYPE"
+    assert failure.fix == {"trt_llm.build.quantization_type": "fp8"}
+
+
+def test_a_machine_too_small_says_bytes_needed_and_free(tiny: Path, tmp_path: Path) -> None:
+    failure = refused(tiny, tmp_path, quantized_spec(tiny, "fp8"), memory_bytes=1_000_000)
+    assert failure.code == "EHQ-MEMORY"
+    assert failure.blame == "machine"
+    assert "1,000,000 bytes" in failure.sentence
+
+
+def test_a_build_that_was_promised_a_card_and_sees_none_says_so(tiny: Path, tmp_path: Path) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a card")
+    failure = refused(tiny, tmp_path, quantized_spec(tiny, "fp8"), device="cuda")
+    assert failure.code == "EHQ-NO-CARD"
+
+
+def test_weights_that_are_no_numbers_are_found_during_calibration(tmp_path: Path) -> None:
+    folder = make_family("llama", tmp_path / "nan")
+    weights = tensors_of(folder)
+    weights["model.layers.1.mlp.up_proj.weight"][0, 0] = float("inf")
+    from safetensors.torch import save_file
+
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    failure = refused(folder, tmp_path, quantized_spec(folder, "fp8"))
+    assert failure.code == "EHQ-NOT-FINITE"
+    assert "layers.1.mlp" in failure.sentence
+
+
+def test_widths_that_fp4_has_no_blocks_for_are_refused_by_name(tmp_path: Path) -> None:
+    folder = make_family("llama", tmp_path / "odd", intermediate_size=120)
+    failure = refused(folder, tmp_path, quantized_spec(folder, "fp4"))
+    assert failure.code == "EHQ-BLOCKS"
+    assert "mlp.down_proj" in failure.sentence
+
+
+def test_equal_inputs_give_equal_bytes(tiny: Path, tmp_path: Path) -> None:
+    source, spec = fetched(tiny, tmp_path / "fetch"), quantized_spec(tiny, "fp8_kv")
+    for name in ("one", "two"):
+        run_here("calibrate", spec, tmp_path / name, fetch=source)
+    files = [
+        {each.path: each.sha256 for each in outputs.read(tmp_path / name).files}
+        for name in ("one", "two")
+    ]
+    assert files[0] == files[1]
+
+
+def test_a_data_set_that_changed_since_the_fetch_is_refused(tiny: Path, tmp_path: Path) -> None:
+    source = fetched(tiny, tmp_path / "fetch")
+    values = {**outputs.read(source).values, "calibration": {"revision": "sha256:0123"}}
+    outputs.seal(source, step="fetch", values=values, digests={})
+    with pytest.raises(StepFailure) as raised:
+        run_here("calibrate", quantized_spec(tiny, "fp8"), tmp_path / "out", fetch=source)
+    assert raised.value.failure.code == "EHC-CHANGED"
+
+
+def test_only_equally_long_samples_share_a_batch() -> None:
+    samples = [[1] * 4, [2] * 3, [3] * 4, [4] * 4, [5] * 9]
+    found = [[len(each) for each in batch] for batch in batches(samples, 8)]
+    assert found == [[4, 4], [4], [3], [9]]
+
+
+def test_the_clock_tells_nothing_before_it_can() -> None:
+    assert Clock(10).seconds_left(0) is None
+    assert Clock(10).seconds_left(10) == 0
+
+
+def test_a_container_limit_counts_as_free_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
+    whole = memory.free_host_bytes()
+    assert whole > 0
+    (tmp_path / "memory.max").write_text("3000000\n")
+    (tmp_path / "memory.current").write_text("1000000\n")
+    assert memory.free_host_bytes() == 2_000_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.free_host_bytes() > 2_000_000
+
+
+@pytest.fixture(autouse=True)
+def _clean(tmp_path: Path) -> Iterator[None]:
+    yield
+    shutil.rmtree(tmp_path / "refused", ignore_errors=True)
