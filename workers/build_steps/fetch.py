@@ -1,6 +1,7 @@
 """Step `fetch`: the checkpoint's files, pinned to a commit and verified."""
 
 import logging
+from typing import Any
 
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.repository_forms import shown
@@ -16,7 +17,10 @@ log = logging.getLogger(__name__)
 
 
 def run(job: Job, events: Events) -> StepResult:
-    """Return the commit and the files, now in the `model` folder of the output."""
+    """Return the commit and the files, now in the `model` folder of the output.
+
+    The calibration data set, where there is one, is found and pinned before the long download.
+    """
     checkpoint = Spec.model_validate(job.spec).checkpoint
     if checkpoint is None:
         raise no_checkpoint()
@@ -40,6 +44,7 @@ def run(job: Job, events: Events) -> StepResult:
         len(resolved.files),
         resolved.size_bytes / 1e6,
     )
+    calibration = _calibration(job)
     files = fetch(
         resolved,
         job.output / MODEL_FOLDER,
@@ -57,6 +62,21 @@ def run(job: Job, events: Events) -> StepResult:
             ],
             "bytes": sum(each.size_bytes for each in files),
             "model_dir": MODEL_FOLDER,
+            "calibration": calibration,
         },
         digests={f"{MODEL_FOLDER}/{each.path}": each.sha256 for each in files},
     )
+
+
+def _calibration(job: Job) -> dict[str, Any] | None:
+    """Return which data the build will calibrate on, or None where it quantizes nothing."""
+    spec = Spec.model_validate(job.spec)
+    if spec.quantization_type.is_none:
+        return None
+    # Imported here: an unquantized build has no use for Parquet.
+    from workers.build_steps.calibration import OpenDataset, Places
+
+    name = spec.engine_build.quantization_config.calib_dataset
+    dataset = OpenDataset(name, Places.of_job(spec, job.options, job.secrets))
+    log.info("calibration data: %s at %s", name, dataset.identity.revision)
+    return dataset.identity.to_json()

@@ -1,6 +1,5 @@
 """Why a quantized checkpoint does not pass."""
 
-
 from controlplane.domain.failures import Blame, Failure
 from workers.build_steps.failures import StepFailure
 
