@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from controlplane.domain.facts.architectures import Role
 from controlplane.domain.memory.native_limits import (
     effective_batch_size,
     effective_sequence_length,
 )
 from controlplane.domain.rules.context import Context
 from controlplane.domain.spec.trt_llm import TrtLlmV1
+
+_BUILD = "trt_llm.build"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +37,7 @@ class EffectiveValue:
 def effective_values(context: Context) -> tuple[EffectiveValue, ...]:
     """Return every setting whose value in use differs from the one in the config."""
     found = [*_v1(context)]
-    if context.runtime == "native":
-        found += _native(context)
+    found += _native(context) if context.runtime == "native" else _gpu(context)
     return tuple(value for value in found if value.asked != value.effective)
 
 
@@ -43,21 +45,8 @@ def _v1(context: Context) -> Iterator[EffectiveValue]:
     engine = context.spec.trt_llm
     if not isinstance(engine, TrtLlmV1):
         return
-    build, is_encoder = engine.build, engine.build.base_model.is_encoder
-    if is_encoder:
-        for name in ("tensor_parallel_count", "pipeline_parallel_count", "sequence_parallel_count"):
-            yield EffectiveValue(
-                field=f"trt_llm.build.{name}",
-                asked=getattr(build, name),
-                effective=1,
-                reason="An encoder runs on one card.",
-            )
-        yield EffectiveValue(
-            field="trt_llm.build.max_num_tokens",
-            asked=build.max_num_tokens,
-            effective=build.effective_max_num_tokens,
-            reason="An encoder that names no limit gets room for long inputs.",
-        )
+    if engine.build.base_model.is_encoder:
+        yield from _encoder(engine)
     elif engine.build.speculator is not None:
         yield EffectiveValue(
             field="trt_llm.runtime.enable_chunked_context",
@@ -65,6 +54,98 @@ def _v1(context: Context) -> Iterator[EffectiveValue]:
             effective=False,
             reason="Lookahead decoding excludes chunked prefill.",
         )
+
+
+def _encoder(engine: TrtLlmV1) -> Iterator[EffectiveValue]:
+    build = engine.build
+    for name in ("tensor_parallel_count", "pipeline_parallel_count", "sequence_parallel_count"):
+        yield EffectiveValue(
+            field=f"{_BUILD}.{name}",
+            asked=getattr(build, name),
+            effective=1,
+            reason="An encoder runs on one card.",
+        )
+    yield EffectiveValue(
+        field=f"{_BUILD}.max_num_tokens",
+        asked=build.max_num_tokens,
+        effective=build.effective_max_num_tokens,
+        reason="An encoder that names no limit gets room for long inputs.",
+    )
+    for name in ("paged_kv_cache", "use_paged_context_fmha"):
+        yield EffectiveValue(
+            field=f"{_BUILD}.plugin_configuration.{name}",
+            asked=getattr(build.plugin_configuration, name),
+            effective=False,
+            reason="An encoder keeps no KV cache, so there are no blocks to page or reuse.",
+        )
+
+
+def _gpu(context: Context) -> Iterator[EffectiveValue]:
+    spec, is_encoder = context.spec, context.spec.base_model.is_encoder
+    if context.has("checkpoint") and spec.max_seq_len is None and not is_encoder:
+        yield EffectiveValue(
+            field=f"{spec.limits_path}.max_seq_len",
+            asked=None,
+            effective=context.checkpoint.max_positions,
+            reason="The model's own limit, as none is written.",
+        )
+    if not spec.quantization_type.is_none:
+        yield EffectiveValue(
+            field=f"{_BUILD}.num_builder_gpus",
+            asked=spec.engine_build.num_builder_gpus,
+            effective=spec.engine_build.num_builder_gpus or spec.accelerator_count,
+            reason="A build leases as many cards as a replica, as no number is written.",
+        )
+    if is_encoder:
+        yield from _route(context)
+    elif isinstance(spec.trt_llm, TrtLlmV1) and context.runtime == "trtllm":
+        yield from _paged(spec.trt_llm)
+        yield from _padded(context)
+
+
+def _route(context: Context) -> Iterator[EffectiveValue]:
+    engine = context.spec.trt_llm
+    if not isinstance(engine, TrtLlmV1) or not context.has("checkpoint"):
+        return
+    asked = engine.runtime.webserver_default_route
+    classifies = context.checkpoint.role is Role.SEQUENCE_CLASSIFICATION
+    yield EffectiveValue(
+        field="trt_llm.runtime.webserver_default_route",
+        asked=asked,
+        effective=asked or ("/predict" if classifies else "/v1/embeddings"),
+        reason="Chosen by what the checkpoint does, as none is written.",
+    )
+
+
+def _paged(engine: TrtLlmV1) -> Iterator[EffectiveValue]:
+    for name in ("paged_kv_cache", "use_paged_context_fmha"):
+        yield EffectiveValue(
+            field=f"{_BUILD}.plugin_configuration.{name}",
+            asked=getattr(engine.build.plugin_configuration, name),
+            effective=True,
+            reason="This engine always pages its KV cache and reuses the blocks of equal prompts.",
+        )
+
+
+def _padded(context: Context) -> Iterator[EffectiveValue]:
+    """Yield what drafts add: room behind a sequence, and a step that takes every row's drafts."""
+    spec = context.spec
+    drafts = spec.speculator.draft_length if spec.speculator else None
+    if not drafts:
+        return
+    if spec.max_seq_len is not None:
+        yield EffectiveValue(
+            field=f"{_BUILD}.max_seq_len",
+            asked=spec.max_seq_len,
+            effective=spec.max_seq_len + drafts,
+            reason=f"Room for {drafts} drafted tokens is kept behind each sequence.",
+        )
+    yield EffectiveValue(
+        field=f"{_BUILD}.max_num_tokens",
+        asked=spec.max_num_tokens,
+        effective=max(spec.max_num_tokens, spec.max_batch_size * (drafts + 1)),
+        reason="A step must take a token and all drafts of every row.",
+    )
 
 
 def _native(context: Context) -> Iterator[EffectiveValue]:

@@ -1,0 +1,75 @@
+"""What a runtime changes is listed as a difference, and nothing else is."""
+
+from typing import Any
+
+import pytest
+
+from controlplane.domain.rules import examine
+from controlplane.domain.rules.examples import BERT, LLAMA_8B, Example, facts
+
+_H100 = {"resources.accelerator": "H100"}
+_LOOKAHEAD = {
+    "speculative_decoding_mode": "LOOKAHEAD_DECODING", "lookahead_windows_size": 3,
+    "lookahead_ngram_size": 8, "lookahead_verification_set_size": 3,
+}  # fmt: skip
+_ENCODER = {"resources.accelerator": "L4", "trt_llm.build.base_model": "encoder"}
+
+
+def _differences(config: dict[str, Any], checkpoint: Any = LLAMA_8B) -> dict[str, tuple[Any, Any]]:
+    example = Example(config=config, checkpoint=checkpoint)
+    found = examine(example.content, example.known).effective
+    assert all(value.reason.endswith(".") for value in found)
+    return {value.field.removeprefix("trt_llm."): (value.asked, value.effective) for value in found}
+
+
+def test_a_config_that_is_served_as_written_has_no_differences() -> None:
+    assert _differences(_H100) == {}
+
+
+def test_lookahead_turns_chunked_prefill_off_and_pads_lengths_for_its_drafts() -> None:
+    config = {**_H100, "trt_llm.build.speculator": _LOOKAHEAD}
+    assert _differences(config) == {
+        "runtime.enable_chunked_context": (True, False),
+        "build.max_seq_len": (4096, 4137),
+        "build.max_num_tokens": (8192, 10_752),
+    }
+
+
+def test_the_kv_cache_is_paged_and_reused_whatever_is_written() -> None:
+    config = {
+        **_H100,
+        "trt_llm.build.plugin_configuration.use_paged_context_fmha": False,
+        "trt_llm.runtime.enable_chunked_context": False,
+    }
+    assert _differences(config) == {
+        "build.plugin_configuration.use_paged_context_fmha": (False, True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "route"),
+    [
+        (BERT, "/v1/embeddings"),
+        (facts(architectures=["LlamaForSequenceClassification"]), "/predict"),
+    ],
+)
+def test_an_encoder_gets_its_own_step_route_and_no_blocks(checkpoint: Any, route: str) -> None:
+    assert _differences(_ENCODER, checkpoint) == {
+        "build.max_num_tokens": (8192, 16_384),
+        "build.plugin_configuration.paged_kv_cache": (True, False),
+        "build.plugin_configuration.use_paged_context_fmha": (True, False),
+        "runtime.webserver_default_route": (None, route),
+    }
+
+
+def test_a_length_left_open_becomes_the_models_own() -> None:
+    config = {**_H100, "trt_llm.build.max_seq_len": None}
+    assert _differences(config) == {"build.max_seq_len": (None, 131_072)}
+
+
+def test_a_quantized_build_leases_as_many_cards_as_a_replica() -> None:
+    config = {
+        "resources.accelerator": "H100:2", "trt_llm.build.tensor_parallel_count": 2,
+        "trt_llm.build.quantization_type": "fp8",
+    }  # fmt: skip
+    assert _differences(config) == {"build.num_builder_gpus": (None, 2)}
