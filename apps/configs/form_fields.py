@@ -84,7 +84,8 @@ MODEL = Group(
         Field(
             name="runtime_secret_name", label="Access token",
             path=f"{_REPOSITORY}.runtime_secret_name", default="hf_access_token",
-            help="Name of the secret that opens a gated repository or a bucket.", suggests="secret-names",
+            help="Name of the secret that opens a gated repository or a bucket.",
+            suggests="secret-names",
         ),
         Field(
             name="base_model", label="Served as", path=f"{_BUILD}.base_model", v2="",

@@ -35,7 +35,8 @@ def targets(url: str, *, allow_private: bool) -> list[Target]:
     parts = urlsplit(url)
     name = parts.hostname or ""
     literal = _as_address(name)
-    proxy = getproxies().get(parts.scheme)
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
     if literal is None and proxy and not proxy_bypass(name) and name != "localhost":
         return [Target(url=url, host=parts.netloc, proxy=proxy)]
     addresses = [literal] if literal else _look_up(url, name, _port(parts))

@@ -15,7 +15,7 @@ import httpx2
 from controlplane.artifacts.digests import hash_file
 from controlplane.artifacts.durable import means_disk_full, write_atomically
 from controlplane.domain.spec import CheckpointRepository
-from controlplane.domain.spec.repository_forms import shown
+from controlplane.domain.spec.repository_forms import unsigned
 from controlplane.sources.archive_http import HTTP_ERRORS, explain, is_passing, opened
 from controlplane.sources.cache import archive_folder
 from controlplane.sources.download import alone
@@ -92,7 +92,7 @@ class ArchiveDownload:
         self._checkpoint = checkpoint
         self._url = checkpoint.repo
         # A signature in the query differs each time and names the same archive.
-        folder = archive_folder(cache_dir, shown(self._url))
+        folder = archive_folder(cache_dir, unsigned(self._url))
         self._whole, self._about_whole = folder / "archive", folder / "archive.json"
         self._partial, self._about_partial = folder / "partial", folder / "partial.json"
         self._options = options

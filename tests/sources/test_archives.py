@@ -376,6 +376,17 @@ def test_a_second_build_asks_and_fetches_nothing_and_unused_archives_are_pruned(
     assert prune(options.cache_dir, 0) == 1
 
 
+def test_two_archives_that_only_a_parameter_tells_apart_are_kept_apart(
+    site: ArchiveServer, options: SourceOptions, files: dict[str, bytes]
+) -> None:
+    site.files[PATH] = packed(files)
+    site.has_etags = False
+    for query in ("?id=1&X-Amz-Date=1", "?id=2&X-Amz-Date=1", "?id=2&X-Amz-Date=2&sig=3"):
+        resolve(behind(f"{site.url(PATH)}{query}"), token=None, options=options)
+    assert options.cache_dir is not None
+    assert len(list((options.cache_dir / "archives").iterdir())) == 2
+
+
 def test_a_pinned_archive_that_is_another_now_is_not_built_from(
     site: ArchiveServer, options: SourceOptions, files: dict[str, bytes]
 ) -> None:

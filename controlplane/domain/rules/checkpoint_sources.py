@@ -9,6 +9,7 @@ from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.repository_forms import (
     SCHEMES,
     archive_url,
+    is_signed,
     is_well_formed,
     meant,
     shown,
@@ -29,7 +30,6 @@ _CONTENTS = {
     CheckpointSource.GCS: "the JSON key of a service account",
     CheckpointSource.AZURE: "a JSON object with `account_key`",
 }
-_SIGNED = ("x-amz-signature=", "x-goog-signature=", "&signature=", "?signature=", "sig=")
 _BUCKET = {_SOURCE: "S3", _REPO: "s3://weights/llama"}
 _ARCHIVE = {_SOURCE: "REMOTE_URL", _REPO: "https://example.com/llama.tar.gz"}
 
@@ -54,11 +54,6 @@ def _uses_hub_secret(c: Context) -> bool:
     return c.spec.checkpoint is not None and (
         c.spec.checkpoint.runtime_secret_name == DEFAULT_SECRET_NAME
     )
-
-
-def _is_signed(c: Context) -> bool:
-    parts = archive_url(_repo(c))
-    return parts is not None and any(each in f"?{parts.query}".lower() for each in _SIGNED)
 
 
 def _as_meant(c: Context) -> Patch | None:
@@ -126,7 +121,7 @@ SIGNED_ADDRESS = Rule(
     severity=Severity.HINT,
     fields=at(_REPO),
     concerns=lambda c: _source(c) is CheckpointSource.REMOTE_URL,
-    when=_is_signed,
+    when=lambda c: archive_url(_repo(c)) is not None and is_signed(_repo(c)),
     message=lambda c: (
         f"The address `{_shown_repo(c)}` carries a signature: whoever may read this config can use "
         "it, and builds fail once it has expired. A bucket source with a secret does not expire."

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from controlplane.domain.spec.choices import CheckpointSource
 
@@ -23,6 +23,12 @@ _NAMES = {
 _URI = re.compile(r"(?P<scheme>s3|gs|az)://(?P<name>[^/]+)(/(?P<folder>.*))?", re.DOTALL)
 _S3_HOST = re.compile(r"((?P<name>.+)\.)?s3[.-]([a-z0-9-]+\.)?amazonaws\.com(\.cn)?")
 _AZURE_HOST = re.compile(r"[a-z0-9]{3,24}\.blob\.core\.windows\.net")
+# Of S3, Google and Azure, in their older and newer ways.
+_SIGNING = re.compile(
+    r"x-(amz|goog)-.*|signature|sig|expires|awsaccesskeyid|googleaccessid|key-pair-id|policy"
+    r"|s[vretpsdiko]|spr|skoid|sktid|skt|ske|sks|skv",
+    re.IGNORECASE,
+)
 _GCS_HOSTS = {"storage.googleapis.com", "storage.cloud.google.com"}
 
 
@@ -62,13 +68,29 @@ def archive_url(repo: str) -> SplitResult | None:
     return parts if repo.isascii() and repo.isprintable() and " " not in repo else None
 
 
+def unsigned(url: str) -> str:
+    """Return an address without the parameters that sign it, which differ each time."""
+    parts = urlsplit(url)
+    kept = [
+        each for each in parts.query.split("&") if not _SIGNING.fullmatch(each.partition("=")[0])
+    ]
+    return urlunsplit(parts._replace(query="&".join(kept), fragment=""))
+
+
+def is_signed(url: str) -> bool:
+    """Return whether an address carries a signature."""
+    names = (each.partition("=")[0].lower() for each in urlsplit(url).query.split("&"))
+    return any(each == "sig" or each.endswith("signature") for each in names)
+
+
 def shown(repo: str) -> str:
     """Return `repo` without what may open it: the login, query and fragment of an address."""
     if not repo.lower().startswith(("http://", "https://")):
         return repo
-    scheme, _, rest = re.split(r"[?#]", repo, maxsplit=1)[0].partition("://")
-    place, slash, path = rest.partition("/")
-    return f"{scheme}://{place.rpartition('@')[2]}{slash}{path}"
+    scheme, _, rest = repo.partition("://")
+    if archive_url(repo) is None:
+        rest = rest.rpartition("@")[2]  # whatever stands before it may be a password
+    return f"{scheme}://{re.split('[?#]', rest, maxsplit=1)[0]}"
 
 
 def is_well_formed(source: CheckpointSource, repo: str) -> bool:
