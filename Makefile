@@ -24,10 +24,10 @@ up: $(VENV)/.demo  ## start Enginehouse on this machine, without the demonstrati
 	@$(PY) manage.py up
 
 test: $(VENV)/.dev chromium  ## every test but the long ones
-	@$(PY) -m pytest -m "not long" $(TESTS)
+	@$(PY) -m pytest -q -m "not long" $(TESTS)
 
 test-long: $(VENV)/.dev chromium  ## the soaks and the long chaos too
-	@$(PY) -m pytest --timeout 3600 $(TESTS)
+	@HYPOTHESIS_PROFILE=random $(PY) -m pytest --timeout 3600 $(TESTS)
 
 lint: $(VENV)/.dev  ## ruff, mypy, import-linter, djlint
 	$(VENV)/bin/ruff check .

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import django
+import hypothesis
 import pytest
 
 from tests.time_budget import TimeBudget
@@ -68,6 +69,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         )
         if names is not None and (transactional or {"live_server", "transactional_db"} & {*names}):
             names.append("django_db_serialized_rollback")
+
+
+# The same examples in every run of `make test`; `HYPOTHESIS_PROFILE=random` looks for new ones.
+hypothesis.settings.register_profile("steady", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("random", deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -30,6 +30,8 @@ MODELS = [
     "Qwen/Qwen3-235B-A22B", "deepseek-ai/DeepSeek-V3.2", "Qwen/Qwen3-VL-30B-A3B-Instruct",
 ]  # fmt: skip
 ALL = [checkpoints.read(case["config"]) for case in lines("parameter_counts.jsonl")]
+LONGEST = 1_048_576
+"""What `max_seq_len` may be at most."""
 KINDS = [kind for kind in PLANNABLE_GPUS if kind in {"L4", "H100_40GB", "H100", "B200", "GB300"}]
 
 
@@ -64,9 +66,10 @@ def test_more_asked_is_never_more_held(
         return planned(facts, f"{kind}:{asked['tensor_parallel_count']}", **asked)
 
     base = held()
-    _order(held(max_num_tokens=build["max_num_tokens"] * times), base)
+    most_tokens = 1_048_576
+    _order(held(max_num_tokens=min(most_tokens, build["max_num_tokens"] * times)), base)
     _order(held(max_batch_size=min(2048, build["max_batch_size"] * times)), base)
-    longer = held(max_seq_len=build["max_seq_len"] * times)
+    longer = held(max_seq_len=min(LONGEST, build["max_seq_len"] * times))
     assert longer.full_length_requests <= base.full_length_requests
     assert longer.kv_cache_bytes <= base.kv_cache_bytes + base.layout.unbounded
     _order(base, held(quantization_type="fp8_kv"))
