@@ -21,7 +21,7 @@ CHECKPOINTS: dict[str, CheckpointFacts] = {
     "code-with-lookahead": QWEN2_7B,
     "embeddings": BERT,
 }
-NOT_YET = {"EH290", "EH690"}
+NOT_YET = {"EH690"}
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)

@@ -25,13 +25,12 @@ QWEN2_32B = QWEN2_7B.model_copy(
 WHOLE: dict[str, tuple[CheckpointFacts, set[str]]] = {
     "engine-builder-llm-overview-2": (
         LLAMA_70B,
-        {"EH219", "EH220", "EH290", "EH690", "EH802", "EH906"},
+        {"EH219", "EH220", "EH690", "EH802", "EH906"},
     ),
     "engine-builder-llm-overview-3": (
         QWEN2_32B,
         {
             "EH230",
-            "EH290",
             "EH402",
             "EH412",
             "EH430",
@@ -43,9 +42,9 @@ WHOLE: dict[str, tuple[CheckpointFacts, set[str]]] = {
             "EH906",
         },
     ),
-    "engine-builder-llm-overview-4": (LLAMA_3B, {"EH206", "EH220", "EH290", "EH690", "EH802"}),
+    "engine-builder-llm-overview-4": (LLAMA_3B, {"EH206", "EH220", "EH690", "EH802"}),
     "lookahead-decoding-1": (QWEN2_7B, {"EH402", "EH501", "EH651"}),
-    "lookahead-decoding-9": (QWEN2_7B, {"EH206", "EH290", "EH412", "EH431", "EH433", "EH690"}),
+    "lookahead-decoding-9": (QWEN2_7B, {"EH206", "EH412", "EH431", "EH433", "EH690"}),
 }
 _NO_ENGINE = {"trt_llm", "speculator"}
 _NO_CHECKPOINT = {"trt_llm.build.checkpoint_repository"}

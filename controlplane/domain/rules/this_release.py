@@ -5,7 +5,6 @@ from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example
 from controlplane.domain.rules.rule import (
-    ALL_RUNTIMES,
     GPU_RUNTIMES,
     NATIVE,
     Fix,
@@ -16,7 +15,6 @@ from controlplane.domain.rules.rule import (
 )
 from controlplane.domain.runtimes import RUNTIMES
 
-_QUANTIZATION = "trt_llm.build.quantization_type"
 _ACCELERATOR = "resources.accelerator"
 _RELEASE = sources.enginehouse("what this release builds and serves")
 
@@ -31,23 +29,6 @@ def _serve_on_cpu(c: Context) -> Patch:
         "trt_llm.build.sequence_parallel_count": None,
     }
 
-
-ONLY_NO_QUANT = Rule(
-    code="EH290",
-    name="quantization-in-this-release",
-    severity=Severity.ERROR,
-    runtimes=ALL_RUNTIMES,
-    fields=at(_QUANTIZATION),
-    when=lambda c: not c.spec.quantization_type.is_none,
-    message=lambda c: (
-        f"This release builds `no_quant` only, and the config asks for "
-        f"`{c.spec.quantization_type}`. The checks and the memory plan hold for it already."
-    ),
-    fix=Fix(label="Use no_quant", patch=lambda _: {_QUANTIZATION: "no_quant"}, safe=False),
-    source=_RELEASE,
-    bad=Example(config={_ACCELERATOR: "H100", _QUANTIZATION: "fp8"}, checkpoint=LLAMA_8B),
-    good=Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B),
-)
 
 NO_DRIVER = Rule(
     code="EH690",
@@ -84,4 +65,4 @@ NATIVE_ON_GPU = Rule(
     good=Example(config={"enginehouse.runtime": "native"}),
 )
 
-RULES = (ONLY_NO_QUANT, NO_DRIVER, NATIVE_ON_GPU)
+RULES = (NO_DRIVER, NATIVE_ON_GPU)

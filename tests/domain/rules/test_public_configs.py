@@ -9,7 +9,7 @@ from controlplane.domain.rules.examples import EVERY_KIND
 from tests.domain.cases import as_config_yaml, lines
 
 CASES = lines("truss_configs.jsonl")
-NOT_YET = {"EH290", "EH690"}
+NOT_YET = {"EH690"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
