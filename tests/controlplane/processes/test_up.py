@@ -3,10 +3,15 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import httpx
+import psutil
+import psycopg
 import pytest
 
+from controlplane.processes.running import running_services
 from controlplane.processes.single import hold_data_dir
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -55,3 +60,46 @@ def test_a_wrong_setting_stops_the_start_and_names_the_variable(
     assert name in last
     assert words in last
     assert "Traceback" not in answer.stderr
+
+
+def test_with_servers_elsewhere_it_starts_none_of_its_own(
+    tmp_path: Path, postgres_server: str, broker: str
+) -> None:
+    database_url = _own_database(postgres_server)
+    kept = {name: value for name, value in os.environ.items() if name not in _OURS}
+    environment = {"DATA_DIR": str(tmp_path), "DATABASE_URL": database_url, "BROKER_URL": broker}
+    with (tmp_path / "up.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "up"],
+            cwd=_ROOT,
+            env={**kept, **environment},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        url = _public_url(tmp_path, process)
+        assert httpx.get(f"{url}/healthz", timeout=30).status_code == httpx.codes.OK
+        children = psutil.Process(process.pid).children()
+        assert not [each for each in children if each.name() in {"postgres", "valkey-server"}]
+        assert not (tmp_path / "postgres").exists()
+        assert not (tmp_path / "valkey").exists()
+    finally:
+        process.terminate()
+        assert process.wait(60) == 0
+    assert not (tmp_path / "run" / "services.json").exists()
+
+
+def _own_database(postgres_server: str) -> str:
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS elsewhere WITH (FORCE)")
+        connection.execute("CREATE DATABASE elsewhere")
+    return postgres_server.replace("@/postgres?", "@/elsewhere?")
+
+
+def _public_url(folder: Path, process: "subprocess.Popen[bytes]") -> str:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if found := running_services(folder).public_url:
+            return found
+        time.sleep(0.05)
+    raise AssertionError((folder / "up.log").read_text())
