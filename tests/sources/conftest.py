@@ -14,6 +14,13 @@ from tests.tiny_checkpoint import make_tiny_checkpoint
 Repository = Callable[..., CheckpointRepository]
 
 
+@pytest.fixture(autouse=True)
+def _online(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The engine forbids the hub at its import, for its own process; its tests run in this one.
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+
+
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint that nobody writes to."""

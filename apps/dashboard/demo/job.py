@@ -79,7 +79,7 @@ class Job:
         ]
         if present:
             self._voice.say(f"  build {present[0]['number']} has it already")
-            return present[0]
+            return dict(present[0])
         build = self._post("builds", {"config_id": config["id"], "revision": revision})
         return self._followed(build)
 
@@ -104,13 +104,13 @@ class Job:
     def _model(self, name: str, build: dict[str, Any]) -> dict[str, Any]:
         found = [each for each in self._get("models")["models"] if each["name"] == name]
         if found:
-            return found[0]
+            return dict(found[0])
         made = self._post("models", {"name": name, "source": _source(build)})
         return dict(made["model"])
 
     def _deployment(self, path: str, build: dict[str, Any]) -> dict[str, Any] | None:
         found = [each for each in self._get(path)["deployments"] if each["build_id"] == build["id"]]
-        return found[0] if found else None
+        return dict(found[0]) if found else None
 
     def _followed(self, build: dict[str, Any]) -> dict[str, Any]:
         ended = self._until(
