@@ -61,11 +61,15 @@ def gpu_weights(
 
 
 def cpu_weight_bytes(checkpoint: CheckpointFacts) -> int | None:
-    """Return the bytes of the weights in float32, in which the CPU computes fastest."""
+    """Return the bytes of the weights in float32, in which the CPU computes fastest.
+
+    Quantized ones are expanded as they are loaded.
+    """
     if checkpoint.parameters is not None:
         return checkpoint.parameters * FLOAT32_BYTES
-    stored = checkpoint.stored_weight_bytes
-    return None if stored is None else round(stored / checkpoint.bytes_per_number * FLOAT32_BYTES)
+    stored, existing = checkpoint.stored_weight_bytes, checkpoint.existing_quantization
+    width = existing.bytes_per_weight if existing else checkpoint.bytes_per_number
+    return None if stored is None else round(stored / width * FLOAT32_BYTES)
 
 
 def table_parameters(checkpoint: CheckpointFacts) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import BERT, Example
+from controlplane.domain.rules.examples import BERT, Example, facts
 from controlplane.domain.rules.rule import NATIVE, Fix, Patch, Rule, Severity, at
 from controlplane.domain.runtimes.capability import Feature
 from controlplane.domain.runtimes.native.capabilities import capability
@@ -14,6 +14,8 @@ _SOURCE = sources.enginehouse("native engine, capabilities")
 _RUNTIME = "trt_llm.runtime"
 _BUILD = "trt_llm.build"
 _SPECULATOR = f"{_BUILD}.speculator"
+_READABLE = frozenset({("modelopt", "FP8"), ("modelopt", "NVFP4"), ("compressed-tensors", "FP8")})
+"""Ways in which a checkpoint may be quantized, which the loader of the engine emulates."""
 
 
 def _refused(feature: Feature) -> bool:
@@ -137,4 +139,40 @@ WITHOUT_EFFECT = Rule(
     good=Example(config={f"{_RUNTIME}.served_model_name": "example"}),
 )
 
-RULES = (REFUSED, POOLING, WITHOUT_EFFECT)
+
+def _is_unreadable(c: Context) -> bool:
+    existing = c.checkpoint.existing_quantization
+    if existing is None:
+        return False
+    if existing.kv_cache not in (None, "FP8"):
+        return True
+    return (existing.method.lower(), (existing.algorithm or "").upper()) not in _READABLE
+
+
+def _existing(c: Context) -> str:
+    existing = c.checkpoint.existing_quantization
+    words = (existing.method, existing.algorithm, existing.kv_cache) if existing else ()
+    return " ".join(f"`{word}`" for word in words if word)
+
+
+UNREADABLE_QUANTIZATION = Rule(
+    code="EH654",
+    name="quantization-that-native-does-not-read",
+    severity=Severity.ERROR,
+    runtimes=NATIVE,
+    needs=("checkpoint",),
+    fields=at(f"{_BUILD}.checkpoint_repository.repo"),
+    when=_is_unreadable,
+    message=lambda c: (
+        f"The checkpoint is quantized with {_existing(c)}. The native engine emulates ModelOpt's "
+        "FP8 and NVFP4 and FP8 of compressed-tensors; build from the original checkpoint, or name "
+        "an accelerator."
+    ),
+    source=_SOURCE,
+    bad=Example(checkpoint=facts(quantization_config={"quant_method": "gptq", "bits": 4})),
+    good=Example(
+        checkpoint=facts(quantization_config={"quant_method": "modelopt", "quant_algo": "FP8"})
+    ),
+)
+
+RULES = (REFUSED, POOLING, WITHOUT_EFFECT, UNREADABLE_QUANTIZATION)

@@ -133,14 +133,14 @@ EMULATED_ON_CPU = Rule(
 FP4_ON_CPU = Rule(
     code="EH210",
     name="four-bit-weights-on-cpu",
-    severity=Severity.ERROR,
+    severity=Severity.WARNING,
     runtimes=NATIVE,
     fields=at(QUANTIZATION, _ACCELERATOR),
     concerns=lambda c: c.gpu.is_cpu,
     when=lambda c: c.spec.quantization_type.is_fp4,
     message=lambda c: (
-        f"No accelerator is named, and the native engine does not read `{c.spec.quantization_type}`"
-        " on a CPU."
+        f"No accelerator is named, and a CPU has no FP4: `{c.spec.quantization_type}` is emulated "
+        "in float32, which shows its accuracy but saves neither time nor memory."
     ),
     fix=Fix(label="Use no_quant", patch=use_no_quant, safe=False),
     source=sources.enginehouse("native engine, capabilities"),

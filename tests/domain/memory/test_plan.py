@@ -5,7 +5,7 @@ import pytest
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.memory import builder_cards, longest_sequence, plan
 from controlplane.domain.rules import CardOffer
-from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, SMOLLM2_135M
+from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, SMOLLM2_135M, facts
 from tests.domain.conftest import MakeSpec
 from tests.domain.memory.models import with_share
 
@@ -20,6 +20,23 @@ def test_smollm2_on_a_cpu_is_planned_in_float32(make_spec: MakeSpec) -> None:
     assert planned.full_length_requests == planned.batch_size == 8
     assert planned.binding == "max_batch_size"
     assert planned.free_bytes > 0
+
+
+@pytest.mark.parametrize("algorithm", ["FP8", "NVFP4"])
+def test_a_quantized_checkpoint_is_expanded_on_a_cpu(make_spec: MakeSpec, algorithm: str) -> None:
+    quantized = facts(quantization_config={"quant_method": "modelopt", "quant_algo": algorithm})
+    planned = plan(make_spec(), quantized, HOST, "native")
+    plain = plan(make_spec(), SMOLLM2_135M, HOST, "native")
+    assert planned.weights_bytes == plain.weights_bytes
+    assert planned.kv_cache_bytes == plain.kv_cache_bytes
+
+
+def test_the_files_of_an_uncounted_quantized_checkpoint_are_expanded_too(
+    make_spec: MakeSpec,
+) -> None:
+    quantized = facts(quantization_config={"quant_method": "modelopt", "quant_algo": "NVFP4"})
+    uncounted = quantized.model_copy(update={"parameters": None, "weight_bytes": 5_625_000})
+    assert plan(make_spec(), uncounted, HOST, "native").weights_bytes == 40_000_000
 
 
 @pytest.mark.parametrize("share", [0.9, 0.37, 1.0])
