@@ -14,6 +14,7 @@ from apps.configs.models import CheckpointRecord, Revision
 from apps.rest.errors import Conflict
 from tests import factories
 from tests.factories import Cast
+from tests.workers.tasks.building import make_buildable
 
 pytestmark = pytest.mark.django_db
 
@@ -36,6 +37,17 @@ def test_a_new_build_is_queued_with_its_steps_and_sent(
     assert build_queue_length(pool="default") == before + 1
 
 
+def test_a_build_that_quantizes_calibrates_and_gates_before_it_packages(
+    tiny_checkpoint: Path, revision: Revision
+) -> None:
+    quantized = make_buildable(
+        tiny_checkpoint, added="    quantization_type: fp8\n", config=revision.config
+    )
+    build = build_create(revision=quantized, user=None)
+    names = ["fetch", "inspect", "calibrate", "gate", "package", "smoke_test"]
+    assert list(build.steps.values_list("name", flat=True)) == names
+
+
 def test_what_waits_for_a_build_is_made_with_it_or_not_at_all(revision: Revision) -> None:
     def refuse(build: Build) -> None:
         raise Conflict("no room for a deployment")
@@ -50,7 +62,7 @@ def test_a_revision_that_is_blocked_now_is_refused_whatever_it_stored(
 ) -> None:
     blocked = factories.make_revision(
         config=revision.config,
-        text=revision.text.replace("max_batch_size: 4", "quantization_type: fp4_kv"),
+        text=revision.text.replace("max_batch_size: 4", "tensor_parallel_count: 4"),
         spec=revision.spec,
         blocks_build=False,
     )

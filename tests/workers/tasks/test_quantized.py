@@ -73,6 +73,19 @@ def test_an_fp8_build_survives_a_kill_in_calibration_and_ends_with_its_calibrati
     assert any("FP8 weights of 14 layers" in each for each in engine["emulated"])
     assert "hf_quant_config.json" in {each["path"] for each in ended.artifact.files}
     assert not orphans()
+    assert_reused(send(make_build(revision=build.revision, pool=pair.pool)), build)
+
+
+def assert_reused(second: Build, first: Build) -> None:
+    """The second build of the same inputs takes the first one's artifact, and shows its gate."""
+    ended = wait_for_build(second, lambda each: each.finished_at)
+    assert ended.artifact == fresh(first).artifact
+    made = {name: state for name, state in steps(second).items() if name not in STEPS[:2]}
+    assert made == dict.fromkeys(STEPS[2:], "reused")
+    gates = [each.steps.get(name="gate").result for each in (first, second)]
+    assert gates[0] == gates[1]
+    calibrated = second.steps.get(name="calibrate").result
+    assert calibrated["calibration"]["used"] == 62
 
 
 def test_a_cancel_ends_calibration_and_a_retry_that_loses_too_much_fails_with_its_figures(
