@@ -119,4 +119,33 @@ OLD_PYTHON = Rule(
     good=Example(config={"python_version": "py313"}),
 )
 
-RULES = (VERSIONS, ENGINE_SWITCHES, OWN_CODE, SKIPPED_BUILD, OLD_PYTHON)
+AUTOSCALING = Rule(
+    code="EH913",
+    name="autoscaling-in-the-config",
+    severity=Severity.HINT,
+    fields=at("bis_llm.additional_autoscaling_config"),
+    when=lambda c: (
+        c.spec.bis_llm is not None and c.spec.bis_llm.additional_autoscaling_config is not None
+    ),
+    message=lambda _: (
+        "Autoscaling for changing traffic is set on a deployment here, by its least and most "
+        "replicas; metrics in the config have no effect."
+    ),
+    fix=Fix(
+        label="Remove it",
+        patch=lambda _: {"bis_llm.additional_autoscaling_config": None},
+        safe=True,
+    ),
+    source=sources.engine_builder_overview("Model selection"),
+    bad=Example(
+        config={
+            "bis_llm": {
+                "version": "1",
+                "additional_autoscaling_config": {"metrics": [{"name": "tokens", "target": 1000}]},
+            }
+        }
+    ),
+    good=Example(),
+)
+
+RULES = (VERSIONS, ENGINE_SWITCHES, OWN_CODE, SKIPPED_BUILD, OLD_PYTHON, AUTOSCALING)

@@ -28,6 +28,11 @@ FOREIGN: Mapping[str, str] = {
     "pipeline_parallel_size": "trt_llm.build.pipeline_parallel_count",
 }
 """Names from vLLM's command line, and the v1 setting that means the same."""
+REMOVED: Mapping[str, str] = {
+    "gemm_plugin": "It was taken back: the engine chooses its kernels by itself. Remove it.",
+    "serve": "It was taken back: `trt_llm.runtime` replaced it.",
+}
+"""Settings of older versions, with what to do instead."""
 _MAX_LEVELS = 6
 
 

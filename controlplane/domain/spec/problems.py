@@ -127,6 +127,15 @@ def _unknown_key(path: Path, document: Document, stack: str, given: Any) -> Spec
             hint=f"Here it is `{there}`.",
             patch=patch,
         )
+    if "trt_llm" in block and key in places.REMOVED:
+        return at(
+            document,
+            path,
+            message,
+            Problem.UNKNOWN_KEY,
+            hint=places.REMOVED[key],
+            patch={dotted(path): None},
+        )
     slip = places.closest(key, block, stack=stack)
     if slip is not None:
         patch = {dotted(path): None, dotted((*block, slip)): given}

@@ -262,3 +262,14 @@ def test_no_text_makes_the_reader_raise(text: str) -> None:
 def test_no_bytes_make_the_reader_raise(content: bytes) -> None:
     parse_text(content.decode("latin-1"))
     parse_text(content.decode("utf-8", errors="surrogateescape"))
+
+
+def test_a_setting_that_was_taken_back_says_what_replaced_it() -> None:
+    build = {
+        "checkpoint_repository": {"source": "LOCAL", "repo": "/x"},
+        "plugin_configuration": {"gemm_plugin": "auto"},
+    }
+    (error,) = parse_mapping({"trt_llm": {"build": build}}).errors
+    assert error.path == "trt_llm.build.plugin_configuration.gemm_plugin"
+    assert "taken back" in (error.hint or "")
+    assert error.patch == {error.path: None}
