@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import torch
 
 from workers.engine.errors import CheckpointRefused
+from workers.engine.quantized import NVFP4_BLOCK
 from workers.engine.scheme import Inputs, Number, Scheme
 from workers.engine.stored_tensors import StoredTensors
 
@@ -31,6 +32,7 @@ def check_scales(stored: StoredTensors, scheme: Scheme) -> frozenset[str]:
         for kind in _needed(scheme):
             if f"{module}.{kind}" not in stored:
                 raise CheckpointRefused(f"`{module}` is quantized and has no `{kind}`. {ANEW}")
+        _check_shape(stored, module, scheme)
     for name in stored:
         _check_one(stored, name, quantized)
     return quantized
@@ -56,6 +58,21 @@ def _needed(scheme: Scheme) -> Iterator[str]:
         yield "weight_scale_2"
     if scheme.inputs is Inputs.EXPORTED:
         yield "input_scale"
+
+
+def _check_shape(stored: StoredTensors, module: str, scheme: Scheme) -> None:
+    """Refuse scales that are not one number, one per row (FP8) or one per block (NVFP4)."""
+    rows, columns = stored.shape(f"{module}.weight")
+    found = stored.shape(f"{module}.weight_scale")
+    if scheme.number is Number.NVFP4:
+        fits = found == (rows, columns * 2 // NVFP4_BLOCK)  # two numbers a byte
+    else:
+        fits = found in ((), (1,), (1, 1), (rows,), (rows, 1))
+    if not fits:
+        raise CheckpointRefused(
+            f"`{module}.weight_scale` is {list(found)}, which the native engine cannot apply to a "
+            f"{scheme.number} weight stored as {[rows, columns]}. {ANEW}"
+        )
 
 
 def _check_one(stored: StoredTensors, name: str, quantized: frozenset[str]) -> None:

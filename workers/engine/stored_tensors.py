@@ -35,6 +35,10 @@ class StoredTensors(Mapping[str, Tensor]):
     def __len__(self) -> int:
         return len(self._files)
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape as the header has it."""
+        return tuple(self._files[name].get_slice(self._names[name]).get_shape())
+
     def dtype(self, name: str) -> str:
         """Return the type as the header names it, such as `F8_E4M3`."""
         return str(self._files[name].get_slice(self._names[name]).get_dtype())

@@ -10,11 +10,13 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import LlamaForCausalLM
+from transformers import AutoModelForCausalLM, LlamaForCausalLM
 
 from controlplane.domain.spec.choices import QuantizationType
 from tests.tiny_checkpoint import VOCABULARY, write_tokenizer
 from tests.tiny_families import make_family
+from workers.build_steps.quantization.checkpoint import open_checkpoint
+from workers.build_steps.quantization.export import export
 from workers.build_steps.quantization.modelopt import export_hf_checkpoint, presets, quantize
 from workers.build_steps.quantization.recipes import RECIPES, modelopt_config
 from workers.engine.kv_cache import SlotCache
@@ -70,6 +72,14 @@ def make_quantized(original: Path, kind: QuantizationType, folder: Path) -> Quan
         simulated_logits=_all_logits(simulated),
         original_logits=_all_logits(plain),
     )
+
+
+def make_artifact(original: Path, kind: QuantizationType, folder: Path) -> None:
+    """Fill a folder as a build does, files of the original included."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        checkpoint = open_checkpoint(original, served_as_encoder=False)
+        export(_calibrated(original, kind), checkpoint, folder)
 
 
 def engine_logits(folder: Path, row: list[int] = ROW) -> Tensor:
@@ -134,7 +144,7 @@ def _rename(tensors: Tensors, *, keeps_inputs: bool) -> None:
 
 
 def _calibrated(original: Path, kind: QuantizationType) -> nn.Module:
-    model = LlamaForCausalLM.from_pretrained(original, dtype=torch.float32)
+    model = AutoModelForCausalLM.from_pretrained(original, dtype=torch.float32)
     config = modelopt_config(RECIPES[kind], presets, has_kv_cache=True, is_encoder=False)
     found: nn.Module = quantize(model, config.config, lambda each: each(torch.tensor([ROW])))
     return found

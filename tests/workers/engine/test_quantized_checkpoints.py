@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from controlplane.domain.spec.choices import QuantizationType
+from tests.tiny_families import make_family
 from tests.workers.engine.asking import Asked, start_engine
 from tests.workers.engine.quantized_folders import (
     ROW,
@@ -14,6 +15,7 @@ from tests.workers.engine.quantized_folders import (
     as_compressed_tensors,
     change_json,
     engine_logits,
+    make_artifact,
 )
 from workers.engine.engine import Engine
 from workers.engine.settings import EngineSettings
@@ -72,6 +74,18 @@ def test_the_report_says_what_is_emulated_and_what_memory_it_takes(
     assert report["emulated"] == words
     assert report["weights_bytes"] == plain["weights_bytes"]
     assert report["kv_cache_bytes"] == plain["kv_cache_bytes"]
+
+
+@pytest.mark.parametrize("family", ["qwen2", "qwen3"])
+def test_an_artifact_of_another_family_is_served(family: str, tmp_path: Path) -> None:
+    original = make_family(family, tmp_path / "original")  # qwen2 shares its head with its input
+    make_artifact(original, QuantizationType.FP8_KV, tmp_path / "artifact")
+    close = torch.cosine_similarity(
+        engine_logits(tmp_path / "artifact"), engine_logits(original), dim=-1
+    )
+    assert 0.98 < float(close.mean()) < 0.9999
+    reports = [Engine(_settings(tmp_path / name)).report() for name in ("original", "artifact")]
+    assert reports[0]["weights_bytes"] == reports[1]["weights_bytes"]
 
 
 def test_rows_that_run_together_answer_as_each_alone(made: Make) -> None:

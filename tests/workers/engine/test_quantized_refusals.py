@@ -45,11 +45,21 @@ def test_a_missing_second_scale_of_nvfp4_is_refused_by_name(folder_of: Callable[
     assert f"`{DOWN}` is quantized and has no `weight_scale_2`" in _refusal(path)
 
 
+def test_a_block_scale_that_does_not_cover_its_weight_is_refused(
+    folder_of: Callable[..., Path],
+) -> None:
+    path = folder_of(QuantizationType.FP4)
+    name = f"{DOWN}.weight_scale"
+    change_tensors(path, lambda tensors: tensors.update({name: tensors[name][:, :4].contiguous()}))
+    assert f"`{name}` is [64, 4]" in _refusal(path)
+
+
 @pytest.mark.parametrize(("change", "words"), [
     (lambda each: each.update({f"{DOWN}.input_scale": torch.tensor(0.0)}), "is 0.0"),
     (lambda each: each.update({f"{DOWN}.input_scale": torch.ones(3)}), "holds 3 numbers"),
     (lambda each: each.update({"lm_head.input_scale": torch.ones(1)}), "no quantized layer"),
     (lambda each: each.update({f"{DOWN}.pre_quant_scale": torch.ones(128)}), "what `model"),
+    (lambda each: each.update({f"{DOWN}.weight_scale": torch.ones(4, 2)}), "is [4, 2]"),
     (lambda each: each.pop("model.norm.weight"), "no tensor `model.norm.weight`"),
 ])  # fmt: skip
 def test_tensors_that_do_not_belong_together_are_refused(
