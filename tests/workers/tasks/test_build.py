@@ -1,6 +1,7 @@
 """A build runs from the queue to its artifact, once."""
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,19 @@ from apps.fleet.models import CardLease
 from apps.secrets.services import secret_set
 from apps.telemetry.logs import log_lines
 from controlplane.artifacts import ArtifactStore
+from controlplane.domain.failures import Blame, Failure
 from tests import factories
 from tests.workers.tasks.building import MakeBuild, make_buildable, steps
-from workers.build_steps.child import StepCommand, StepOutcome, run_step
+from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, run_step
 from workers.tasks.build import build_run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
+QUANTIZED_WITH_SECRET = """    quantization_type: fp8
+    quantization_config:
+      calib_dataset: enginehouse/general
+secrets:
+  hf_access_token: null
+"""
 
 
 def run(build: Build) -> Build:
@@ -152,6 +160,30 @@ def test_a_secret_reaches_the_fetch_and_nothing_that_is_kept(
     kept = [path.read_text() for path in (data_dir / "builds").rglob("*.json")]
     assert len(kept) > 3
     assert not any("value-of-the-token" in each for each in [*kept, repr(commands)])
+
+
+def test_a_secret_reaches_the_steps_that_read_a_data_set(
+    make_build: MakeBuild,
+    secretive: Revision,
+    checkpoint: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    secret_set(team=secretive.config.team, name="hf_access_token", value="value-of-the-token")
+    given: dict[str, Mapping[str, str]] = {}
+
+    def watched(command: StepCommand, **callbacks: Any) -> StepOutcome:
+        given[command.step] = command.secrets
+        if command.step == "calibrate":
+            failure = Failure(code="EHX-ENOUGH", blame=Blame.OURS, sentence="Enough was seen.")
+            return StepOutcome(kind=OutcomeKind.FAILED, values=None, failure=failure, exit_code=1)
+        return run_step(command, **callbacks)
+
+    monkeypatch.setattr("workers.tasks.building.run.run_step", watched)
+    quantized = make_buildable(checkpoint, added=QUANTIZED_WITH_SECRET, config=secretive.config)
+    build = run(make_build(revision=quantized))
+    assert build.failure["code"] == "EHX-ENOUGH"
+    token = {"hf_access_token": "value-of-the-token"}
+    assert given == {"fetch": token, "inspect": {}, "calibrate": token}
 
 
 def test_a_secret_that_the_team_lacks_fails_by_name(
