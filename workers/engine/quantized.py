@@ -19,8 +19,6 @@ _E4M3_SMALLEST = 2.0**-9
 _SMALLEST_TOKEN_SCALE = 1 / (448.0 * 512.0)
 _E2M1_LARGEST = 6.0
 _E2M1_VALUES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-_E2M1_BOUNDS = (0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0)
-_TIES_GO_UP = (0.75, 1.75, 3.5)
 _SCALE_NAMES = ("weight_scale", "weight_scale_2", "input_scale", "k_scale", "v_scale")
 
 Rounding = Callable[[Tensor], Tensor]
@@ -153,13 +151,14 @@ def _weight(tensors: Mapping[str, Tensor], module: str, weight: Tensor) -> Tenso
 
 
 def _round_to_e2m1(values: Tensor) -> Tensor:
-    """Return the nearest 4-bit float; a tie goes to the even one."""
-    bounds = torch.tensor(_E2M1_BOUNDS, device=values.device)
-    size = values.abs().contiguous()
-    index = torch.searchsorted(bounds, size)
-    for tie in _TIES_GO_UP:
-        index += size == tie
-    return torch.tensor(_E2M1_VALUES, device=values.device)[index].copysign(values)
+    """Return the nearest 4-bit float; a tie goes to the even one.
+
+    They lie 0.5 apart up to 2, 1 up to 4 and 2 up to 6, and `round` takes ties to even.
+    """
+    size = values.abs()
+    step = torch.where(size < 2.0, 0.5, torch.where(size < 4.0, 1.0, 2.0))
+    rounded = (size / step).round_().mul_(step).clamp_max_(_E2M1_LARGEST)
+    return rounded.copysign(values)
 
 
 def _rounding_hook(rounding: Rounding) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Any, ...]]:
