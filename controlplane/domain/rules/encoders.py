@@ -205,6 +205,7 @@ POOLING_FILES = Rule(
     concerns=_is_encoder,
     when=lambda c: (
         c.checkpoint.role is Role.EMBEDDING
+        and not (c.checkpoint.architecture or "").endswith("ForMaskedLM")
         and bool(c.checkpoint.files)
         and bool(_missing_pooling(c))
     ),

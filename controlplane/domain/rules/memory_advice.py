@@ -4,6 +4,7 @@ from controlplane.domain.facts import sources
 from controlplane.domain.facts.gpus import GIB, MIB
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example
+from controlplane.domain.rules.memory_fit import USUAL_STEP, would_fit_in_smaller_steps
 from controlplane.domain.rules.rule import (
     GPU_RUNTIMES,
     TRTLLM,
@@ -57,11 +58,8 @@ def _total(c: Context) -> int:
     return engine.runtime.total_token_limit if engine else 0
 
 
-def _smaller_step(c: Context) -> Patch | None:
-    tokens = max(1024, c.spec.max_num_tokens // 4)
-    return (
-        {f"{c.spec.limits_path}.max_num_tokens": tokens} if tokens < c.spec.max_num_tokens else None
-    )
+def _usual_step(c: Context) -> Patch:
+    return {f"{c.spec.limits_path}.max_num_tokens": USUAL_STEP}
 
 
 TAKES_ALL = Rule(
@@ -169,18 +167,22 @@ LARGE_STEP = Rule(
 STEP_IN_THE_WAY = Rule(
     code="EH512",
     name="step-that-does-not-fit",
-    severity=Severity.HINT,
+    severity=Severity.WARNING,
     runtimes=GPU_RUNTIMES,
     needs=("plan",),
     fields=limit("max_num_tokens", "trt_llm.build.max_batch_size"),
-    concerns=_generates,
-    when=lambda c: c.plan.binding == "activations",
+    when=lambda c: (
+        c.plan.verdict == "does_not_fit"
+        and c.spec.max_seq_len is not None
+        and would_fit_in_smaller_steps(c)
+    ),
     message=lambda c: (
-        f"The weights alone fit; what does not are {c.plan.activations_bytes / GIB:.1f} GiB of "
-        f"activations for steps of {c.spec.max_num_tokens:,} tokens. Lower `max_num_tokens` first, "
+        f"Weights and a whole sequence fit beside a usual step; what does not are about "
+        f"{c.plan.activations_bytes / GIB:.1f} GiB of activations for steps of "
+        f"{c.plan.step_tokens:,} tokens. Lower `max_num_tokens` first, "
         f"then `max_batch_size` ({c.spec.max_batch_size:,})."
     ),
-    fix=Fix(label="Lower max_num_tokens", patch=_smaller_step, safe=True),
+    fix=Fix(label="Use steps of 8192", patch=_usual_step, safe=False),
     source=sources.tensorrt_llm("issue 2043, memory of a build"),
     bad=Example(config={**_L4, "trt_llm.build.max_num_tokens": 262_144}, checkpoint=LLAMA_8B),
     good=Example(config=_L4, checkpoint=LLAMA_8B),

@@ -13,6 +13,7 @@ _FRACTION = "trt_llm.runtime.kv_cache_free_gpu_mem_fraction"
 _BUILDERS = "trt_llm.build.num_builder_gpus"
 _TENSOR = "trt_llm.build.tensor_parallel_count"
 _SHORTEST_USEFUL = 256
+USUAL_STEP = 8192
 _SOURCE = sources.tensorrt_llm("memory model")
 _DEFAULT_FRACTION = 0.9
 
@@ -46,13 +47,32 @@ def _longest_that_fits(c: Context) -> Patch | None:
     return {f"{c.spec.limits_path}.max_seq_len": longest} if longest >= _SHORTEST_USEFUL else None
 
 
+def would_fit_in_smaller_steps(c: Context) -> bool:
+    """Return whether weights and one whole sequence fit beside a usual step.
+
+    What a larger step takes is an estimate, and the first thing to lower.
+    """
+    planned = c.plan
+    if c.gpu.is_cpu or planned.step_tokens <= USUAL_STEP:
+        return False
+    activations = planned.activations_bytes * USUAL_STEP // planned.step_tokens
+    rest = planned.card_bytes - planned.weights_bytes - planned.overhead_bytes - activations
+    share = min(max(planned.kv_fraction, 0.0), 1.0)
+    return planned.layout.request_bytes(planned.sequence_tokens) <= max(rest, 0) * share
+
+
+def _is_asked_for(c: Context) -> bool:
+    """A GPU runtime shortens a length that nobody wrote; the native engine is told one."""
+    return c.spec.max_seq_len is not None or c.gpu.is_cpu
+
+
 WEIGHTS = Rule(
     code="EH501",
     name="weights-that-do-not-fit",
     severity=Severity.ERROR,
     needs=("plan",),
     fields=at(_ACCELERATOR, "trt_llm.build.quantization_type"),
-    when=lambda c: not c.plan.weights_fit,
+    when=lambda c: not c.plan.weights_fit and not would_fit_in_smaller_steps(c),
     message=lambda c: (
         f"The engine needs {_gib(c.plan.fixed_bytes)} on each card before it caches a token "
         f"(weights {_gib(c.plan.weights_bytes)}, activations {_gib(c.plan.activations_bytes)}, "
@@ -72,7 +92,12 @@ FULL_LENGTH = Rule(
     needs=("plan",),
     fields=limit("max_seq_len", _ACCELERATOR),
     concerns=lambda c: not c.spec.base_model.is_encoder,
-    when=lambda c: c.plan.weights_fit and c.plan.full_length_requests < 1,
+    when=lambda c: (
+        _is_asked_for(c)
+        and c.plan.weights_fit
+        and c.plan.full_length_requests < 1
+        and not would_fit_in_smaller_steps(c)
+    ),
     message=lambda c: (
         f"One request of {c.plan.sequence_tokens:,} tokens does not fit: the KV cache holds "
         f"{c.plan.kv_tokens:,} tokens ({_gib(c.plan.kv_cache_bytes)} at "
@@ -86,6 +111,28 @@ FULL_LENGTH = Rule(
     good=Example(
         config={_ACCELERATOR: "L4", "trt_llm.build.max_seq_len": 2048}, checkpoint=LLAMA_8B
     ),
+)
+
+OPEN_LENGTH = Rule(
+    code="EH519",
+    name="open-length-beyond-the-kv-cache",
+    severity=Severity.WARNING,
+    runtimes=GPU_RUNTIMES,
+    needs=("plan",),
+    fields=limit("max_seq_len"),
+    concerns=lambda c: not c.spec.base_model.is_encoder and c.spec.max_seq_len is None,
+    when=lambda c: c.plan.weights_fit and c.plan.full_length_requests < 1,
+    message=lambda c: (
+        f"No `max_seq_len` is written, and the model's own {c.plan.sequence_tokens:,} tokens do "
+        f"not fit: the KV cache holds {c.plan.kv_tokens:,}. The engine would shorten it or end at "
+        "its start; write one that fits."
+    ),
+    fix=Fix(label="Use the longest that fits", patch=_longest_that_fits, safe=False),
+    source=_SOURCE,
+    bad=Example(
+        config={_ACCELERATOR: "L4", "trt_llm.build.max_seq_len": None}, checkpoint=LLAMA_8B
+    ),
+    good=Example(config={_ACCELERATOR: "L4"}, checkpoint=LLAMA_8B),
 )
 
 FRACTION = Rule(
@@ -200,4 +247,4 @@ FEW_REQUESTS = Rule(
     good=Example(),
 )
 
-RULES = (WEIGHTS, FULL_LENGTH, FRACTION, BUILDERS, UNPLANNED, FEW_REQUESTS)
+RULES = (WEIGHTS, FULL_LENGTH, OPEN_LENGTH, FRACTION, BUILDERS, UNPLANNED, FEW_REQUESTS)

@@ -1,12 +1,16 @@
-"""Public configs that truss 0.18.36 parses: the same verdict here, and no rule raises."""
+"""Public configs that truss 0.18.36 parses: the same verdict here, and no rule raises.
+
+`data/public_shapes.jsonl` has what the `config.json` of their checkpoints says, read 2026-11-28.
+"""
 
 from typing import Any
 
 import pytest
 
+from controlplane.domain.facts import checkpoints
 from controlplane.domain.rules import Known, Severity, examine
 from controlplane.domain.rules.examples import EVERY_KIND
-from tests.domain.cases import as_config_yaml, lines
+from tests.domain.cases import as_config_json, as_config_yaml, lines
 
 CASES = lines("truss_configs.jsonl")
 NOT_YET = {"EH690"}
@@ -21,6 +25,37 @@ def test_a_public_config_gets_the_verdict_that_truss_gives(case: dict[str, Any])
     errors = {f.code for f in examination.report.findings if f.severity is Severity.ERROR}
     accepted = case["truss_0_18_36"] == "valid"
     assert (not errors - NOT_YET) == accepted, errors
+
+
+SHAPES = {row["repo"]: row["config"] for row in lines("public_shapes.jsonl")}
+WITH_SHAPES = [case for case in CASES if case["facts"].get("model_repo") in SHAPES]
+
+
+@pytest.mark.parametrize("case", WITH_SHAPES, ids=lambda case: case["id"])
+def test_a_public_config_that_is_built_has_no_error_with_its_checkpoint_either(
+    case: dict[str, Any],
+) -> None:
+    config = as_config_yaml(case["facts"])
+    facts = checkpoints.read(SHAPES[case["facts"]["model_repo"]], has_chat_template=True)
+    known = Known(checkpoint=facts, secret_names=frozenset(config["secrets"]), cards=EVERY_KIND)
+    findings = examine(config, known).report.findings
+    errors = {f.code for f in findings if f.severity is Severity.ERROR}
+    assert (not errors - NOT_YET) == (case["truss_0_18_36"] == "valid"), errors
+
+
+@pytest.mark.parametrize("case", lines("hf_configs.jsonl"), ids=lambda case: case["id"])
+def test_no_rule_raises_on_a_public_checkpoint_in_the_stack_that_takes_it(
+    case: dict[str, Any],
+) -> None:
+    facts = checkpoints.read(as_config_json(case["facts"]))
+    build = {"checkpoint_repository": {"source": "LOCAL", "repo": "/x"}}
+    engine = {"inference_stack": "v2", "build": build, "runtime": {}}
+    if facts.engine.stack != "v2":
+        engine = {"build": {**build, "base_model": facts.engine.base_model or "decoder"}}
+    known = Known(checkpoint=facts, secret_names=frozenset(), cards=EVERY_KIND)
+    examination = examine({"resources": {"accelerator": "B200"}, "trt_llm": engine}, known)
+    assert examination.spec is not None
+    assert examination.report.waiting == ()
 
 
 def test_the_withdrawn_draft_mode_is_refused_with_a_conversion() -> None:
