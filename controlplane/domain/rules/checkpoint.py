@@ -234,6 +234,7 @@ NO_ARCHITECTURE = Rule(
     severity=Severity.ERROR,
     needs=("checkpoint",),
     fields=at(_REPO),
+    concerns=lambda c: argument(c, "model_path") is None,
     when=lambda c: c.checkpoint.architecture is None and c.checkpoint.model_type is None,
     message=lambda c: (
         f"The `config.json` of `{_repo(c)}` names neither `architectures` nor `model_type`, so no "

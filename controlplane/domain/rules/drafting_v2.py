@@ -133,7 +133,7 @@ NO_PREDICTION_LAYERS = Rule(
     runtimes=TRTLLM,
     needs=("checkpoint",),
     fields=at(_KIND),
-    concerns=lambda c: _kind(c) == "MTP",
+    concerns=lambda c: _kind(c) == "MTP" and argument(c, "model_path") is None,
     when=lambda c: not c.checkpoint.draft_layers,
     message=lambda c: (
         f"`MTP` drafts with prediction layers of the checkpoint, and the config.json of "

@@ -19,6 +19,7 @@ from controlplane.domain.rules.examples import (
     QWEN2_7B,
     SMOLLM2_135M,
     Example,
+    facts,
 )
 from controlplane.domain.rules.reference import write_reference
 from controlplane.domain.spec import parse_mapping
@@ -178,3 +179,22 @@ def test_a_shape_that_cannot_be_planned_is_said_and_not_waited_for() -> None:
 
 def test_the_rule_reference_is_up_to_date() -> None:
     assert REFERENCE.read_text() == write_reference(), "run: manage.py write_rule_reference"
+
+
+def test_a_model_taken_from_elsewhere_is_not_judged_by_an_empty_repository() -> None:
+    empty = facts({}, architectures=None, model_type=None).model_copy(
+        update={"files": ("config.json",), "has_weights": False}
+    )
+    arguments = {
+        "model_path": "/models/real",
+        "speculative_config": {"decoding_type": "MTP", "num_nextn_predict_layers": 1},
+    }
+    config = {
+        "resources.accelerator": "B200", "trt_llm.inference_stack": "v2",
+        "trt_llm.build.max_seq_len": None, "trt_llm.runtime": {"patch_kwargs": arguments},
+    }  # fmt: skip
+    example = Example(config=config, checkpoint=empty)
+    severities = _codes(examine(example.content, example.known))
+    assert {code for code, severity in severities.items() if severity is Severity.ERROR} == {
+        "EH690"
+    }
