@@ -24,10 +24,11 @@ from apps.builds.serializers import (
     BuildLogsObject,
     BuildObject,
     BuildPage,
+    BuildPromoteBody,
     BuildQuery,
     StepListObject,
 )
-from apps.builds.services import build_cancel, build_create, build_retry
+from apps.builds.services import build_cancel, build_create, build_promote, build_retry
 from apps.configs.selectors import config_get, revision_get, revision_last
 from apps.rest.errors import InvalidInput
 from apps.rest.paging import PageQuery, page_of
@@ -98,6 +99,16 @@ class BuildRetryView(BuildView):
     def post(self, request: Request, build_id: str) -> Response:
         """Put a failed or cancelled build back into the queue; finished steps are reused."""
         build_retry(build=self.build())
+        return Response(BuildDetailObject(self.build()).data)
+
+
+class BuildPromoteView(BuildView):
+    @extend_schema(request=BuildPromoteBody, responses={200: BuildDetailObject, 409: _WRONG_STATE})
+    def post(self, request: Request, build_id: str) -> Response:
+        """Go on with a build that the quality gate stopped; the reason is kept with it."""
+        build = self.build()
+        wanted = validated(BuildPromoteBody, request.data)
+        build_promote(build=build, user=self.user, reason=wanted["reason"])
         return Response(BuildDetailObject(self.build()).data)
 
 

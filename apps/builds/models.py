@@ -50,6 +50,8 @@ class Build(models.Model):
         Artifact, on_delete=models.PROTECT, null=True, related_name="builds"
     )
     failure = models.JSONField(null=True)
+    promotion = models.JSONField(null=True)
+    """Who accepted what the gate found, when and why: `accepted`, `by`, `at`, `reason`."""
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     started_at = models.DateTimeField(null=True)
@@ -82,6 +84,7 @@ class BuildStep(models.Model):
     progress_done = models.BigIntegerField(default=0)
     progress_total = models.BigIntegerField(null=True)
     progress_unit = models.CharField(max_length=16, blank=True)
+    progress_seconds_left = models.FloatField(null=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     result = models.JSONField(null=True)

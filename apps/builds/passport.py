@@ -41,6 +41,9 @@ def passport_rows(artifact: Artifact) -> Sequence[PassportRow]:
     rows += _quantization_rows(passport)
     if gate := passport.get("gate"):
         rows.append(PassportRow(label="Quality gate", value=gate_words(gate)))
+    if promoted := passport.get("promoted"):
+        by = promoted["by"] or "an API key"
+        rows.append(PassportRow(label="Promoted", value=f"by {by}: {promoted['reason']}"))
     return rows
 
 

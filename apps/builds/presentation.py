@@ -68,7 +68,8 @@ class StepView:
         if unit == "bytes":
             return f"{formats.size(done)} of {formats.size(total)}" if total else formats.size(done)
         counted = f"{formats.number(done)} of {formats.number(total)}" if total else f"{done}"
-        return f"{counted} {unit}"
+        left = self.step.progress_seconds_left
+        return f"{counted} {unit}" + (f", {formats.duration(left)} left" if left else "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +111,7 @@ def build_context(build: Build) -> dict[str, Any]:
         "short_digest": short_digest(build.artifact.content_digest) if build.artifact else "",
         "smoke_test": smoke_test_of(build),
         "gate": gate_of(build),
+        "may_promote": _is_stopped_by_gate(build),
         "passport_rows": passport_rows(build.artifact) if build.artifact else [],
     }
 
@@ -133,6 +135,13 @@ def gate_of(build: Build) -> GateCard | None:
     """Return what quantization cost, None before that is known and where nothing is quantized."""
     result = _result_of(build, "gate")
     return GateCard(result=result) if result and "state" in result else None
+
+
+def _is_stopped_by_gate(build: Build) -> bool:
+    return build.state == BuildState.FAILED and any(
+        step.name == "gate" and step.state == StepState.FAILED and step.result
+        for step in build.steps.all()
+    )
 
 
 def _result_of(build: Build, name: str) -> Mapping[str, Any] | None:

@@ -21,6 +21,12 @@ class BuildCreateBody(StrictSerializer):
     )
 
 
+class BuildPromoteBody(StrictSerializer):
+    reason = serializers.CharField(
+        max_length=1_000, help_text="Why the loss is acceptable; kept on the build and passport."
+    )
+
+
 class BuildQuery(PageQuery):
     state = serializers.ChoiceField(choices=_STATES, required=False)
     config_id = serializers.CharField(required=False, max_length=16)
@@ -36,6 +42,15 @@ class BuildFailureObject(serializers.Serializer[Any]):
     hint = serializers.CharField(allow_null=True)
     fix = serializers.DictField(allow_null=True, help_text="Dotted path to value; null removes.")
     detail = serializers.CharField(allow_null=True)
+
+
+class BuildPromotionObject(serializers.Serializer[Any]):
+    """Who accepted what the quality gate found, and why."""
+
+    accepted = serializers.CharField()
+    by = serializers.EmailField(allow_null=True)
+    at = serializers.DateTimeField()
+    reason = serializers.CharField()
 
 
 class BuildConfigObject(serializers.Serializer[Any]):
@@ -68,6 +83,7 @@ class StepProgressObject(serializers.Serializer[Any]):
     done = serializers.IntegerField(source="progress_done")
     total = serializers.IntegerField(source="progress_total", allow_null=True)
     unit = serializers.CharField(source="progress_unit", allow_blank=True)
+    seconds_left = serializers.FloatField(source="progress_seconds_left", allow_null=True)
 
 
 class StepObject(serializers.Serializer[BuildStep]):
@@ -88,6 +104,7 @@ class StepListObject(serializers.Serializer[Any]):
 class BuildDetailObject(BuildObject):
     """A build whole."""
 
+    promotion = BuildPromotionObject(allow_null=True)
     steps = StepObject(many=True)
 
 

@@ -10,6 +10,7 @@ from apps.builds.api import (
     BuildDetailView,
     BuildListView,
     BuildLogsView,
+    BuildPromoteView,
     BuildRetryView,
     BuildStepsView,
 )
@@ -25,6 +26,7 @@ urlpatterns: list[URLPattern] = [
     path("<int:number>/log/", views.build_log, name="log"),
     path("<int:number>/cancel/", views.cancel, name="cancel"),
     path("<int:number>/retry/", views.retry, name="retry"),
+    path("<int:number>/promote/", views.promote, name="promote"),
     path("<int:number>/fix/", views.fix, name="fix"),
 ]
 api: list[URLPattern] = [
@@ -32,6 +34,7 @@ api: list[URLPattern] = [
     path("builds/<id:build_id>", BuildDetailView.as_view(), name="build"),
     path("builds/<id:build_id>/cancel", BuildCancelView.as_view(), name="build_cancel"),
     path("builds/<id:build_id>/retry", BuildRetryView.as_view(), name="build_retry"),
+    path("builds/<id:build_id>/promote", BuildPromoteView.as_view(), name="build_promote"),
     path("builds/<id:build_id>/steps", BuildStepsView.as_view(), name="build_steps"),
     path("builds/<id:build_id>/logs", BuildLogsView.as_view(), name="build_logs"),
     path("artifacts", ArtifactListView.as_view(), name="artifacts"),

@@ -11,7 +11,7 @@ from apps.accounts.pages import page, person, say_error
 from apps.builds.models import Build
 from apps.builds.presentation import LABELS, BuildRow, build_context
 from apps.builds.selectors import build_list, build_log_owners
-from apps.builds.services import build_cancel, build_create, build_retry
+from apps.builds.services import build_cancel, build_create, build_promote, build_retry
 from apps.configs.drafts import posted_draft
 from apps.configs.selectors import config_get
 from apps.configs.services import revision_create
@@ -88,6 +88,18 @@ def cancel(request: HttpRequest, number: int) -> HttpResponse:
 def retry(request: HttpRequest, number: int) -> HttpResponse:
     """Queue the build again."""
     build_retry(build=build_numbered(person(request).team, number))
+    return redirect("builds:build", number)
+
+
+@page
+@require_POST
+def promote(request: HttpRequest, number: int) -> HttpResponse:
+    """Go on with a build that the gate stopped, for the reason given."""
+    build_promote(
+        build=build_numbered(person(request).team, number),
+        user=person(request),
+        reason=request.POST.get("reason", ""),
+    )
     return redirect("builds:build", number)
 
 

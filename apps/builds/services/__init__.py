@@ -34,7 +34,7 @@ from apps.builds.services.progress import (
     step_reuse,
     step_start,
 )
-from apps.builds.services.requests import build_cancel, build_create, build_retry
+from apps.builds.services.requests import build_cancel, build_create, build_promote, build_retry
 from apps.builds.services.sweeping import Sweep, builds_sweep
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "build_create",
     "build_enter",
     "build_fail",
+    "build_promote",
     "build_release",
     "build_retry",
     "build_succeed",

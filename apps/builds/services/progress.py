@@ -21,6 +21,7 @@ class Progress:
     done: int
     total: int | None
     unit: str
+    seconds_left: float | None = None
 
 
 def step_log_owner(*, build_id: str, step: str) -> str:
@@ -46,6 +47,7 @@ def step_start(*, lease: Lease, step: str) -> None:
         progress_done=0,
         progress_total=None,
         progress_unit="",
+        progress_seconds_left=None,
     )
 
 
@@ -57,6 +59,7 @@ def step_progress(*, lease: Lease, step: str, progress: Progress) -> None:
         progress_done=progress.done,
         progress_total=progress.total,
         progress_unit=progress.unit,
+        progress_seconds_left=progress.seconds_left,
     )
 
 

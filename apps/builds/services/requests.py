@@ -13,7 +13,7 @@ from apps.builds.services.leases import RUNNING, UNHELD, card_holder
 from apps.configs.models import Revision
 from apps.configs.services import revision_examine
 from apps.fleet.services import cards_release
-from apps.rest.errors import Conflict
+from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.lifecycle import (
     BUILD_MOVES,
     BuildState,
@@ -106,6 +106,36 @@ def build_retry(*, build: Build) -> Build:
     return build
 
 
+def build_promote(*, build: Build, user: User | None, reason: str) -> Build:
+    """Return the build, queued again to go on although the gate found too much lost.
+
+    Who accepted the loss, when and why stays on the build and in the artifact's passport.
+
+    Raises:
+        InvalidInput: no reason is given.
+        Conflict: the build did not fail at its gate.
+    """
+    if not reason.strip():
+        raise InvalidInput("Say why the loss is acceptable.", fields=["reason"])
+    with transaction.atomic():
+        stopped = Build.objects.select_for_update(no_key=True).filter(
+            id=build.id, state=BuildState.FAILED
+        )
+        gate = build.steps.filter(name="gate", state=StepState.FAILED).first()
+        found = (gate.result if gate else None) or {}
+        if not stopped.exists() or not found.get("failure"):
+            raise Conflict(f"Build {build.number} did not fail at its quality gate.")
+        stopped.update(
+            promotion={
+                "accepted": found["failure"]["sentence"],
+                "by": user.email if user else None,
+                "at": timezone.now().isoformat(timespec="seconds"),
+                "reason": reason.strip(),
+            }
+        )
+        return build_retry(build=build)
+
+
 def _refuse_unready(revision: Revision) -> None:
     examination = revision_examine(revision=revision).to_json()
     errors = [each for each in examination["findings"] if each["severity"] == "error"]
@@ -151,6 +181,7 @@ def _steps_reset(build: Build) -> None:
         progress_done=0,
         progress_total=None,
         progress_unit="",
+        progress_seconds_left=None,
         started_at=None,
         finished_at=None,
     )

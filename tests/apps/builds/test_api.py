@@ -130,7 +130,7 @@ def test_to_an_outsider_nothing_of_it_exists(revision: Revision, cast: Cast) -> 
     assert outsider.get("/v1/artifacts")[1]["items"] == []
     for path in ("", "/steps", "/logs"):
         assert outsider.get(f"/v1/builds/{build.id}{path}")[0] == 404
-    for path in ("/cancel", "/retry"):
+    for path in ("/cancel", "/retry", "/promote"):
         assert outsider.post(f"/v1/builds/{build.id}{path}")[0] == 404
     assert outsider.get(f"/v1/artifacts/{build.artifact_id}")[0] == 404
     assert outsider.post("/v1/builds", {"config_id": revision.config_id})[0] == 404

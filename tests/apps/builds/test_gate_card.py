@@ -6,8 +6,9 @@ import pytest
 
 from apps.builds.gate_card import GateCard, gate_words
 from apps.builds.models import Build
+from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import signed_in
-from tests.factories import make_artifact, make_cast, make_finished_build
+from tests.factories import make_artifact, make_build, make_cast, make_finished_build
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 GATE: dict[str, Any] = {
@@ -101,3 +102,21 @@ def test_the_passport_tells_what_was_calibrated_on_what() -> None:
 
 def test_an_unquantized_passport_says_unmeasured() -> None:
     assert gate_words("unmeasured") == "unmeasured"
+
+
+def test_a_build_that_the_gate_stopped_is_promoted_from_its_page() -> None:
+    cast = make_cast()
+    failure = {"code": "EHG-PERPLEXITY", "blame": "configuration", "sentence": "It rose."}
+    build = make_build(team=cast.team, state=BuildState.FAILED, failure=failure)
+    result = GATE | {"state": "failed", "failure": failure}
+    build.steps.create(name="gate", position=9, state="failed", result=result)
+    client = signed_in(cast.owner)
+    address = f"/builds/{build.number}/"
+    assert "Promote anyway" in client.get(address).content.decode()
+    client.post(f"{address}promote/", {"reason": "<i>fine</i>"})
+    page = client.get(address).content.decode()
+    assert f"Promoted by {cast.owner.email}: &lt;i&gt;fine&lt;/i&gt;" not in page
+    build.steps.filter(name="gate").update(state="reused", result=result)
+    page = client.get(address).content.decode()
+    assert f"Promoted by {cast.owner.email}: &lt;i&gt;fine&lt;/i&gt;" in page
+    assert "Promote anyway" not in page

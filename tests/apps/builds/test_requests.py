@@ -9,9 +9,9 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from apps.builds.models import Build
 from apps.builds.queue import build_queue_length
-from apps.builds.services import build_cancel, build_claim, build_create, build_retry
+from apps.builds.services import build_cancel, build_claim, build_create, build_promote, build_retry
 from apps.configs.models import CheckpointRecord, Revision
-from apps.rest.errors import Conflict
+from apps.rest.errors import Conflict, InvalidInput
 from tests import factories
 from tests.factories import Cast
 from tests.workers.tasks.building import make_buildable
@@ -126,3 +126,22 @@ def test_a_retry_is_the_next_attempt_and_remembers_what_was_finished(revision: R
     assert build.steps.get(name="fetch").result == {"commit": "c"}
     assert build.steps.get(name="inspect").result is None
     assert set(build.steps.values_list("state", flat=True)) == {"waiting"}
+
+
+def test_a_build_that_the_gate_stopped_goes_on_with_a_reason_that_is_kept(
+    revision: Revision, cast: Cast
+) -> None:
+    build = factories.make_build(revision=revision, state="failed", failure={"code": "EHG"})
+    with pytest.raises(Conflict, match="did not fail at its quality gate"):
+        build_promote(build=build, user=cast.member, reason="Good enough.")
+    gate = {"state": "failed", "failure": {"sentence": "Perplexity rose by 9 %."}}
+    build.steps.create(name="gate", position=9, state="failed", result=gate)
+    with pytest.raises(InvalidInput, match="Say why"):
+        build_promote(build=build, user=cast.member, reason=" ")
+    build = build_promote(build=build, user=cast.member, reason=" Good enough. ")
+    assert (build.state, build.attempt) == ("queued", 2)
+    assert build.promotion["accepted"] == "Perplexity rose by 9 %."
+    assert (build.promotion["by"], build.promotion["reason"]) == (
+        cast.member.email,
+        "Good enough.",
+    )

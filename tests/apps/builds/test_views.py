@@ -25,7 +25,7 @@ def test_an_outsider_finds_no_such_build() -> None:
     for page in ("", "log/"):
         assert owner.get(f"/builds/{build.number}/{page}").status_code == 200
         assert outsider.get(f"/builds/{build.number}/{page}").status_code == 404
-    for action in ("cancel", "retry", "fix"):
+    for action in ("cancel", "retry", "promote", "fix"):
         assert outsider.post(f"/builds/{build.number}/{action}/").status_code == 404
     assert f"/builds/{build.number}/" not in outsider.get("/builds/").content.decode()
 

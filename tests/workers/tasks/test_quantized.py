@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apps.builds.models import Build
-from apps.builds.services import build_cancel, build_retry
+from apps.builds.services import build_cancel, build_promote, build_retry
 from tests.processes import wait_for
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.workers.tasks.building import MakeBuild, make_buildable, steps
@@ -25,7 +25,9 @@ from tests.workers.tasks.pair import Pair
 from workers.build_steps.processes import process
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.recovery, pytest.mark.engine]
-STEP_DELAY_SECONDS = 0.5
+STEP_DELAY_SECONDS = 0.0
+"""The steps that run torch take long enough by themselves."""
+LONG_SECONDS = 120.0
 STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test")
 FP8 = """    quantization_type: fp8
     quantization_config:
@@ -58,7 +60,9 @@ def test_an_fp8_build_survives_a_kill_in_calibration_and_ends_with_its_calibrati
     assert fresh(build).state == "calibrating"
     pair.take(pid).kill()
     wait_for(lambda: not process(child), seconds=3, what="the child's end")
-    ended = wait_for_build(build, lambda each: each.finished_at, meanwhile=Sweeper())
+    ended = wait_for_build(
+        build, lambda each: each.finished_at, seconds=LONG_SECONDS, meanwhile=Sweeper()
+    )
     assert ended.failure is None, ended.failure
     assert (ended.state, ended.attempt) == ("succeeded", 1)
     assert steps(build) == dict.fromkeys(STEPS, "finished")
@@ -103,7 +107,7 @@ def test_a_cancel_ends_calibration_and_a_retry_that_loses_too_much_fails_with_it
     assert not (data_dir / "builds" / build.id / "calibrate").exists()
 
     build_retry(build=ended)
-    failed = wait_for_build(build, lambda each: each.finished_at)
+    failed = wait_for_build(build, lambda each: each.finished_at, seconds=LONG_SECONDS)
     assert failed.state == "failed", failed.state
     assert (failed.failure["code"], failed.failure["blame"]) == ("EHG-PERPLEXITY", "configuration")
     assert failed.failure["field"] == "enginehouse.gate.max_perplexity_increase"
@@ -118,3 +122,14 @@ def test_a_cancel_ends_calibration_and_a_retry_that_loses_too_much_fails_with_it
     gate = build.steps.get(name="gate").result
     assert gate["state"] == "failed"
     assert f"{gate['figures']['perplexity_original']:.2f}" in failed.failure["sentence"]
+    assert_goes_on_when_promoted(failed)
+
+
+def assert_goes_on_when_promoted(failed: Build) -> None:
+    build_promote(build=failed, user=None, reason="It is a random model.")
+    ended = wait_for_build(failed, lambda each: each.finished_at, seconds=LONG_SECONDS)
+    assert (ended.state, ended.failure) == ("succeeded", None)
+    assert (steps(ended)["calibrate"], steps(ended)["gate"]) == ("reused", "reused")
+    passport = ended.artifact.passport
+    assert passport["promoted"]["reason"] == "It is a random model."
+    assert passport["promoted"]["accepted"] == passport["gate"]["failure"]["sentence"]

@@ -46,6 +46,7 @@ def step_job(
             "commit": _pinned_commit(build),
             "built_by": build.created_by.email if build.created_by else None,
             "built_at": timezone.now().isoformat(),
+            "promoted": build.promotion,
             **_known(build),
         },
     )

@@ -44,7 +44,12 @@ class StepReport:
 
     def on_progress(self, progress: ReportedProgress) -> None:
         """Take progress."""
-        self._progress = Progress(done=progress.done, total=progress.total, unit=progress.unit)
+        self._progress = Progress(
+            done=progress.done,
+            total=progress.total,
+            unit=progress.unit,
+            seconds_left=progress.seconds_left,
+        )
         self.tick()
 
     def say(self, sentence: str) -> None:

@@ -101,9 +101,14 @@ class BuildRun:
             self._known_results = known_results(known.package)
 
     def _refuse_loss(self, gate: Mapping[str, Any]) -> None:
-        if gate["state"] == "failed":
-            insist(self._keeper, lambda: step_refuse(lease=self._lease, step="gate"))
-            raise StepFailed(Failure.from_json(gate["failure"]))
+        """Raise StepFailed for a loss over the limit, unless somebody accepted that very loss."""
+        if gate["state"] != "failed":
+            return
+        failure = Failure.from_json(gate["failure"])
+        if (self._build.promotion or {}).get("accepted") == failure.sentence:
+            return
+        insist(self._keeper, lambda: step_refuse(lease=self._lease, step="gate"))
+        raise StepFailed(failure)
 
     def _reused(self, step: str) -> Mapping[str, Any] | None:
         result = self._known_results.get(step)
