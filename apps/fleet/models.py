@@ -47,6 +47,7 @@ class Card(models.Model):
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="cards")
     index = models.PositiveSmallIntegerField()
+    """Its slot when it was last seen; not unique, since an absent card may have left its slot."""
     uuid = models.CharField(max_length=64, unique=True)
     kind = models.CharField(max_length=32)
     name = models.CharField(max_length=128, blank=True)
@@ -55,11 +56,6 @@ class Card(models.Model):
     utilization_percent = models.FloatField(null=True)
     is_clean = models.BooleanField(default=True)
     is_present = models.BooleanField(default=True)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["node", "index"], name="fleet_card_index_unique")
-        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.index} of {self.node_id}"

@@ -125,6 +125,6 @@ def _card_store(node: Node, card: Card | None, report: CardReport, use: CardUse)
     }
     if card is not None and all(getattr(card, field) == value for field, value in values.items()):
         return
-    # A card that moved to another slot, or to another host, keeps its identity.
-    Card.objects.filter(node=node, index=report.index).exclude(uuid=report.uuid).delete()
+    # A card that moved to another slot, or to another host, keeps its identity, and with it the
+    # claims on it. No row is ever deleted: that would end claims of what still runs.
     Card.objects.update_or_create(uuid=report.uuid, defaults={**values, "node": node})
