@@ -6,7 +6,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +20,9 @@ from controlplane.processes.supervisor import Say, Supervised, Supervisor
 
 _READY_SECONDS = 30.0
 _ENROLLING = ("gateway", "agent")
+# Engines that end with the agent must have ended before the agent's own grace has.
+_SHORT_DRAIN_SECONDS = "8"
+_AGENT_GRACE_SECONDS = 20.0
 
 
 class StartFailed(Exception):
@@ -48,6 +52,7 @@ class Machine:
     plan: Plan
     say: Say
     listeners: dict[str, socket.socket] = field(default_factory=dict)
+    is_ready: bool = False
 
     async def run(self, stop: asyncio.Event) -> None:
         """Start everything, keep it alive until `stop` is set, then stop it in reverse order."""
@@ -58,6 +63,7 @@ class Machine:
             await self._start_processes(supervisor, services, self._web())
             tokens = await self._prepare(supervisor, services)
             await self._start_processes(supervisor, services, self._others(), tokens)
+            self.is_ready = True
             self.say("up", f"ready: {services.public_url} (endpoints: {services.gateway_url})")
             await stop.wait()
             self.say("up", "stopping")
@@ -73,7 +79,7 @@ class Machine:
             public_url=self.plan.public_url or self._url("web"),
             gateway_url=self.plan.gateway_url or self._url("gateway"),
         )
-        await asyncio.to_thread(self._wait_for_servers, services)
+        await self._wait_for_servers(services)
         write_note(self.plan.data_dir, services)
         return services
 
@@ -106,12 +112,9 @@ class Machine:
         await supervisor.start(Supervised(name="valkey", command=valkey.command(folder)))
         return valkey.url(folder, port=port)
 
-    def _wait_for_servers(self, services: RunningServices) -> None:
-        try:
-            postgres.wait_until_ready(services.database_url, timeout_seconds=_READY_SECONDS)
-            valkey.wait_until_ready(services.broker_url, timeout_seconds=_READY_SECONDS)
-        except TimeoutError as error:
-            raise StartFailed(str(error)) from None
+    async def _wait_for_servers(self, services: RunningServices) -> None:
+        await _until_ready(postgres.wait_until_ready, services.database_url)
+        await _until_ready(valkey.wait_until_ready, services.broker_url)
 
     async def _prepare(self, supervisor: Supervisor, services: RunningServices) -> dict[str, str]:
         """Prepare the database and return one-time tokens for the processes that enroll."""
@@ -157,7 +160,7 @@ class Machine:
             name=process.name,
             command=process.command(environment),
             listener=self.listeners[process.listens] if process.listens else None,
-            stop_grace_seconds=20.0 if process.name == "agent" else 10.0,
+            stop_grace_seconds=_AGENT_GRACE_SECONDS if process.name == "agent" else 10.0,
         )
 
     def _environment(self, services: RunningServices) -> dict[str, str]:
@@ -171,8 +174,23 @@ class Machine:
             "PUBLIC_URL": services.public_url,
             "GATEWAY_URL": services.gateway_url,
             "CONTROL_PLANE_URL": os.environ.get("CONTROL_PLANE_URL") or self._url("web"),
-            "AGENT_STOP_ENGINES_ON_EXIT": "1" if self.plan.stop_engines else "0",
+            **(self._engines_end_soon() if self.plan.stop_engines else {}),
         }
+
+    def _engines_end_soon(self) -> dict[str, str]:
+        drain = os.environ.get("ENGINE_DRAIN_SECONDS") or _SHORT_DRAIN_SECONDS
+        return {"AGENT_STOP_ENGINES_ON_EXIT": "1", "ENGINE_DRAIN_SECONDS": drain}
+
+
+async def _until_ready(wait: Callable[..., None], url: str) -> None:
+    # In short turns: a signal must not wait for a server that never answers.
+    deadline = time.monotonic() + _READY_SECONDS
+    while True:
+        try:
+            return await asyncio.to_thread(wait, url, timeout_seconds=0.5)
+        except TimeoutError as error:
+            if time.monotonic() > deadline:
+                raise StartFailed(str(error)) from None
 
 
 def _manage_py() -> Path:

@@ -9,20 +9,30 @@ from dataclasses import dataclass, field
 
 from controlplane.processes.server import ServerCommand
 
+_CONTROL_PLANE_ONLY = frozenset(
+    {"DATABASE_URL", "DATABASE_URL_FILE", "SECRET_KEY", "SECRET_KEY_FILE", "KEY_RING_FILE"}
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Process:
-    """One long-lived process of ours. `listens` names the socket that is handed down to it."""
+    """One long-lived process of ours. `listens` names the socket that is handed down to it.
+
+    `uses_database` is untrue for the machines' side, which speaks HTTP with a credential instead.
+    """
 
     name: str
     argv: tuple[str, ...]
     listens: str | None = None
+    uses_database: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, environment: Mapping[str, str]) -> ServerCommand:
         """Return what to start, with `environment` under the process's own."""
         return ServerCommand(
-            argv=(sys.executable, *self.argv), environment={**environment, **self.environment}
+            argv=(sys.executable, *self.argv),
+            environment={**environment, **self.environment},
+            without=frozenset() if self.uses_database else _CONTROL_PLANE_ONLY,
         )
 
 
@@ -41,12 +51,17 @@ def processes(*, build_pool: str) -> tuple[Process, ...]:
     """Return every process of one machine, in the order in which they start."""
     return (
         Process(name="web", argv=("-m", "controlplane.processes.web"), listens="web"),
-        Process(name="gateway", argv=("-m", "workers.gateway"), listens="gateway"),
+        Process(
+            name="gateway",
+            argv=("-m", "workers.gateway"),
+            listens="gateway",
+            uses_database=False,
+        ),
         Process(
             name="scheduler",
             argv=("-m", "celery", "--quiet", "-A", "controlplane.celery", "beat", "-l", "WARNING"),
         ),
         Process(name="control", argv=_worker("control", 2)),
         Process(name="build", argv=_worker(f"build.{build_pool}", 1)),
-        Process(name="agent", argv=("-m", "workers.agent")),
+        Process(name="agent", argv=("-m", "workers.agent"), uses_database=False),
     )

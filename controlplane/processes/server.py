@@ -11,3 +11,5 @@ class ServerCommand:
     argv: tuple[str, ...]
     user: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    without: frozenset[str] = frozenset()
+    """Variables that it does not get, wherever they are set."""

@@ -52,8 +52,13 @@ class Supervisor:
     async def run_once(self, name: str, command: ServerCommand) -> int:
         """Run one process to its end and return its exit status."""
         process = await _spawn(command, None)
-        await self._pump(name, process)
-        return await process.wait()
+        try:
+            await self._pump(name, process)
+            return await process.wait()
+        except asyncio.CancelledError:
+            process.kill()
+            await process.wait()
+            raise
 
     async def stop(self) -> None:
         """Stop every process, the last started first, and return when none is left."""
@@ -132,7 +137,8 @@ def _occupy_descriptor_3() -> None:
 async def _spawn(
     command: ServerCommand, listener: socket.socket | None
 ) -> asyncio.subprocess.Process:
-    environment = {**os.environ, **command.environment}
+    given = {**os.environ, **command.environment}
+    environment = {name: value for name, value in given.items() if name not in command.without}
     if listener is not None:
         environment["LISTEN_FDS"] = "1"
     return await asyncio.create_subprocess_exec(

@@ -20,7 +20,7 @@ def initialise(data_dir: Path, *, port: int) -> None:
             (
                 "bind 127.0.0.1",
                 f"port {port}",
-                f"dir {data_dir}",
+                f"dir {_quoted(str(data_dir))}",
                 f"requirepass {_password(data_dir)}",
                 "appendonly yes",
                 "appendfsync everysec",
@@ -55,6 +55,11 @@ def wait_until_ready(broker_url: str, *, timeout_seconds: float) -> None:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"Valkey did not answer: {error}") from None
         time.sleep(0.05)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def _password(data_dir: Path) -> str:

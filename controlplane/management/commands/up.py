@@ -1,6 +1,7 @@
 """`manage.py up`: all of Enginehouse on this machine, until a signal."""
 
 import asyncio
+import contextlib
 import signal
 from argparse import ArgumentParser
 from typing import Any
@@ -43,12 +44,16 @@ class Command(BaseCommand):
         loop = asyncio.get_running_loop()
         for each in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(each, stop.set)
-        machine = asyncio.create_task(Machine(plan=plan, say=self._say).run(stop))
+        machine = Machine(plan=plan, say=self._say)
+        running = asyncio.create_task(machine.run(stop))
         waiting = asyncio.create_task(stop.wait())
         # A signal in the middle of the start ends the start.
-        await asyncio.wait({machine, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
-        await machine
+        if stop.is_set() and not machine.is_ready:
+            running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
 
     def _say(self, name: str, line: str) -> None:
         self.stdout.write(f"{name:<{_NAME_WIDTH}} | {line}")

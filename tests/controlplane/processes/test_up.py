@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -103,3 +105,53 @@ def _public_url(folder: Path, process: "subprocess.Popen[bytes]") -> str:
             return found
         time.sleep(0.05)
     raise AssertionError((folder / "up.log").read_text())
+
+
+def test_a_signal_in_the_middle_of_the_start_ends_the_start(tmp_path: Path) -> None:
+    kept = {name: value for name, value in os.environ.items() if name not in _OURS}
+    nobody = "postgresql://nobody@127.0.0.1:9/nothing"
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "up"],
+        cwd=_ROOT,
+        env={**kept, "DATA_DIR": str(tmp_path), "DATABASE_URL": nobody},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _until(lambda: (tmp_path / "valkey" / "valkey.conf").exists())
+    process.terminate()
+    assert process.wait(10) == 0
+
+
+def test_gateway_and_agent_get_no_database_and_no_secret_key(tmp_path: Path) -> None:
+    kept = {name: value for name, value in os.environ.items() if name not in _OURS}
+    given = {"DATA_DIR": str(tmp_path), "SECRET_KEY": "s" * 40}
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "up", "--stop-engines"],
+        cwd=_ROOT,
+        env={**kept, **given},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        for name in ("workers.gateway", "workers.agent"):
+            _until(lambda name=name: "CONTROL_PLANE_URL" in _environment_of(process.pid, name))
+            found = set(_environment_of(process.pid, name))
+            assert not found & {"DATABASE_URL", "SECRET_KEY"}
+    finally:
+        process.terminate()
+        assert process.wait(60) == 0
+
+
+def _environment_of(pid: int, module: str) -> dict[str, str]:
+    for child in psutil.Process(pid).children():
+        with suppress(psutil.Error):
+            if module in " ".join(child.cmdline()):
+                return dict(child.environ())
+    return {}
+
+
+def _until(holds: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s"
+        time.sleep(0.05)
