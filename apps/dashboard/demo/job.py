@@ -27,6 +27,8 @@ class Job:
             base_url=f"{public_url}/v1/",
             headers={"Authorization": f"Bearer {api_key}"},
             timeout=30,
+            # All of it is on this machine; a proxy for the outside would not reach it.
+            trust_env=False,
         )
         self._voice = voice
         self._watch = watch

@@ -98,7 +98,7 @@ def running_machine(data_dir: Path, *, stop_engines: bool = True) -> Iterator[Ma
 def _answers(services: RunningServices) -> bool:
     with contextlib.suppress(httpx.HTTPError):
         for url in (f"{services.public_url}/healthz", f"{services.gateway_url}/health"):
-            if httpx.get(url, timeout=2).status_code != httpx.codes.OK:
+            if httpx.get(url, timeout=2, trust_env=False).status_code != httpx.codes.OK:
                 return False
         return True
     return False

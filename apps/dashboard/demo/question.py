@@ -1,5 +1,6 @@
 """One question to the deployed model with the official `openai` client, streamed."""
 
+import httpx2
 import openai
 
 from apps.dashboard.demo.failure import DemoFailed
@@ -15,9 +16,12 @@ def endpoint(*, gateway_url: str, model_id: str) -> str:
 
 def ask(*, base_url: str, api_key: str, voice: Voice) -> str:
     """Return the answer, printed piece by piece as it comes."""
-    client = openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=5)
+    local = httpx2.Client(trust_env=False, timeout=120)
     try:
-        return _streamed(client, voice)
+        with openai.OpenAI(
+            base_url=base_url, api_key=api_key, max_retries=5, http_client=local
+        ) as client:
+            return _streamed(client, voice)
     except openai.OpenAIError as error:
         raise DemoFailed(f"The endpoint did not answer: {error}") from None
 

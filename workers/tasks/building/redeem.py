@@ -40,8 +40,12 @@ def _ask(keeper: LeaseKeeper) -> httpx.Response:
     while True:
         keeper.check()
         try:
+            # No proxy from the environment: this is a neighbour, and the answer holds secrets.
             answer = httpx.post(
-                url, json={"token": lease.token, "lease_secret": lease.secret}, timeout=5
+                url,
+                json={"token": lease.token, "lease_secret": lease.secret},
+                timeout=5,
+                trust_env=False,
             )
         except httpx.TransportError as error:
             cause = f"{type(error).__name__}: {error}"
