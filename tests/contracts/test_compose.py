@@ -12,6 +12,9 @@ from controlplane.processes.process_list import processes
 
 _ROOT = Path(__file__).resolve().parents[2]
 _COMPOSE: dict[str, Any] = YAML(typ="safe").load((_ROOT / "docker-compose.yml").read_text())
+_GPU_HOST: dict[str, Any] = YAML(typ="safe").load(
+    (_ROOT / "docker-compose.gpu-host.yml").read_text()
+)
 _SERVERS = {"postgres", "valkey", "prepare"}
 
 
@@ -39,6 +42,22 @@ def test_compose_sets_only_variables_that_something_reads() -> None:
             assert f'"{variable}"' in code, f"{name} sets {variable}, which nothing reads"
 
 
+def test_a_further_gpu_host_runs_the_same_build_worker_and_agent() -> None:
+    assert set(_GPU_HOST["services"]) == {"build", "agent"}
+    for name, service in _GPU_HOST["services"].items():
+        assert service["command"] == _COMPOSE["services"][name]["command"]
+        assert set(service["environment"]) - {"PUBLIC_URL", "GATEWAY_URL", "ALLOWED_HOSTS"} == set(
+            _COMPOSE["services"][name]["environment"]
+        ) - {"PUBLIC_URL", "GATEWAY_URL", "ALLOWED_HOSTS"}
+
+
+@pytest.mark.parametrize("process", processes(build_pool="default"), ids=lambda each: each.name)
+def test_only_what_needs_the_database_gets_its_address(process: Any) -> None:
+    environment = _COMPOSE["services"][process.name]["environment"]
+    assert ("DATABASE_URL" in environment) == process.uses_database
+    assert ("SECRET_KEY" in environment) == (process.name == "web")
+
+
 def test_only_web_and_prepare_see_the_key_ring() -> None:
     holders = {
         name
@@ -50,7 +69,8 @@ def test_only_web_and_prepare_see_the_key_ring() -> None:
 
 def test_every_variable_of_the_compose_file_is_explained_or_has_a_default() -> None:
     explained = set(re.findall(r"^([A-Z_]+)=", (_ROOT / ".env.example").read_text(), re.M))
-    text = (_ROOT / "docker-compose.yml").read_text()
+    files = ("docker-compose.yml", "docker-compose.gpu-host.yml")
+    text = "".join((_ROOT / name).read_text() for name in files)
     required = set(re.findall(r"\$\{([A-Z_]+):\?", text))
     assert required <= explained
 
