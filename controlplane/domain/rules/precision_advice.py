@@ -26,8 +26,6 @@ _GUIDE = sources.quantization_guide
 _B200 = {_ACCELERATOR: "B200"}
 _FOUR_H100 = {_ACCELERATOR: "H100:4", "trt_llm.build.tensor_parallel_count": 4}
 _MODELOPT = facts(quantization_config={"quant_method": "modelopt", "quant_algo": "FP8"})
-_PAYS_FROM_TOKENS = 7000
-_LONG_CONTEXT_TOKENS = 65_536
 _NOTABLE_SHORTFALL = 0.08
 
 
@@ -154,55 +152,6 @@ def _stored_bits(c: Context) -> float:
     return float(int(min(asked, found)))
 
 
-SHORT_KV = Rule(
-    code="EH218",
-    name="eight-bit-kv-cache-for-short-sequences",
-    severity=Severity.HINT,
-    runtimes=GPU_RUNTIMES,
-    fields=at(QUANTIZATION),
-    concerns=lambda c: _is_decoder(c) and _kind(c).quantizes_kv_cache,
-    when=lambda c: 0 < (c.spec.max_seq_len or 0) < _PAYS_FROM_TOKENS,
-    message=lambda c: (
-        f"The page says 2.5 times as fast for `fp8_kv`; measured, an 8-bit KV cache pays in speed "
-        f"from about {_PAYS_FROM_TOKENS:,} tokens on, and sequences here end at "
-        f"{c.spec.max_seq_len or 0:,}. It still doubles the tokens that fit."
-    ),
-    source=sources.measured("FP8 KV cache in vLLM, 2026-04-22"),
-    bad=Example(config={_ACCELERATOR: "H100", QUANTIZATION: "fp8_kv"}, checkpoint=LLAMA_8B),
-    good=Example(
-        config={
-            _ACCELERATOR: "H100", QUANTIZATION: "fp8_kv", "trt_llm.build.max_seq_len": 32_768
-        },
-        checkpoint=LLAMA_8B,
-    ),
-)  # fmt: skip
-
-LONG_KV = Rule(
-    code="EH219",
-    name="eight-bit-kv-cache-for-long-context",
-    severity=Severity.HINT,
-    runtimes=GPU_RUNTIMES,
-    fields=at(QUANTIZATION),
-    concerns=lambda c: _is_decoder(c) and quantizes_kv_cache(c),
-    when=lambda c: (
-        (c.spec.max_seq_len or 0) >= _LONG_CONTEXT_TOKENS and c.gpu.kind.startswith("H")
-    ),
-    message=lambda c: (
-        f"At {c.spec.max_seq_len or 0:,} tokens an 8-bit KV cache can lose what stands early in a "
-        "prompt: on Hopper a search test at 128 k fell from 91 to 13 % with one attention kernel "
-        "and came back to 89 % with a better one. Try it on long prompts of your own."
-    ),
-    source=sources.measured("FP8 KV cache in vLLM, 2026-04-22"),
-    bad=Example(
-        config={
-            **_FOUR_H100, QUANTIZATION: "fp8_kv", "trt_llm.build.max_seq_len": 131_072
-        },
-        checkpoint=LLAMA_70B,
-    ),
-    good=Example(config={**_FOUR_H100, QUANTIZATION: "fp8_kv"}, checkpoint=LLAMA_70B),
-)  # fmt: skip
-
-
 def _saving(c: Context) -> float:
     stored = _parameters(c) * 2
     return 1 - c.plan.weight_bytes / stored if stored else 0.0
@@ -295,28 +244,7 @@ PREQUANTIZED_V1 = Rule(
     good=v2_example({}),
 )
 
-WINDOWED_KV = Rule(
-    code="EH224",
-    name="eight-bit-kv-cache-in-short-windows",
-    severity=Severity.HINT,
-    runtimes=GPU_RUNTIMES,
-    needs=("checkpoint",),
-    fields=at(QUANTIZATION),
-    concerns=quantizes_kv_cache,
-    when=lambda c: c.checkpoint.sliding_window is not None,
-    message=lambda c: (
-        f"Some layers keep {c.checkpoint.sliding_window or 0:,} tokens at most, so an 8-bit KV "
-        "cache saves little in them and costs their accuracy all the same."
-    ),
-    source=sources.measured("FP8 KV cache in vLLM, 2026-04-22"),
-    bad=Example(
-        config={_ACCELERATOR: "H100", QUANTIZATION: "fp8_kv"},
-        checkpoint=LLAMA_8B.model_copy(update={"sliding_window": 4096}),
-    ),
-    good=Example(config={_ACCELERATOR: "H100", QUANTIZATION: "fp8_kv"}, checkpoint=LLAMA_8B),
-)
-
 RULES = (
-    FP4_ELSEWHERE, FP4_ON_SMALL, LLAMA_ON_B200, LARGE_IN_16_BITS, STACKED, SHORT_KV, LONG_KV,
-    SAVING, UNDOCUMENTED, FP4_ENCODER, PREQUANTIZED_V1, WINDOWED_KV,
+    FP4_ELSEWHERE, FP4_ON_SMALL, LLAMA_ON_B200, LARGE_IN_16_BITS, STACKED,
+    SAVING, UNDOCUMENTED, FP4_ENCODER, PREQUANTIZED_V1,
 )  # fmt: skip
