@@ -1,6 +1,5 @@
 """What agents say of their node, and what they are told to run."""
 
-from math import isfinite
 from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
@@ -17,6 +16,7 @@ from apps.rest.internal import InternalRefusal, internal_view, read_body
 from apps.telemetry.logs import log_append
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.lifecycle import ReplicaState
+from controlplane.domain.storable import storable
 
 FORMAT = 1
 LARGEST_CHUNK = 256 * 1024
@@ -86,20 +86,6 @@ class LogBody(BaseModel):
     attempt: int = Field(ge=0)
     sequence: int = Field(ge=0)
     text: str = Field(max_length=LARGEST_CHUNK)
-
-
-def storable(value: Any) -> Any:
-    """Return `value` without what PostgreSQL's JSON refuses: NUL characters, NaN and infinities."""
-    match value:
-        case str():
-            return value.replace("\0", "")
-        case float():
-            return value if isfinite(value) else None
-        case dict():
-            return {storable(key): storable(each) for key, each in value.items()}
-        case list() | tuple():
-            return [storable(each) for each in value]
-    return value
 
 
 @internal_view("POST")

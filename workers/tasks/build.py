@@ -6,7 +6,7 @@ import time
 import structlog
 from celery import shared_task
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import DataError, InterfaceError, OperationalError, connection
 
 from apps.builds.models import Build
 from apps.builds.queue import build_send
@@ -117,7 +117,21 @@ def _stop(build: Build, keeper: LeaseKeeper, standing: Standing) -> None:
 
 def _fail(keeper: LeaseKeeper, failure: Failure) -> None:
     _log.warning("failed: %s: %s", failure.code, failure.sentence)
-    insist(keeper, lambda: build_fail(lease=keeper.lease, failure=failure))
+    try:
+        insist(keeper, lambda: build_fail(lease=keeper.lease, failure=failure))
+    except DataError:
+        # A build whose end cannot be stored would be queued again, for ever.
+        _log.exception("the database refused the failure")
+        insist(keeper, lambda: build_fail(lease=keeper.lease, failure=_unstorable(failure.blame)))
+
+
+def _unstorable(blame: Blame) -> Failure:
+    return Failure(
+        code="EHB-UNSTORABLE",
+        blame=blame,
+        sentence="The build failed, and the database refused what its step said of the cause.",
+        hint="Read the log of the step that failed, and the build worker's log.",
+    )
 
 
 def _broken(error: Exception) -> Failure:

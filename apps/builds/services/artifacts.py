@@ -11,6 +11,7 @@ from apps.builds.services.leases import UNHELD, Lease, card_holder, held_build
 from apps.builds.services.progress import build_move
 from apps.fleet.services import cards_release
 from controlplane.domain.lifecycle import BuildState
+from controlplane.domain.storable import storable
 
 
 def build_succeed(
@@ -54,8 +55,8 @@ def _first_published(team: Team, package: Mapping[str, Any], lost: str | None) -
     columns = {
         "content_digest": package["content_digest"],
         "size_bytes": package["size_bytes"],
-        "files": package["manifest"],
-        "passport": package["passport"],
+        "files": storable(package["manifest"]),
+        "passport": storable(package["passport"]),
     }
     artifact, created = Artifact.objects.get_or_create(
         team=team, input_digest=package["input_digest"], defaults=columns

@@ -12,6 +12,7 @@ from apps.fleet.services import cards_release
 from apps.telemetry.logs import log_append
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import BuildState, StepState, may_move_build
+from controlplane.domain.storable import storable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +76,7 @@ def step_finish(
         step,
         state=StepState.FINISHED,
         finished_at=timezone.now(),
-        result=dict(result),
+        result=storable(result),
         **changes,
     )
 
@@ -89,7 +90,7 @@ def step_reuse(*, lease: Lease, step: str, result: Mapping[str, Any] | None) -> 
         state=StepState.REUSED,
         started_at=now,
         finished_at=now,
-        result=None if result is None else dict(result),
+        result=storable(result),
     )
 
 
@@ -117,7 +118,7 @@ def build_fail(*, lease: Lease, failure: Failure) -> None:
         build_move(
             build,
             BuildState.FAILED,
-            failure=failure.to_json(),
+            failure=storable(failure.to_json()),
             finished_at=timezone.now(),
             **UNHELD,
         )

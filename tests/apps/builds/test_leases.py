@@ -1,6 +1,7 @@
 """One holder at a time, and the writes of an earlier one are refused."""
 
 import threading
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -17,6 +18,7 @@ from apps.builds.services import (
     build_enter,
     build_fail,
     build_release,
+    build_succeed,
     builds_expire_leases,
     builds_sweep,
     lease_check,
@@ -26,6 +28,7 @@ from apps.builds.services import (
     step_finish,
     step_log,
     step_progress,
+    step_reuse,
     step_start,
 )
 from apps.telemetry.models import LogChunk
@@ -139,6 +142,36 @@ def test_a_write_may_be_repeated_after_an_answer_was_lost() -> None:
         build_fail(lease=lease, failure=FAILURE)
     assert state_of(build) == "failed"
     assert build.failure["sentence"] == "It broke."
+
+
+def test_what_a_child_reports_is_stored_without_what_the_database_refuses() -> None:
+    build = factories.make_build()
+    lease = claim(build)
+    reported = {"answer": "a\0b", "loss": float("nan"), "fine": 0.5}
+    stored = {"answer": "ab", "loss": None, "fine": 0.5}
+    step_finish(lease=lease, step="fetch", result=reported, progress=None)
+    step_reuse(lease=lease, step="inspect", result=reported)
+    assert build.steps.get(name="fetch").result == stored
+    assert build.steps.get(name="inspect").result == stored
+    build_fail(lease=lease, failure=replace(FAILURE, sentence="a\0b", detail="\ud800"))
+    assert state_of(build) == "failed"
+    assert (build.failure["sentence"], build.failure["detail"]) == ("ab", "")
+
+
+def test_an_artifact_keeps_no_more_of_a_report_than_can_be_stored() -> None:
+    build = factories.make_build()
+    lease = claim(build)
+    Build.objects.filter(id=build.id).update(state=BuildState.TESTING)
+    package = {
+        "content_digest": "sha256:c",
+        "input_digest": "sha256:i",
+        "size_bytes": 1,
+        "manifest": [{"path": "a\0"}],
+        "passport": {"loss": float("nan")},
+    }
+    artifact = build_succeed(lease=lease, package=package)
+    artifact.refresh_from_db()
+    assert (artifact.files, artifact.passport) == ([{"path": "a"}], {"loss": None})
 
 
 def test_a_state_that_does_not_follow_is_a_bug() -> None:

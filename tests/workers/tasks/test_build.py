@@ -1,5 +1,6 @@
 """A build runs from the queue to its artifact, once."""
 
+import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -222,3 +223,32 @@ def test_an_error_of_our_own_ends_the_build_with_that_blame(
         "EHB-INTERNAL",
         "ours",
     )
+
+
+@pytest.fixture
+def of_nul(checkpoint: Path) -> Revision:
+    """A revision whose checkpoint names an architecture that spells a NUL and half a character."""
+    odd = checkpoint.with_name("odd")
+    shutil.copytree(checkpoint, odd, dirs_exist_ok=True)
+    config = json.loads((odd / "config.json").read_text())
+    config["architectures"] = ["Odd\0\ud83dForCausalLM"]
+    (odd / "config.json").write_text(json.dumps(config))
+    return make_buildable(odd)
+
+
+def test_a_failure_that_spells_a_nul_ends_the_build(
+    make_build: MakeBuild, of_nul: Revision
+) -> None:
+    build = run(make_build(revision=of_nul))
+    assert (build.state, build.failure["code"]) == ("failed", "EHB-BLOCKED")
+    assert "OddForCausalLM" in build.failure["sentence"]
+    assert "OddForCausalLM" in said(build, "inspect")
+
+
+def test_a_failure_that_the_database_refuses_ends_the_build_without_its_words(
+    make_build: MakeBuild, of_nul: Revision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("apps.builds.services.progress.storable", lambda value: value)
+    build = run(make_build(revision=of_nul))
+    assert (build.state, build.failure["code"]) == ("failed", "EHB-UNSTORABLE")
+    assert build.failure["blame"] == "configuration"

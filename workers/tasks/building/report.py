@@ -54,7 +54,7 @@ class StepReport:
 
     def say(self, sentence: str) -> None:
         """Add a line of the worker's own to the log."""
-        self.on_log(f"{time.strftime('%H:%M:%S')} {sentence}\n".encode())
+        self.on_log(f"{time.strftime('%H:%M:%S')} {sentence}\n".encode(errors="ignore"))
 
     def tick(self) -> None:
         """Store what has gathered, where it is time and the database answers."""
