@@ -9,6 +9,8 @@ from typing import Any
 from workers.agent import nvidia
 
 CPU = "CPU"
+CPU_INDEX = 1000
+"""Behind every GPU, however many there are: a GPU that is lost or added moves no other card."""
 _RESERVED_SHARE, _RESERVED_LEAST_BYTES = 0.2, 1024**3
 
 
@@ -28,8 +30,7 @@ class HostMemory:
 
 def cards(node_name: str) -> list[dict[str, Any]]:
     """Return every card with what is used of it now, GPUs first."""
-    gpus = nvidia.cards()
-    return [*gpus, _cpu(node_name, index=len(gpus))]
+    return [*nvidia.cards(), _cpu(node_name)]
 
 
 def host_memory() -> HostMemory:
@@ -44,11 +45,11 @@ def host_memory() -> HostMemory:
     return HostMemory(total=limit, used=used if confined is None else confined)
 
 
-def _cpu(node_name: str, index: int) -> dict[str, Any]:
+def _cpu(node_name: str) -> dict[str, Any]:
     memory = host_memory()
     cores = os.cpu_count() or 1
     return {
-        "index": index,
+        "index": CPU_INDEX,
         "uuid": f"CPU-{hashlib.sha256(node_name.encode()).hexdigest()[:32]}",
         "kind": CPU,
         "memory_bytes": memory.for_engines,

@@ -1,7 +1,9 @@
 """GPUs as NVIDIA's management library sees them; none where the library or the driver is absent."""
 
+import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,21 @@ _KINDS = (
 )  # fmt: skip
 """Part of the product name -> card kind, the longer names first."""
 _A100_SMALL_BYTES = 48 * 1024**3
+_log = logging.getLogger(__name__)
 
 
 def cards() -> list[dict[str, Any]]:
-    """Return every GPU with what is used of it now."""
+    """Return every GPU that answers, with what is used of it now."""
     with _library() as is_there:
         if not is_there:
             return []
-        return [_card(index) for index in range(pynvml.nvmlDeviceGetCount())]
+        try:
+            count = pynvml.nvmlDeviceGetCount()
+        except pynvml.NVMLError as error:
+            _warn_once(f"the GPUs cannot be counted: {error}")
+            return []
+        found = [_answering_card(index) for index in range(count)]
+        return [card for card in found if card is not None]
 
 
 def kind_of(product_name: str, memory_bytes: int) -> str:
@@ -51,7 +60,17 @@ def _library() -> Iterator[bool]:
     try:
         yield True
     finally:
-        pynvml.nvmlShutdown()
+        with suppress(pynvml.NVMLError):  # a lost driver has nothing to give back
+            pynvml.nvmlShutdown()
+
+
+def _answering_card(index: int) -> dict[str, Any] | None:
+    """Return the GPU; None where it is lost, so that the control plane counts it as absent."""
+    try:
+        return _card(index)
+    except pynvml.NVMLError as error:
+        _warn_once(f"GPU {index} does not answer and is left out: {error}")
+        return None
 
 
 def _card(index: int) -> dict[str, Any]:
@@ -65,14 +84,25 @@ def _card(index: int) -> dict[str, Any]:
         "memory_bytes": memory.total,
         "name": name[:128],
         "used_bytes": memory.used,
-        "utilization_percent": float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu),
-        "clean": all(_is_ours(each.pid) for each in _processes(handle)),
+        "utilization_percent": _utilization(handle),
+        "clean": _is_clean(handle),
     }
 
 
-def _processes(handle: Any) -> list[Any]:
-    found: list[Any] = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
-    return found
+def _utilization(handle: Any) -> float | None:
+    try:
+        return float(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu)
+    except pynvml.NVMLError:  # a GPU that is split by MIG has none
+        return None
+
+
+def _is_clean(handle: Any) -> bool:
+    """Return whether only our processes use the GPU; False where it does not tell."""
+    try:
+        processes = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
+    except pynvml.NVMLError:
+        return False
+    return all(_is_ours(each.pid) for each in processes)
 
 
 def _is_ours(pid: int) -> bool:
@@ -84,3 +114,9 @@ def _is_ours(pid: int) -> bool:
 
 def _text(value: str | bytes) -> str:
     return value.decode() if isinstance(value, bytes) else value
+
+
+@lru_cache(maxsize=64)
+def _warn_once(sentence: str) -> None:
+    # Cards are looked at with every report: the same line every few seconds would tell nothing.
+    _log.warning("%s", sentence)

@@ -1,0 +1,124 @@
+"""The cards of a host: its CPU whatever happens, its GPUs as far as they answer."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from apps.fleet.internal_api import CardBody
+from workers.agent import inventory, nvidia
+
+
+class StandInError(Exception):
+    """What every call of the library may raise."""
+
+
+class StandInLibrary:
+    """NVIDIA's library with two GPUs, as `pynvml` presents it; named calls fail on GPU 0."""
+
+    NVMLError = StandInError
+
+    def __init__(self, *failing: str) -> None:
+        self._failing = failing
+
+    def nvmlInit(self) -> None:
+        self._answer("nvmlInit")
+
+    def nvmlShutdown(self) -> None:
+        self._answer("nvmlShutdown")
+
+    def nvmlDeviceGetCount(self) -> int:
+        self._answer("nvmlDeviceGetCount")
+        return 2
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:
+        self._answer("nvmlDeviceGetHandleByIndex", index)
+        return index
+
+    def nvmlDeviceGetMemoryInfo(self, handle: int) -> Any:
+        self._answer("nvmlDeviceGetMemoryInfo", handle)
+        return SimpleNamespace(total=80 * 1024**3, used=1024**3)
+
+    def nvmlDeviceGetName(self, handle: int) -> str:
+        self._answer("nvmlDeviceGetName", handle)
+        return "NVIDIA H100 80GB HBM3"
+
+    def nvmlDeviceGetUUID(self, handle: int) -> str:
+        self._answer("nvmlDeviceGetUUID", handle)
+        return f"GPU-{handle}"
+
+    def nvmlDeviceGetUtilizationRates(self, handle: int) -> Any:
+        self._answer("nvmlDeviceGetUtilizationRates", handle)
+        return SimpleNamespace(gpu=7)
+
+    def nvmlDeviceGetComputeRunningProcesses(self, handle: int) -> list[Any]:
+        self._answer("nvmlDeviceGetComputeRunningProcesses", handle)
+        return []
+
+    def _answer(self, call: str, handle: int = 0) -> None:
+        if handle == 0 and call in self._failing:
+            raise StandInError(f"{call} failed")
+
+
+@pytest.fixture
+def fail(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Take the place of the library, with these calls failing; the cards by UUID come back."""
+
+    def cards(*failing: str) -> dict[str, dict[str, Any]]:
+        monkeypatch.setattr(nvidia, "pynvml", StandInLibrary(*failing))
+        return {card["uuid"]: card for card in inventory.cards("host-1")}
+
+    return cards
+
+
+def test_gpus_come_with_their_measurements_and_the_cpu_behind_them(fail: Any) -> None:
+    *gpus, cpu = fail().values()
+    assert [(gpu["uuid"], gpu["index"], gpu["kind"]) for gpu in gpus] == [
+        ("GPU-0", 0, "H100"),
+        ("GPU-1", 1, "H100"),
+    ]
+    assert (gpus[0]["utilization_percent"], gpus[0]["clean"]) == (7.0, True)
+    assert cpu["kind"] == "CPU"
+
+
+def test_a_gpu_without_a_utilization_is_reported_without_one(fail: Any) -> None:
+    cards = fail("nvmlDeviceGetUtilizationRates")
+    assert (cards["GPU-0"]["utilization_percent"], cards["GPU-0"]["clean"]) == (None, True)
+    assert cards["GPU-1"]["utilization_percent"] == 7.0
+
+
+def test_a_gpu_that_does_not_tell_who_uses_it_is_not_clean(fail: Any) -> None:
+    cards = fail("nvmlDeviceGetComputeRunningProcesses")
+    assert (cards["GPU-0"]["clean"], cards["GPU-1"]["clean"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "nvmlDeviceGetHandleByIndex",
+        "nvmlDeviceGetMemoryInfo",
+        "nvmlDeviceGetName",
+        "nvmlDeviceGetUUID",
+    ],
+)
+def test_a_lost_gpu_is_left_out_and_hides_no_other_card(fail: Any, call: str) -> None:
+    assert [card["kind"] for card in fail(call).values()] == ["H100", "CPU"]
+
+
+@pytest.mark.parametrize("call", ["nvmlInit", "nvmlDeviceGetCount"])
+def test_without_a_working_driver_the_cpu_remains(fail: Any, call: str) -> None:
+    assert [card["kind"] for card in fail(call).values()] == ["CPU"]
+
+
+def test_a_driver_that_goes_away_at_the_end_costs_nothing(fail: Any) -> None:
+    assert len(fail("nvmlShutdown")) == 3
+
+
+def test_the_cpu_keeps_its_index_however_many_gpus_there_are(fail: Any) -> None:
+    indexes = {list(fail(*calls).values())[-1]["index"] for calls in ([], ["nvmlInit"])}
+    assert indexes == {inventory.CPU_INDEX}
+
+
+def test_the_control_plane_takes_the_index_of_the_cpu() -> None:
+    card = inventory.cards("host-1")[-1]
+    assert CardBody.model_validate(card).index == inventory.CPU_INDEX
