@@ -13,6 +13,7 @@ from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.workers.tasks.building import MakeBuild, make_buildable, steps
 from tests.workers.tasks.hands import (
     CANCEL_SECONDS,
+    TRUE_STATE_SECONDS,
     Sweeper,
     fresh,
     orphans,
@@ -59,7 +60,8 @@ def test_an_fp8_build_survives_a_kill_in_calibration_and_ends_with_its_calibrati
     pid = owner_pid(fresh(build))
     assert fresh(build).state == "calibrating"
     pair.take(pid).kill()
-    wait_for(lambda: not process(child), seconds=3, what="the child's end")
+    # Libraries that load just then keep it from noticing for a moment.
+    wait_for(lambda: not process(child), seconds=TRUE_STATE_SECONDS, what="the child's end")
     ended = wait_for_build(
         build, lambda each: each.finished_at, seconds=LONG_SECONDS, meanwhile=Sweeper()
     )
