@@ -10,7 +10,7 @@ from django.conf import settings
 
 from apps.builds.services import card_holder
 from apps.fleet.models import Node
-from apps.fleet.selectors import nodes_alive
+from apps.fleet.selectors import SILENT_SECONDS, nodes_alive
 from apps.fleet.services import NoRoom, cards_claim
 from controlplane.domain import memory
 from controlplane.domain.facts.checkpoints import CheckpointFacts
@@ -32,6 +32,24 @@ class _Host:
     memory_bytes: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Refusal:
+    """Why there are no cards for the build now."""
+
+    code: str
+    reason: str
+    hint: str
+
+    def to_failure(self) -> Failure:
+        return Failure(
+            code=self.code,
+            blame=Blame.MACHINE,
+            sentence=f"The smoke test got no room within {_PATIENCE_SECONDS / 60:.0f} minutes. "
+            f"{self.reason}",
+            hint=self.hint,
+        )
+
+
 def smoke_test_memory_bytes(spec: Spec, checkpoint: Mapping[str, Any]) -> int:
     """Return what the native engine needs to answer one request of full length."""
     host = _Host(kind=CPU, memory_bytes=psutil.virtual_memory().total)
@@ -44,50 +62,60 @@ def claim_cards(keeper: LeaseKeeper, report: StepReport, spec: Spec, memory_byte
     """Return once the build holds its cards, or where this host has no node to claim them from.
 
     Raises:
-        StepFailed: there was no room for ten minutes.
+        StepFailed: there was no room for ten minutes, or nobody who could tell of it.
         Interrupted: the build may not go on.
     """
-    node = insist(keeper, lambda: nodes_alive().filter(name=settings.NODE_NAME).first())
-    if node is None:
+    if not insist(keeper, lambda: Node.objects.filter(name=settings.NODE_NAME).exists()):
         report.say(
             f"no node named {settings.NODE_NAME} is enrolled: running on this host's CPU "
             "without a lease on its memory"
         )
         return
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    refusal = ""
-    while (refused := insist(keeper, lambda: _claim(keeper, node, spec, memory_bytes))) is not None:
-        if refused != refusal:
-            report.say(f"waiting for room: {refused}")
-            refusal = refused
+    told = ""
+    while (refusal := insist(keeper, lambda: _claim(keeper, spec, memory_bytes))) is not None:
+        if refusal.reason != told:
+            report.say(f"waiting for room: {refusal.reason}")
+            told = refusal.reason
         if time.monotonic() > deadline:
-            raise StepFailed(_no_room(refused))
+            raise StepFailed(refusal.to_failure())
         time.sleep(_PAUSE_SECONDS)
         report.tick()
         keeper.check()
 
 
-def _claim(keeper: LeaseKeeper, node: Node, spec: Spec, memory_bytes: int) -> str | None:
+def _claim(keeper: LeaseKeeper, spec: Spec, memory_bytes: int) -> _Refusal | None:
     """Return why there is no room, or None once the cards are held."""
-    kind = spec.accelerator.kind if spec.accelerator else CPU
+    node = nodes_alive().filter(name=settings.NODE_NAME).first()
+    if node is None:
+        # What its engines hold is unknown: to start beside them could take the host down.
+        return _silent()
     try:
         cards_claim(
             holder=card_holder(keeper.lease.build_id),
             node=node,
-            kind=kind,
+            kind=spec.accelerator.kind if spec.accelerator else CPU,
             count=spec.accelerator_count,
             memory_bytes=memory_bytes,
         )
     except NoRoom as refused:
-        return str(refused)
+        return _no_room(str(refused))
     return None
 
 
-def _no_room(refused: str) -> Failure:
-    return Failure(
+def _silent() -> _Refusal:
+    return _Refusal(
+        code="EHB-NODE-SILENT",
+        reason=f"Node `{settings.NODE_NAME}` has not spoken for {SILENT_SECONDS} seconds, so "
+        "nobody knows what is free on it.",
+        hint="Start the agent of this node, or see why it cannot reach the control plane, "
+        "then retry.",
+    )
+
+
+def _no_room(reason: str) -> _Refusal:
+    return _Refusal(
         code="EHB-NO-ROOM",
-        blame=Blame.MACHINE,
-        sentence=f"There was no room for the smoke test for {_PATIENCE_SECONDS / 60:.0f} "
-        f"minutes. {refused}",
+        reason=reason,
         hint="Stop a replica or another build on this node, then retry.",
     )
