@@ -12,6 +12,7 @@ from typing import Any
 from workers.agent.identity import ProcessIdentity
 
 LEASE_VARIABLE = "ENGINEHOUSE_LEASE"
+INSTANCE_VARIABLE = "ENGINEHOUSE_INSTANCE"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,11 @@ class ReplicaFolder:
     def marker(self) -> str:
         """What the environment of this replica's processes names."""
         return f"replica/{self.replica_id}/{self.generation}"
+
+    @property
+    def instance(self) -> str:
+        """Which agent's replicas these are: several may work on one host."""
+        return str(self.path.parent.resolve())
 
     @property
     def log(self) -> Path:

@@ -2,51 +2,68 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from workers.agent.folders import LEASE_VARIABLE
+from workers.agent.folders import INSTANCE_VARIABLE, LEASE_VARIABLE, ReplicaFolder
 from workers.agent.identity import identity_of, send_signal
 
-_PREFIX = f"{LEASE_VARIABLE}=replica/".encode()
+_PREFIX = "replica/"
+_NAMES = (LEASE_VARIABLE.encode(), INSTANCE_VARIABLE.encode())
 
 
-def reap_orphans(is_live: Callable[[str], bool | None]) -> list[str]:
-    """Return the markers of the processes that were killed.
+def reap_orphans(is_live: Callable[[str], bool], *, instance: str) -> list[str]:
+    """Return the markers of the processes of this instance that were killed.
 
-    `is_live` says of a marker whether a runner stands behind it, and None of a marker that it has
-    never seen: that one belongs to another agent on this host.
+    `is_live` says of a marker whether a runner stands behind it.
     """
-    killed = []
-    for pid, marker in _marked():
-        identity = identity_of(pid)
-        if identity is None or pid == os.getpid() or is_live(marker) is not False:
-            continue
-        if send_signal(identity, signal.SIGKILL):
-            killed.append(marker)
-    return killed
+    return [
+        marker
+        for pid, marker, of_instance in _marked()
+        if of_instance == instance and not is_live(marker) and _kill(pid)
+    ]
+
+
+def kill_marked(folder: ReplicaFolder, *, timeout_seconds: float = 1.0) -> bool:
+    """Kill every process of the replica; return whether none is left."""
+    deadline = time.monotonic() + timeout_seconds
+    wanted = (folder.marker, folder.instance)
+    # Again until a look finds none: one that was killed late may have started another.
+    while pids := [pid for pid, *marks in _marked() if tuple(marks) == wanted]:
+        for pid in pids:
+            _kill(pid)
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def marked_processes(marker: str) -> list[int]:
     """Return the processes that carry this marker now."""
-    return [pid for pid, found in _marked() if found == marker]
+    return [pid for pid, found, _ in _marked() if found == marker]
 
 
-def _marked() -> Iterator[tuple[int, str]]:
+def _kill(pid: int) -> bool:
+    identity = identity_of(pid)
+    return identity is not None and pid != os.getpid() and send_signal(identity, signal.SIGKILL)
+
+
+def _marked() -> Iterator[tuple[int, str, str]]:
+    """Yield each process of a replica, with its marker and its instance."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal():
             continue
-        marker = _marker_of(entry)
-        if marker is not None:
-            yield int(entry.name), marker
+        marks = _marks_of(entry)
+        marker = marks.get(LEASE_VARIABLE, "")
+        if marker.startswith(_PREFIX):
+            yield int(entry.name), marker, marks.get(INSTANCE_VARIABLE, "")
 
 
-def _marker_of(process: Path) -> str | None:
+def _marks_of(process: Path) -> dict[str, str]:
     try:
         environment = (process / "environ").read_bytes()
-    except OSError:
-        return None
-    for variable in environment.split(b"\0"):
-        if variable.startswith(_PREFIX):
-            return variable.partition(b"=")[2].decode(errors="replace")
-    return None
+    except OSError:  # it has ended, or is not ours to read
+        return {}
+    pairs = (each.partition(b"=") for each in environment.split(b"\0"))
+    return {name.decode(): os.fsdecode(value) for name, _, value in pairs if name in _NAMES}

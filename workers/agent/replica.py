@@ -15,13 +15,15 @@ from controlplane.domain.lifecycle import ReplicaState
 from controlplane.domain.runtimes import RUNTIMES
 from workers.agent import failures
 from workers.agent.capped_log import tail
-from workers.agent.folders import ReplicaFolder, is_locked, replica_folder
+from workers.agent.folders import ReplicaFolder, is_locked, replica_folder, try_lock
 from workers.agent.identity import ProcessIdentity, boot_id, is_alive, send_signal
 from workers.agent.probes import Probe
+from workers.agent.reaping import kill_marked
 from workers.agent.settings import Settings
 
 SPAWN_SECONDS = 20.0
 SILENT_LIMIT_SECONDS = 60.0
+DRAIN_MARGIN_SECONDS = 10.0
 _TAIL_BYTES = 64 * 1024
 _log = logging.getLogger(__name__)
 
@@ -37,6 +39,7 @@ class Replica:
         self._since = time.monotonic()
         self._spawned: subprocess.Popen[bytes] | None = None
         self._is_stopping = (folder.path / "stop").exists()
+        self._stopping_since = self._since
 
     @classmethod
     def create(cls, wanted: Mapping[str, Any], settings: Settings) -> "Replica":
@@ -81,10 +84,10 @@ class Replica:
         if self._is_stopping:
             return
         self._is_stopping = True
+        self._stopping_since = time.monotonic()
         (self.folder.path / "stop").touch()
-        runner = self._runner()
-        if runner is None or not send_signal(runner, signal.SIGTERM):
-            self._settle_without_runner()
+        self._ask_to_stop()
+        self._settle_without_runner()
 
     def kill(self) -> None:
         """End the runner at once; its engine dies with it."""
@@ -101,6 +104,10 @@ class Replica:
         if not self.is_running():
             self._settle_without_runner()
             return
+        if self._is_stopping:
+            # Again with every look: the runner may not have been there when it was asked first.
+            self._ask_to_stop()
+            self._end_if_stuck()
         engine = self.folder.read("engine")
         if engine is None:
             return
@@ -155,14 +162,30 @@ class Replica:
         found: Failure = known or failures.of_exit(record, lines[-1][:300] if lines else "")
         return found
 
+    def _ask_to_stop(self) -> None:
+        runner = self._runner()
+        if runner is not None:
+            send_signal(runner, signal.SIGTERM)
+
     def _settle_without_runner(self) -> None:
         """Write the exit record that a runner which is gone could not write."""
-        if self.is_over or self.is_running():
+        # Under the lock of runners: one that comes late finds the record, and leaves.
+        lock = try_lock(self.folder.runner_lock)
+        if lock is None:
             return
+        try:
+            if not self.is_over:
+                self._write_exit()
+        finally:
+            os.close(lock)
+
+    def _write_exit(self) -> None:
         runner = self._runner()
         waited = time.monotonic() - self._since
         if runner is None and not self._is_stopping and waited < SPAWN_SECONDS:
             return  # it has been started and has not said who it is
+        if not kill_marked(self.folder):
+            return  # it has not ended while something of it is left
         failure = None if self._is_stopping else self._loss(runner)
         self.folder.write(
             "exit",
@@ -184,6 +207,14 @@ class Replica:
         if runner.boot_id != boot_id():
             return failures.host_restarted()
         return failures.runner_killed()
+
+    def _end_if_stuck(self) -> None:
+        run = self.folder.read("run") or {}
+        drain_seconds = float(run.get("drain_seconds", self._settings.drain_seconds))
+        stopping_for = time.monotonic() - self._stopping_since
+        if stopping_for > drain_seconds + DRAIN_MARGIN_SECONDS:
+            _log.warning("replica %s.%s: killed, it did not stop in time", *self.key)
+            self.kill()
 
     def _end_if_hung(self, probe: Probe) -> None:
         if self._is_stopping:

@@ -14,17 +14,18 @@ from typing import Any
 
 from workers.agent.capped_log import CappedLog
 from workers.agent.children import Child, StopRequest, become_subreaper, kill_descendants
-from workers.agent.folders import LEASE_VARIABLE, ReplicaFolder, try_lock
+from workers.agent.folders import INSTANCE_VARIABLE, LEASE_VARIABLE, ReplicaFolder, try_lock
 from workers.agent.identity import identity_of
 
 PREPARE_DRAIN_SECONDS = 2.0
 LOCK_WAIT_SECONDS = 15.0
+LOOK_SECONDS = 0.5
 
 
 def main() -> int:
     """Run the replica of the folder; 0 unless the folder is wrong."""
     folder = ReplicaFolder(path=Path(sys.argv[1]).absolute())
-    held = try_lock(folder.runner_lock)
+    held = _lock_of(folder)
     if held is None or folder.read("exit") is not None:
         return 0
     run = folder.read("run")
@@ -36,6 +37,15 @@ def main() -> int:
     folder.write("runner", identity.to_json())
     folder.write("exit", _run(folder, run, stop))
     return 0
+
+
+def _lock_of(folder: ReplicaFolder) -> int | None:
+    """Return the lock that makes this the only runner; None where there is another."""
+    deadline = time.monotonic() + LOOK_SECONDS
+    # An agent that looks whether a runner lives holds the lock for a moment itself.
+    while (held := try_lock(folder.runner_lock)) is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return held
 
 
 def _run(folder: ReplicaFolder, run: Mapping[str, Any], stop: StopRequest) -> dict[str, Any]:
@@ -100,7 +110,8 @@ def _take_locks(paths: list[str], stop: StopRequest) -> str | None:
 
 def _environment(folder: ReplicaFolder, more: Mapping[str, str]) -> dict[str, str]:
     # The agent gave this process an allow-listed environment already.
-    return {**os.environ, **more, LEASE_VARIABLE: folder.marker}
+    marks = {LEASE_VARIABLE: folder.marker, INSTANCE_VARIABLE: folder.instance}
+    return {**os.environ, **more, **marks}
 
 
 def _record(

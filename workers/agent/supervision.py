@@ -14,7 +14,7 @@ from workers.agent.hints import Hints
 from workers.agent.identity import boot_id
 from workers.agent.log_shipping import ship_log
 from workers.agent.models import prune_models
-from workers.agent.reaping import reap_orphans
+from workers.agent.reaping import kill_marked, reap_orphans
 from workers.agent.replica import Replica
 from workers.agent.settings import Settings
 
@@ -23,6 +23,7 @@ STEP_SECONDS = 1.0
 QUICK_STEP_SECONDS = 0.25
 REPORT_SECONDS = 3.0
 REAP_SECONDS = 10.0
+KILL_SECONDS = 3.0
 LONGEST_BACK_OFF_SECONDS = 5.0
 PIECES_PER_STEP = 8
 _log = logging.getLogger(__name__)
@@ -63,11 +64,13 @@ class Agent:
         for replica in self._replicas.values():
             replica.stop()
         while any(not each.is_over for each in self._replicas.values()):
-            self._look()
-            if time.monotonic() > deadline:
-                self._kill_rest()
+            late = time.monotonic() - deadline
+            if late > KILL_SECONDS:
                 break
+            if late > 0:
+                self._kill_rest()
             time.sleep(0.1)
+            self._look()
         self._look()
         self._report()
 
@@ -100,17 +103,17 @@ class Agent:
         if now < self._reap_at:
             return
         self._reap_at = now + REAP_SECONDS
-        for marker in reap_orphans(self._is_live):
+        instance = str(self._settings.replicas.resolve())
+        for marker in reap_orphans(self._is_live, instance=instance):
             _log.warning("killed a process of %s, whose runner is gone", marker)
         in_use = {str(each.wanted.get("content_digest")) for each in self._replicas.values()}
         for name in prune_models(self._settings.models, in_use):
             _log.info("dropped the copy of artifact %s, unused for a day", name)
 
-    def _is_live(self, marker: str) -> bool | None:
-        for replica in self._replicas.values():
-            if replica.folder.marker == marker:
-                return replica.is_running()
-        return None
+    def _is_live(self, marker: str) -> bool:
+        return any(
+            each.folder.marker == marker and each.is_running() for each in self._replicas.values()
+        )
 
     def _observation(self) -> dict[str, Any]:
         return {
@@ -172,7 +175,7 @@ class Agent:
         if not replica.is_over:
             replica.stop()
             return
-        if is_known_to_have_ended:
+        if is_known_to_have_ended and kill_marked(replica.folder):
             self._ship_rest(replica)
             replica.folder.remove()
             del self._replicas[key]

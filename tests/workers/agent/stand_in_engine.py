@@ -6,6 +6,7 @@ Called as the native engine is; `--model-dir` may hold a file `misbehave` with w
 
 import json
 import signal
+import subprocess
 import sys
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -48,6 +49,8 @@ def main() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     else:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if what == "leave a child":
+        subprocess.Popen(["setsid", "sleep", "600"])
     if what == "never listen":
         time.sleep(600)
     server = HTTPServer((argument("--host"), int(argument("--port"))), Handler)

@@ -83,6 +83,19 @@ def test_a_killed_engine_and_a_killed_runner_are_reported_and_replaced(serving: 
     until(lambda: deployment.replicas.filter(state="ready").exists())
 
 
+def test_a_replica_that_is_forgotten_leaves_no_process_behind(
+    agent: AgentProcess, settings: Any, tmp_path: Path
+) -> None:
+    deployment = deploy(publish(settings, tmp_path, {"misbehave": "leave a child"}))
+    agent.start()
+    until_state(deployment, "active")
+    replica = deployment.replicas.get()
+    until(lambda: len(marked_processes(f"replica/{replica.id}/1")) == 2)
+    os.kill(agent.folder(replica.id).runner().pid, signal.SIGKILL)
+    until(lambda: not agent.folder(replica.id).path.exists())
+    assert marked_processes(f"replica/{replica.id}/1") == []
+
+
 def test_a_killed_agent_leaves_its_engine_serving_and_the_next_one_takes_over(
     serving: Serving,
 ) -> None:

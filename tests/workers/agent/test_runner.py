@@ -141,14 +141,20 @@ def test_the_record_names_the_very_process(start: Any) -> None:
 def test_an_orphan_is_found_by_its_marker_and_killed(tmp_path: Path) -> None:
     orphan = subprocess.Popen(
         [sys.executable, "-c", SLEEP],
-        env={**os.environ, "ENGINEHOUSE_LEASE": "replica/orphn/1"},
+        env={
+            **os.environ,
+            "ENGINEHOUSE_LEASE": "replica/orphn/1",
+            "ENGINEHOUSE_INSTANCE": str(tmp_path),
+        },
         start_new_session=True,
         stdout=subprocess.DEVNULL,
     )
     try:
         until(lambda: marked_processes("replica/orphn/1"))
-        assert reap_orphans(lambda marker: None) == [], "another agent's processes are left alone"
-        assert reap_orphans(lambda marker: marker != "replica/orphn/1") == ["replica/orphn/1"]
+        here = str(tmp_path)
+        assert reap_orphans(lambda marker: False, instance=f"{here}/other") == []
+        assert reap_orphans(lambda marker: True, instance=here) == []
+        assert reap_orphans(lambda marker: False, instance=here) == ["replica/orphn/1"]
         assert orphan.wait(5) == -signal.SIGKILL
     finally:
         orphan.kill()
