@@ -1,5 +1,6 @@
 """A real agent process, its end, and what it may be asked to serve. Django comes when needed."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -65,14 +66,26 @@ class AgentProcess:
             self.process.kill()
             self.process.wait()
         from workers.agent.folders import replica_folders
-        from workers.agent.identity import send_signal
-        from workers.agent.reaping import marked_processes
 
         for folder in replica_folders(self.data_dir / "agent" / "replicas"):
-            runner = folder.runner()
-            if runner is not None:
-                send_signal(runner, signal.SIGKILL)
-            until(lambda folder=folder: not marked_processes(folder.marker), what="the end")
+            until(lambda folder=folder: _end_replica(folder), what="the end")
+
+
+def _end_replica(folder: Any) -> bool:
+    """Return whether nothing of the replica is left, nor can come."""
+    from workers.agent.folders import try_lock
+    from workers.agent.identity import send_signal
+    from workers.agent.reaping import kill_marked
+
+    runner = folder.runner()
+    if runner is not None:
+        send_signal(runner, signal.SIGKILL)
+    lock = try_lock(folder.runner_lock)
+    if lock is None:
+        return False
+    folder.write("exit", {"requested": True})  # a runner that comes late leaves
+    os.close(lock)
+    return kill_marked(folder)
 
 
 def publish(settings: Any, tmp_path: Path, files: dict[str, str]) -> "Artifact":
