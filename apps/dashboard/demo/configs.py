@@ -18,6 +18,7 @@ trt_llm:
     quantization_type: no_quant
   runtime:
     served_model_name: smollm2-135m
+    request_default_max_tokens: 256
 """
 
 CANNOT_RUN_HERE = "llama-3.3-70b"

@@ -1,5 +1,7 @@
 """One question to the deployed model with the official `openai` client, streamed."""
 
+import json
+
 import httpx2
 import openai
 
@@ -7,6 +9,7 @@ from apps.dashboard.demo.failure import DemoFailed
 from apps.dashboard.demo.voice import Voice
 
 QUESTION = "What is the capital of France?"
+MAX_TOKENS = 64
 
 
 def endpoint(*, gateway_url: str, model_id: str) -> str:
@@ -28,10 +31,15 @@ def ask(*, base_url: str, api_key: str, voice: Voice) -> str:
 
 def curl_line(*, base_url: str, api_key: str) -> str:
     """Return a command that asks the same question when pasted into a shell."""
+    body = {
+        "messages": [{"role": "user", "content": QUESTION}],
+        "max_tokens": MAX_TOKENS,
+        "temperature": 0,
+    }
     return (
         f"curl -s {base_url}/chat/completions "
         f"-H 'Authorization: Bearer {api_key}' -H 'Content-Type: application/json' "
-        """-d '{"messages": [{"role": "user", "content": "What is the capital of France?"}]}'"""
+        f"-d '{json.dumps(body)}'"
     )
 
 
@@ -39,7 +47,7 @@ def _streamed(client: openai.OpenAI, voice: Voice) -> str:
     stream = client.chat.completions.create(
         model="not-required",
         messages=[{"role": "user", "content": QUESTION}],
-        max_tokens=64,
+        max_tokens=MAX_TOKENS,
         temperature=0,
         stream=True,
     )
