@@ -54,12 +54,6 @@ PROMISES = {
     "fp4_kv": Promise(PACKED, "NVFP4", kv_cache=True),
     "fp4_mlp_only": Promise(PACKED, "NVFP4", attention=False),
 }
-EVERYDAY = ("fp8", "fp8_kv", "fp4")
-CASES = [
-    pytest.param(family, kind, marks=() if kind in EVERYDAY else pytest.mark.long)
-    for family in FAMILIES
-    for kind in PROMISES
-] + [pytest.param("llama", "fp4_mlp_only"), pytest.param("bert", "fp8_mlp_only")]
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +63,8 @@ def families(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("family", "kind"), CASES)
+@pytest.mark.parametrize("kind", PROMISES)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_in_a_type_has_the_tensors_of_the_type_and_loads_again(
     family: str, kind: str, families: dict[str, Path], tmp_path: Path
 ) -> None:
