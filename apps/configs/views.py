@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -96,6 +97,7 @@ def _edit(request: HttpRequest, config: Config | None) -> HttpResponse:
     saved = posted.save()
     if saved is None:
         return editor_answer(request, posted)
+    messages.success(request, f"Saved as revision {saved.number}.", extra_tags="saved")
     address = reverse("configs:editor", args=[saved.config_id])
     return redirect(address + ("?view=yaml" if posted.view == "yaml" else ""))
 

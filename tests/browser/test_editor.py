@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 
 from apps.configs.models import CheckpointRecord, FactsState, Revision
 from apps.configs.services import revision_create
@@ -94,6 +94,27 @@ def test_the_keyboard_alone_changes_and_saves(visit: OpenPage, stage: "Stage") -
     expect(page.locator(".crumb")).to_contain_text("revision 2")
     saved = Revision.objects.get(config=stage.small, number=2)
     assert "max_batch_size: 6" in saved.text
+
+
+def test_leaving_asks_only_while_something_is_unsaved(visit: OpenPage, stage: "Stage") -> None:
+    page = visit(f"/configs/{stage.small.id}/")
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", answer)
+    page.get_by_label("Batch size").fill("5")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status").first).to_have_text("Saved as revision 2.")
+    expect(page.get_by_role("button", name="Save")).to_be_focused()
+    page.reload()
+    assert asked == []
+    page.get_by_label("Batch size").fill("7")
+    expect(page.locator("#text")).to_have_value(re.compile("max_batch_size: 7"))
+    page.reload()
+    assert asked == ["beforeunload"]
 
 
 def test_two_who_edit_one_config_both_keep_their_text(visit: OpenPage, stage: "Stage") -> None:
