@@ -9,7 +9,7 @@ from workers.gateway.meter import Meter
 from workers.gateway.outgoing import engine_head, reply_to
 from workers.gateway.phase import Phase
 from workers.gateway.refusals import Refusal, Refused, no_replica
-from workers.gateway.reply import Reply
+from workers.gateway.reply import Reply, status_of_leaving
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import Prepared
 from workers.gateway.seams import Client, Ledger
@@ -17,7 +17,6 @@ from workers.gateway.timeouts import lateness
 from workers.gateway.upstream import Upstream, UpstreamConnection
 from workers.gateway.usage_record import RecordState
 
-CLIENT_LEFT_STATUS = 499
 RUNNING_RECORD_SECONDS = 1.0
 HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
 
@@ -101,7 +100,7 @@ class Exchange:
     def client_left(self) -> None:
         """Close the engine's connection at once: it stops generating for nobody."""
         if self._phase is not Phase.ENDED:
-            self._end(CLIENT_LEFT_STATUS)
+            self._end(status_of_leaving(self._reply, took_all=not self._client_is_full))
 
     def client_is_full(self) -> None:
         self._client_is_full = True

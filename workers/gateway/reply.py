@@ -8,6 +8,7 @@ from workers.gateway.headers import Header, response_head
 from workers.gateway.refusals import Refusal, event
 from workers.gateway.usage import TokenCounts, find_usage
 
+CLIENT_LEFT_STATUS = 499
 _USAGE_TAIL_BYTES = 4096
 _LONGEST_ERROR_BYTES = 64 * 1024
 _LAST_CHUNK = b"0\r\n\r\n"
@@ -65,6 +66,11 @@ class Reply:
     @property
     def streams_events(self) -> bool:
         return self._events is not None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether an event stream has said that it is done: nothing of worth follows."""
+        return self._events is not None and self._events.done
 
     @property
     def was_cut(self) -> bool:
@@ -156,6 +162,13 @@ class Reply:
         self._headers.append((b"content-type", b"application/json"))
         self._begin(b"%d" % len(content))
         self._out.append(content)
+
+
+def status_of_leaving(reply: Reply | None, *, took_all: bool) -> int:
+    """Return how a request counts whose client closed: OpenAI's SDK does so at the end marker."""
+    if reply is not None and reply.is_done and took_all:
+        return reply.status
+    return CLIENT_LEFT_STATUS
 
 
 def _connection(headers: list[Header]) -> bytes:

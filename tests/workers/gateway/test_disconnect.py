@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.workers.gateway.stage import Call, answers, piece, request_bytes, until
+from tests.workers.gateway.stage import USAGE, Call, answers, piece, request_bytes, until
 
 LONGEST_SECONDS = 0.05
 STREAM = b'{"model":"m","messages":[],"stream":true}'
@@ -43,6 +43,30 @@ def test_the_engine_is_hung_up_on_when_the_client_leaves(shared_house, serve, st
     assert script.hung_up_at - left_at <= LONGEST_SECONDS
     if streams:
         assert shared_house.closed_record(id)["status"] == 499
+
+
+def test_a_client_that_leaves_at_the_end_marker_was_answered(shared_house, serve):
+    hung_up = threading.Event()
+
+    def ends_without_last_chunk(call: Call) -> None:
+        call.begin_stream()
+        call.event(piece("one"))
+        call.event({"id": "c", "choices": [], "usage": USAGE})
+        call.chunk(b"data: [DONE]\n\n")
+        call.wait_for_hang_up()
+        hung_up.set()
+
+    gateway, _ = serve(ends_without_last_chunk)
+    answer = b""
+    with gateway.connect() as client:
+        client.sendall(request_bytes(STREAM))
+        while b"data: [DONE]\n\n" not in answer:
+            answer += client.recv(4096)
+
+    assert hung_up.wait(10)
+    id = answer.split(b"x-request-id: ")[1].split(b"\r\n")[0].decode()
+    record = shared_house.closed_record(id)
+    assert (record["status"], record["completion_tokens"]) == (200, 3)
 
 
 def test_the_next_client_is_served_after_one_left(serve, http):
