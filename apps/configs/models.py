@@ -26,7 +26,10 @@ class Config(models.Model):
 
 
 class Revision(models.Model):
-    """One immutable state of a config. `findings` and `plan` are those of the time it was saved."""
+    """One state of a config: its text never changes.
+
+    What the checks said of the last one is said anew when its checkpoint was read.
+    """
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     config = models.ForeignKey(Config, on_delete=models.CASCADE, related_name="revisions")

@@ -105,7 +105,7 @@ def checklist(
 ) -> Sequence[ToDo]:
     """Return the way from nothing to a first answer, with what is done ticked."""
     revisions = Revision.objects.filter(config__team=team)
-    built = Build.objects.filter(team=team, state=BuildState.SUCCEEDED)
+    has_built = Build.objects.filter(team=team, state=BuildState.SUCCEEDED).exists()
     return (
         ToDo(
             label="Have a machine",
@@ -115,13 +115,13 @@ def checklist(
         ),
         ToDo(
             label="Write a config that passes the checks",
-            is_done=revisions.filter(blocks_build=False).exists(),
+            is_done=has_built or revisions.filter(blocks_build=False).exists(),
             url=reverse("configs:new"),
             verb="New config",
         ),
         ToDo(
             label="Build it",
-            is_done=built.exists(),
+            is_done=has_built,
             url=reverse("configs:list"),
             verb="See configs",
         ),

@@ -17,6 +17,7 @@ from apps.configs.services import (
     facts_finish,
     facts_renew,
     facts_sweep,
+    verdicts_refresh,
 )
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Blame, Failure
@@ -36,6 +37,8 @@ def fetch_facts(facts_id: str, **newer: Any) -> None:
         read = _read(lease)
     if not facts_finish(lease=lease, read=read):
         _log.warning("facts %s were taken over; this result is dropped", facts_id)
+        return
+    verdicts_refresh(facts_id=facts_id)
 
 
 @shared_task(name="configs.sweep")

@@ -13,6 +13,7 @@ from apps.configs.services.facts import (
     facts_request,
     facts_sweep,
 )
+from apps.configs.services.verdicts import verdicts_refresh
 
 __all__ = [
     "LEASE_SECONDS",
@@ -29,4 +30,5 @@ __all__ = [
     "known_of",
     "revision_create",
     "revision_examine",
+    "verdicts_refresh",
 ]

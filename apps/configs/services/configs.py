@@ -9,6 +9,7 @@ from apps.accounts.models import Team, User
 from apps.configs.models import Config, Revision
 from apps.configs.selectors import revision_last
 from apps.configs.services.examination import examine_text
+from apps.configs.services.verdicts import verdict_fields, verdict_settle
 from apps.rest.errors import Conflict, InvalidInput
 from apps.secrets.names import normal_name
 from controlplane.domain.rules.examine import Examination
@@ -27,7 +28,7 @@ def config_create(*, team: Team, name: str, text: str, user: User | None = None)
     try:
         with transaction.atomic():
             config = Config.objects.create(team=team, name=name)
-            _store(config, 1, text, examination, user)
+            revision = _store(config, 1, text, examination, user)
     except IntegrityError:
         raise Conflict(
             f"There is a config named `{name}` already.",
@@ -35,6 +36,7 @@ def config_create(*, team: Team, name: str, text: str, user: User | None = None)
             fields=["name"],
             hint="Choose another name, or save a new revision of that config.",
         ) from None
+    verdict_settle(revision)
     return config
 
 
@@ -56,7 +58,9 @@ def revision_create(
         if last is not None and last.text == text:
             return last
         Config.objects.filter(id=config.id).update(updated_at=timezone.now())
-        return _store(config, number + 1, text, examination, user)
+        revision = _store(config, number + 1, text, examination, user)
+    verdict_settle(revision)
+    return revision
 
 
 def _checked_name(name: str) -> str:
@@ -85,19 +89,14 @@ def _store(
     config: Config, number: int, text: str, examination: Examination, user: User | None
 ) -> Revision:
     assert examination.spec is not None
-    said = examination.to_json()
     return Revision.objects.create(
         config=config,
         number=number,
         text=text,
         spec=examination.spec.model_dump(mode="json"),
         secret_names=sorted(map(normal_name, examination.spec.secret_names)),
-        findings=said["findings"],
-        waiting=said["waiting"],
-        effective=said["effective"],
-        plan=said["plan"],
-        blocks_build=said["blocks_build"],
         created_by=user,
+        **verdict_fields(examination),
     )
 
 

@@ -32,7 +32,7 @@ def examine_text(*, team: Team, text: str) -> Examination:
 
 
 def revision_examine(*, revision: Revision) -> Examination:
-    """Return what the checks say of a revision now; what it stored was true when it was saved."""
+    """Return what the checks say of a revision now; what it stored may be older."""
     return examine_text(team=revision.config.team, text=revision.text)
 
 

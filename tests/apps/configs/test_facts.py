@@ -9,7 +9,8 @@ from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
-from apps.configs.models import CheckpointRecord, FactsState
+from apps.configs.models import CheckpointRecord, FactsState, Revision
+from apps.configs.selectors import config_list
 from apps.configs.services import (
     config_create,
     examine_text,
@@ -18,8 +19,10 @@ from apps.configs.services import (
     facts_renew,
     facts_request,
     facts_sweep,
+    revision_create,
     revision_examine,
 )
+from apps.configs.services import configs as configs_module
 from apps.configs.services import facts as facts_module
 from apps.secrets.services import secret_set
 from controlplane.domain.failures import Blame, Failure
@@ -73,7 +76,50 @@ def test_a_revision_heals_once_the_facts_arrive(
     assert not examination.blocks_build, examination.to_json()
     assert examination.plan is not None
     revision.refresh_from_db()
-    assert revision.waiting
+    assert not revision.blocks_build
+    assert not revision.waiting
+    assert revision.plan == examination.to_json()["plan"]
+    assert config_list(team=cast.team).get().last_blocks_build is False
+
+
+def test_only_the_last_revisions_of_that_checkpoint_are_said_anew(
+    cast: Cast, tiny_checkpoint: Path
+) -> None:
+    text = config_text(str(tiny_checkpoint))
+    config = config_create(team=cast.team, name="tiny", text=text)
+    last = revision_create(config=config, text=text + "# again\n")
+    other = config_create(team=cast.team, name="other", text=config_text("/elsewhere"))
+    theirs = config_create(team=cast.outsider.team, name="theirs", text=text)
+    fetch_facts(CheckpointRecord.objects.get(team=cast.team, repo=str(tiny_checkpoint)).id)
+    assert not config.revisions.get(number=last.number).waiting
+    for waiting in (config.revisions.get(number=1), other.revisions.get(), theirs.revisions.get()):
+        assert waiting.waiting
+
+
+def test_a_checkpoint_that_could_not_be_read_is_stored_with_the_revision(
+    cast: Cast, data_dir: Path
+) -> None:
+    text = config_text(str(data_dir / "checkpoints" / "nothing-here"))
+    config = config_create(team=cast.team, name="gone", text=text)
+    fetch_facts(CheckpointRecord.objects.get().id)
+    revision = config.revisions.get()
+    assert revision.blocks_build
+    assert not any("checkpoint" in waiting["facts"] for waiting in revision.waiting)
+    assert any("nothing-here" in finding["message"] for finding in revision.findings)
+
+
+def test_facts_that_arrive_before_the_save_are_not_missed(
+    cast: Cast, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = configs_module._store
+
+    def store_late(*arguments: Any) -> Revision:
+        fetch_facts(CheckpointRecord.objects.get().id)
+        return store(*arguments)
+
+    monkeypatch.setattr(configs_module, "_store", store_late)
+    config = config_create(team=cast.team, name="tiny", text=config_text(str(tiny_checkpoint)))
+    assert not config.revisions.get().blocks_build
 
 
 def test_a_checkpoint_that_cannot_be_read_is_a_finding_with_its_cause(

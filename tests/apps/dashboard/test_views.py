@@ -1,9 +1,13 @@
 """The overview and the probes."""
 
+from collections import Counter
+
 import pytest
 from django.test import Client, RequestFactory
 from django.views.defaults import server_error
 
+from apps.configs.models import Revision
+from apps.dashboard.overview import checklist
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import make_build, make_card, make_cast, make_deployment
@@ -27,6 +31,17 @@ def test_the_overview_says_what_is_wrong_with_its_cause() -> None:
     assert "The hub did not answer." in page
     assert "1 active" in page
     assert "1 of 1" in page
+
+
+def test_a_build_that_succeeded_ticks_the_config_that_it_was_made_of() -> None:
+    cast = make_cast()
+    build = make_build(team=cast.team, state=BuildState.SUCCEEDED)
+    Revision.objects.filter(id=build.revision_id).update(blocks_build=True)
+    done = {
+        todo.label: todo.is_done for todo in checklist(cast.team, [], Counter(), has_cards=True)
+    }
+    assert done["Write a config that passes the checks"]
+    assert done["Build it"]
 
 
 def test_an_outsider_sees_nothing_of_it() -> None:

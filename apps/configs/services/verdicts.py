@@ -1,0 +1,58 @@
+"""What the checks said of a revision, stored with it, and said anew once facts have arrived."""
+
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
+
+from apps.configs.models import CheckpointRecord, Revision
+from apps.configs.services.examination import revision_examine
+from controlplane.domain.rules.examine import Examination
+
+MOST_REVISIONS = 200
+"""How many configs of one checkpoint are examined again; the newest come first."""
+
+
+def verdict_fields(examination: Examination) -> dict[str, Any]:
+    """Return the fields of a revision that hold what the checks said."""
+    said = examination.to_json()
+    names = ("findings", "waiting", "effective", "plan", "blocks_build")
+    return {name: said[name] for name in names}
+
+
+def verdict_settle(revision: Revision) -> None:
+    """Say again what still waits, for the facts may have come between the check and the save."""
+    if revision.waiting:
+        _examine_again(revision)
+
+
+def verdicts_refresh(*, facts_id: str) -> int:
+    """Return how many last revisions were examined again because this checkpoint was read."""
+    record = CheckpointRecord.objects.filter(id=facts_id).first()
+    if record is None:
+        return 0
+    revisions = list(_last_revisions(record)[:MOST_REVISIONS])
+    for revision in revisions:
+        _examine_again(revision)
+    return len(revisions)
+
+
+def _last_revisions(record: CheckpointRecord) -> QuerySet[Revision]:
+    last = Revision.objects.filter(config=OuterRef("config")).order_by("-number")
+    checkpoint = {"source": record.source, "repo": record.repo, "revision": record.revision or None}
+    return (
+        Revision.objects.filter(
+            config__team=record.team_id,
+            spec__trt_llm__build__checkpoint_repository__contains=checkpoint,
+            number=Subquery(last.values("number")[:1]),
+        )
+        .select_related("config__team")
+        .order_by("-created_at")
+    )
+
+
+def _examine_again(revision: Revision) -> None:
+    fields = verdict_fields(revision_examine(revision=revision))
+    if any(getattr(revision, name) != value for name, value in fields.items()):
+        for name, value in fields.items():
+            setattr(revision, name, value)
+        revision.save(update_fields=list(fields))
