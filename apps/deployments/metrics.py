@@ -1,7 +1,8 @@
 """The Prometheus page of a team's deployments, under the hosted product's names.
 
 Source: its list of supported metrics, read 2026-11-27. Here `status_code` is a class, such as
-`2xx`, and token counts come from the gateways for every engine.
+`2xx`, times to first byte are of streamed requests only, and token counts come from the gateways
+for every engine.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -56,7 +57,9 @@ class _Deployments(Collector):
             labels=_BY_STATUS,
         )  # fmt: skip
         first = HistogramMetricFamily(
-            "baseten_time_to_first_byte_seconds", "From request to first byte.", labels=_BY_STATUS
+            "baseten_time_to_first_byte_seconds",
+            "From request to first byte, of streamed requests only.",
+            labels=_BY_STATUS,
         )
         prompt = CounterMetricFamily("baseten_llm_input_tokens", "Prompt tokens.", labels=_BASE)
         answer = CounterMetricFamily("baseten_llm_output_tokens", "Answer tokens.", labels=_BASE)

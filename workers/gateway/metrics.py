@@ -90,7 +90,9 @@ class _Collector:
         durations = [(labels, counts.duration) for labels, counts in self._rows]
         yield _histogram("gateway_request_duration_seconds", "Request to last byte.", durations)
         firsts = [(labels, counts.first_byte) for labels, counts in self._rows]
-        yield _histogram("gateway_time_to_first_byte_seconds", "Request to first byte.", firsts)
+        yield _histogram(
+            "gateway_time_to_first_byte_seconds", "Request to first byte, streamed or not.", firsts
+        )
 
     def _process(self) -> Iterator[Metric]:
         version, clients = self._metrics.snapshot_version, self._metrics.client_connections

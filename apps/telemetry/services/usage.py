@@ -45,12 +45,18 @@ class UsageRecord(BaseModel):
     environment: str | None = Field(default=None, max_length=64)
     key_id: str = Field(max_length=16)
     status: int | None = None
+    stream: bool = False
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     first_byte_seconds: Seconds | None = None
     duration_seconds: Seconds | None = None
     request_bytes: Count | None = None
     response_bytes: Count | None = None
+
+    @property
+    def first_token_seconds(self) -> float | None:
+        """None unless streamed: the first byte of a whole answer waits for the last token."""
+        return self.first_byte_seconds if self.stream else None
 
     @property
     def status_class(self) -> int:
@@ -122,9 +128,9 @@ def _count(minute: UsageMinute, record: UsageRecord) -> None:
     if record.duration_seconds is not None:
         minute.duration_seconds_sum += record.duration_seconds
         minute.duration_buckets = _one_more(minute.duration_buckets, record.duration_seconds)
-    if record.first_byte_seconds is not None:
-        minute.first_byte_seconds_sum += record.first_byte_seconds
-        minute.first_byte_buckets = _one_more(minute.first_byte_buckets, record.first_byte_seconds)
+    if record.first_token_seconds is not None:
+        minute.first_byte_seconds_sum += record.first_token_seconds
+        minute.first_byte_buckets = _one_more(minute.first_byte_buckets, record.first_token_seconds)
 
 
 def _one_more(counts: list[int], seconds: float) -> list[int]:

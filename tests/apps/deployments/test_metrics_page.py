@@ -60,6 +60,13 @@ def test_an_outsider_sees_nothing_of_it(client: Client) -> None:
     assert _samples(client, make_api_key(team=make_team(), type=EXPORT)) == {}
 
 
+def test_the_page_says_which_requests_have_a_time_to_first_byte(client: Client) -> None:
+    key = make_api_key(type=EXPORT)
+    text = client.get("/metrics", headers={"Authorization": f"Api-Key {key}"}).content.decode()
+    name = "baseten_time_to_first_byte_seconds"
+    assert f"# HELP {name} From request to first byte, of streamed requests only." in text
+
+
 def test_a_key_for_calling_models_is_refused(client: Client) -> None:
     key = make_api_key(type="WORKSPACE_INVOKE")
     answer = client.get("/metrics", headers={"Authorization": f"Bearer {key}"})

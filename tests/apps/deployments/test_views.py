@@ -67,7 +67,9 @@ def test_numbers_say_their_window_and_the_series_their_minutes() -> None:
             completion_tokens=600,
         )
     client = signed_in(cast.owner)
-    assert "120 requests" in client.get(address(deployment)).content.decode()
+    page = client.get(address(deployment)).content.decode()
+    assert "120 requests; first token: streamed requests only" in page
+    assert "<dt>Time to first token, p90</dt><dd>–</dd>" in page
     series = client.get(f"{address(deployment)}series/").json()
     assert series["requests"] == [1.0, 1.0, 0.0]
     assert series["tokens"] == [10.0, 10.0, 0.0]

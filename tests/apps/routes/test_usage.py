@@ -53,6 +53,17 @@ def test_closed_requests_are_summed_by_minute(client: Client, key: ApiKey) -> No
     assert key.last_used_at.timestamp() == NOON + 60
 
 
+def test_only_streamed_requests_say_when_the_first_token_came(client: Client, key: ApiKey) -> None:
+    whole = _record(key, stream=False, first_byte_seconds=9.0)
+    _send(client, uuid4(), 0, 100, [whole])
+    assert sum(UsageMinute.objects.get().first_byte_buckets) == 0
+    _send(client, uuid4(), 0, 100, [whole, _record(key, stream=True, first_byte_seconds=0.2)])
+    minute = UsageMinute.objects.get()
+    assert (minute.requests, sum(minute.duration_buckets)) == (3, 3)
+    assert sum(minute.first_byte_buckets) == 1
+    assert minute.first_byte_seconds_sum == 0.2
+
+
 def test_a_repeat_is_a_no_op(client: Client, key: ApiKey) -> None:
     journal = uuid4()
     for _ in range(2):
