@@ -177,6 +177,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Enginehouse management API",
     "VERSION": "1",
+    "SERVERS": [{"url": PUBLIC_URL}],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SCHEMA_PATH_PREFIX": "/v1",

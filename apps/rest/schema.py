@@ -55,6 +55,10 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
     target_class = "apps.accounts.authentication.ApiKeyAuthentication"
     name = ["bearer", "apiKey"]
 
+    def get_security_requirement(self, auto_schema: AutoSchema) -> list[dict[str, list[Any]]]:
+        # Names in one requirement are needed together; these are alternatives.
+        return [{name: []} for name in self.name]
+
     def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, Any]]:
         return [
             {"type": "http", "scheme": "bearer", "description": "`Authorization: Bearer KEY`"},

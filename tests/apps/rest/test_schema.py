@@ -61,6 +61,17 @@ def test_both_spellings_of_the_header_are_declared(document: Any) -> None:
     assert schemes["apiKey"]["name"] == "Authorization"
 
 
+def test_one_way_of_signing_in_is_enough(document: Any) -> None:
+    for path, method, operation in operations(document):
+        if path != "/v1/version":
+            ways = [{"bearer": []}, {"apiKey": []}, {"cookieAuth": []}]
+            assert operation["security"] == ways, (path, method)
+
+
+def test_it_says_where_it_is_served(document: Any, settings: Any) -> None:
+    assert document["servers"] == [{"url": settings.PUBLIC_URL}]
+
+
 @pytest.mark.django_db
 def test_anyone_may_read_it_and_the_version() -> None:
     answer = Client().get("/v1/spec")
