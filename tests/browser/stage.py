@@ -178,7 +178,10 @@ def _built(revision: Revision, owner: User) -> Build:
         step.save()
     build.steps.filter(name="smoke_test").update(
         result={
-            "answer": "Hello! How can I help you today?",
+            "question": "Say hello in one short sentence.",
+            "answer": "Hello! I am a small language model, and I would be glad to",
+            "finish_reason": "length",
+            "max_tokens": 16,
             "first_token_seconds": 0.061,
             "tokens_per_second": 38.4,
         }

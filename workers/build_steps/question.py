@@ -11,8 +11,8 @@ import httpx
 from controlplane.domain.wire.events import EventDecoder
 from workers.build_steps.failures import bad_answer
 
-_QUESTION = "Say hello in one short sentence."
-_ANSWER_TOKENS = 16
+QUESTION = "Say hello in one short sentence."
+ANSWER_TOKENS = 16
 _LONGEST_SILENCE_SECONDS = 120.0
 _ERROR_CHARACTERS = 2000
 
@@ -22,6 +22,7 @@ class Answer:
     """What came back; the rate counts from the first token on, None for a single one."""
 
     text: str
+    finish_reason: str | None
     first_token_seconds: float
     tokens_per_second: float | None
 
@@ -30,7 +31,7 @@ def ask(url: str, *, has_chat_template: bool) -> Answer:
     """Return the engine's answer; raises StepFailure for a refusal or an empty stream."""
     route, body = _request(has_chat_template)
     started = time.monotonic()
-    pieces, tokens, first = [], 0, None
+    pieces, tokens, first, reason = [], 0, None, None
     with httpx.Client(trust_env=False, timeout=_LONGEST_SILENCE_SECONDS) as client:
         body["model"] = client.get(f"{url}/v1/models").raise_for_status().json()["data"][0]["id"]
         for event in _stream(client, f"{url}{route}", body):
@@ -38,12 +39,14 @@ def ask(url: str, *, has_chat_template: bool) -> Answer:
                 if first is None and _is_output(choice):
                     first = time.monotonic()
                 pieces.append(_text(choice))
+                reason = choice.get("finish_reason") or reason
             tokens = (event.get("usage") or {}).get("completion_tokens") or tokens
     if first is None or tokens < 1:
         raise bad_answer("the stream held no token", "")
     seconds = time.monotonic() - first
     return Answer(
         text="".join(pieces),
+        finish_reason=reason,
         first_token_seconds=round(first - started, 4),
         tokens_per_second=round((tokens - 1) / seconds, 2) if tokens > 1 and seconds > 0 else None,
     )
@@ -51,14 +54,14 @@ def ask(url: str, *, has_chat_template: bool) -> Answer:
 
 def _request(has_chat_template: bool) -> tuple[str, dict[str, Any]]:
     body: dict[str, Any] = {
-        "max_tokens": _ANSWER_TOKENS,
+        "max_tokens": ANSWER_TOKENS,
         "temperature": 0,
         "stream": True,
         "stream_options": {"include_usage": True},
     }
     if has_chat_template:
-        return "/v1/chat/completions", body | {"messages": [{"role": "user", "content": _QUESTION}]}
-    return "/v1/completions", body | {"prompt": _QUESTION}
+        return "/v1/chat/completions", body | {"messages": [{"role": "user", "content": QUESTION}]}
+    return "/v1/completions", body | {"prompt": QUESTION}
 
 
 def _stream(client: httpx.Client, url: str, body: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -16,7 +16,7 @@ from workers.build_steps.engine_process import EngineProcess, free_port
 from workers.build_steps.events import Events
 from workers.build_steps.failures import no_runtime
 from workers.build_steps.job import Job
-from workers.build_steps.question import ask
+from workers.build_steps.question import ANSWER_TOKENS, QUESTION, ask
 from workers.build_steps.step import StepResult
 
 _HOST = "127.0.0.1"
@@ -43,7 +43,10 @@ def run(job: Job, events: Events) -> StepResult:
     shutil.rmtree(model)
     return StepResult(
         values={
+            "question": QUESTION,
             "answer": answer.text,
+            "finish_reason": answer.finish_reason,
+            "max_tokens": ANSWER_TOKENS,
             "first_token_seconds": answer.first_token_seconds,
             "tokens_per_second": answer.tokens_per_second,
             "engine": report,

@@ -37,6 +37,9 @@ def test_the_published_artifact_answers_and_reports(
     values = outcome.values
     assert values is not None
     assert isinstance(values["answer"], str)
+    assert values["question"]
+    assert values["finish_reason"] in ("stop", "length")
+    assert values["max_tokens"] == 16
     assert values["first_token_seconds"] > 0
     assert values["tokens_per_second"] > 0
     assert values["engine"]["weights_bytes"] > 0
