@@ -191,7 +191,7 @@ def snippets_of(deployment: Deployment, served_name: str) -> dict[str, str]:
     base = endpoint_of(deployment)
     body = (
         f'{{"model": "{served_name}", "messages": '
-        '[{"role": "user", "content": "Say hello."}], "max_tokens": 64}'
+        '[{"role": "user", "content": "Say hello."}], "max_tokens": 64, "temperature": 0}'
     )
     curl = (
         f"curl {base}/chat/completions \\\n"
@@ -209,6 +209,7 @@ def snippets_of(deployment: Deployment, served_name: str) -> dict[str, str]:
         f'    model="{served_name}",\n'
         '    messages=[{"role": "user", "content": "Say hello."}],\n'
         "    max_tokens=64,\n"
+        "    temperature=0,\n"
         "    stream=True,\n"
         ")\n"
         "for chunk in answer:\n"

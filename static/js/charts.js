@@ -17,9 +17,9 @@ const draw = (box, data) => {
     width: box.clientWidth,
     height: 184,
     legend: { live: true },
-    scales: { y: { range: (u, low, high) => [0, Math.max(high * 1.1, 0.1)] } },
+    scales: { x: { range: () => [Date.now() / 1000 - 3600, Date.now() / 1000] }, y: { range: (u, low, high) => [0, Math.max(high * 1.1, 0.1)] } },
     series: [{ label: "Time", value: "{HH}:{mm}" }, { label: "Per second", stroke: line, width: 2, value: (u, v) => (v === null ? "–" : v.toFixed(2)) }],
-    axes: [{ ...axis, values: "{HH}:{mm}" }, { ...axis, size: 48 }],
+    axes: [{ ...axis, values: "{HH}:{mm}", incrs: [60, 300, 600, 900, 1800, 3600] }, { ...axis, size: 48 }],
   }, data, box));
 };
 

@@ -80,6 +80,20 @@ def test_charts_are_drawn_from_counted_traffic(visit: OpenPage, stage: "Stage") 
     page = visit(f"/models/{deployment.model_id}/{deployment.id}/")
     expect(page.locator("#chart-requests canvas")).to_be_visible()
     expect(page.locator("#chart-tokens canvas")).to_be_visible()
+    legend = page.locator("#chart-tokens .u-legend")
+    expect(legend).to_be_hidden()
+    page.locator("#chart-tokens .u-over").hover()
+    expect(legend).to_be_visible()
+
+
+def test_what_is_shown_was_asked_and_says_where_it_was_cut(visit: OpenPage, stage: "Stage") -> None:
+    page = visit(f"/builds/{stage.built.number}/")
+    answer = page.get_by_role("region", name="First answer")
+    expect(answer).to_contain_text("Asked: Say hello in one short sentence.")
+    expect(answer).to_contain_text("at its limit of 16 tokens")
+    deployment = stage.deployment
+    page = visit(f"/models/{deployment.model_id}/{deployment.id}/")
+    expect(page.locator("main")).to_contain_text('"max_tokens": 64, "temperature": 0')
 
 
 def test_a_running_build_is_followed_to_its_end(visit: OpenPage, stage: "Stage") -> None:
