@@ -97,7 +97,7 @@ def _edit(request: HttpRequest, config: Config | None) -> HttpResponse:
     saved = posted.save()
     if saved is None:
         return editor_answer(request, posted)
-    messages.success(request, f"Saved as revision {saved.number}.", extra_tags="saved")
+    messages.success(request, f"Saved as revision {saved.number}.", extra_tags="saved ok")
     address = reverse("configs:editor", args=[saved.config_id])
     return redirect(address + ("?view=yaml" if posted.view == "yaml" else ""))
 
