@@ -56,21 +56,6 @@ def _prepare_django() -> None:
 _prepare_django()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give every test that empties the tables the rows of the migrations back, all or none.
-
-    Django makes content types anew after emptying the tables, unless the migrations' rows are put
-    back before the next test: a mixture of both ways collides.
-    """
-    for item in items:
-        names = getattr(item, "fixturenames", None)
-        transactional = any(
-            mark.kwargs.get("transaction") for mark in item.iter_markers("django_db")
-        )
-        if names is not None and (transactional or {"live_server", "transactional_db"} & {*names}):
-            names.append("django_db_serialized_rollback")
-
-
 # The same examples in every run of `make test`; `HYPOTHESIS_PROFILE=random` looks for new ones.
 hypothesis.settings.register_profile("steady", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("random", deadline=None)

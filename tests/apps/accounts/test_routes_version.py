@@ -5,7 +5,7 @@ from django.db import transaction
 
 from apps.accounts.routes_version import routes_version_bump, routes_version_current
 
-pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_bump_returns_the_version_the_change_will_be_known_by(broker: str) -> None:

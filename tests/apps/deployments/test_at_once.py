@@ -23,7 +23,7 @@ from tests.factories_serving import make_servable_build, make_serving_node, node
 
 pytestmark = [
     pytest.mark.recovery,
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
 ]
 ROUNDS = 12
 

@@ -47,7 +47,7 @@ def test_a_card_that_another_process_uses_is_not_given() -> None:
         cards_claim(holder="replica:a", node=node, kind="H100", count=1, memory_bytes=GIB)
 
 
-@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.django_db(transaction=True)
 def test_of_two_claims_at_once_one_wins() -> None:
     node = make_serving_node()
     make_serving_card(node=node)

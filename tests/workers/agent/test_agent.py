@@ -25,7 +25,7 @@ from workers.agent.reaping import marked_processes
 
 pytestmark = [
     pytest.mark.recovery,
-    pytest.mark.django_db(transaction=True, serialized_rollback=True),
+    pytest.mark.django_db(transaction=True),
 ]
 Serving = tuple[AgentProcess, Deployment]
 
