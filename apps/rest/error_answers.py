@@ -94,7 +94,7 @@ def _of_validation(error: exceptions.ValidationError) -> InvalidInput:
     codes = {detail.code for _, detail in entries}
     return InvalidInput(
         " ".join(_sentence(path, detail) for path, detail in entries),
-        code="unknown_field" if codes == {"unknown_field"} else None,
+        code="unknown_field" if "unknown_field" in codes else None,
         fields=list(dict.fromkeys(path for path, _ in entries if path)),
     )
 

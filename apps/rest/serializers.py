@@ -11,16 +11,23 @@ class StrictSerializer(serializers.Serializer[Any]):
     """A request body or query: every field known, none ignored in silence."""
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict) and (unknown := set(data) - set(self.fields)):
-            raise serializers.ValidationError(
-                {
-                    str(name): serializers.ErrorDetail(
-                        unknown_field(str(name), self.fields), code="unknown_field"
-                    )
-                    for name in sorted(unknown, key=str)
-                }
-            )
-        return super().to_internal_value(data)
+        unknown = self._unknown(data) if isinstance(data, dict) else {}
+        try:
+            values = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            if not unknown or not isinstance(error.detail, dict):
+                raise
+            raise serializers.ValidationError(unknown | error.detail) from None
+        if unknown:
+            raise serializers.ValidationError(unknown)
+        return values
+
+    def _unknown(self, data: dict[Any, Any]) -> dict[str, Any]:
+        names = sorted(str(name) for name in set(data) - set(self.fields))
+        return {
+            name: serializers.ErrorDetail(unknown_field(name, self.fields), code="unknown_field")
+            for name in names
+        }
 
 
 def unknown_field(name: str, known: Iterable[str]) -> str:

@@ -97,8 +97,17 @@ def test_an_unknown_field_gets_a_suggestion() -> None:
     with pytest.raises(exceptions.ValidationError) as caught:
         validated(Outer, {"nam": "a", "name": "b", "inner": {"syze": 1, "size": 1}})
     body = answer_to(caught.value).data
-    assert (body["code"], body["fields"]) == ("unknown_field", ["nam"])
+    assert (body["code"], body["fields"]) == ("unknown_field", ["nam", "inner.syze"])
     assert "did you mean `name`?" in body["message"]
+    assert "did you mean `size`?" in body["message"]
+
+
+def test_a_wrong_field_is_named_beside_an_unknown_one() -> None:
+    with pytest.raises(exceptions.ValidationError) as caught:
+        validated(Outer, {"nam": "a", "inner": {"size": 0}})
+    body = answer_to(caught.value).data
+    assert (body["code"], body["fields"]) == ("unknown_field", ["nam", "name", "inner.size"])
+    assert "`name` is required." in body["message"]
 
 
 def test_details_appear_only_where_there_are_some() -> None:
