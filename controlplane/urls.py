@@ -27,6 +27,7 @@ urlpatterns = [
     path("configs/", include("apps.configs.urls")),
     path("builds/", include("apps.builds.urls")),
     path("models/", include("apps.deployments.urls")),
+    *rest.bare,
     path("v1/", include([*rest.api, *_paths("api"), *rest.last])),
     path("internal/v1/", include(_paths("internal"))),
     *deployments.metrics_page,

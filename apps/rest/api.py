@@ -44,7 +44,7 @@ class UnknownPathView(APIView):
             f"There is no `{request.path}`.", hint="`GET /v1/spec` lists every path of this API."
         )
 
-    def get(self, request: Request, rest: str) -> Response:
+    def get(self, request: Request, rest: str = "") -> Response:
         raise AssertionError("initial() has answered")
 
     post = put = patch = delete = get

@@ -9,5 +9,7 @@ api = [
     path("spec", SpectacularJSONAPIView.as_view(), name="spec"),
     path("version", VersionView.as_view(), name="version"),
 ]
-last = [path("<path:rest>", UnknownPathView.as_view())]
+last = [path("", UnknownPathView.as_view()), path("<path:rest>", UnknownPathView.as_view())]
 """Comes after every other path, or it would hide them."""
+bare = [path("v1", UnknownPathView.as_view())]
+"""The prefix alone, without the slash that every path continues."""

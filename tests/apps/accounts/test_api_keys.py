@@ -68,7 +68,14 @@ def test_a_personal_key_ends_with_its_person(cast: Cast) -> None:
 
 
 def test_without_a_key_nothing_is_said(cast: Cast) -> None:
-    for path in ("/v1/teams", "/v1/api_keys", f"/v1/teams/{cast.team.id}", "/v1/nothing/here"):
+    for path in (
+        "/v1/teams",
+        "/v1/api_keys",
+        f"/v1/teams/{cast.team.id}",
+        "/v1/nothing/here",
+        "/v1/",
+        "/v1",
+    ):
         status, body = RestClient(None).get(path)
         assert (status, body["code"]) == (401, "unauthenticated")
 

@@ -8,6 +8,8 @@ from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.validation import validate_schema
 
+from tests.factories import make_cast
+
 
 @pytest.fixture(scope="module")
 def document() -> Any:
@@ -70,6 +72,15 @@ def test_one_way_of_signing_in_is_enough(document: Any) -> None:
 
 def test_it_says_where_it_is_served(document: Any, settings: Any) -> None:
     assert document["servers"] == [{"url": settings.PUBLIC_URL}]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/nothing"])
+def test_a_path_that_is_not_there_is_said_in_json(path: str) -> None:
+    client = Client()
+    client.force_login(make_cast().owner)
+    answer = client.get(path)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
 @pytest.mark.django_db
