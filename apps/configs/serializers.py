@@ -24,6 +24,7 @@ class FindingObject(serializers.Serializer[Any]):
     message = serializers.CharField()
     fields = serializers.ListField(child=serializers.CharField())  # type: ignore[assignment]
     line = serializers.IntegerField(allow_null=True)
+    column = serializers.IntegerField(allow_null=True, default=None)
     fix = FixObject(allow_null=True)
     source = ErrorSource(allow_null=True)  # type: ignore[assignment]
 

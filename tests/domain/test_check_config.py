@@ -68,7 +68,7 @@ def test_errors_name_file_and_line_and_exit_1(config: Path) -> None:
     config.write_text(CONFIG + "    max_batchsize: 4\n")
     status, out, _ = _check(config)
     assert status == 1
-    assert f"{config}:5: error EH002 unknown-key" in out
+    assert f"{config}:5:5: error EH002 unknown-key" in out
     assert "fix: Use `max_batch_size`" in out
 
 

@@ -58,5 +58,5 @@ def test_a_file_that_is_no_config_exits_2_and_says_where(tmp_path: Path) -> None
     path.write_text("trt_llm:\n  build:\n    max_seq_len: -1\n")
     status, out, err = _run("export_command", str(path))
     assert (status, out) == (2, "")
-    assert f"{path}:3: EH005" in err
+    assert f"{path}:3:5: error EH005" in err
     assert _run("export_command", str(tmp_path / "none"))[0] == 2

@@ -14,7 +14,7 @@ from controlplane.domain.spec import (
     parse_text,
     write_yaml,
 )
-from controlplane.domain.spec.document import Document
+from controlplane.domain.spec.document import Document, Unreadable
 from controlplane.domain.spec.text import read_text
 
 FILE_NAME = "config.yaml"
@@ -68,7 +68,7 @@ def _moved(
     return ConfigExport(format=wanted.value, text=text, files={FILE_NAME: text})
 
 
-def _at(document: Document | SpecError, path: str) -> Any:
+def _at(document: Document | Unreadable, path: str) -> Any:
     value = document.data if isinstance(document, Document) else None
     for step in path.split("."):
         value = value.get(step) if isinstance(value, Mapping) else None

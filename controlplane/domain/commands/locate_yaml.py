@@ -23,8 +23,7 @@ from controlplane.domain.commands.locate_shell import find_in_shell, find_in_wor
 from controlplane.domain.commands.numbers import json_value
 from controlplane.domain.commands.shell import ShellTextError, read_commands
 from controlplane.domain.commands.words import Word, fill_in
-from controlplane.domain.spec import SpecError
-from controlplane.domain.spec.document import Document
+from controlplane.domain.spec.document import Document, Unreadable
 from controlplane.domain.spec.text import read_data, read_text
 
 _LOOKS_LIKE_YAML = re.compile(r"^[ \t]*(-\s|[\[{]|[\"']?[\w./-]+[\"']?\s*:(\s|$))", re.M)
@@ -53,7 +52,7 @@ def find_in_yaml(text: str) -> Invocation | None:
     return None
 
 
-def _read(text: str) -> Document | SpecError:
+def _read(text: str) -> Document | Unreadable:
     """Return the data of YAML text, or of a JSON list by JSON's own rules."""
     listed = json_value(text) if text.lstrip().startswith("[") else None
     return read_data(listed) if isinstance(listed, list) else read_text(text)

@@ -73,6 +73,16 @@ def truss(section: str) -> Source:
     return _seed("truss 0.18.36, truss/base", section)
 
 
+def yaml_language() -> Source:
+    """Return a dated reference into the language that a config is written in."""
+    return _seed("yaml.org/spec/1.1", "Syntax")
+
+
+def json_language() -> Source:
+    """Return a dated reference into the other language that a config may be written in."""
+    return _seed("RFC 8259", "JSON grammar")
+
+
 def tensorrt_llm(section: str) -> Source:
     """Return a dated reference into TensorRT-LLM 1.2."""
     return _seed("TensorRT-LLM 1.2", section)

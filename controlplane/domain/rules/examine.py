@@ -52,7 +52,7 @@ def examine(config: str | Mapping[str, Any] | Spec, known: Known) -> Examination
     return Examination(
         spec=parsed.spec,
         errors=(),
-        report=diagnose(context, ALL_RULES, line_of=parsed.line_of),
+        report=diagnose(context, ALL_RULES, place_of=parsed.place_of),
         plan=context.plan if context.has("plan") else None,
         effective=effective_values(context),
     )

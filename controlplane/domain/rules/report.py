@@ -3,15 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
-from controlplane.domain.facts.sources import Source, truss
+from controlplane.domain.facts.sources import Source
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.rule import Patch, Rule, Severity
 from controlplane.domain.spec import SpecError
+from controlplane.domain.spec.document import Mark
 
 _FACT_WORDS = {
     "checkpoint": "the checkpoint's files",
     "secret_names": "the names of the stored secrets",
     "cards": "the cards that hosts offer",
+    "calibration_sets": "the team's calibration sets",
     "plan": "the memory plan",
 }
 
@@ -36,6 +38,7 @@ class Finding:
     fields: tuple[str, ...]
     source: Source
     line: int | None = None
+    column: int | None = None
     fix: OfferedFix | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -48,6 +51,7 @@ class Finding:
             "message": self.message,
             "fields": list(self.fields),
             "line": self.line,
+            "column": self.column,
             "fix": {"label": fix.label, "patch": dict(fix.patch), "safe": fix.safe}
             if fix
             else None,
@@ -97,7 +101,7 @@ class Report:
         )
 
 
-def finding_of_rule(rule: Rule, context: Context, line: int | None) -> Finding:
+def finding_of_rule(rule: Rule, context: Context, place: Mark | None) -> Finding:
     """Return what a rule that fired says."""
     fix = rule.fix
     patch = fix.patch(context) if fix else None
@@ -108,7 +112,8 @@ def finding_of_rule(rule: Rule, context: Context, line: int | None) -> Finding:
         message=rule.message(context),
         fields=rule.fields(context),
         source=rule.source,
-        line=line,
+        line=place.line if place else None,
+        column=place.column if place else None,
         fix=OfferedFix(label=fix.label, patch=patch, safe=fix.safe) if fix and patch else None,
     )
 
@@ -124,8 +129,9 @@ def finding_of_error(error: SpecError) -> Finding:
         severity=Severity.ERROR,
         message=message,
         fields=(error.path,),
-        source=truss("config models"),
+        source=error.source,
         line=error.line,
+        column=error.column,
         fix=OfferedFix(label=_label(label), patch=patch, safe=False) if patch else None,
     )
 

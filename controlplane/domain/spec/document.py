@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from controlplane.domain.facts.sources import enginehouse
 from controlplane.domain.spec.errors import Problem, SpecError
 
 MAX_TEXT_BYTES = 256 * 1024
@@ -30,6 +31,11 @@ class Document:
     marks: dict[Path, Mark]
     errors: tuple[SpecError, ...] = ()
 
+    @property
+    def start(self) -> Mark | None:
+        """Where the file's first value stands, when there is a text."""
+        return next(iter(self.marks.values()), None)
+
     def mark(self, path: Path) -> Mark | None:
         """Return the place of a key, or of its nearest parent that is in the text."""
         for length in range(len(path), -1, -1):
@@ -38,16 +44,27 @@ class Document:
         return None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Unreadable:
+    """Text that is not YAML or JSON: every slip found in it."""
+
+    errors: tuple[SpecError, ...]
+    mended: Document | None = None
+    """What it says with the slips mended, where each could mean one thing only."""
+
+
 class RefusedError(Exception):
     """Stops reading at the first thing that makes the rest meaningless."""
 
-    def __init__(self, message: str, mark: Mark | None = None) -> None:
+    def __init__(self, message: str, mark: Mark | None = None, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.error = SpecError(
             path="",
             message=message,
             line=mark.line if mark else None,
             column=mark.column if mark else None,
+            hint=hint,
+            source=enginehouse("Reading a config"),
         )
 
 

@@ -1,9 +1,11 @@
 """What is wrong with the text of a config, before any rule can run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from controlplane.domain.facts.sources import Source, truss
 
 
 class Problem(StrEnum):
@@ -39,10 +41,17 @@ class SpecError:
     problem: Problem = Problem.UNREADABLE
     patch: Mapping[str, Any] | None = None
     """Dotted path -> value (None removes) that mends it, where that is certain."""
+    source: Source = field(default_factory=lambda: truss("config models"))
 
     @property
     def code(self) -> str:
         return self.problem.value
+
+    def told(self, file: str) -> str:
+        """Return the error as one line of a terminal: where, what, and what to do."""
+        place = f"{file}:{self.line}:{self.column}" if self.line else file
+        words = " ".join(filter(None, (self.message, self.hint)))
+        return f"{place}: error {self.code} {self.problem.label}: {words}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the error as a finding's JSON has it."""

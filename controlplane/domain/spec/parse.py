@@ -6,8 +6,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from controlplane.domain.facts.sources import enginehouse
 from controlplane.domain.spec.contradictions import find_contradictions
-from controlplane.domain.spec.document import Document
+from controlplane.domain.spec.document import Document, Mark, Unreadable
 from controlplane.domain.spec.errors import Problem, SpecError
 from controlplane.domain.spec.problems import at, describe
 from controlplane.domain.spec.spec import Spec
@@ -21,6 +22,8 @@ _ABSENT_ENGINE_HINT = (
     "Add `trt_llm:` with `build:` and `checkpoint_repository:` (`source`, `repo`) in it."
 )
 
+_OURS = enginehouse("Reading a config")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ParseResult:
@@ -30,10 +33,9 @@ class ParseResult:
     errors: tuple[SpecError, ...] = ()
     document: Document = field(default_factory=lambda: Document(data=None, marks={}), repr=False)
 
-    def line_of(self, path: str) -> int | None:
-        """Return the line of a dotted path, or of its nearest parent that is in the text."""
-        mark = self.document.mark(tuple(path.split(".")))
-        return mark.line if mark else None
+    def place_of(self, path: str) -> Mark | None:
+        """Return the place of a dotted path, or of its nearest parent that is in the text."""
+        return self.document.mark(tuple(path.split(".")))
 
 
 def parse_text(text: str) -> ParseResult:
@@ -46,18 +48,38 @@ def parse_mapping(data: Mapping[str, Any]) -> ParseResult:
     return _parse(read_data(data))
 
 
-def _parse(document: Document | SpecError) -> ParseResult:
-    if isinstance(document, SpecError):
-        return ParseResult(spec=None, errors=(document,))
+def _parse(document: Document | Unreadable) -> ParseResult:
+    if isinstance(document, Unreadable):
+        return ParseResult(spec=None, errors=(*document.errors, *_beyond(document.mended)))
     if not isinstance(document.data, Mapping):
-        message = "The file is empty." if document.data is None else "The file is not a mapping."
-        error = SpecError(path="", message=message, hint=_ABSENT_ENGINE_HINT)
-        return ParseResult(spec=None, errors=(error,), document=document)
+        return ParseResult(spec=None, errors=(_no_mapping(document),), document=document)
     spec, errors = _validate(document)
-    errors.sort(key=lambda error: (error.line or 0, error.column or 0))
     if errors:
+        errors.sort(key=_place)
         return ParseResult(spec=None, errors=tuple(errors), document=document)
     return ParseResult(spec=spec, document=document)
+
+
+def _beyond(mended: Document | None) -> tuple[SpecError, ...]:
+    """Return what else is wrong; what is missing may be so only because of the slip."""
+    found = _parse(mended).errors if mended else ()
+    return tuple(error for error in found if error.problem is not Problem.MISSING)
+
+
+def _place(error: SpecError) -> tuple[int, int]:
+    return error.line or 0, error.column or 0
+
+
+def _no_mapping(document: Document) -> SpecError:
+    start = document.start or Mark(line=1, column=1)
+    return SpecError(
+        path="",
+        message="The file is empty." if document.data is None else "The file is not a mapping.",
+        line=start.line,
+        column=start.column,
+        hint=_ABSENT_ENGINE_HINT,
+        source=_OURS,
+    )
 
 
 def _validate(document: Document) -> tuple[Spec | None, list[SpecError]]:
@@ -66,7 +88,14 @@ def _validate(document: Document) -> tuple[Spec | None, list[SpecError]]:
     spec = None
     if data.get("trt_llm") is None:
         errors.append(
-            at(document, ("trt_llm",), _ABSENT_ENGINE, Problem.MISSING, hint=_ABSENT_ENGINE_HINT)
+            at(
+                document,
+                ("trt_llm",),
+                _ABSENT_ENGINE,
+                Problem.MISSING,
+                hint=_ABSENT_ENGINE_HINT,
+                source=_OURS,
+            )
         )
         data.pop("trt_llm", None)
     try:

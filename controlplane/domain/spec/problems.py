@@ -1,6 +1,7 @@
 """Turns what the schema found into errors in the user's own values."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -30,6 +31,7 @@ _EXPECTED = {
     "model_attributes_type": "a mapping",
     "union_tag_not_found": "a mapping",
 }
+_NO_SPACE = re.compile(r"(\w+):(\S+)$")
 _BOUNDS = {
     "greater_than_equal": ("ge", "at least"),
     "greater_than": ("gt", "more than"),
@@ -51,7 +53,7 @@ def describe(failure: ValidationError, document: Document, *, stack: str) -> Ite
 
 def at(document: Document, path: Path, message: str, problem: Problem, **more: Any) -> SpecError:
     """Return an error placed at the line of `path`, or of its nearest parent in the text."""
-    mark = document.mark(path)
+    mark = document.mark(path) or document.start
     return SpecError(
         path=dotted(path),
         message=message,
@@ -217,6 +219,8 @@ def _show(given: Any) -> str:
 
 
 def _hint_for_type(kind: str, given: Any) -> str | None:
+    if isinstance(given, str) and (tight := _NO_SPACE.match(given)) and kind.startswith("model_"):
+        return f"Write a space after the colon: `{tight[1]}: {tight[2]}`."
     if given is None and kind in ("dict_type", "model_type", "model_attributes_type"):
         return "Write `{}` for the defaults, or leave the key out."
     if kind == "int_type" and isinstance(given, str) and given.strip().isdigit():

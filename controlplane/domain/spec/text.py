@@ -9,58 +9,57 @@ from controlplane.domain.spec.document import (
     MAX_TEXT_BYTES,
     MAX_VALUES,
     Document,
+    Mark,
     RefusedError,
+    Unreadable,
     check_text,
 )
-from controlplane.domain.spec.errors import SpecError
+from controlplane.domain.spec.json_syntax import explain_json
 from controlplane.domain.spec.yaml_reader import read_yaml
 
 
-def read_text(text: str) -> Document | SpecError:
-    """Return the data of YAML or JSON text, or the one error that makes it unreadable."""
+def read_text(text: str) -> Document | Unreadable:
+    """Return the data of YAML or JSON text, or every slip that makes it unreadable."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        return SpecError(path="", message="The file is not UTF-8 text.")
+        return _refused("The file is not UTF-8 text.")
     if size > MAX_TEXT_BYTES:
-        return SpecError(path="", message=f"The file is larger than {MAX_TEXT_BYTES // 1024} KiB.")
+        return _refused(f"The file is larger than {MAX_TEXT_BYTES // 1024} KiB.")
     text = text.removeprefix("\ufeff")
     return _read_json(text) if text.lstrip().startswith("{") else read_yaml(text)
 
 
-def read_data(data: Any) -> Document | SpecError:
+def read_data(data: Any) -> Document | Unreadable:
     """Return data that was parsed elsewhere, held to the same bounds as text."""
     try:
         _check_plain(data, depth=0, budget=[MAX_VALUES])
     except RefusedError as refusal:
-        return refusal.error
+        return Unreadable(errors=(refusal.error,))
     return Document(data=data, marks={})
 
 
-def _read_json(text: str) -> Document | SpecError:
+def _read_json(text: str) -> Document | Unreadable:
     """Return JSON by JSON's own rules; places come from the YAML reader where it follows."""
     placed = read_yaml(text)
     try:
         data = json.loads(text, object_pairs_hook=_unique_pairs, parse_constant=_refuse_constant)
         _check_plain(data, depth=0, budget=[MAX_VALUES])
     except RefusedError as refusal:
-        return placed if isinstance(placed, Document) and placed.errors else refusal.error
+        is_placed = isinstance(placed, Unreadable) or placed.errors
+        return placed if is_placed else Unreadable(errors=(refusal.error,))
     except RecursionError:
-        return SpecError(path="", message=f"The file is nested deeper than {MAX_DEPTH} levels.")
+        return _refused(f"The file is nested deeper than {MAX_DEPTH} levels.")
     except json.JSONDecodeError as failure:
-        return placed if isinstance(placed, Document) else _not_json(failure)
+        is_yaml = isinstance(placed, Document)
+        return placed if is_yaml else Unreadable(errors=(explain_json(failure, text),))
     except ValueError:
-        return SpecError(path="", message="A number is too long.")
+        return _refused("A number is too long.")
     return Document(data=data, marks=placed.marks if isinstance(placed, Document) else {})
 
 
-def _not_json(failure: json.JSONDecodeError) -> SpecError:
-    return SpecError(
-        path="",
-        message=f"The file is not JSON: {failure.msg}.",
-        line=failure.lineno,
-        column=failure.colno,
-    )
+def _refused(message: str) -> Unreadable:
+    return Unreadable(errors=(RefusedError(message, Mark(line=1, column=1)).error,))
 
 
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

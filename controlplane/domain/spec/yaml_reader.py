@@ -20,11 +20,17 @@ from controlplane.domain.spec.document import (
     Mark,
     Path,
     RefusedError,
+    Unreadable,
     check_text,
     duplicate,
 )
 from controlplane.domain.spec.errors import SpecError
+from controlplane.domain.spec.yaml_slips import Slip
+from controlplane.domain.spec.yaml_syntax import explain
 
+MOST_SLIPS = 10
+"""Syntax errors that one reading goes past; of each line the first is told."""
+_QUOTE = "Write the value in quotes if it is text."
 _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _RESOLVER: Any = yaml.resolver.Resolver()
 _CONSTRUCTOR = yaml.constructor.SafeConstructor()
@@ -39,15 +45,28 @@ _AS_VALUE: Mapping[str, Callable[[yaml.ScalarNode], Any]] = {
 }
 
 
-def read_yaml(text: str) -> Document | SpecError:
-    """Return the one document in `text`, or the error that makes it unreadable."""
+def read_yaml(text: str) -> Document | Unreadable:
+    """Return the one document in `text`, or every slip that keeps it from being one."""
+    slips: dict[int | None, SpecError] = {}
+    for _ in range(MOST_SLIPS):
+        found = _read(text)
+        if isinstance(found, Document):
+            return Unreadable(errors=tuple(slips.values()), mended=found) if slips else found
+        slips.setdefault(found.error.line, found.error)
+        if found.mended is None:
+            break
+        text = found.mended
+    return Unreadable(errors=tuple(slips.values()))
+
+
+def _read(text: str) -> Document | Slip:
     reader = _Reader()
     try:
         data = reader.read(text)
     except RefusedError as refusal:
-        return refusal.error
+        return Slip(error=refusal.error)
     except yaml.YAMLError as failure:
-        return _syntax_error(failure)
+        return explain(failure, text, reader.last_event)
     return Document(data=data, marks=reader.marks, errors=tuple(reader.errors))
 
 
@@ -64,15 +83,21 @@ class _Reader:
     errors: list[SpecError] = field(default_factory=list)
     anchors: dict[str, Any] = field(default_factory=dict)
     values: int = 0
+    last_event: Any = None
 
     def read(self, text: str) -> Any:
-        events: Iterator[Any] = iter(yaml.parse(text, Loader=_PARSER))
+        events = self._events(text)
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
                 content = self._value(next(events), events, ())
                 _refuse_more_documents(events)
                 return content
         return None
+
+    def _events(self, text: str) -> Iterator[Any]:
+        for event in yaml.parse(text, Loader=_PARSER):
+            self.last_event = event
+            yield event
 
     def _value(self, event: Any, events: Iterator[Any], path: Path) -> Any:
         self._count(1, event)
@@ -118,7 +143,8 @@ class _Reader:
             self._count(1, key_event)
             key = _key(key_event)
             if key is None:
-                merged = {**_merge_sources(self._value(next(events), events, path)), **merged}
+                sources = self._value(next(events), events, path)
+                merged = {**_merge_sources(sources, _mark(key_event)), **merged}
                 continue
             if key in content:
                 self.errors.append(duplicate((*path, key), _mark(key_event)))
@@ -135,13 +161,26 @@ class _Reader:
 def _refuse_more_documents(events: Iterator[Any]) -> None:
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent):
-            raise RefusedError("The file holds more than one document.", _mark(event))
+            raise RefusedError(
+                "The file holds more than one document.", _mark(event), hint="Keep one of them."
+            )
 
 
 def _key(event: Any) -> str | None:
     """Return the key, or None for a merge (`<<`)."""
     if not isinstance(event, yaml.ScalarEvent):
-        raise RefusedError("A key must be plain text.", _mark(event))
+        is_template = isinstance(event, yaml.MappingStartEvent) and event.flow_style
+        hint = "`{{ }}` is a template, which nothing fills in here: write its value."
+        raise RefusedError(
+            "A key must be plain text.", _mark(event), hint=hint if is_template else None
+        )
+    if event.value[:1].isspace() and event.style not in ("'", '"'):
+        name = f"U+{ord(event.value[0]):04X}"
+        raise RefusedError(
+            f"The line is indented with {name}, which only looks like a space.",
+            _mark(event),
+            hint="Indent it with plain spaces.",
+        )
     if _tag(event) == _MERGE:
         return None
     key = _scalar(event)
@@ -160,7 +199,8 @@ def _scalar(event: Any) -> Any:
     if tag in _AS_TEXT:
         return check_text(value, mark)
     if tag not in _AS_VALUE:
-        raise RefusedError(f"The tag `{tag.removeprefix(_TAGS)}` is not supported.", mark)
+        name = tag.removeprefix(_TAGS)
+        raise RefusedError(f"The tag `{name}` is not supported.", mark, hint=_QUOTE)
     if tag == f"{_TAGS}int" and len(value) > MAX_INTEGER_CHARACTERS:
         raise RefusedError("A number is too long.", mark)
     try:
@@ -182,15 +222,15 @@ def _tag(event: Any) -> str:
 
 def _refuse_tag(event: Any, expected: str) -> None:
     if event.tag and event.tag not in ("!", f"{_TAGS}{expected}"):
-        raise RefusedError(f"The tag `{event.tag}` is not supported.", _mark(event))
+        raise RefusedError(f"The tag `{event.tag}` is not supported.", _mark(event), hint=_QUOTE)
 
 
-def _merge_sources(value: Any) -> dict[str, Any]:
+def _merge_sources(value: Any, mark: Mark) -> dict[str, Any]:
     sources = value if isinstance(value, list) else [value]
     merged: dict[str, Any] = {}
     for source in reversed(sources):
         if not isinstance(source, dict):
-            raise RefusedError("`<<` must name a mapping.")
+            raise RefusedError("`<<` must name a mapping.", mark)
         merged |= source
     return merged
 
@@ -203,14 +243,3 @@ def _size(value: Any) -> int:
 
 def _mark(event: Any) -> Mark:
     return Mark(line=event.start_mark.line + 1, column=event.start_mark.column + 1)
-
-
-def _syntax_error(failure: yaml.YAMLError) -> SpecError:
-    mark = getattr(failure, "problem_mark", None) or getattr(failure, "context_mark", None)
-    problem = getattr(failure, "problem", None) or "it holds a character that YAML forbids"
-    return SpecError(
-        path="",
-        message=f"The file is not YAML: {problem}.",
-        line=mark.line + 1 if mark else None,
-        column=mark.column + 1 if mark else None,
-    )

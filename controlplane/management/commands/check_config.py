@@ -14,6 +14,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from controlplane.domain.facts.calibration_sets import named_sets
 from controlplane.domain.rules import Examination, Known, every_kind, examine
 from controlplane.domain.spec import parse_text
 from controlplane.management.reading import (
@@ -56,19 +57,20 @@ class Command(BaseCommand):
 
 
 def _known(text: str, facts: str | None) -> Known:
-    """Return the facts to check against; every card and every listed secret is taken as there."""
+    """Return the facts to check against; cards, listed secrets and named sets are taken as there."""
     spec = parse_text(text).spec
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return Known(
         checkpoint=read_checkpoint(Path(facts)) if facts else None,
         secret_names=spec.secret_names if spec else frozenset(),
+        calibration_sets=named_sets(spec) if spec else (),
         cards=every_kind(cpu_memory_bytes=memory),
     )
 
 
 def _lines(examination: Examination, file: str) -> Iterator[str]:
     for finding in examination.report.findings:
-        place = f"{file}:{finding.line}" if finding.line else file
+        place = f"{file}:{finding.line}:{finding.column}" if finding.line else file
         yield f"{place}: {finding.severity} {finding.code} {finding.name}: {finding.message}"
         if finding.fix:
             yield f"    fix: {finding.fix.label}: {json.dumps(dict(finding.fix.patch))}"

@@ -41,8 +41,7 @@ class Command(BaseCommand):
             sys.exit(UNREADABLE)
         except NotAConfigError as error:
             for each in error.errors:
-                place = f"{file}:{each.line}" if each.line else file
-                self.stderr.write(f"{place}: {each.code} {each.message}")
+                self.stderr.write(each.told(file))
             sys.exit(UNREADABLE)
         self.stdout.write(exported.text, ending="")
         for line in export_notes(exported):

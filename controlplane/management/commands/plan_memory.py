@@ -85,8 +85,7 @@ def _planned(
 ) -> MemoryPlan:
     parsed = parse_text(text)
     if parsed.spec is None:
-        errors = "\n".join(f"{file}: {error.path}: {error.message}" for error in parsed.errors)
-        raise NoPlanError(errors)
+        raise NoPlanError("\n".join(error.told(file) for error in parsed.errors))
     if checkpoint is None:
         raise NoPlanError(
             f"{file}: the plan waits for the checkpoint's files: pass --facts config.json or a "

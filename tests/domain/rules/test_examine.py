@@ -90,7 +90,8 @@ def test_schema_errors_and_rules_share_one_form() -> None:
     assert finding.fix is not None
     assert finding.fix.label == "Use `build`"
     assert set(finding.to_json()) == {
-        "code", "name", "severity", "message", "fields", "line", "fix", "source",
+        "code", "name", "severity", "message", "fields", "line", "column", "fix",
+        "source",
     }  # fmt: skip
 
 

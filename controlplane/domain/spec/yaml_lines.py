@@ -1,0 +1,58 @@
+"""Single lines of YAML text, read without a parser, where the parser has given up."""
+
+import re
+from dataclasses import dataclass
+
+_KEY = re.compile(
+    r"\s*(?:- +)*(?P<name>\"[^\"]*\"|'[^']*'|[^\s#&*!|>'\"%@`{}\[\],][^:#]*?)\s*:(?=\s|$)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineKey:
+    """The key that a line begins with, and where its colon ends."""
+
+    name: str
+    end: int
+
+
+def first_key(line: str) -> LineKey | None:
+    """Return the key that the line sets, or None where it sets none."""
+    found = _KEY.match(line)
+    return LineKey(name=found["name"].strip("'\""), end=found.end()) if found else None
+
+
+def indentation_of(line: str) -> int:
+    """Return how many blanks the line begins with."""
+    return len(line) - len(line.lstrip())
+
+
+def indented_with_tab(line: str) -> bool:
+    """Return whether a tab is among the blanks that the line begins with."""
+    return "\t" in line[: indentation_of(line)]
+
+
+def line_above(lines: list[str], number: int) -> int | None:
+    """Return the number of the nearest line above that says something."""
+    for above in range(number - 1, -1, -1):
+        said = lines[above].strip()
+        if said and not said.startswith("#"):
+            return above
+    return None
+
+
+def inline_value(line: str, column: int) -> str:
+    """Return the rest of the line from a column on, without a comment."""
+    return re.split(r"\s+#", line[column:], maxsplit=1)[0].rstrip()
+
+
+def quoted(value: str) -> str:
+    """Return the text as YAML writes it in quotes, with as few of them doubled as can be."""
+    if "'" in value and '"' not in value and "\\" not in value:
+        return f'"{value}"'
+    return "'" + value.replace("'", "''") + "'"
+
+
+def with_line(lines: list[str], number: int, line: str) -> str:
+    """Return the text with one line in place of another."""
+    return "\n".join([*lines[:number], line, *lines[number + 1 :]])
