@@ -107,7 +107,6 @@ def _build(
                 "artifact_url": (folder / "artifacts").as_uri(),
                 "cpu_threads": THREADS,
                 "memory_bytes": 6_000_000_000,
-                "calibration_samples": SAMPLES,
             },
         )
         job.write(folder / f"{step}.json")
@@ -141,13 +140,13 @@ def _spec(model: Path, rows: Path) -> dict[str, Any]:
     parsed = parse_mapping(
         {
             "model_name": "benchmark",
+            "enginehouse": {"calibration": {"samples": SAMPLES}},
             "trt_llm": {
                 "build": {
                     "checkpoint_repository": {"source": "LOCAL", "repo": str(model)},
                     "quantization_type": "fp8",
                     "quantization_config": {
                         "calib_dataset": str(rows),
-                        "calib_size": 64,
                         "calib_max_seq_length": TOKENS,
                     },
                     "max_seq_len": 1024,

@@ -135,6 +135,11 @@ PRECISION = Group(
             kind=Kind.NUMBER, default="1024", help="A multiple of 64.",
         ),
         Field(
+            name="samples", label="Samples used", path="enginehouse.calibration.samples",
+            kind=Kind.NUMBER, default="all of them",
+            help="Any number from 1 on, in place of the one before.",
+        ),
+        Field(
             name="calib_max_seq_length", label="Sample length",
             path=f"{_CALIBRATION}.calib_max_seq_length", kind=Kind.NUMBER, default="1536",
             help="Tokens, a multiple of 64.",

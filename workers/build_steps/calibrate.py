@@ -9,7 +9,6 @@ import torch
 
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import QuantizationType
-from controlplane.domain.spec.engine_build import QuantizationConfig
 from workers.build_steps import outputs
 from workers.build_steps.calibration import SEED, OpenDataset, Places, SampleSet, draw, sample_keys
 from workers.build_steps.events import Events
@@ -104,7 +103,7 @@ def _check_memory(job: Job, checkpoint: Checkpoint, device: Device, dtype: torch
 def _draw(job: Job, spec: Spec, checkpoint: Checkpoint) -> tuple[SampleSet, dict[str, Any]]:
     """Return the samples and what is told of them; the held-out ones go into a file."""
     wanted = spec.engine_build.quantization_config
-    size = min(wanted.calib_size, int(job.options.get("calibration_samples") or wanted.calib_size))
+    size = spec.calibration_samples
     max_length = min(
         wanted.calib_max_seq_length, checkpoint.facts.max_positions or wanted.calib_max_seq_length
     )
@@ -114,7 +113,10 @@ def _draw(job: Job, spec: Spec, checkpoint: Checkpoint) -> tuple[SampleSet, dict
     told = {
         **dataset.identity.to_json(),
         "column": samples.column,
-        **_asked(wanted, size, max_length),
+        # What the config asks for and what holds here: a model has only so many positions.
+        "size_asked": size,
+        "max_length_asked": wanted.calib_max_seq_length,
+        "max_length": max_length,
         "used": len(samples.calibration),
         "tokens": sum(len(each.tokens) for each in samples.calibration),
         "held_out": len(samples.held_out),
@@ -133,22 +135,12 @@ def _draw(job: Job, spec: Spec, checkpoint: Checkpoint) -> tuple[SampleSet, dict
         "%s: %d of %d samples, up to %d tokens; %d held out (%s)",
         wanted.calib_dataset,
         len(samples.calibration),
-        wanted.calib_size,
+        size,
         max_length,
         len(samples.held_out),
         samples.counts.in_words(),
     )
     return samples, told
-
-
-def _asked(wanted: QuantizationConfig, size: int, max_length: int) -> dict[str, Any]:
-    """Return what the config asks for and what holds here: a model has only so many positions."""
-    return {
-        "size_asked": wanted.calib_size,
-        "size": size,
-        "max_length_asked": wanted.calib_max_seq_length,
-        "max_length": max_length,
-    }
 
 
 def _quantize(

@@ -78,7 +78,7 @@ def _minutes(spec: Spec, checkpoint: CheckpointFacts, card: Card, stored: int) -
 def _calibration_operations(spec: Spec, checkpoint: CheckpointFacts) -> int:
     if spec.quantization_type.is_none or checkpoint.existing_quantization is not None:
         return 0
-    settings = spec.engine_build.quantization_config
-    tokens = settings.calib_size * settings.calib_max_seq_length
+    length = spec.engine_build.quantization_config.calib_max_seq_length
+    tokens = spec.calibration_samples * length
     active = checkpoint.counts.active if checkpoint.counts else checkpoint.parameters or 0
     return 2 * active * tokens

@@ -12,6 +12,7 @@ _BLOCK = "trt_llm.build.quantization_config"
 _SIZE = f"{_BLOCK}.calib_size"
 _LENGTH = f"{_BLOCK}.calib_max_seq_length"
 _DATASET = f"{_BLOCK}.calib_dataset"
+_OWN_SAMPLES = "enginehouse.calibration.samples"
 _REPO = "trt_llm.build.checkpoint_repository.repo"
 _CHAT_DATASETS = frozenset({"baseten/quant_calibration_dataset_v1", "HuggingFaceH4/ultrachat_200k"})
 """Known to hold their rows as messages."""
@@ -40,8 +41,24 @@ def _is_llama(c: Context) -> bool:
     return c.checkpoint.model_type == "llama"
 
 
-def _enough(_: Context) -> Patch:
-    return {_SIZE: _LARGE_SAMPLES}
+def _is_few(c: Context) -> bool:
+    return is_quantized(c) and c.spec.calibration_samples < _LARGE_SAMPLES
+
+
+def samples_words(c: Context) -> str:
+    """Return which setting says how many rows are used, and what it says."""
+    path = c.spec.calibration_samples_path
+    return f"`{path.removeprefix(f'{_BLOCK}.')}` is {c.spec.calibration_samples}"
+
+
+def _enough(c: Context) -> Patch:
+    return {**without_own_samples(c), _SIZE: _LARGE_SAMPLES}
+
+
+def without_own_samples(c: Context) -> Patch:
+    """Return the patch that lets `calib_size` say again how many rows are used."""
+    own = c.spec.calibration_samples_path
+    return {} if own == _SIZE else {own: None}
 
 
 FEW_FOR_LARGE = Rule(
@@ -49,11 +66,11 @@ FEW_FOR_LARGE = Rule(
     name="few-calibration-samples-for-a-large-model",
     severity=Severity.HINT,
     needs=("checkpoint",),
-    fields=at(_SIZE),
-    concerns=lambda c: is_quantized(c) and _given(c).calib_size < _LARGE_SAMPLES,
+    fields=lambda c: (c.spec.calibration_samples_path,),
+    concerns=_is_few,
     when=lambda c: (c.checkpoint.parameters or 0) > ESSENTIAL_PARAMETERS and not _is_llama(c),
     message=lambda c: (
-        f"`calib_size` is {_given(c).calib_size} for {(c.checkpoint.parameters or 0) / 1e9:.0f} B "
+        f"{samples_words(c)} for {(c.checkpoint.parameters or 0) / 1e9:.0f} B "
         f"parameters; larger models need more samples, {_LARGE_SAMPLES} or so."
     ),
     fix=Fix(label=f"Calibrate on {_LARGE_SAMPLES} samples", patch=_enough, safe=False),
@@ -70,11 +87,11 @@ LLAMA_RANGE = Rule(
     name="few-calibration-samples-on-llama",
     severity=Severity.HINT,
     needs=("checkpoint",),
-    fields=at(_SIZE),
-    concerns=lambda c: is_quantized(c) and _given(c).calib_size < LLAMA_SAMPLES[0],
+    fields=lambda c: (c.spec.calibration_samples_path,),
+    concerns=_is_few,
     when=_is_llama,
     message=lambda c: (
-        f"`calib_size` is {_given(c).calib_size}; the guide's standard for Llama is "
+        f"{samples_words(c)}; the guide's standard for Llama is "
         f"{LLAMA_SAMPLES[0]} to {LLAMA_SAMPLES[1]}, while its own sample block has 768."
     ),
     fix=Fix(label=f"Calibrate on {LLAMA_SAMPLES[0]} samples", patch=_enough, safe=False),
@@ -173,15 +190,29 @@ NEWS_FOR_CODE = Rule(
     good=Example(config=_FP8, checkpoint=LLAMA_8B),
 )
 
+
+def _idle(c: Context) -> tuple[str, ...]:
+    """Return the paths of what is written about calibration."""
+    own = f"{c.spec.settings_path}.calibration"
+    return (
+        *((_BLOCK,) if _given(c) != QuantizationConfig() else ()),
+        *((own,) if c.spec.settings.calibration.samples is not None else ()),
+    )
+
+
 IDLE_CALIBRATION = Rule(
     code="EH231",
     name="calibration-without-quantization",
     severity=Severity.HINT,
-    fields=at(_BLOCK),
+    fields=lambda c: _idle(c) or (_BLOCK,),
     concerns=lambda c: not is_quantized(c),
-    when=lambda c: _given(c) != QuantizationConfig(),
-    message=lambda _: "`quantization_config` has no effect with `quantization_type: no_quant`.",
-    fix=Fix(label="Remove it", patch=lambda _: {_BLOCK: None}, safe=True),
+    when=lambda c: bool(_idle(c)),
+    message=lambda c: (
+        " and ".join(f"`{path.rpartition('.')[2]}`" for path in _idle(c))
+        + f" {'has' if len(_idle(c)) == 1 else 'have'} no effect with "
+        "`quantization_type: no_quant`."
+    ),
+    fix=Fix(label="Remove it", patch=lambda c: dict.fromkeys(_idle(c)), safe=True),
     source=_GUIDE("Calibration configuration"),
     bad=Example(config={_SIZE: 512}),
     good=Example(config=_FP8, checkpoint=LLAMA_8B),
@@ -204,7 +235,23 @@ DATASET_FORM = Rule(
     good=Example(config={**_FP8, _DATASET: "/data/samples.jsonl"}, checkpoint=LLAMA_8B),
 )
 
+OWN_SAMPLES = Rule(
+    code="EH233",
+    name="own-number-of-calibration-samples",
+    severity=Severity.HINT,
+    fields=lambda c: (c.spec.calibration_samples_path, _SIZE),
+    concerns=is_quantized,
+    when=lambda c: c.spec.calibration_samples != _given(c).calib_size,
+    message=lambda c: (
+        f"{samples_words(c)} and takes the place of `calib_size`, which is {_given(c).calib_size}."
+    ),
+    fix=Fix(label="Use calib_size", patch=without_own_samples, safe=False),
+    source=sources.enginehouse("calibration"),
+    bad=Example(config={**_FP8, _SIZE: 1024, _OWN_SAMPLES: 1100}, checkpoint=LLAMA_8B),
+    good=Example(config={**_FP8, _SIZE: 1024, _OWN_SAMPLES: 1024}, checkpoint=LLAMA_8B),
+)
+
 RULES = (
     FEW_FOR_LARGE, LLAMA_RANGE, LENGTH_LEFT_OPEN, BEYOND_POSITIONS, CHAT_WITHOUT_TEMPLATE,
-    NEWS_FOR_CODE, IDLE_CALIBRATION, DATASET_FORM,
+    NEWS_FOR_CODE, IDLE_CALIBRATION, DATASET_FORM, OWN_SAMPLES,
 )  # fmt: skip

@@ -36,9 +36,20 @@ class EffectiveValue:
 
 def effective_values(context: Context) -> tuple[EffectiveValue, ...]:
     """Return every setting whose value in use differs from the one in the config."""
-    found = [*_v1(context)]
+    found = [*_v1(context), *_calibration(context)]
     found += _native(context) if context.runtime == "native" else _gpu(context)
     return tuple(value for value in found if value.asked != value.effective)
+
+
+def _calibration(context: Context) -> Iterator[EffectiveValue]:
+    spec = context.spec
+    if not spec.quantization_type.is_none:
+        yield EffectiveValue(
+            field=f"{_BUILD}.quantization_config.calib_size",
+            asked=spec.engine_build.quantization_config.calib_size,
+            effective=spec.calibration_samples,
+            reason="`enginehouse.calibration.samples` says how many rows are used.",
+        )
 
 
 def _v1(context: Context) -> Iterator[EffectiveValue]:

@@ -7,6 +7,7 @@ from controlplane.domain.facts.quantization import (
     QWEN2_CALIBRATION_SAMPLES,
     SMALL_MODEL_PARAMETERS,
 )
+from controlplane.domain.rules.calibration import samples_words, without_own_samples
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.engine_arguments import (
     kv_cache_type,
@@ -60,19 +61,16 @@ QWEN2_CALIBRATION = Rule(
     name="few-calibration-samples-on-qwen2",
     severity=Severity.HINT,
     needs=("checkpoint",),
-    fields=at(_SAMPLES),
-    concerns=lambda c: (
-        is_quantized(c)
-        and c.spec.engine_build.quantization_config.calib_size < QWEN2_CALIBRATION_SAMPLES
-    ),
+    fields=lambda c: (c.spec.calibration_samples_path,),
+    concerns=lambda c: is_quantized(c) and c.spec.calibration_samples < QWEN2_CALIBRATION_SAMPLES,
     when=lambda c: c.checkpoint.model_type in KV_SENSITIVE_MODEL_TYPES,
     message=lambda c: (
-        f"`calib_size` is {c.spec.engine_build.quantization_config.calib_size}; the Qwen2 family "
-        f"keeps more of its accuracy with {QWEN2_CALIBRATION_SAMPLES} samples or more."
+        f"{samples_words(c)}; the Qwen2 family keeps more of its accuracy with "
+        f"{QWEN2_CALIBRATION_SAMPLES} samples or more."
     ),
     fix=Fix(
         label=f"Calibrate on {QWEN2_CALIBRATION_SAMPLES} samples",
-        patch=lambda _: {_SAMPLES: QWEN2_CALIBRATION_SAMPLES},
+        patch=lambda c: {**without_own_samples(c), _SAMPLES: QWEN2_CALIBRATION_SAMPLES},
         safe=False,
     ),
     source=sources.quantization_guide("Qwen2 models"),

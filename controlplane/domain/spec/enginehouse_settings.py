@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StrictInt, StringConstraints
 
 from controlplane.domain.spec.choices import RuntimeChoice
 from controlplane.domain.spec.section import Section
@@ -22,11 +22,19 @@ class Gate(Section):
     """The user's own text to measure on; the calibration set's held-out part when absent."""
 
 
+class Calibration(Section):
+    """How much of the calibration data a build uses."""
+
+    samples: Annotated[StrictInt, Field(ge=1, le=16_384)] | None = None
+    """Rows to calibrate on, in place of `calib_size`, which goes by steps of 64."""
+
+
 class EnginehouseSettings(Section):
-    """Runtime, gate, draft factor and card pool of one config."""
+    """Runtime, gate, calibration, draft factor and card pool of one config."""
 
     runtime: RuntimeChoice = RuntimeChoice.AUTO
     gate: Gate = Gate()
+    calibration: Calibration = Calibration()
     draft_factor: Annotated[int, Field(ge=1, le=8)] = 1
     """Tokens drafted per token of matched suffix; 1 is the documented rule."""
     pool: PoolName = "default"

@@ -117,6 +117,12 @@ class Spec(Section):
         return self.enginehouse or self.model_metadata.enginehouse or EnginehouseSettings()
 
     @property
+    def settings_path(self) -> str:
+        """Dotted path of our own block: where it is, or where it would go."""
+        inside = self.enginehouse is None and self.model_metadata.enginehouse is not None
+        return "model_metadata.enginehouse" if inside else "enginehouse"
+
+    @property
     def checkpoint(self) -> CheckpointRepository | None:
         return self.engine_build.checkpoint_repository
 
@@ -127,6 +133,18 @@ class Spec(Section):
     @property
     def quantization_type(self) -> QuantizationType:
         return self.engine_build.quantization_type
+
+    @property
+    def calibration_samples(self) -> int:
+        """Rows to calibrate on: our own setting's, else `calib_size`."""
+        return self.settings.calibration.samples or self.engine_build.quantization_config.calib_size
+
+    @property
+    def calibration_samples_path(self) -> str:
+        """Dotted path of the setting that says how many rows are calibrated on."""
+        if self.settings.calibration.samples is None:
+            return "trt_llm.build.quantization_config.calib_size"
+        return f"{self.settings_path}.calibration.samples"
 
     @property
     def speculator(self) -> Speculator | None:

@@ -73,3 +73,10 @@ def test_a_quantized_build_leases_as_many_cards_as_a_replica() -> None:
         "trt_llm.build.quantization_type": "fp8",
     }  # fmt: skip
     assert _differences(config) == {"build.num_builder_gpus": (None, 2)}
+
+
+def test_our_own_number_of_calibration_samples_is_used_in_place_of_calib_size() -> None:
+    config = {"trt_llm.build.quantization_type": "fp8", "enginehouse.calibration.samples": 16}
+    assert _differences(config)["build.quantization_config.calib_size"] == (1024, 16)
+    config["trt_llm.build.quantization_type"] = "no_quant"
+    assert "build.quantization_config.calib_size" not in _differences(config)

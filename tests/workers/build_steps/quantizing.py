@@ -21,11 +21,12 @@ CALIBRATION = {
     "calib_size": 64,
     "calib_max_seq_length": 64,
 }
+SAMPLES = 16
 
 
 def quantized_spec(folder: Path, quantization_type: str, **build: Any) -> dict[str, Any]:
-    """Return a spec that calibrates on the shipped set."""
-    given = {"quantization_config": CALIBRATION, **build}
+    """Return a spec that calibrates on 16 samples of the shipped set."""
+    given = {"quantization_config": CALIBRATION, "samples": SAMPLES, **build}
     return spec_of(str(folder), quantization_type=quantization_type, **given)
 
 
@@ -50,7 +51,7 @@ def run_here(
         spec=spec,
         inputs={name: str(path) for name, path in inputs.items()},
         output_dir=str(folder),
-        options={"cpu_threads": 1, "calibration_samples": 16, **(options or {})},
+        options={"cpu_threads": 1, **(options or {})},
     )
     descriptor = os.open(os.devnull, os.O_WRONLY)
     try:

@@ -19,10 +19,13 @@ from workers.build_steps.processes import LEASE_VARIABLE, Process, environment, 
 DELAY = "ENGINEHOUSE_STEP_DELAY_SECONDS"
 
 
-def spec_of(repo: str, source: str = "LOCAL", **build: Any) -> dict[str, Any]:
+def spec_of(
+    repo: str, source: str = "LOCAL", *, samples: int | None = None, **build: Any
+) -> dict[str, Any]:
     parsed = parse_mapping(
         {
             "model_name": "tiny",
+            **({"enginehouse": {"calibration": {"samples": samples}}} if samples else {}),
             "trt_llm": {
                 "build": {
                     "checkpoint_repository": {"source": source, "repo": repo},

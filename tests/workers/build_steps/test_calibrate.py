@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
 
 @pytest.fixture
 def quantizing(supervisor: Supervisor) -> Supervisor:
-    supervisor.options = {"calibration_samples": 16, "memory_bytes": 8_000_000_000}
+    supervisor.options = {"memory_bytes": 8_000_000_000}
     return supervisor
 
 
@@ -133,10 +133,9 @@ def many_samples(supervisor: Supervisor, checkpoint: Path) -> dict[str, Any]:
     return quantized_spec(
         checkpoint,
         "fp8_kv",
-        quantization_config={
-            "calib_dataset": str(path), "calib_size": 1024, "calib_max_seq_length": 512
-        },
-    )  # fmt: skip
+        samples=1024,
+        quantization_config={"calib_dataset": str(path), "calib_max_seq_length": 512},
+    )
 
 
 def test_a_cancel_in_the_middle_of_calibration_ends_it_at_once(

@@ -122,7 +122,7 @@ def check_values(
     assert values["layers_quantized"] == len(quantized) == sum(values["quantized"].values())
     assert values["quantization_type"] == kind
     assert values["calibration"]["used"] == 16
-    assert values["calibration"]["size_asked"] == 64
+    assert values["calibration"]["size_asked"] == 16
     assert values["calibration"]["dataset"] == "enginehouse/general"
     if is_encoder and kind.endswith("_kv"):
         [change] = values["effective"]

@@ -48,7 +48,8 @@ class Quantized:
         return json.loads(json.dumps(result.values))  # type: ignore[no-any-return]
 
     def with_gate(self, **gate: Any) -> dict[str, Any]:
-        return {**self.spec, "enginehouse": {"gate": {**Gate().model_dump(), **gate}}}
+        settings = {**self.spec["enginehouse"], "gate": {**Gate().model_dump(), **gate}}
+        return {**self.spec, "enginehouse": settings}
 
 
 @pytest.fixture
