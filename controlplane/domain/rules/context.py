@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+from controlplane.domain.facts.calibration_sets import CalibrationSet
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU, GPUS, Gpu
 from controlplane.domain.failures import Failure
@@ -41,6 +42,8 @@ class Known:
     checkpoint_failure: Failure | None = None
     secret_names: frozenset[str] | None = None
     cards: tuple[CardOffer, ...] | None = None
+    calibration_sets: tuple[CalibrationSet, ...] | None = None
+    """Those that the team keeps."""
     replicas: int | None = None
     """How many replicas are to run; None where nobody asked."""
 
@@ -104,6 +107,10 @@ class Context:
         return _present("cards", self.known.cards)
 
     @property
+    def calibration_sets(self) -> tuple[CalibrationSet, ...]:
+        return _present("calibration_sets", self.known.calibration_sets)
+
+    @property
     def plan(self) -> MemoryPlan:
         return _present("plan", self._plan)
 
@@ -132,6 +139,7 @@ class Context:
             "checkpoint": self.known.checkpoint,
             "secret_names": self.known.secret_names,
             "cards": self.known.cards,
+            "calibration_sets": self.known.calibration_sets,
             "plan": self._plan,
         }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controlplane.domain.facts import checkpoints
+from controlplane.domain.facts.calibration_sets import CalibrationSet
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.failures import Failure
@@ -71,6 +72,7 @@ class Example:
     checkpoint_failure: Failure | None = None
     secret_names: frozenset[str] = frozenset()
     cards: tuple[CardOffer, ...] = EVERY_KIND
+    calibration_sets: tuple[CalibrationSet, ...] = ()
     replicas: int | None = None
 
     @property
@@ -89,6 +91,7 @@ class Example:
             checkpoint_failure=self.checkpoint_failure,
             secret_names=self.secret_names,
             cards=self.cards,
+            calibration_sets=self.calibration_sets,
             replicas=self.replicas,
         )
 

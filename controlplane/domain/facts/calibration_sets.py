@@ -1,0 +1,114 @@
+"""Sets of calibration data that a team keeps: how a config names one, what checks know of it."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from typing import Any, Self
+
+from controlplane.domain.spec import Spec
+
+PREFIX = "team/"
+"""Opens the name of a team's own set where a hub's has its owner."""
+FEWEST_ROWS = 8
+"""Usable samples that a build needs: some to calibrate on, others to measure on."""
+NAME_RULE = (
+    "1 to 64 letters, digits, `-`, `_` and `.`, a letter or digit first and no file ending last"
+)
+_ENDINGS = (".jsonl", ".json", ".parquet", ".txt")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+_REFERENCE = re.compile(rf"{PREFIX}(?P<name>{_NAME})(@(?P<version>[1-9][0-9]{{0,8}}))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetReference:
+    """What `team/NAME` or `team/NAME@VERSION` names."""
+
+    name: str
+    version: int | None = None
+    """The last one when absent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetVersion:
+    """One state of a set; None where nobody has looked."""
+
+    number: int
+    column: str | None = None
+    rows: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationSet:
+    """A set with the versions that can still be read, the last one last."""
+
+    name: str
+    versions: tuple[SetVersion, ...]
+
+    def version(self, number: int | None) -> SetVersion | None:
+        """Return that version, or the last one."""
+        if number is None:
+            return self.versions[-1]
+        return next((each for each in self.versions if each.number == number), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the form that a job carries."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Return the set that a job carries."""
+        return cls(
+            name=stored["name"],
+            versions=tuple(SetVersion(**each) for each in stored["versions"]),
+        )
+
+
+def is_set_name(name: str) -> bool:
+    """Return whether a set can be called so."""
+    return bool(re.fullmatch(_NAME, name)) and not name.lower().endswith(_ENDINGS)
+
+
+def is_team_form(dataset: str) -> bool:
+    """Return whether a config means a team's set, rightly written or not."""
+    return dataset.startswith(PREFIX)
+
+
+def reference_of(dataset: str) -> SetReference | None:
+    """Return which set is named; None for other data and for what cannot be a set's name."""
+    found = _REFERENCE.fullmatch(dataset)
+    if found is None or not is_set_name(found["name"]):
+        return None
+    version = found["version"]
+    return SetReference(name=found["name"], version=int(version) if version else None)
+
+
+def references_of(spec: Spec) -> dict[str, SetReference]:
+    """Return data set -> set, of every data set of a spec that is rightly named as a team's."""
+    named = (
+        spec.engine_build.quantization_config.calib_dataset,
+        spec.settings.gate.evaluation_dataset or "",
+    )
+    found = {each: reference_of(each) for each in named}
+    return {dataset: reference for dataset, reference in found.items() if reference}
+
+
+def named_sets(spec: Spec) -> tuple[CalibrationSet, ...]:
+    """Return the sets that a spec names as if they were there, for who has no team to ask."""
+    versions: dict[str, set[int]] = {}
+    for each in references_of(spec).values():
+        versions.setdefault(each.name, set()).add(each.version or 1)
+    return tuple(
+        CalibrationSet(
+            name=name, versions=tuple(SetVersion(number=number) for number in sorted(numbers))
+        )
+        for name, numbers in versions.items()
+    )
+
+
+def nearest(name: str, sets: Iterable[str]) -> str | None:
+    """Return the set that was probably meant."""
+    known = list(sets)
+    by_folded = {each.casefold(): each for each in known}
+    close = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
+    return by_folded[close[0]] if close else None
