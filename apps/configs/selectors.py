@@ -56,19 +56,24 @@ def card_offers() -> tuple[CardOffer, ...]:
 
     A host that is away for a moment does not make a config wrong.
     """
+    most: dict[tuple[str, int], CardOffer] = {}
+    for offer in host_offers():
+        card = (offer.kind, offer.memory_bytes)
+        most[card] = max(most.get(card, offer), offer, key=lambda each: each.count)
+    return tuple(most.values())
+
+
+def host_offers() -> tuple[CardOffer, ...]:
+    """Return the cards of each kind and size of every host, silent hosts included."""
     hosts = (
         Card.objects.filter(is_present=True, node__cordoned=False)
         .values("node_id", "kind", "memory_bytes")
         .annotate(count=Count("id"))
         .order_by("kind", "memory_bytes")
     )
-    most: dict[tuple[str, int], int] = {}
-    for host in hosts:
-        card = (host["kind"], host["memory_bytes"])
-        most[card] = max(most.get(card, 0), host["count"])
     return tuple(
-        CardOffer(kind=kind, count=count, memory_bytes=memory_bytes)
-        for (kind, memory_bytes), count in most.items()
+        CardOffer(kind=host["kind"], count=host["count"], memory_bytes=host["memory_bytes"])
+        for host in hosts
     )
 
 

@@ -9,6 +9,7 @@ from apps.accounts.models import User
 from apps.accounts.routes_version import routes_version_bump
 from apps.builds.models import Build
 from apps.builds.services import build_retry
+from apps.deployments.checks import refuse_more_replicas_than_cards
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.deployments.services.builds import checkpoint_of
 from apps.deployments.services.environments import PRODUCTION, environment_name_candidate
@@ -44,6 +45,9 @@ def deployment_create(
     """
     ServedModel.objects.select_for_update(no_key=True).get(id=model.id)
     _refuse_build(model, build)
+    refuse_more_replicas_than_cards(
+        spec=build.revision.spec, replicas=_replicas_to_run(model, environment)
+    )
     deployment = Deployment.objects.create(
         model=model,
         name=_name(model, name),
@@ -213,6 +217,13 @@ def _name(model: ServedModel, asked: str | None) -> str:
     if asked in taken:
         raise Conflict(f"Model `{model.name}` already has a deployment `{asked}`.", fields=["name"])
     return asked
+
+
+def _replicas_to_run(model: ServedModel, environment: str | None) -> int:
+    """Return how many the place that it is made for runs; it takes over that number."""
+    place = Environment.objects.filter(model=model, name=environment or "").first()
+    settings = place.autoscaling_settings if place else None
+    return int((settings or {}).get("min_replica", 1))
 
 
 def _promote_when_ready(deployment: Deployment, environment: str | None) -> None:

@@ -222,7 +222,8 @@ MORE_REPLICAS = Rule(
     severity=Severity.ERROR,
     needs=("cards",),
     fields=at(_ACCELERATOR),
-    concerns=lambda c: c.known.replicas is not None,
+    # Replicas on a CPU share its memory; cards are leased whole.
+    concerns=lambda c: c.known.replicas is not None and not c.gpu.is_cpu,
     when=lambda c: 0 < _cards_offered(c) < _replicas(c) * c.spec.accelerator_count,
     message=lambda c: (
         f"{_replicas(c)} replicas of {c.spec.accelerator_count} `{c.gpu.kind}` need "
