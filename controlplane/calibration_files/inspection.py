@@ -1,0 +1,106 @@
+"""One pass over an uploaded file: which column, how many rows, what of them is of use."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, TextIO
+
+from controlplane.calibration_files import problems
+from controlplane.calibration_files.found import Inspection
+from controlplane.calibration_files.rows import PlacedRow, is_kept_as_it_is, read_rows
+from controlplane.domain.facts.calibration_sets import FEWEST_ROWS
+
+SHORTEST_CHARACTERS = 32
+"""Less can hardly be the 16 tokens that a sample has at least; a build counts them exactly."""
+_CONVERSATIONS = ("messages", "conversations")
+_TEXT = "text"
+_SHOWN_ROWS = 10
+_SHOWN_CHARACTERS = 1_500
+
+
+def inspect_rows(path: Path, ending: str, *, rewritten: Path, limit_bytes: int) -> Inspection:
+    """Return what the file holds; a form that builds do not read is written anew. Raises BadFile.
+
+    Every row is looked at: a build must not stumble over the last one.
+    """
+    found = Inspection(normalized=not is_kept_as_it_is(path, ending))
+    with ExitStack() as stack:
+        copy: TextIO | None = None
+        if found.normalized:
+            copy = stack.enter_context(rewritten.open("w", encoding="utf-8"))
+        for row in read_rows(path, ending, limit_bytes=limit_bytes):
+            column = _column_of(row, found.column)
+            found.column = found.column or column
+            _count(found, _text_of(row, column))
+            if copy is not None:
+                copy.write(json.dumps({column: row.content[column]}, ensure_ascii=False) + "\n")
+    if not found.rows:
+        raise problems.empty()
+    if found.usable_rows < FEWEST_ROWS:
+        raise problems.too_few(found.usable_rows, FEWEST_ROWS, found.empty_rows)
+    found.column = _TEXT if found.column == _TEXT else _CONVERSATIONS[0]
+    return found
+
+
+def _column_of(row: PlacedRow, before: str) -> str:
+    names = [each for each in (*_CONVERSATIONS, _TEXT) if each in row.content]
+    if not before and not names:
+        raise problems.no_column(row.place, sorted(map(str, row.content)), row.line)
+    if before and before not in names:
+        raise problems.other_column(row.place, before, row.line)
+    return before or names[0]
+
+
+def _count(found: Inspection, text: str) -> None:
+    found.rows += 1
+    if not text.strip():
+        found.empty_rows += 1
+        return
+    found.short_rows += len(text.strip()) < SHORTEST_CHARACTERS
+    if len(found.head) < _SHOWN_ROWS:
+        found.head.append(text[:_SHOWN_CHARACTERS].replace("\0", "\ufffd"))
+
+
+def _text_of(row: PlacedRow, column: str) -> str:
+    """Return the row as people read it; raises BadFile for what no build could use."""
+    value = row.content[column]
+    if value is None:
+        return ""
+    if column == _TEXT:
+        if not isinstance(value, str):
+            raise _bad(row, column, f"is {_kind(value)}, not a text")
+        return _whole(row, column, value)
+    if not isinstance(value, list):
+        raise _bad(row, column, f"is {_kind(value)}, not a list of turns")
+    return _whole(row, column, "\n".join(_turns(row, column, value)))
+
+
+def _turns(row: PlacedRow, column: str, turns: list[Any]) -> Iterator[str]:
+    for number, turn in enumerate(turns, start=1):
+        if not isinstance(turn, Mapping):
+            raise _bad(row, column, f"has {_kind(turn)} as turn {number}, not an object")
+        speaker, said = turn.get("role", turn.get("from")), turn.get("content", turn.get("value"))
+        if not isinstance(speaker, str):
+            raise _bad(row, column, f"has a turn {number} without a `role`")
+        if said is not None and not isinstance(said, str | list):
+            raise _bad(row, column, f"has {_kind(said)} as the content of turn {number}")
+        words = said if isinstance(said, str) else json.dumps(said or "", ensure_ascii=False)
+        yield f"{speaker}: {words}"
+
+
+def _whole(row: PlacedRow, column: str, text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _bad(row, column, "spells half a surrogate pair, which is no text") from None
+    return text
+
+
+def _bad(row: PlacedRow, column: str, reason: str) -> problems.BadFile:
+    return problems.bad_value(row.place, column, reason, row.line)
+
+
+def _kind(value: object) -> str:
+    names = {str: "a text", list: "a list", dict: "an object", bool: "true or false"}
+    return names.get(type(value), "nothing" if value is None else "a number")
