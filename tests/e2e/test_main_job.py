@@ -55,9 +55,20 @@ def _once(folder: Path) -> str:
     return answer.stdout
 
 
+def _assert_gated_and_emulated(said: str) -> None:
+    """The gate's figures are told beside their limit, and who computes in FP8 here."""
+    assert "calibrated on 16 samples of enginehouse/general" in said
+    assert re.search(r"perplexity: [\d.]+ -> [\d.]+, [+-][\d.]+\s% \(limit \+6\.0\s%\)", said)
+    assert re.search(r"logit drift per token: 0\.\d+ nats", said)
+    assert "gate passed, on 8 held-out samples" in said
+    assert "Emulated on this CPU: FP8 weights of 210 layers" in said
+
+
 def test_the_first_run_builds_deploys_and_answers_and_leaves_nothing_running(folder: Path) -> None:
     said = _once(folder)
     assert "Paris" in said
+    assert re.search(r"calibrating \d+ %, \S+\s\w+ left", said)
+    _assert_gated_and_emulated(said)
     for label in ("Endpoint", "API key", "Dashboard", "Sign in", "curl -s"):
         assert label in said
     assert _processes_of(folder) == []
@@ -67,6 +78,7 @@ def test_the_second_run_reuses_the_artifact_and_answers_in_forty_seconds(folder:
     said = _once(folder)
     assert "has it already" in said
     assert "Paris" in said
+    _assert_gated_and_emulated(said)
     answered = re.search(r"Answered (\d+) s after the start", said)
     assert answered is not None
     assert int(answered[1]) < 40

@@ -2,7 +2,8 @@
 
 RUNS_HERE = "smollm2-135m"
 RUNS_HERE_YAML = """\
-# SmolLM2-135M-Instruct on this machine's CPU: small enough to try everything with.
+# SmolLM2-135M-Instruct on this machine's CPU: small enough to try everything with. The weights
+# become FP8, which a CPU emulates; on a card the same artifact runs as it is.
 model_name: smollm2-135m
 resources:
   cpu: "2"
@@ -15,10 +16,16 @@ trt_llm:
       repo: smollm2-135m-instruct
     max_seq_len: 2048
     max_batch_size: 8
-    quantization_type: no_quant
+    quantization_type: fp8
+    quantization_config:
+      calib_dataset: enginehouse/general # ships with Enginehouse, so no hub is needed
+      calib_max_seq_length: 256
   runtime:
     served_model_name: smollm2-135m
     request_default_max_tokens: 256
+enginehouse:
+  calibration:
+    samples: 16
 """
 
 CANNOT_RUN_HERE = "llama-3.3-70b"

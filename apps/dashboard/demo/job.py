@@ -9,6 +9,7 @@ import httpx
 from apps.dashboard.demo.configs import CANNOT_RUN_HERE, CANNOT_RUN_HERE_YAML
 from apps.dashboard.demo.failure import DemoFailed
 from apps.dashboard.demo.voice import Voice
+from apps.ui import formats
 
 _BUILD_SECONDS = 600.0
 _DEPLOY_SECONDS = 180.0
@@ -81,7 +82,7 @@ class Job:
         ]
         if present:
             self._voice.say(f"  build {present[0]['number']} has it already")
-            return dict(present[0])
+            return self._get(f"builds/{present[0]['id']}")
         build = self._post("builds", {"config_id": config["id"], "revision": revision})
         return self._followed(build)
 
@@ -186,4 +187,7 @@ def _progress_words(build: dict[str, Any]) -> str:
     progress = running[0]["progress"]
     if not progress["total"]:
         return str(build["state"])
-    return f"{build['state']} {100 * progress['done'] // progress['total']} %"
+    words = f"{build['state']} {100 * progress['done'] // progress['total']} %"
+    if progress["seconds_left"]:
+        words += f", {formats.duration(progress['seconds_left'])} left"
+    return words

@@ -14,6 +14,7 @@ from apps.dashboard.demo.configs import RUNS_HERE, RUNS_HERE_YAML
 from apps.dashboard.demo.failure import DemoFailed
 from apps.dashboard.demo.job import Job
 from apps.dashboard.demo.machine import Machine, running_machine
+from apps.dashboard.demo.quality import emulation_words, quality_lines
 from apps.dashboard.demo.question import QUESTION, ask, curl_line, endpoint
 from apps.dashboard.demo.voice import Voice
 from controlplane.processes.running import RunningServices
@@ -45,9 +46,10 @@ def demonstrate(voice: Voice, *, once: bool) -> None:
         with voice.stage("Starting Enginehouse on this machine"):
             services = machine.wait_until_ready()
             access = grant_access(settings.DATA_DIR)
-        base_url = _deploy(voice, machine, services, access)
+        base_url, build = _deploy(voice, machine, services, access)
         voice.say(f"\nAsking it through the gateway: {QUESTION}\n")
         ask(base_url=base_url, api_key=access.api_key, voice=voice)
+        voice.say(f"\nAnswered from the FP8 artifact. {emulation_words(build)}")
         _summary(voice, services, access, base_url, time.monotonic() - started)
         if not once:
             voice.say("\nServing until Ctrl-C.")
@@ -55,18 +57,21 @@ def demonstrate(voice: Voice, *, once: bool) -> None:
             machine.check_alive()
 
 
-def _deploy(voice: Voice, machine: Machine, services: RunningServices, access: Access) -> str:
+def _deploy(
+    voice: Voice, machine: Machine, services: RunningServices, access: Access
+) -> tuple[str, dict[str, Any]]:
+    """Return the endpoint and the build behind it."""
     with Job(
         public_url=services.public_url,
         api_key=access.api_key,
         voice=voice,
         watch=machine.check_alive,
     ) as job:
-        model = _carry_out(voice, job)
-    return endpoint(gateway_url=services.gateway_url, model_id=model["id"])
+        model, build = _carry_out(voice, job)
+    return endpoint(gateway_url=services.gateway_url, model_id=model["id"]), build
 
 
-def _carry_out(voice: Voice, job: Job) -> dict[str, Any]:
+def _carry_out(voice: Voice, job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
     with voice.stage("Turning the bundled SmolLM2-135M-Instruct into a checkpoint folder"):
         ensure_checkpoint(settings.DATA_DIR, voice)
     with voice.stage("Checking two configs"):
@@ -75,10 +80,12 @@ def _carry_out(voice: Voice, job: Job) -> dict[str, Any]:
         voice.say(f"  one cannot be built here and says why: {findings} findings")
         if job.wait_until_checked(RUNS_HERE_YAML)["blocks_build"]:
             raise DemoFailed(f"The config {RUNS_HERE} does not pass its checks on this machine.")
-    with voice.stage("Building"):
+    with voice.stage("Building it in FP8"):
         build = job.build(config)
+        for line in quality_lines(build):
+            voice.say(f"  {line}")
     with voice.stage("Deploying to production"):
-        return job.deployed(name=RUNS_HERE, build=build)
+        return job.deployed(name=RUNS_HERE, build=build), build
 
 
 def _summary(

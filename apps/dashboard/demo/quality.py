@@ -1,0 +1,37 @@
+"""What quantization cost and what this machine emulates, as lines of the demonstration."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from apps.builds.gate_card import GateCard
+from apps.ui import formats
+
+
+def quality_lines(build: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the build was calibrated on, what its gate measured, and the gate's verdict."""
+    calibrated, gate = _result(build, "calibrate"), _result(build, "gate")
+    if told := calibrated.get("calibration"):
+        yield (
+            f"calibrated on {told['used']} samples of {told['dataset']}, "
+            f"{formats.number(told['tokens'])} tokens, on {calibrated['device']}"
+        )
+    if not gate:
+        return
+    card = GateCard(result=gate)
+    for figure in card.figures:
+        change = f"{figure.original} -> {figure.exported}, " * (figure.original != formats.ABSENT)
+        limit = f" (limit {figure.limit})" * (figure.limit != formats.ABSENT)
+        yield f"{figure.label.lower()}: {change}{figure.measured}{limit}"
+    yield f"gate {card.word}" + (f", on {card.measured_on}" if card.measured_on else "")
+
+
+def emulation_words(build: Mapping[str, Any]) -> str:
+    """Return how this machine runs numbers that it does not have; empty where it has them all."""
+    engine = _result(build, "smoke_test").get("engine") or {}
+    words = "; ".join(engine.get("emulated") or ())
+    return f"Emulated on this CPU: {words}." if words else ""
+
+
+def _result(build: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    results = (step["result"] for step in build["steps"] if step["name"] == name)
+    return next(results, None) or {}
