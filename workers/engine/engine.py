@@ -68,6 +68,11 @@ class Engine:
         self._publish_gauges()
 
     @property
+    def served_model_name(self) -> str:
+        """The name that `/v1/models` and every answer carry."""
+        return self.settings.served_model_name
+
+    @property
     def max_seq_len(self) -> int:
         """Tokens of prompt and answer together, as checkpoint and KV cache allow."""
         return min(self._model.max_positions, self._cache.slots)

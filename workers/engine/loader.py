@@ -1,6 +1,5 @@
 """Reads a checkpoint folder and gives back a model that can be served."""
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import torch
 import transformers
 from torch import nn
 
+from workers.engine.checkpoint_folder import read_config, refuse_pickles
 from workers.engine.errors import CheckpointRefused
 from workers.engine.kv_cache import CacheScales, CacheShape
 from workers.engine.quantized_loader import EmulatedModel, load_emulated
@@ -47,9 +47,9 @@ class LoadedModel:
 
 def find_model_class(folder: Path) -> Any:
     """Give back Transformers' class for the folder. Raises: `CheckpointRefused`."""
-    config = _read_config(folder)
+    config = read_config(folder)
     read_scheme(folder, config)
-    _refuse_pickles(folder)
+    refuse_pickles(folder)
     named = config.get("architectures") or ["none"]
     if named[0] not in ARCHITECTURES:
         raise CheckpointRefused(
@@ -63,7 +63,7 @@ def load_model(model_class: Any, settings: EngineSettings, dtype: torch.dtype) -
     """Read weights and facts of the folder. Raises: `CheckpointRefused` with the reason."""
     transformers.utils.logging.disable_progress_bar()
     folder = settings.model_dir
-    scheme = read_scheme(folder, _read_config(folder))
+    scheme = read_scheme(folder, read_config(folder))
     if scheme is None:
         found = EmulatedModel(module=_read_plain(model_class, folder, dtype))
     else:
@@ -99,30 +99,6 @@ def _read_plain(model_class: Any, folder: Path, dtype: torch.dtype) -> nn.Module
         use_safetensors=True, local_files_only=True,
     )  # fmt: skip
     return module
-
-
-def _read_config(folder: Path) -> dict[str, Any]:
-    path = folder / "config.json"
-    try:
-        config = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise CheckpointRefused(f"`{folder}` has no config.json: it is no checkpoint.") from None
-    except ValueError as error:
-        raise CheckpointRefused(f"`{path}` is not JSON: {error}.") from None
-    return config
-
-
-def _refuse_pickles(folder: Path) -> None:
-    if any(folder.glob("*.safetensors")):
-        return
-    if blocks := sorted(path.name for path in folder.glob("*.gguf")):
-        raise CheckpointRefused(
-            f"`{folder}` holds {', '.join(blocks)}: the native engine does not read GGUF's blocks. "
-            "Build from the original checkpoint in safetensors."
-        )
-    pickles = sorted(path.name for path in (*folder.glob("*.bin"), *folder.glob("*.pt*")))
-    found = f"only {', '.join(pickles)}, and a pickle can run code" if pickles else "no weights"
-    raise CheckpointRefused(f"`{folder}` holds {found}; convert the weights to safetensors.")
 
 
 def _cache_shape(config: Any, dtype: torch.dtype) -> CacheShape:

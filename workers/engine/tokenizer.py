@@ -10,21 +10,30 @@ from transformers import AutoTokenizer
 from workers.engine.errors import CheckpointRefused, RequestRefused
 
 
+def load_tokenizer(folder: Path) -> Any:
+    """Give back the folder's tokenizer, whose `backend_tokenizer` neither cuts nor pads.
+
+    That Rust part is what encodes here: Transformers' wrapper changes its state while it does.
+    Raises: `CheckpointRefused`.
+    """
+    try:
+        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise CheckpointRefused(f"`{folder}` has no usable tokenizer: {reason}") from error
+    if not getattr(tokenizer, "is_fast", False):
+        raise CheckpointRefused(f"`{folder}` has no tokenizer.json, which the engine reads.")
+    tokenizer.backend_tokenizer.no_truncation()
+    tokenizer.backend_tokenizer.no_padding()
+    return tokenizer
+
+
 class TextCodec:
     """The checkpoint's tokenizer; safe to use from several threads."""
 
     def __init__(self, folder: Path) -> None:
-        try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise CheckpointRefused(f"`{folder}` has no usable tokenizer: {reason}") from error
-        if not getattr(self._tokenizer, "is_fast", False):
-            raise CheckpointRefused(f"`{folder}` has no tokenizer.json, which the engine reads.")
-        # The Rust tokenizer alone: Transformers' wrapper changes its state while it encodes.
+        self._tokenizer = load_tokenizer(folder)
         self.backend = self._tokenizer.backend_tokenizer
-        self.backend.no_truncation()
-        self.backend.no_padding()
 
     @property
     def end_tokens(self) -> frozenset[int]:

@@ -1,10 +1,10 @@
 """Carries an answer from the model thread to a client, until either is done."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator
+from typing import Any
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -14,10 +14,9 @@ from workers.engine.engine import Engine
 from workers.engine.generation import Generation, Progress
 from workers.engine.server.errors import EngineFailed
 from workers.engine.server.fields import StreamOptions
+from workers.engine.server.leaving import unless_client_leaves
 from workers.engine.server.prepare import Prepared
 from workers.engine.server.shapes import AnswerShape
-
-Result = TypeVar("Result")
 
 
 class Pieces:
@@ -49,7 +48,7 @@ class Pieces:
 async def answer_whole(request: Request, pieces: Pieces, shape: AnswerShape) -> Response:
     """Give back the finished answer as one body."""
     try:
-        text, last = await _unless_client_leaves(request, _collect(pieces))
+        text, last = await unless_client_leaves(request, _collect(pieces))
     finally:
         pieces.leave()
     return JSONResponse(shape.whole(text, str(last.finish_reason), last.completion_tokens))
@@ -60,7 +59,7 @@ async def answer_streamed(
 ) -> Response:
     """Give back a stream; what fails before the first token still gets its own status."""
     try:
-        first = await _unless_client_leaves(request, pieces.next())
+        first = await unless_client_leaves(request, pieces.next())
     except BaseException:
         pieces.leave()
         raise
@@ -130,22 +129,3 @@ def _with_usage(
     if options.continuous_usage_stats:
         return {**chunk, "usage": shape.usage(completion_tokens)}
     return {**chunk, "usage": None} if options.include_usage else chunk
-
-
-async def _unless_client_leaves(request: Request, work: Awaitable[Result]) -> Result:
-    """Give back the work's result. Raises: `ClientDisconnect` when nobody waits for it."""
-    working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_client_leaves(request))
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnect
-        return working.result()
-    finally:
-        working.cancel()
-        leaving.cancel()
-
-
-async def _client_leaves(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

@@ -1,0 +1,33 @@
+"""What a checkpoint folder must hold before anything of it is loaded."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from workers.engine.errors import CheckpointRefused
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Give back config.json. Raises: `CheckpointRefused`."""
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise CheckpointRefused(f"`{folder}` has no config.json: it is no checkpoint.") from None
+    except ValueError as error:
+        raise CheckpointRefused(f"`{path}` is not JSON: {error}.") from None
+    return config
+
+
+def refuse_pickles(folder: Path) -> None:
+    """Let a folder with safetensors pass. Raises: `CheckpointRefused` that names what it holds."""
+    if any(folder.glob("*.safetensors")):
+        return
+    if blocks := sorted(path.name for path in folder.glob("*.gguf")):
+        raise CheckpointRefused(
+            f"`{folder}` holds {', '.join(blocks)}: the native engine does not read GGUF's blocks. "
+            "Build from the original checkpoint in safetensors."
+        )
+    pickles = sorted(path.name for path in (*folder.glob("*.bin"), *folder.glob("*.pt*")))
+    found = f"only {', '.join(pickles)}, and a pickle can run code" if pickles else "no weights"
+    raise CheckpointRefused(f"`{folder}` holds {found}; convert the weights to safetensors.")
