@@ -19,6 +19,7 @@ _CPU_ONLY = "none: the CPU does the work"
 _FACT_WORDS = {
     "checkpoint": "the checkpoint's files",
     "cards": "the cards that hosts offer",
+    "calibration_sets": "the team's calibration sets",
     "secret_names": "the stored secrets",
     "plan": "the memory plan",
 }
