@@ -40,6 +40,7 @@ LOCAL_CHECKPOINT_ROOTS = env.env_list(
 NODE_NAME = env.env_str("NODE_NAME", os.uname().nodename)
 BUILD_POOL = env.env_str("BUILD_POOL", "default")
 ENGINE_CPU_THREADS = env.env_int("ENGINE_CPU_THREADS", 0)
+CALIBRATION_MAX_BYTES = env.env_int("CALIBRATION_MAX_BYTES", 500_000_000, minimum=1_000_000)
 LOG_LEVEL = env.env_str("LOG_LEVEL", "INFO").upper()
 LOG_RETENTION_DAYS = env.env_int("LOG_RETENTION_DAYS", 30, minimum=1)
 LOG_MAX_BYTES = env.env_int("LOG_MAX_BYTES", 20_000_000, minimum=10_000)
@@ -124,7 +125,7 @@ DATABASES = {"default": env.database(DATABASE_URL)} if DATABASE_URL else {}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = ["apps.accounts.backends.PasswordBackend"]
 LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "dashboard:overview"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]

@@ -1,6 +1,7 @@
 """Rows for tests, each valid as it stands; `**changes` override any column.
 
-The cast: an owner and a member of one team, and an outsider from another, whom every call asks.
+The cast, whom every call asks: an admin (the owner) and a member of one team, an admin of another
+(the outsider), and an admin of the organisation.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.accounts.models import ApiKey, ApiKeyType, Team, User
+from apps.accounts.models import ApiKey, ApiKeyType, Membership, Team, TeamRole, User
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.configs.models import CheckpointRecord, Config, Revision
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
@@ -49,16 +50,20 @@ class Cast:
     owner: User
     member: User
     outsider: User
+    organisation_admin: User
 
 
 def make_cast() -> Cast:
     team = make_team(name="inside")
     return Cast(
         team=team,
-        owner=make_user(team=team, email="owner@example.com", is_admin=True),
+        owner=make_user(team=team, email="owner@example.com", role=TeamRole.ADMIN),
         member=make_user(team=team, email="member@example.com"),
         outsider=make_user(
-            team=make_team(name="outside"), email="outsider@example.com", is_admin=True
+            team=make_team(name="outside"), email="outsider@example.com", role=TeamRole.ADMIN
+        ),
+        organisation_admin=make_user(
+            team=make_team(name="headquarters"), email="admin@example.com", is_admin=True
         ),
     )
 
@@ -67,7 +72,9 @@ def make_team(**changes: Any) -> Team:
     return Team.objects.create(**{"name": f"team-{new_id()}"} | changes)
 
 
-def make_user(*, password: str | None = None, **changes: Any) -> User:
+def make_user(
+    *, password: str | None = None, role: TeamRole = TeamRole.MEMBER, **changes: Any
+) -> User:
     """A member; without `password` nobody can sign in with one (hashing costs 50 ms)."""
     user = User(**{"email": f"{new_id()}@example.com"} | changes)
     if not user.team_id:
@@ -77,6 +84,7 @@ def make_user(*, password: str | None = None, **changes: Any) -> User:
     else:
         user.set_password(password)
     user.save()
+    Membership.objects.create(user=user, team=user.team, role=role)
     return user
 
 

@@ -1,24 +1,39 @@
 """Who may do what: one function that every REST view, page and task asks.
 
-Source: baseten.md section 8 (roles and permissions), read 2026-11-27. An admin is what the hosted
-product calls an organisation admin; a full team key acts like an admin of its team, a personal key
-like its owner.
+Source: baseten.md section 8 (roles and permissions), read 2026-11-28. What is not in its table,
+nodes and cards, is an organisation admin's, since they serve every team.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from apps.accounts.models import ApiKey, ApiKeyType, Team, User
+from apps.accounts.models import ApiKey, ApiKeyType, Membership, RestrictedEnvironment, Team, User
 from apps.rest.errors import NotAllowed, Unauthenticated
 
 if TYPE_CHECKING:
     # The framework reads this module while it makes APIView.
     from rest_framework.views import APIView
+
+
+class Role(StrEnum):
+    """What somebody is to the team that they work in."""
+
+    ORGANISATION_ADMIN = "organisation_admin"
+    """Implicitly an admin of every team."""
+    ORGANISATION_MEMBER = "organisation_member"
+    """Belongs to other teams only: this one does not exist to them."""
+    TEAM_ADMIN = "admin"
+    TEAM_MEMBER = "member"
+    TEAM_KEY = "team_key"
+    """A key of the team that may do all that the team may."""
+    LIMITED_KEY = "limited_key"
+    """A key that only calls models, or only reads metrics."""
 
 
 class Action(StrEnum):
@@ -30,19 +45,59 @@ class Action(StrEnum):
     """Make and revoke personal keys."""
     TEAM_KEYS = "team_keys"
     """Make and revoke the team's keys."""
-    FLEET = "fleet"
-    """Cordon nodes, drain them, assign cards."""
+    TEAM_MEMBERS = "team_members"
+    """Invite people to the team, change their role in it, take them out."""
+    RESTRICT = "restrict"
+    """Restrict environments to some of the team."""
+    AUDIT = "audit"
+    """Read the audit trail."""
+    TEAMS = "teams"
+    """Make, rename and delete teams; see all of them."""
+    PEOPLE = "people"
+    """Make organisation admins, deactivate people."""
+    LABEL = "label"
+    """Label nodes."""
+    PRICE = "price"
+    """Say what an hour of a card costs."""
+    DRAIN = "drain"
+    """Drain nodes."""
+    CORDON = "cordon"
+    """Cordon nodes."""
+    ASSIGN_CARDS = "assign_cards"
+    """Assign cards to teams."""
+    REMOTE_CODE = "remote_code"
+    """Let a repository run its own code, at one commit."""
 
 
 _MEMBER = frozenset({Action.READ, Action.WRITE, Action.OWN_KEYS})
-_ADMIN = frozenset(Action)
-_TEAM_KEY = _ADMIN - {Action.OWN_KEYS, Action.FLEET}
+_TEAM_ADMIN = _MEMBER | {Action.TEAM_KEYS, Action.TEAM_MEMBERS, Action.RESTRICT, Action.AUDIT}
+
+MATRIX: Mapping[Role, frozenset[Action]] = {
+    Role.ORGANISATION_ADMIN: frozenset(Action),
+    Role.ORGANISATION_MEMBER: frozenset(),
+    Role.TEAM_ADMIN: _TEAM_ADMIN,
+    Role.TEAM_MEMBER: _MEMBER,
+    Role.TEAM_KEY: _TEAM_ADMIN - {Action.OWN_KEYS},
+    Role.LIMITED_KEY: frozenset(),
+}
+"""What each role may do within the team; another team's things do not exist to anybody."""
+
 _WORDS: Mapping[Action, str] = {
     Action.READ: "read what the team has",
     Action.WRITE: "change what the team has",
     Action.OWN_KEYS: "make or revoke personal keys",
     Action.TEAM_KEYS: "make or revoke team keys",
-    Action.FLEET: "manage nodes and cards",
+    Action.TEAM_MEMBERS: "change who belongs to the team",
+    Action.RESTRICT: "restrict environments",
+    Action.AUDIT: "read the audit trail",
+    Action.TEAMS: "make, rename or delete teams",
+    Action.PEOPLE: "make organisation admins or deactivate people",
+    Action.LABEL: "label nodes",
+    Action.PRICE: "set prices",
+    Action.DRAIN: "drain nodes",
+    Action.CORDON: "cordon nodes",
+    Action.ASSIGN_CARDS: "assign cards to teams",
+    Action.REMOTE_CODE: "let a repository run its own code",
 }
 
 
@@ -58,28 +113,46 @@ class Actor:
     def is_authenticated(self) -> bool:
         return True
 
+    @cached_property
+    def role(self) -> Role:
+        """What the actor is to the team."""
+        key = self.api_key
+        if key is not None and key.type != ApiKeyType.PERSONAL:
+            is_full = key.type == ApiKeyType.WORKSPACE_MANAGE_ALL
+            return Role.TEAM_KEY if is_full else Role.LIMITED_KEY
+        if self.user is None:
+            return Role.LIMITED_KEY
+        return Role.ORGANISATION_ADMIN if self.user.is_admin else self._role_in_team()
 
-def allowed(actor: Actor, action: Action) -> bool:
-    """Return whether the actor may do that within the own team; other teams do not exist to it."""
-    key = actor.api_key
-    if key is not None and key.type != ApiKeyType.PERSONAL:
-        return key.type == ApiKeyType.WORKSPACE_MANAGE_ALL and action in _TEAM_KEY
-    if actor.user is None:
+    def _role_in_team(self) -> Role:
+        asked: Any = self.api_key or self.user
+        if not hasattr(asked, "role_in_team"):
+            membership = Membership.objects.filter(team=self.team, user=self.user).first()
+            return Role(membership.role) if membership else Role.ORGANISATION_MEMBER
+        return Role(asked.role_in_team or Role.ORGANISATION_MEMBER)
+
+
+def allowed(actor: Actor, action: Action, *, environment: str | None = None) -> bool:
+    """Return whether the actor may do that within the team, to that environment where one is named.
+
+    Other teams do not exist to it.
+    """
+    if action not in MATRIX[actor.role]:
         return False
-    return action in (_ADMIN if actor.user.is_admin else _MEMBER)
+    return environment is None or not _is_closed(actor, environment)
 
 
-def require(actor: Actor, action: Action) -> None:
+def require(actor: Actor, action: Action, *, environment: str | None = None) -> None:
     """Return if the actor may do that. Raises NotAllowed with what would help."""
-    if allowed(actor, action):
-        return
-    key = actor.api_key
-    if key is not None and key.type != ApiKeyType.PERSONAL:
+    if action not in MATRIX[actor.role]:
+        raise _refusal(actor, action)
+    if environment is not None and _is_closed(actor, environment):
         raise NotAllowed(
-            f"The key `{key.prefix}` of type `{key.type}` may not {_WORDS[action]}.",
-            hint="Use a personal key or a team key of type `WORKSPACE_MANAGE_ALL`.",
+            f"The environment `{environment}` is restricted, and you are not among those who may "
+            "change it.",
+            code="environment_restricted",
+            hint="You can still view and call it. Ask an admin of your team for access.",
         )
-    raise NotAllowed(f"You may not {_WORDS[action]}.", hint="Ask an admin of your team.")
 
 
 def actor_of(request: Request) -> Actor:
@@ -107,3 +180,25 @@ class IsTeamMember(BasePermission):
         action = actions.get(method) or self.default_actions.get(method, Action.WRITE)
         require(actor_of(request), action)
         return True
+
+
+def _is_closed(actor: Actor, environment: str) -> bool:
+    if Action.RESTRICT in MATRIX[actor.role]:
+        return False
+    restricted = RestrictedEnvironment.objects.filter(team=actor.team, name=environment)
+    return restricted.exclude(people=actor.user).exists()
+
+
+def _refusal(actor: Actor, action: Action) -> NotAllowed:
+    key = actor.api_key
+    if key is not None and actor.role in (Role.TEAM_KEY, Role.LIMITED_KEY):
+        return NotAllowed(
+            f"The key `{key.prefix}` of type `{key.type}` may not {_WORDS[action]}.",
+            hint="Use a personal key or a team key of type `WORKSPACE_MANAGE_ALL`.",
+        )
+    asked = (
+        "the organisation"
+        if action in MATRIX[Role.ORGANISATION_ADMIN] - _TEAM_ADMIN
+        else "your team"
+    )
+    return NotAllowed(f"You may not {_WORDS[action]}.", hint=f"Ask an admin of {asked}.")

@@ -2,15 +2,25 @@
 
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from apps.accounts.hashing import sha256_hex
-from apps.accounts.models import ApiKey, ApiKeyType, Team, User
+from apps.accounts.models import ApiKey, ApiKeyType, Membership, Team, User
 from apps.accounts.permissions import Action, Actor, allowed
 
-_KEYS = ApiKey.objects.select_related("team", "owner")
+# With the role, so that no request asks for it a second time.
+_KEYS = ApiKey.objects.select_related("team", "owner").annotate(
+    role_in_team=Subquery(
+        Membership.objects.filter(team=OuterRef("team"), user=OuterRef("owner")).values("role")
+    )
+)
+_PEOPLE = User.objects.select_related("team").annotate(
+    role_in_team=Subquery(
+        Membership.objects.filter(team=OuterRef("team"), user=OuterRef("id")).values("role")
+    )
+)
 
 
 def api_key_by_text(text: str, *, at: datetime | None = None) -> ApiKey | None:
@@ -35,8 +45,16 @@ def api_key_list(actor: Actor) -> QuerySet[ApiKey]:
 
 
 def team_list(actor: Actor) -> QuerySet[Team]:
-    """Return the teams that the actor belongs to."""
-    return Team.objects.filter(id=actor.team.id).order_by("name")
+    """Return the teams that the actor belongs to; a key belongs to its one team."""
+    teams = Team.objects.order_by("name")
+    if actor.user is None or actor.api_key is not None:
+        return teams.filter(id=actor.team.id)
+    return teams if actor.user.is_admin else teams.filter(memberships__user=actor.user)
+
+
+def user_by_id(user_id: str) -> User | None:
+    """Return the active person with the team and the role in it."""
+    return _PEOPLE.filter(id=user_id, is_active=True).first()
 
 
 def user_by_email(email: str) -> User | None:

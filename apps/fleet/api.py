@@ -44,7 +44,7 @@ class NodeDetailView(NodeView):
 
 
 class NodeCordonView(NodeView):
-    actions: ClassVar[Mapping[str, Action]] = {"POST": Action.FLEET}
+    actions: ClassVar[Mapping[str, Action]] = {"POST": Action.CORDON}
 
     @extend_schema(request=None, responses=NodeObject)
     def post(self, request: Request, node_id: str) -> Response:
@@ -54,7 +54,7 @@ class NodeCordonView(NodeView):
 
 
 class NodeUncordonView(NodeView):
-    actions: ClassVar[Mapping[str, Action]] = {"POST": Action.FLEET}
+    actions: ClassVar[Mapping[str, Action]] = {"POST": Action.CORDON}
 
     @extend_schema(request=None, responses=NodeObject)
     def post(self, request: Request, node_id: str) -> Response:

@@ -59,7 +59,7 @@ def test_keys_that_do_not_manage_get_past_none(cast: Cast, type: str) -> None:
 
 
 def test_what_does_not_exist_is_a_404_and_a_wrong_body_no_failure_of_ours(cast: Cast) -> None:
-    key = make_api_key(user=cast.owner, type="PERSONAL")
+    key = make_api_key(user=cast.organisation_admin, type="PERSONAL")
     for method, path in operations():
         for sent in ({}, {"nonsense": [1, {"a": None}]}, [1]):
             status, body = ask(method, path, key, sent)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-from apps.accounts.models import Team, User
+from apps.accounts.models import Membership, Team, TeamRole, User
 from apps.accounts.services.sign_in_links import sign_in_link_create
 
 ADMIN_EMAIL = "admin@localhost"
@@ -48,4 +48,5 @@ def _admin(team: Team) -> User:
     admin = User(email=ADMIN_EMAIL, name="Admin", team=team, is_admin=True)
     admin.set_unusable_password()
     admin.save()
+    Membership.objects.create(user=admin, team=team, role=TeamRole.ADMIN)
     return admin

@@ -13,7 +13,7 @@ from apps.rest.errors import TooMany, Unauthenticated
 
 FAILURES_ALLOWED = 10
 WINDOW = timedelta(minutes=15)
-_BACKEND = "django.contrib.auth.backends.ModelBackend"
+_BACKEND = "apps.accounts.backends.PasswordBackend"
 
 
 def password_sign_in(*, request: HttpRequest, email: str, password: str) -> User:

@@ -27,13 +27,14 @@ def test_a_node_shows_its_cards_and_what_is_claimed(client: Client) -> None:
     assert types[0]["millicpu_limit"] == 2000
 
 
-def test_only_an_admin_cordons(client: Client) -> None:
+def test_only_an_admin_of_the_organisation_cordons(client: Client) -> None:
     node = make_serving_node()
     cast = make_cast()
     path = f"/v1/nodes/{node.id}/cordon"
     assert _post(client, make_api_key(user=cast.member, type="PERSONAL"), path).status_code == 403
     assert _post(client, make_api_key(team=cast.team), path).status_code == 403
-    admin = make_api_key(user=cast.owner, type="PERSONAL")
+    assert _post(client, make_api_key(user=cast.owner, type="PERSONAL"), path).status_code == 403
+    admin = make_api_key(user=cast.organisation_admin, type="PERSONAL")
     answer = _post(client, admin, path)
     assert answer.json()["cordoned"] is True
     assert Node.objects.get().cordoned

@@ -1,0 +1,20 @@
+"""Who there is: teams, people, their sign-in links, their API keys, and the routes version."""
+
+from apps.accounts.models.keys import ApiKey, ApiKeyType
+from apps.accounts.models.people import SignInFailure, SignInLink, User, UserManager
+from apps.accounts.models.routes import RoutesVersion
+from apps.accounts.models.teams import Membership, RestrictedEnvironment, Team, TeamRole
+
+__all__ = [
+    "ApiKey",
+    "ApiKeyType",
+    "Membership",
+    "RestrictedEnvironment",
+    "RoutesVersion",
+    "SignInFailure",
+    "SignInLink",
+    "Team",
+    "TeamRole",
+    "User",
+    "UserManager",
+]

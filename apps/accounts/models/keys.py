@@ -1,0 +1,37 @@
+"""API keys."""
+
+from django.db import models
+
+from apps.accounts.models.people import User
+from apps.accounts.models.teams import Team
+from apps.rest.identifiers import new_id
+
+
+class ApiKeyType(models.TextChoices):
+    """The hosted product's key types (management API, 2026-08-22)."""
+
+    PERSONAL = "PERSONAL"
+    WORKSPACE_MANAGE_ALL = "WORKSPACE_MANAGE_ALL"
+    WORKSPACE_EXPORT_METRICS = "WORKSPACE_EXPORT_METRICS"
+    WORKSPACE_INVOKE = "WORKSPACE_INVOKE"
+
+
+class ApiKey(models.Model):
+    """A key of 256 random bits, shown once; `secret_sha256` is the hash of the whole key."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    prefix = models.CharField(max_length=8, unique=True)
+    secret_sha256 = models.CharField(max_length=64, unique=True)
+    name = models.CharField(max_length=64, blank=True)
+    # Without choices in the column, or every new type makes a migration.
+    type = models.CharField(max_length=40)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="api_keys")
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="api_keys")
+    model_ids = models.JSONField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.prefix

@@ -1,0 +1,71 @@
+"""Who there is, and the ways in."""
+
+from typing import ClassVar
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
+from django.db import models
+
+from apps.accounts.models.teams import Team
+from apps.rest.identifiers import new_id
+
+
+class UserManager(BaseUserManager["User"]):
+    def get_by_natural_key(self, username: str | None) -> "User":
+        return self.get(email__iexact=username)
+
+
+class User(AbstractBaseUser):
+    """A person, known by an e-mail address."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    email = models.EmailField(unique=True)
+    name = models.CharField(max_length=150, blank=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="present")
+    """Where the person works now: one of the own teams, or any for an organisation admin."""
+    is_admin = models.BooleanField(default=False)
+    """Whether an organisation admin, who is implicitly an admin of every team."""
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    objects = UserManager()
+
+    def __str__(self) -> str:
+        return self.email
+
+
+class SignInLink(models.Model):
+    """A one-time way in; only its hash is kept."""
+
+    token_sha256 = models.CharField(primary_key=True, max_length=64)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sign_in_links")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"sign-in link of {self.user_id}"
+
+
+class SignInFailure(models.Model):
+    """A password that was wrong; counted for a quarter of an hour, then forgotten.
+
+    The account is kept as a hash: people type passwords into the field for the address.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    account_sha256 = models.CharField(max_length=64)
+    address = models.CharField(max_length=64, blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["account_sha256", "address", "at"], name="accounts_recent_failures"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"failed sign-in from {self.address}"
