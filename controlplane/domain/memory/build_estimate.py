@@ -67,7 +67,7 @@ def build_estimate(spec: Spec, checkpoint: CheckpointFacts, card: Card) -> Build
 def _minutes(spec: Spec, checkpoint: CheckpointFacts, card: Card, stored: int) -> Range:
     best = BEST_START_SECONDS + stored / BEST_DISK_BYTES_PER_SECOND
     worst = WORST_START_SECONDS + 2 * stored / WORST_DISK_BYTES_PER_SECOND
-    work = _calibration_operations(spec, checkpoint)
+    work = calibration_operations(spec, checkpoint)
     gpu = PLANNABLE_GPUS.get(card.kind)
     if work and gpu is not None and gpu.flops:
         best += work / (gpu.flops * BEST_CALIBRATION_SHARE)
@@ -75,7 +75,8 @@ def _minutes(spec: Spec, checkpoint: CheckpointFacts, card: Card, stored: int) -
     return Range(low=best / 60, high=worst / 60)
 
 
-def _calibration_operations(spec: Spec, checkpoint: CheckpointFacts) -> int:
+def calibration_operations(spec: Spec, checkpoint: CheckpointFacts) -> int:
+    """Return the arithmetic of one pass over the calibration tokens, 0 where there is none."""
     if spec.quantization_type.is_none or checkpoint.existing_quantization is not None:
         return 0
     length = spec.engine_build.quantization_config.calib_max_seq_length

@@ -1,0 +1,50 @@
+"""Host memory of the steps that hold a model, by arithmetic; the steps themselves ask it too.
+
+Held against the tiny families and SmolLM2-135M on two cores; checked 2026-11-28.
+"""
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.memory.weights import SIXTEEN_BIT_BYTES
+
+PYTHON_BYTES = 800_000_000
+"""What Python, torch, Transformers and ModelOpt take before any model."""
+EXPORT_SHARE = 0.6
+"""Bytes of the exported copy per byte of a 16-bit model: half for FP8, and what stays 16-bit."""
+CPU_BATCH_TOKENS = 2_048
+"""Of one forward pass; a CPU gains nothing from more."""
+
+
+def calibration_bytes(
+    facts: CheckpointFacts, *, number_bytes: int, batch_tokens: int, is_encoder: bool
+) -> int:
+    """Return what loading, calibrating and exporting takes on the host."""
+    return (
+        PYTHON_BYTES
+        + model_bytes(facts, number_bytes)
+        + round(EXPORT_SHARE * model_bytes(facts, SIXTEEN_BIT_BYTES))
+        + activation_bytes(facts, batch_tokens=batch_tokens, is_encoder=is_encoder)
+    )
+
+
+def comparison_bytes(
+    facts: CheckpointFacts, *, number_bytes: int, batch_tokens: int, is_encoder: bool
+) -> int:
+    """Return what one model and its logits take; the gate holds one model at a time."""
+    # The exported tensors and their plain form exist at the same time while loading.
+    model = round(model_bytes(facts, number_bytes) * (1 + EXPORT_SHARE))
+    activations = activation_bytes(facts, batch_tokens=batch_tokens, is_encoder=is_encoder)
+    return PYTHON_BYTES + model + activations
+
+
+def model_bytes(facts: CheckpointFacts, number_bytes: int) -> int:
+    """Return the bytes of the weights at so many bytes a number."""
+    if facts.parameters is None:
+        return facts.stored_weight_bytes or 0
+    return facts.parameters * number_bytes
+
+
+def activation_bytes(facts: CheckpointFacts, *, batch_tokens: int, is_encoder: bool) -> int:
+    """Return the bytes of one batch: logits in float32 twice, and the widest layer a few times."""
+    logits = 2 * 4 * (0 if is_encoder else facts.vocabulary_size or 0)
+    widest = 4 * 6 * max(facts.intermediate_size or 0, facts.hidden_size or 0)
+    return batch_tokens * (logits + widest)

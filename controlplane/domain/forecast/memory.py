@@ -1,0 +1,90 @@
+"""Peak memory of each step of a build: of its host, and of the cards that it quantizes on."""
+
+from collections.abc import Mapping
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.forecast.calibration_memory import (
+    CPU_BATCH_TOKENS,
+    calibration_bytes,
+    comparison_bytes,
+)
+from controlplane.domain.forecast.estimate import Estimate, by_formula
+from controlplane.domain.memory.build_estimate import HOST_SHARE
+from controlplane.domain.memory.memory_plan import Card, UnplannableError
+from controlplane.domain.memory.plan import plan
+from controlplane.domain.memory.sizing import builder_cards
+from controlplane.domain.memory.weights import FLOAT32_BYTES, SIXTEEN_BIT_BYTES
+from controlplane.domain.spec import Spec
+
+LEAST_STEP_BYTES, MOST_STEP_BYTES = 60_000_000, 160_000_000
+"""A step that holds no model: Python, the checks and its clients; measured 2026-11-28."""
+_LIGHT = "Python and its libraries; the files go through in pieces"
+_ON_CPU = (
+    "0.8 GB for Python, torch and ModelOpt, the weights as the host computes in them "
+    "(2 to 4 bytes a number), the exported copy at 0.6 of 16 bits, and one batch of 2,048 tokens"
+)
+_ON_CARDS = f"{HOST_SHARE} bytes of host memory per byte of the checkpoint"
+
+
+def host_bytes(
+    spec: Spec, facts: CheckpointFacts, host: Card | None
+) -> Mapping[str, Estimate | None]:
+    """Return step -> what its processes hold at most; None where no formula says."""
+    light = by_formula(LEAST_STEP_BYTES, MOST_STEP_BYTES, _LIGHT)
+    found: dict[str, Estimate | None] = dict.fromkeys(("fetch", "inspect", "package"), light)
+    found["smoke_test"] = _engine(spec, facts, host)
+    if not spec.quantization_type.is_none:
+        found["calibrate"] = _of_model(spec, facts, calibrating=True)
+        found["gate"] = _of_model(spec, facts, calibrating=False)
+    return found
+
+
+def card_bytes(spec: Spec, facts: CheckpointFacts, card: Card) -> Estimate | None:
+    """Return what calibration holds on all leased cards together; None where it uses none."""
+    if spec.accelerator is None:
+        return None
+    need = builder_cards(spec, facts, card.memory_bytes)
+    if need is None:
+        return None
+    return by_formula(
+        need.peak_bytes,
+        need.peak_bytes,
+        "the 16-bit copy and the quantized one side by side (NVIDIA/TensorRT-LLM#1331)",
+    )
+
+
+def _of_model(spec: Spec, facts: CheckpointFacts, *, calibrating: bool) -> Estimate | None:
+    if facts.parameters is None and not facts.stored_weight_bytes:
+        return None
+    if spec.accelerator is not None:
+        needed = HOST_SHARE * (facts.stored_weight_bytes or 0)
+        return by_formula(needed, needed, _ON_CARDS) if needed else None
+    ask = calibration_bytes if calibrating else comparison_bytes
+    low, high = (
+        ask(
+            facts,
+            number_bytes=width,
+            batch_tokens=CPU_BATCH_TOKENS,
+            is_encoder=spec.base_model.is_encoder,
+        )
+        for width in (SIXTEEN_BIT_BYTES, FLOAT32_BYTES)
+    )
+    return by_formula(low, high, _ON_CPU)
+
+
+def _engine(spec: Spec, facts: CheckpointFacts, host: Card | None) -> Estimate | None:
+    """Return what the engine of the smoke test may take, by the plan that it starts under."""
+    if host is None or spec.runtime_name != "native":
+        return None
+    try:
+        planned = plan(spec, facts, host, "native")
+    except UnplannableError:
+        return None
+    least = planned.weights_bytes + planned.overhead_bytes
+    one_request = min(planned.kv_cache_bytes, planned.sequence_tokens * planned.kv_bytes_per_token)
+    return by_formula(
+        least,
+        planned.fixed_bytes + one_request,
+        "the plan of the native engine: weights in float32, its runtime, and up to one batch "
+        "and the KV cache of one full-length request",
+    )

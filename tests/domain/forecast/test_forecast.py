@@ -1,0 +1,156 @@
+"""What a build will take: by formula, by what earlier builds took, and behind whom it waits."""
+
+from typing import Any
+
+import pytest
+
+from controlplane.domain.facts import checkpoints
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.forecast import (
+    Ahead,
+    Basis,
+    PastStep,
+    forecast,
+    queue_place,
+    steps_of_past,
+)
+from controlplane.domain.forecast.history import is_same_kind
+from controlplane.domain.memory import build_estimate
+from controlplane.domain.rules.context import CardOffer
+from controlplane.domain.spec import Spec, parse_mapping
+
+GIB = 1024**3
+HOST = CardOffer(kind="CPU", count=1, memory_bytes=32 * GIB)
+H100 = CardOffer(kind="H100", count=8, memory_bytes=80 * GIB)
+LLAMA_8B = {
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": 32,
+    "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 8192,
+    "torch_dtype": "bfloat16", "tie_word_embeddings": False,
+}  # fmt: skip
+
+
+def facts(**changes: Any) -> CheckpointFacts:
+    stored = {"weight_bytes": 16_060_522_496, "parameters": 8_030_261_248} | changes
+    return checkpoints.read(LLAMA_8B, files=("model.safetensors",), **stored)
+
+
+def spec(*, accelerator: str | None = None, source: str = "HF", **build: Any) -> Spec:
+    parsed = parse_mapping(
+        {
+            "model_name": "it",
+            "resources": {"accelerator": accelerator} if accelerator else {"cpu": "2"},
+            "trt_llm": {
+                "build": {
+                    "checkpoint_repository": {"source": source, "repo": "org/model"},
+                    "max_seq_len": 2048,
+                    **build,
+                }
+            },
+        }
+    )
+    assert parsed.spec is not None, parsed.errors
+    return parsed.spec
+
+
+def test_a_build_on_cards_takes_the_minutes_and_the_card_memory_of_the_builder_plan() -> None:
+    wanted = spec(accelerator="H100:1", source="LOCAL", quantization_type="fp8")
+    told = forecast(wanted, facts(), H100, host=HOST)
+    planned = build_estimate(wanted, facts(), H100)
+    assert planned.need is not None
+    assert told.card_bytes is not None
+    assert told.card_bytes.low == told.card_bytes.high == planned.need.peak_bytes
+    assert told.seconds is not None
+    assert told.seconds.low / 60 == pytest.approx(planned.minutes.low, rel=0.5)
+    assert [each.name for each in told.steps][2:4] == ["calibrate", "gate"]
+
+
+def test_a_build_on_a_cpu_says_that_it_has_no_card_and_what_its_steps_hold() -> None:
+    told = forecast(spec(quantization_type="fp8"), facts(), HOST, host=HOST).to_json()
+    assert told["card_bytes"] is None
+    assert told["card_absent"] == "it runs on the CPU"
+    calibrate = next(each for each in told["steps"] if each["name"] == "calibrate")
+    # 16-bit weights at least, float32 at most, and the exported copy beside them.
+    assert 2 * 8.03e9 < calibrate["host_bytes"]["low"] < 4 * 8.03e9
+    assert calibrate["host_bytes"]["high"] > (4 + 1.2) * 8.03e9
+    assert "T operations" in calibrate["seconds"]["source"]
+
+
+def test_nothing_quantized_means_four_steps_and_no_second_copy_of_the_weights() -> None:
+    told = forecast(spec(), facts(), HOST, host=HOST)
+    assert [each.name for each in told.steps] == ["fetch", "inspect", "package", "smoke_test"]
+    assert told.disk.working_bytes == told.disk.download_bytes == 16_060_522_496
+
+
+@pytest.mark.parametrize(
+    ("source", "is_fetched", "download"),
+    [("HF", False, 16_060_522_496), ("HF", True, 0), ("LOCAL", False, 0)],
+)
+def test_what_lies_there_is_not_downloaded(source: str, is_fetched: bool, download: int) -> None:
+    told = forecast(
+        spec(source=source, quantization_type="fp8"),
+        facts(),
+        HOST,
+        host=HOST,
+        is_fetched=is_fetched,
+    )
+    assert told.disk.download_bytes == download
+    assert told.disk.exported_bytes is not None
+    assert 0.5 < told.disk.exported_bytes / 16_060_522_496 < 0.62
+
+
+def test_measured_steps_come_before_the_formula_and_say_how_often_they_were_measured() -> None:
+    past = steps_of_past(
+        PastStep(name=name, seconds=seconds, peak_host_bytes=held)
+        for name, seconds, held in [
+            ("calibrate", 30.0, 3 * GIB),
+            ("calibrate", 40.0, None),
+            ("fetch", 1.0, 50_000_000),
+        ]
+    )
+    told = forecast(spec(quantization_type="fp8"), facts(), HOST, host=HOST, past=past)
+    steps = {each.name: each for each in told.steps}
+    seconds = steps["calibrate"].seconds
+    assert seconds is not None
+    assert (seconds.low, seconds.high, seconds.builds) == (30.0, 40.0, 2)
+    assert seconds.basis is Basis.MEASURED
+    held = steps["calibrate"].host_bytes
+    assert held is not None
+    assert (held.high, held.builds) == (3 * GIB, 1)
+    # Those files lay there: of a download they tell nothing.
+    assert steps["fetch"].seconds is not None
+    assert steps["fetch"].seconds.basis is Basis.FORMULA
+    assert told.seconds is not None
+    assert "1 of 6 measured" in told.seconds.source
+
+
+def test_what_a_checkpoint_does_not_say_is_absent() -> None:
+    unknown = CheckpointFacts(architecture="LlamaForCausalLM")
+    told = forecast(spec(quantization_type="fp8"), unknown, HOST, host=HOST).to_json()
+    assert told["disk"]["working_bytes"] is None
+    held = {each["name"]: each["host_bytes"] for each in told["steps"]}
+    assert held["calibrate"] is held["smoke_test"] is None
+
+
+def test_builds_of_one_kind_share_checkpoint_quantization_card_and_calibration() -> None:
+    one = spec(quantization_type="fp8")
+    assert is_same_kind(one, spec(quantization_type="fp8"))
+    assert not is_same_kind(one, spec(quantization_type="fp8_kv"))
+    assert not is_same_kind(one, spec(quantization_type="fp8", accelerator="H100:1"))
+    shorter = {"calib_size": 512, "calib_max_seq_length": 256}
+    assert not is_same_kind(one, spec(quantization_type="fp8", quantization_config=shorter))
+
+
+def test_the_wait_is_the_work_before_shared_by_the_workers_that_are_at_it() -> None:
+    ahead = [
+        Ahead(is_running=True, low_seconds=10, high_seconds=20),
+        Ahead(is_running=True, low_seconds=30, high_seconds=60),
+        Ahead(is_running=False, low_seconds=40, high_seconds=80),
+    ]
+    place = queue_place("default", ahead)
+    assert (place.waiting, place.running) == (1, 2)
+    assert (place.low_seconds, place.high_seconds) == (40, 80)
+    nobody = queue_place("default", [Ahead(is_running=False, low_seconds=None, high_seconds=None)])
+    assert nobody.low_seconds is None
+    assert "1 build before this one has no forecast" in nobody.source
+    assert queue_place("default", []).high_seconds == 0
