@@ -16,10 +16,12 @@ from typing import Any, Self
 
 from controlplane.domain.failures import Failure
 from controlplane.domain.redaction import Redactor
-from workers.build_steps.crashes import explain_crash
+from workers.build_steps.crashes import explain_crash, spec_of_job
 from workers.build_steps.environment import child_environment
 from workers.build_steps.events import EventReader, Progress
 from workers.build_steps.log_pump import LogPump
+from workers.build_steps.oom_kills import oom_kills
+from workers.build_steps.peaks import PeakMeter, Peaks
 from workers.build_steps.processes import belongs_to, kill_all, living, send
 
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
@@ -65,12 +67,13 @@ class StepCommand:
 
 @dataclass(frozen=True, kw_only=True)
 class StepOutcome:
-    """How a step ended, what it found, or why it did not."""
+    """How a step ended, what it found, or why it did not, and the memory that it took."""
 
     kind: OutcomeKind
     values: dict[str, Any] | None = None
     failure: Failure | None = None
     exit_code: int | None = None
+    peaks: Peaks = field(default_factory=Peaks)
 
 
 def run_step(
@@ -100,7 +103,7 @@ def run_step(
                 child.stop(_GRACE_SECONDS if verdict is Verdict.CANCEL else 0.0)
                 child.deliver(on_progress, on_log)
                 kind = OutcomeKind.CANCELLED if verdict is Verdict.CANCEL else OutcomeKind.LOST
-                return StepOutcome(kind=kind, exit_code=child.exit_code)
+                return StepOutcome(kind=kind, exit_code=child.exit_code, peaks=child.peaks)
         child.stop(0.0)
         child.deliver(on_progress, on_log)
         return child.outcome()
@@ -113,6 +116,7 @@ class _Child:
         self._command = command
         self._redactor = Redactor(command.secrets.values())
         self._events = EventReader()
+        self._oom_kills_before = oom_kills()
         self._finished = False
         self._own: list[int] = []
         """Descriptors of the supervisor's side."""
@@ -155,8 +159,14 @@ class _Child:
         """The status of the process; negative for a signal."""
         return self._process.returncode
 
+    @property
+    def peaks(self) -> Peaks:
+        """The most memory that its processes held so far."""
+        return self._meter.peaks()
+
     def listen(self, seconds: float) -> bool:
         """Take in events for up to that long; return whether the process has ended."""
+        self._meter.look()
         with selectors.DefaultSelector() as selector:
             selector.register(self._events_in, selectors.EVENT_READ)
             selector.register(self._pidfd, selectors.EVENT_READ)
@@ -186,7 +196,7 @@ class _Child:
         while living(ours) and time.monotonic() < deadline:
             self.listen(_TICK_SECONDS)
         kill_all(ours)
-        self._process.wait()
+        self._wait()
         while self._read_events():
             pass
         self._finished = True
@@ -196,15 +206,32 @@ class _Child:
         code, events = self._process.returncode, self._events
         if code == 0 and events.values is not None:
             values = self._redactor.data(events.values)
-            return StepOutcome(kind=OutcomeKind.FINISHED, values=values, exit_code=code)
+            return StepOutcome(
+                kind=OutcomeKind.FINISHED, values=values, exit_code=code, peaks=self.peaks
+            )
         if code == 1 and events.failure is not None:
             failure = Failure.from_json(self._redactor.data(events.failure.to_json()))
-            return StepOutcome(kind=OutcomeKind.FAILED, failure=failure, exit_code=code)
+            return StepOutcome(
+                kind=OutcomeKind.FAILED, failure=failure, exit_code=code, peaks=self.peaks
+            )
         return StepOutcome(
             kind=OutcomeKind.CRASHED,
-            failure=explain_crash(f"Step `{self._command.step}`", code, self._log.tail),
+            failure=explain_crash(
+                f"Step `{self._command.step}`",
+                code,
+                self._log.tail,
+                spec=spec_of_job(self._command.job_path),
+                was_oom_killed=oom_kills() > self._oom_kills_before,
+            ),
             exit_code=code,
+            peaks=self.peaks,
         )
+
+    def _wait(self) -> None:
+        """Collect the process, which is dead, and what the kernel counted of it."""
+        _pid, status, usage = os.wait4(self._process.pid, 0)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        self._meter.take_usage(usage)
 
     def _start(self, argv: list[str], descriptors: list[int], log_out: int) -> None:
         self._process = subprocess.Popen(
@@ -219,6 +246,7 @@ class _Child:
             cwd=_SOURCE_ROOT,
             start_new_session=True,
         )
+        self._meter = PeakMeter(self._process.pid)
 
     def _close(self) -> None:
         for descriptor in self._own:

@@ -1,0 +1,55 @@
+"""Card memory of a set of processes, by NVIDIA's management library where it is there."""
+
+import logging
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+try:
+    import pynvml
+except ImportError:
+    pynvml = None
+
+_log = logging.getLogger(__name__)
+
+
+class CardMemory:
+    """Keeps the most that some processes ever held on all cards together.
+
+    A library that cannot tell whose memory is whose, as in some containers, tells nothing.
+    """
+
+    def __init__(self) -> None:
+        self.peak_bytes: int | None = None
+        """None where there is no card, or nobody who could tell."""
+        self._cards = _open_cards()
+
+    def look(self, pids: Collection[int]) -> None:
+        """Take a sample of what these processes hold."""
+        held = [size for card in self._cards for size in _held(card, pids)]
+        if held:
+            self.peak_bytes = max(self.peak_bytes or 0, sum(held))
+
+
+@cache
+def _open_cards() -> list[Any]:
+    """Return every card, opened once: the library stays open until the process ends."""
+    if pynvml is None:
+        return []
+    with suppress(pynvml.NVMLError):
+        pynvml.nvmlInit()
+        count = pynvml.nvmlDeviceGetCount()
+        return [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(count)]
+    return []
+
+
+def _held(card: Any, pids: Collection[int]) -> Iterator[int]:
+    try:
+        users = pynvml.nvmlDeviceGetComputeRunningProcesses(card)
+    except pynvml.NVMLError as error:
+        _log.debug("a card does not tell its users: %s", error)
+        return
+    for user in users:
+        if user.pid in pids and user.usedGpuMemory is not None:
+            yield int(user.usedGpuMemory)

@@ -1,0 +1,77 @@
+"""The most memory that the processes of one step held, as their supervisor sees it."""
+
+import os
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from resource import struct_rusage
+
+from workers.build_steps.card_memory import CardMemory
+from workers.build_steps.processes import Process, belongs_to, living
+
+_PROC = Path("/proc")
+_PAUSE_SECONDS = 0.25
+_KIB = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peaks:
+    """Bytes at their highest; None where nobody could measure."""
+
+    host_bytes: int | None = None
+    """Resident memory of all processes of the step together, mapped files included."""
+    card_bytes: int | None = None
+    """Of all cards together, as NVML counts it."""
+
+
+class PeakMeter:
+    """Looks at the processes of a session now and then, and keeps what was highest.
+
+    What rises and falls between two looks is caught for each process by the kernel's own high-water
+    mark, and for the first process also by what it leaves to `wait4`.
+    """
+
+    def __init__(self, session: int) -> None:
+        self._ours = belongs_to(session)
+        self._host = 0
+        self._cards = CardMemory()
+        self._looked_at = float("-inf")
+        # The kernel counts the parent's memory, shared until exec, as the child's own peak.
+        self._inherited = _status(os.getpid()).get("VmHWM", 0)
+
+    def look(self) -> None:
+        """Take a sample where the last one is old enough."""
+        if time.monotonic() - self._looked_at < _PAUSE_SECONDS:
+            return
+        self._looked_at = time.monotonic()
+        found = living(self._ours)
+        self._host = max(self._host, _resident_bytes(found))
+        self._cards.look({each.pid for each in found})
+
+    def take_usage(self, usage: struct_rusage) -> None:
+        """Take what `wait4` told of the first process."""
+        own = int(usage.ru_maxrss) * _KIB
+        if own > self._inherited:
+            self._host = max(self._host, own)
+
+    def peaks(self) -> Peaks:
+        """Return the highest so far."""
+        return Peaks(host_bytes=self._host or None, card_bytes=self._cards.peak_bytes)
+
+
+def _resident_bytes(found: Iterable[Process]) -> int:
+    """Return the larger of what all hold now and of what one of them ever held."""
+    states = [_status(each.pid) for each in found]
+    now = sum(each.get("VmRSS", 0) for each in states)
+    return max([now, *(each.get("VmHWM", 0) for each in states)])
+
+
+def _status(pid: int) -> dict[str, int]:
+    """Return the sizes in a process's status, in bytes; empty when it is gone."""
+    with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+        lines = (_PROC / str(pid) / "status").read_text(errors="replace").splitlines()
+        sizes = (line.split() for line in lines if line.startswith(("VmHWM:", "VmRSS:")))
+        return {name.rstrip(":"): int(size) * _KIB for name, size, _unit in sizes}
+    return {}
