@@ -9,5 +9,5 @@ from apps.accounts.selectors import user_by_id
 class PasswordBackend(ModelBackend):
     """Checks passwords; whoever is signed in comes with the team and the role in it."""
 
-    def get_user(self, user_id: str) -> User | None:  # type: ignore[override]
+    def get_user(self, user_id: str) -> User | None:
         return user_by_id(user_id)
