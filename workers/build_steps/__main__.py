@@ -16,6 +16,7 @@ from controlplane.artifacts.durable import means_disk_full
 from controlplane.domain.failures import Failure
 from controlplane.sources import SourceFailure
 from workers.build_steps import lifeline, outputs
+from workers.build_steps.crashes import told_apart
 from workers.build_steps.environment import STEP_DELAY_VARIABLE
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure, disk_full
@@ -62,7 +63,7 @@ def _run(step: str, job: Job, events: Events) -> Failure | None:
         outputs.seal(job.output, step=step, values=result.values, digests=result.digests)
         events.result(result.values)
     except (StepFailure, SourceFailure, ArtifactFailure) as error:
-        return error.failure
+        return told_apart(error.failure, error.__cause__, step, job.spec)
     except OSError as error:
         if means_disk_full(error):
             return disk_full(job.output_dir)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -32,8 +32,11 @@ log = logging.getLogger(__name__)
 class EngineProcess:
     """An engine process whose output is passed on and whose end is noticed."""
 
-    def __init__(self, launch: Launch, *, host: str, folder: Path) -> None:
+    def __init__(
+        self, launch: Launch, *, host: str, folder: Path, spec: Mapping[str, Any] | None = None
+    ) -> None:
         self._launch = launch
+        self._spec = spec
         self._folder = folder
         self._tail = ""
         port = launch.argv[launch.argv.index("--port") + 1]
@@ -106,7 +109,7 @@ class EngineProcess:
             return
         self._reader.join(timeout=_STOP_SECONDS)
         known = explain(self._tail)
-        raise StepFailure(known or explain_crash("The engine", status, self._tail))
+        raise StepFailure(known or explain_crash("The engine", status, self._tail, spec=self._spec))
 
     def _last_lines(self) -> str:
         return "\n".join(self._tail.strip().splitlines()[-_DETAIL_LINES:])

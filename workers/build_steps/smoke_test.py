@@ -33,7 +33,8 @@ def run(job: Job, events: Events) -> StepResult:
         raise no_runtime(spec.runtime_name)
     model = _take_out(job)
     events.progress(1, _STAGES, "steps")
-    with EngineProcess(_launch(job, spec, model), host=_HOST, folder=job.output) as engine:
+    launch = _launch(job, spec, model)
+    with EngineProcess(launch, host=_HOST, folder=job.output, spec=job.spec) as engine:
         engine.wait_until_ready(float(job.options.get("engine_start_seconds") or _START_SECONDS))
         events.progress(2, _STAGES, "steps")
         report = engine.report()

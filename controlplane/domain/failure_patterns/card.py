@@ -1,0 +1,183 @@
+"""Accelerators: their memory, their driver, and what links them."""
+
+import re
+
+from controlplane.domain.failure_patterns.fixes import more_cards
+from controlplane.domain.failure_patterns.pattern import Example, Pattern
+from controlplane.domain.failure_patterns.remains import BUILD, REPOSITORY
+from controlplane.domain.failures import Blame
+
+_CHECKED = "2026-11-28"
+_TORCH = "torch 2.13.0, c10/cuda"
+_CARDS = f"{BUILD}.num_builder_gpus"
+
+PATTERNS = (
+    Pattern(
+        code="EHQ-CARD-MEMORY",
+        blame=Blame.MACHINE,
+        expression=re.compile(
+            r"CUDA out of memory\. Tried to allocate (?P<size>[\d.]+ [KMG]iB)\."
+            r"(?: GPU (?P<card>\d+) has a total capacity of (?P<capacity>[\d.]+ [KMG]iB) of which "
+            r"(?P<free>[\d.]+ \w+) is free)?"
+        ),
+        sentence="{subject} ran out of memory on a card: it asked for {size} more, and works on "
+        "{cards} card(s).",
+        more="Card {card} has {capacity} in all and had {free} left.",
+        hint="Raise `num_builder_gpus`, lower `calib_max_seq_length`, or build on larger cards.",
+        field=_CARDS,
+        fix=more_cards,
+        example=Example(
+            text="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 384.00 MiB. GPU 0 "
+            "has a total capacity of 39.56 GiB of which 359.62 MiB is free. Process 4119960 has "
+            "448.00 MiB memory in use.",
+            source="nunchux-ai/deepcompressor#30",
+            checked="2024-11-26",
+        ),
+    ),
+    Pattern(
+        code="EHB-CARD-ALLOCATION",
+        blame=Blame.MACHINE,
+        expression=re.compile(
+            r"CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED"
+        ),
+        sentence="A card had no memory left for {it}, not even for its own bookkeeping.",
+        hint="Look with `nvidia-smi` for other processes on the card, or raise `num_builder_gpus`.",
+        field=_CARDS,
+        fix=more_cards,
+        example=Example(
+            text="RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling "
+            "`cublasCreate(handle)`",
+            source=_TORCH,
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHB-DRIVER-OLD",
+        blame=Blame.MACHINE,
+        expression=re.compile(
+            r"The NVIDIA driver on your system is too old(?: \(found version (?P<version>\d+)\))?"
+            r"|CUDA driver version is insufficient for CUDA runtime version"
+        ),
+        sentence="The NVIDIA driver of this machine is older than its PyTorch needs.",
+        more="It is made for CUDA version {version}.",
+        hint="Update the driver, or install a PyTorch for the older CUDA on the build worker.",
+        example=Example(
+            text="RuntimeError: CUDA error: CUDA driver version is insufficient for CUDA runtime "
+            "version",
+            source="nagadomi/nunif#702",
+            checked="2026-06-13",
+        ),
+    ),
+    Pattern(
+        code="EHB-NO-CUDA",
+        blame=Blame.MACHINE,
+        expression=re.compile(
+            r"No CUDA GPUs are available|Found no NVIDIA driver|no CUDA-capable device is detected"
+        ),
+        sentence="{subject} needs a card, and this machine shows it none.",
+        hint="Check `nvidia-smi` on the build machine; a container needs `--gpus all`.",
+        field=_CARDS,
+        example=Example(
+            text="RuntimeError: No CUDA GPUs are available", source=_TORCH, checked=_CHECKED
+        ),
+    ),
+    Pattern(
+        code="EHB-TORCH-WITHOUT-CUDA",
+        blame=Blame.MACHINE,
+        expression=re.compile(r"Torch not compiled with CUDA enabled"),
+        sentence="{subject} needs a card, and this build worker has the PyTorch for CPUs.",
+        hint="Install PyTorch for CUDA on the build worker: set TORCH_INDEX, then `make` again.",
+        example=Example(
+            text="AssertionError: Torch not compiled with CUDA enabled",
+            source="torch 2.13.0, torch/cuda/__init__.py",
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHB-CARD-BUSY",
+        blame=Blame.MACHINE,
+        expression=re.compile(r"CUDA-capable device\(s\) is/are busy or unavailable"),
+        sentence="Another process has the card for itself alone, so {it} could not use it.",
+        hint="Look with `nvidia-smi` for that process, and for the compute mode "
+        "`Exclusive_Process`.",
+        example=Example(
+            text="RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable",
+            source=_TORCH,
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHB-CARD-TOO-NEW",
+        blame=Blame.MACHINE,
+        expression=re.compile(r"no kernel image is available for execution on the device"),
+        sentence="The PyTorch of this build worker was not built for the kind of card in this "
+        "machine.",
+        hint="Install a PyTorch that names this card's compute capability "
+        "(`torch.cuda.get_arch_list()`).",
+        field="resources.accelerator",
+        example=Example(
+            text="RuntimeError: CUDA error: no kernel image is available for execution on the "
+            "device",
+            source=_TORCH,
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHB-CARD-BROKEN",
+        blame=Blame.MACHINE,
+        expression=re.compile(
+            r"uncorrectable ECC error|GPU is lost|fallen off the bus|unspecified launch failure"
+        ),
+        sentence="A card failed while {it} was using it.",
+        hint="Cordon the node, look at `nvidia-smi -q` and `dmesg` (Xid), and reset or replace the "
+        "card.",
+        example=Example(
+            text="RuntimeError: CUDA error: uncorrectable ECC error encountered",
+            source=_TORCH,
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHB-CARD-ASSERT",
+        blame=Blame.CHECKPOINT,
+        expression=re.compile(r"device-side assert triggered"),
+        sentence="{subject} looked up a number outside its table on the card: mostly a token that "
+        "the model of {repo} has no embedding for.",
+        hint="Check that the tokenizer belongs to this model: its vocabulary must not be larger "
+        "than `vocab_size` in config.json.",
+        field=f"{REPOSITORY}.repo",
+        example=Example(
+            text="RuntimeError: CUDA error: device-side assert triggered",
+            source=_TORCH,
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHB-CARD-ILLEGAL-ACCESS",
+        blame=Blame.OURS,
+        expression=re.compile(r"an illegal memory access was encountered"),
+        sentence="A kernel that {it} ran on the card read memory that is not its own.",
+        hint="Retry once. If it persists, report it with the support bundle; an older driver or "
+        "PyTorch may not have the fault.",
+        example=Example(
+            text="RuntimeError: CUDA error: an illegal memory access was encountered",
+            source=_TORCH,
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHB-NCCL",
+        blame=Blame.MACHINE,
+        expression=re.compile(r"NCCL error(?: in)?: (?P<reason>[^\n]{1,160})"),
+        sentence="The cards could not talk to each other (NCCL): {reason}",
+        hint="Set NCCL_DEBUG=INFO for the build worker and retry; shared memory that is too small "
+        "and a wrong network interface are the usual causes. One card needs no NCCL.",
+        field=_CARDS,
+        example=Example(
+            text="RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for "
+            "details)",
+            source="NVIDIA/nccl#1466",
+            checked="2024-09-25",
+        ),
+    ),
+)

@@ -1,0 +1,122 @@
+"""Remains -> failure: the pattern that speaks last, else how it ended, else that nobody knows."""
+
+import re
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from controlplane.domain.failure_patterns.pattern import Pattern
+from controlplane.domain.failure_patterns.remains import Remains
+from controlplane.domain.failure_patterns.table import PATTERNS
+from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.redaction import Redactor
+
+UNKNOWN_CODE = "EHB-CRASHED"
+_DETAIL_LINES = 30
+_LONGEST_DETAIL_LINE = 600
+_TRACEBACK = "Traceback (most recent call last):"
+_CHAINED = re.compile(
+    r"(?:The above exception was the direct cause of the following exception|"
+    r"During handling of the above exception, another exception occurred):\s*\Z"
+)
+_LOOKS_SECRET = Redactor()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """Where a pattern matched last."""
+
+    pattern: Pattern
+    match: re.Match[str]
+
+
+def explain(remains: Remains) -> Failure:
+    """Return the failure that the remains point to.
+
+    1. In the last traceback and what follows it, the words that stand last win: of a chain of
+       exceptions the last one ended the process, and what was printed earlier was survived.
+    2. Some libraries print the reason ahead of an exception that says little.
+    3. Where no words are known, the signal or the kernel's count may tell.
+    """
+    text = remains.log_tail
+    start = _last_traceback(text)
+    found = _last(PATTERNS, text[start:]) or _last(
+        (each for each in PATTERNS if each.stands_before_traceback), text[:start]
+    )
+    if found is not None:
+        groups = {name: value or "" for name, value in found.match.groupdict().items()}
+        line = _line_at(found.match.string, found.match.start())
+        return _failure(found.pattern, remains, groups, line)
+    for pattern in PATTERNS:
+        if pattern.ending and pattern.ending(remains):
+            return _failure(pattern, remains, {}, _last_lines(text))
+    return _unknown(remains)
+
+
+def _last(patterns: Iterable[Pattern], text: str) -> _Found | None:
+    """Return the match that begins last; of two at one place, the one of the earlier pattern."""
+    best: _Found | None = None
+    for pattern in patterns:
+        match = pattern.last_match(text)
+        if match and (best is None or match.start() > best.match.start()):
+            best = _Found(pattern=pattern, match=match)
+    return best
+
+
+def _last_traceback(text: str) -> int:
+    """Return where the last chain of tracebacks begins, 0 where there is none."""
+    start = text.rfind(_TRACEBACK)
+    while start > 0 and _CHAINED.search(text, max(0, start - 200), start):
+        earlier = text.rfind(_TRACEBACK, 0, start)
+        if earlier < 0:
+            return 0
+        start = earlier
+    return max(start, 0)
+
+
+def _failure(
+    pattern: Pattern, remains: Remains, groups: dict[str, str], detail: str | None
+) -> Failure:
+    words = remains.words | groups
+    return Failure(
+        code=pattern.code,
+        blame=pattern.blame,
+        sentence=_LOOKS_SECRET.text(pattern.say(words)),
+        field=pattern.field,
+        hint=pattern.hint.format_map(words),
+        fix=pattern.fix(remains) if pattern.fix else None,
+        detail=detail,
+    )
+
+
+def _unknown(remains: Remains) -> Failure:
+    return Failure(
+        code=UNKNOWN_CODE,
+        blame=Blame.OURS,
+        sentence=f"{remains.subject} {_ending(remains.exit_code)}, and what it printed is no "
+        "failure that is known here.",
+        hint="The last lines of its log are below. Retry; if it persists, download the support "
+        "bundle and report it.",
+        detail=_last_lines(remains.log_tail),
+    )
+
+
+def _ending(exit_code: int) -> str:
+    if exit_code >= 0:
+        return f"ended with status {exit_code}"
+    try:
+        return f"was ended by {signal.Signals(-exit_code).name}"
+    except ValueError:
+        return f"was ended by signal {-exit_code}"
+
+
+def _line_at(text: str, position: int) -> str:
+    start = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
+    line = text[start : end if end >= 0 else len(text)].strip()
+    return _LOOKS_SECRET.text(line)[:_LONGEST_DETAIL_LINE]
+
+
+def _last_lines(text: str) -> str | None:
+    lines = text.strip().splitlines()[-_DETAIL_LINES:]
+    return _LOOKS_SECRET.text("\n".join(lines)) or None

@@ -1,0 +1,162 @@
+"""The Hugging Face hub, as its client's tracebacks tell of it."""
+
+import re
+
+from controlplane.domain.failure_patterns.fixes import default_branch
+from controlplane.domain.failure_patterns.pattern import Example, Pattern
+from controlplane.domain.failure_patterns.remains import REPOSITORY
+from controlplane.domain.failures import Blame
+
+_CLIENT = "huggingface_hub 2.4.0"
+_CHECKED = "2026-11-28"
+_SECRET = f"{REPOSITORY}.runtime_secret_name"
+
+PATTERNS = (
+    Pattern(
+        code="EHF-GATED",
+        blame=Blame.CONFIGURATION,
+        expression=re.compile(r"Cannot access gated repo for url (?P<url>\S+?)\.?(?:\s|$)"),
+        sentence="A file of {repo} is gated ({url}), and the owner of the token in secret "
+        "`{secret}` has not been given access.",
+        hint="Ask for access on the repository's page, then retry: what was fetched is kept.",
+        field=_SECRET,
+        example=Example(
+            text="Cannot access gated repo for url "
+            "https://huggingface.co/api/models/ardent-figment/gated-model.",
+            source=f"{_CLIENT}, errors.GatedRepoError",
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHF-NOT-FOUND",
+        blame=Blame.CONFIGURATION,
+        expression=re.compile(r"Repository Not Found for url: (?P<url>\S+?)\.?(?:\s|$)"),
+        sentence="The hub has nothing at {url}, or the token in secret `{secret}` may not see it.",
+        hint="Check the spelling of {repo}; for a private repository, store a token that may "
+        "read it as the secret `{secret}`.",
+        field=f"{REPOSITORY}.repo",
+        example=Example(
+            text="Repository Not Found for url: https://huggingface.co/api/models/meta-lama/x.",
+            source=f"{_CLIENT}, errors.RepositoryNotFoundError",
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHF-REVISION",
+        blame=Blame.CONFIGURATION,
+        expression=re.compile(r"Revision Not Found for url: \S+"),
+        sentence="{repo} has no revision `{revision}`.",
+        hint="Name a branch, tag or commit that the repository lists, or leave `revision` out.",
+        field=f"{REPOSITORY}.revision",
+        fix=default_branch,
+        example=Example(
+            text="Revision Not Found for url: "
+            "https://huggingface.co/bert-base-cased/resolve/v9/config.json.",
+            source=f"{_CLIENT}, errors.RevisionNotFoundError",
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHF-ENTRY",
+        blame=Blame.CHECKPOINT,
+        expression=re.compile(r"Entry Not Found for url: (?P<url>\S+?)\.?(?:\s|$)"),
+        sentence="A file that the build needs is not in the repository: {url}.",
+        hint="Add the file to the repository, or name a revision that has it.",
+        field=f"{REPOSITORY}.revision",
+        example=Example(
+            text="Entry Not Found for url: "
+            "https://huggingface.co/bert-base-cased/resolve/main/tokenizer.model.",
+            source=f"{_CLIENT}, errors.EntryNotFoundError",
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHF-TOKEN",
+        blame=Blame.CONFIGURATION,
+        expression=re.compile(
+            r"Invalid username or password|Invalid user token|"
+            r"Invalid credentials in Authorization header"
+        ),
+        sentence="The hub does not accept the token in secret `{secret}`, asked for {repo}.",
+        hint="Make a new token with read access and store it as the secret `{secret}`.",
+        field=_SECRET,
+        example=Example(
+            text="Invalid credentials in Authorization header",
+            source="huggingface/huggingface_hub issues, answer of huggingface.co",
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHF-RATE-LIMIT",
+        blame=Blame.MACHINE,
+        expression=re.compile(r"429 Client Error|429 Too Many Requests"),
+        sentence="The hub allows no more requests for now (HTTP 429), asked for {repo}.",
+        hint="Retry later, or store a token as the secret `{secret}`: it has a higher limit.",
+        field=_SECRET,
+        example=Example(
+            text="huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for "
+            "url: https://huggingface.co/api/models/Qwen/Qwen3-8B/revision/main",
+            source=f"{_CLIENT}, utils._http.hf_raise_for_status",
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHF-UNAVAILABLE",
+        blame=Blame.MACHINE,
+        expression=re.compile(r"(?P<status>50[0-4]) Server Error"),
+        sentence="The hub answered HTTP {status} for {repo}.",
+        hint="Retry later: what was fetched so far is kept.",
+        example=Example(
+            text="huggingface_hub.errors.HfHubHTTPError: 503 Server Error: Service Temporarily "
+            "Unavailable for url: https://huggingface.co/Qwen/Qwen3-8B/resolve/main/config.json",
+            source=f"{_CLIENT}, utils._http.hf_raise_for_status",
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHF-CORRUPT",
+        blame=Blame.MACHINE,
+        expression=re.compile(
+            r"Consistency check failed: file should be of size (?P<expected>\d+) "
+            r"but has size (?P<found>\d+) \((?P<file>[^)\n]+)\)"
+        ),
+        sentence="`{file}` of {repo} arrived with {found} bytes where {expected} were expected.",
+        hint="Retry. If it persists, a proxy or mirror between here and the hub cuts files short.",
+        example=Example(
+            text="OSError: Consistency check failed: file should be of size 4976698672 but has "
+            "size 4976590848 (model-00001-of-00004.safetensors).",
+            source=f"{_CLIENT}, file_download.py",
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
+        code="EHF-XET",
+        blame=Blame.MACHINE,
+        expression=re.compile(r"Data processing error: (?P<reason>[^\n]{1,200})"),
+        sentence="The hub's large-file store (Xet) broke off while sending {repo}: {reason}",
+        hint="Retry: what was fetched so far is kept. Where a firewall names its targets, the "
+        "addresses under xethub.hf.co must be open too.",
+        example=Example(
+            text="RuntimeError: Data processing error: CAS service error : Error : single flight "
+            "error: Real call failed: CasObjectError(InternalIOError(Custom { kind: Other }))",
+            source="huggingface/huggingface_hub#3036",
+            checked="2025-04-29",
+        ),
+    ),
+    Pattern(
+        code="EHF-OFFLINE-MODE",
+        blame=Blame.MACHINE,
+        expression=re.compile(r"outgoing traffic has been disabled|OfflineModeIsEnabled"),
+        sentence="{subject} needed a file of the hub, and this machine is set to ask for none "
+        "(HF_HUB_OFFLINE).",
+        hint="Unset HF_HUB_OFFLINE for the build worker, or use a `LOCAL` checkpoint and an "
+        "offline calibration set.",
+        field=f"{REPOSITORY}.source",
+        example=Example(
+            text="huggingface_hub.errors.LocalEntryNotFoundError: Cannot find the requested files "
+            "in the disk cache and outgoing traffic has been disabled.",
+            source=f"{_CLIENT}, errors.LocalEntryNotFoundError",
+            checked=_CHECKED,
+        ),
+    ),
+)
