@@ -11,6 +11,9 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 PIP := $(PY) -m pip --disable-pip-version-check -qq
 ONCE ?=
 TESTS ?=
+# Two processes with servers of their own; the installations of tests/e2e have the machine alone,
+# since what they measure is how soon the truth shows.
+SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo up test test-long lint format screenshots chromium clean
 
@@ -24,7 +27,12 @@ up: $(VENV)/.demo  ## start Enginehouse on this machine, without the demonstrati
 	@$(PY) manage.py up
 
 test: $(VENV)/.dev chromium  ## every test but the long ones
+ifdef TESTS
 	@$(PY) -m pytest -q -m "not long" $(TESTS)
+else
+	@$(PY) -m pytest -q -m "not long" $(SIDE_BY_SIDE) --ignore tests/e2e
+	@$(PY) -m pytest -q -m "not long" tests/e2e
+endif
 
 test-long: $(VENV)/.dev chromium  ## the soaks and the long chaos too
 	@HYPOTHESIS_PROFILE=random $(PY) -m pytest --timeout 3600 $(TESTS)

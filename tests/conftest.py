@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import django
@@ -64,6 +64,20 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(TimeBudget(), "time-budget")
+    if getattr(config.option, "numprocesses", None):
+        # Each process makes a data folder and servers of its own. One that inherited this name
+        # would have its settings read, from our folder, before its own conftest runs.
+        del os.environ["DJANGO_SETTINGS_MODULE"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Return the report with lone surrogates spelled out, which no other process could be sent."""
+    report = yield
+    report.sections = [
+        (name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections
+    ]
+    return report
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
