@@ -144,4 +144,4 @@ def _label(hint: str) -> str:
     ):
         if hint.startswith(question):
             return answer + hint.removeprefix(question).split("?")[0].rstrip(".")
-    return "Apply"
+    return hint.rstrip(".") if hint.startswith("Write ") else "Apply"

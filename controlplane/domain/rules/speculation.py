@@ -115,10 +115,11 @@ DRAFT_TOO_LONG = Rule(
     name="draft-beyond-2048-tokens",
     severity=Severity.ERROR,
     fields=at(f"{SPECULATOR}.lookahead_ngram_size", f"{SPECULATOR}.lookahead_windows_size"),
-    when=lambda c: draft_length(c) > LONGEST_DRAFT,
+    when=lambda c: max(draft_length(c), _given_draft(c) or 0) > LONGEST_DRAFT,
     message=lambda c: (
-        f"The sizes {_sizes(c)} draft {draft_length(c)} tokens a step; the limit is "
-        f"{LONGEST_DRAFT}."
+        f"The sizes {_sizes(c)} draft {draft_length(c)} tokens a step"
+        + (f" and `num_draft_tokens` is {given}" if (given := _given_draft(c)) else "")
+        + f"; the limit is {LONGEST_DRAFT}."
     ),
     fix=Fix(label="Use the recommended sizes", patch=_recommended_sizes, safe=True),
     source=sources.truss("trt_llm_config.py, draft length"),

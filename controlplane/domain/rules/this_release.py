@@ -22,6 +22,7 @@ _RELEASE = sources.enginehouse("what this release builds and serves")
 def _serve_on_cpu(c: Context) -> Patch:
     return {
         _ACCELERATOR: None,
+        "resources.use_gpu": None,
         "enginehouse.runtime": None,
         "model_metadata.enginehouse.runtime": None,
         c.spec.tensor_parallel_path: None,

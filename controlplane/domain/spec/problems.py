@@ -31,6 +31,11 @@ _EXPECTED = {
     "model_attributes_type": "a mapping",
     "union_tag_not_found": "a mapping",
 }
+_WORDED = frozenset(
+    {"accelerator", "accelerator_count", "incomplete", "quantity", "version", "ipv4"}
+)
+"""Kinds whose words are our own already."""
+_LONGEST_NUMBER = 20
 _NO_SPACE = re.compile(r"(\w+):(\S+)$")
 _BOUNDS = {
     "greater_than_equal": ("ge", "at least"),
@@ -90,7 +95,9 @@ def _describe(detail: ErrorDetails, path: Path, document: Document, stack: str) 
         return _not_among(path, document, given, context)
     if kind in _EXPECTED:
         message = f"`{name}` is {_show(given)}; it must be {_EXPECTED[kind]}."
-        return at(document, path, message, Problem.WRONG_TYPE, hint=_hint_for_type(kind, given))
+        hint, meant = _hint_for_type(kind, given), _meant(kind, given)
+        patch = None if meant is None else {dotted(path): meant}
+        return at(document, path, message, Problem.WRONG_TYPE, hint=hint, patch=patch)
     return _own_words(detail, path, document)
 
 
@@ -109,7 +116,7 @@ def _own_words(detail: ErrorDetails, path: Path, document: Document) -> SpecErro
         message = f"{_show(given)} does not match {context.get('pattern')}"
     elif kind in ("string_too_short", "string_too_long"):
         message = f"`{path[-1] if path else ''}` is empty or too long"
-    elif kind not in ("accelerator", "accelerator_count", "quantity", "version", "ipv4"):
+    elif kind not in _WORDED:
         message = f"`{dotted(path)}` is {_show(given)}: {message[:1].lower()}{message[1:]}"
     return at(document, path, f"{message}.", Problem.NOT_ALLOWED, hint=hint)
 
@@ -227,6 +234,15 @@ def _hint_for_type(kind: str, given: Any) -> str | None:
         return f"Write {given.strip()} without quotes."
     if kind == "string_type" and isinstance(given, int | float):
         return f'Write it in quotes: "{str(given).lower() if isinstance(given, bool) else given}".'
+    return None
+
+
+def _meant(kind: str, given: Any) -> str | int | None:
+    """Return the value in the type that the setting takes, where only the quotes are wrong."""
+    if kind == "int_type" and isinstance(given, str) and given.strip().isascii():
+        return int(given) if given.strip().isdigit() and len(given) < _LONGEST_NUMBER else None
+    if kind == "string_type" and isinstance(given, int | float) and not isinstance(given, bool):
+        return str(given)
     return None
 
 

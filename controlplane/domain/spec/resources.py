@@ -43,15 +43,12 @@ class Accelerator(Section):
 
 def _quantity(pattern: re.Pattern[str], example: str) -> BeforeValidator:
     def check(given: Any) -> Any:
-        text = (
-            str(given) if isinstance(given, int | float) and not isinstance(given, bool) else given
-        )
-        if isinstance(text, str) and not pattern.fullmatch(text.strip()):
+        if isinstance(given, str) and not pattern.fullmatch(given.strip()):
             raise PydanticCustomError(
                 "quantity", "`{given}` is not a quantity such as {example}",
-                {"given": text, "example": example},
+                {"given": given, "example": example},
             )  # fmt: skip
-        return text
+        return given
 
     return BeforeValidator(check)
 

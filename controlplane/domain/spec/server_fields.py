@@ -5,9 +5,9 @@ of them have no effect. Source: truss 0.18.36 `truss/base/truss_config.py`, chec
 """
 
 from ipaddress import IPv4Network
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Discriminator, StringConstraints
+from pydantic import AfterValidator, Discriminator, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from controlplane.domain.spec.section import NonEmptyText, Section
@@ -137,7 +137,7 @@ class WeightsSource(Section):
     ignore_patterns: list[str] | None = None
 
 
-class CachedRepository(Section):
+class InternalRepository(Section):
     repo_id: NonEmptyText
     revision: str = ""
     allow_patterns: list[str] | None = None
@@ -146,6 +146,18 @@ class CachedRepository(Section):
     use_volume: bool = False
     kind: Literal["hf", "gcs", "s3", "azure"] = "hf"
     runtime_secret_name: str = "hf_access_token"
+
+    @model_validator(mode="after")
+    def _volume_has_a_folder(self) -> Self:
+        if self.use_volume and self.volume_folder is None:
+            raise PydanticCustomError(
+                "incomplete", "`use_volume: true` needs `volume_folder`, the place of the files"
+            )
+        return self
+
+
+class CachedRepository(InternalRepository):
+    use_volume: bool
 
 
 class ExternalFile(Section):

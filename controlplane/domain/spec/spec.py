@@ -18,6 +18,7 @@ from controlplane.domain.spec.server_fields import (
     DockerServer,
     ExternalFile,
     ImageBuild,
+    InternalRepository,
     ServerRuntime,
     TrainingCheckpoints,
     WeightsSource,
@@ -85,7 +86,7 @@ class Spec(Section):
     model_class_name: str = "Model"
     bundled_packages_dir: str = "packages"
     use_local_src: bool = False
-    cache_internal: list[CachedRepository] = []
+    cache_internal: list[InternalRepository] | None = None
     live_reload: bool = False
     apply_library_patches: bool = True
     spec_version: str = "2.0"

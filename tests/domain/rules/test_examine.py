@@ -22,7 +22,7 @@ from controlplane.domain.rules.examples import (
     facts,
 )
 from controlplane.domain.rules.reference import write_reference
-from controlplane.domain.spec import parse_mapping
+from controlplane.domain.spec import edit_yaml, parse_mapping
 from controlplane.management.commands.write_rule_reference import REFERENCE
 from tests.domain.configs import configs
 
@@ -199,3 +199,21 @@ def test_a_model_taken_from_elsewhere_is_not_judged_by_an_empty_repository() -> 
     assert {code for code, severity in severities.items() if severity is Severity.ERROR} == {
         "EH690"
     }
+
+
+@pytest.mark.parametrize("runtime", ["trtllm", "native"])
+def test_the_fix_that_serves_on_the_cpu_leaves_nothing_of_a_gpu(runtime: str) -> None:
+    text = (
+        "resources:\n  accelerator: H100:2\n  use_gpu: true\n"
+        "trt_llm:\n  build:\n    tensor_parallel_count: 2\n"
+        "    checkpoint_repository: {source: LOCAL, repo: /x}\n"
+        f"enginehouse:\n  runtime: {runtime}\n"
+    )
+    known = Known(checkpoint=SMOLLM2_135M, secret_names=frozenset(), cards=EVERY_KIND)
+    finding = next(f for f in examine(text, known).report.findings if f.code in {"EH690", "EH691"})
+    assert finding.fix is not None
+    assert finding.fix.label == "Serve on the CPU"
+    mended = edit_yaml(text, finding.fix.patch)
+    assert "use_gpu" not in mended
+    codes = {found.code for found in examine(mended, known).report.findings}
+    assert not codes & {"EH690", "EH691", "EH113", "EH651"}

@@ -1,6 +1,8 @@
 """Public configs that truss 0.18.36 parses: the same verdict here, and no rule raises.
 
-`data/public_shapes.jsonl` has what the `config.json` of their checkpoints says, read 2026-11-28.
+`data/public_shapes.jsonl` has the shape that the checkpoint of each is known to have: written down
+from general knowledge of the families, with no hub at hand, not read from the files themselves. It
+serves to run the rules that need a checkpoint; no test takes its numbers as facts about the model.
 """
 
 from typing import Any

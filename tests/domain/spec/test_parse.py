@@ -273,3 +273,33 @@ def test_a_setting_that_was_taken_back_says_what_replaced_it() -> None:
     assert error.path == "trt_llm.build.plugin_configuration.gemm_plugin"
     assert "taken back" in (error.hint or "")
     assert error.patch == {error.path: None}
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "meant"),
+    [
+        ("resources: {cpu: 4}", "resources.cpu", "4"),
+        ("resources: {memory: 0.5}", "resources.memory", "0.5"),
+        ("model_metadata: {repo_id: 7}", "model_metadata.repo_id", "7"),
+    ],
+)
+def test_a_number_where_text_belongs_is_offered_in_quotes(line: str, path: str, meant: str) -> None:
+    error = _errors(_engine(rest=line))[path]
+    assert error.problem is Problem.WRONG_TYPE
+    assert error.patch == {path: meant}
+
+
+def test_a_quoted_number_is_offered_without_its_quotes() -> None:
+    error = _errors(_engine("max_seq_len: ' 4096'"))["trt_llm.build.max_seq_len"]
+    assert error.patch == {"trt_llm.build.max_seq_len": 4096}
+
+
+@pytest.mark.parametrize(
+    ("entry", "path"),
+    [
+        ("{repo_id: a/b}", "model_cache.0.use_volume"),
+        ("{repo_id: a/b, use_volume: true}", "model_cache.0"),
+    ],
+)
+def test_a_cached_repository_says_where_its_files_go(entry: str, path: str) -> None:
+    assert path in _errors(_engine(rest=f"model_cache: [{entry}]"))
