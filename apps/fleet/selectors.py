@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Min, Prefetch, Q, QuerySet
 from django.db.models.functions import Now
 
 from apps.fleet.credentials import hash_of
@@ -73,6 +73,13 @@ def cards_offered() -> QuerySet[Card]:
         .select_related("node")
         .order_by("kind", "memory_bytes", "id")
     )
+
+
+def smallest_card_bytes(*, node: Node, kind: str) -> int:
+    """Return the memory of the smallest card of the kind that the node has, 0 without one."""
+    cards = Card.objects.filter(node=node, kind=kind, is_present=True)
+    smallest: int | None = cards.aggregate(least=Min("memory_bytes"))["least"]
+    return smallest or 0
 
 
 def cards_of_holder(holder: str) -> Sequence[Card]:

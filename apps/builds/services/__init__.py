@@ -5,6 +5,7 @@ from apps.builds.services.artifacts import (
     build_succeed,
     package_of_artifact,
 )
+from apps.builds.services.cards import CardNeed, build_cards_claim, build_cards_release
 from apps.builds.services.leases import (
     LEASE_SECONDS,
     RENEW_SECONDS,
@@ -33,6 +34,7 @@ from apps.builds.services.progress import (
     step_refuse,
     step_reuse,
     step_start,
+    step_wait,
 )
 from apps.builds.services.requests import build_cancel, build_create, build_promote, build_retry
 from apps.builds.services.sweeping import Sweep, builds_sweep
@@ -40,6 +42,7 @@ from apps.builds.services.sweeping import Sweep, builds_sweep
 __all__ = [
     "LEASE_SECONDS",
     "RENEW_SECONDS",
+    "CardNeed",
     "Lease",
     "LeaseLost",
     "Progress",
@@ -47,6 +50,8 @@ __all__ = [
     "artifact_of_inputs",
     "build_cancel",
     "build_cancelled",
+    "build_cards_claim",
+    "build_cards_release",
     "build_claim",
     "build_create",
     "build_enter",
@@ -72,4 +77,5 @@ __all__ = [
     "step_refuse",
     "step_reuse",
     "step_start",
+    "step_wait",
 ]

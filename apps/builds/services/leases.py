@@ -19,6 +19,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce
 
 from apps.builds.models import Build, BuildStep
+from apps.fleet.services import cards_release
 from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, StepState
 
 LEASE_SECONDS = 10.0
@@ -89,6 +90,8 @@ def build_claim(*, build_id: str, owner: str) -> Lease | None:
         token = Build.objects.values_list("lease_token", flat=True).get(id=build_id)
         left_running = BuildStep.objects.filter(build_id=build_id, state=StepState.RUNNING)
         left_running.update(state=StepState.WAITING, progress_done=0, progress_total=None)
+        # Of a holder that is gone, maybe on another host.
+        cards_release(holder=card_holder(build_id))
     return Lease(build_id=build_id, token=token, secret=secret)
 
 
@@ -190,8 +193,15 @@ def _renewal(lease: Lease, connection: BaseDatabaseWrapper, query: str) -> Renew
     return Renewal(is_cancel_requested=row[0])
 
 
+@transaction.atomic
 def _requeue(builds: QuerySet[Build]) -> int:
-    return builds.update(state=BuildState.QUEUED, lease_token=F("lease_token") + 1, **UNHELD)
+    ids = list(builds.select_for_update(no_key=True).values_list("id", flat=True))
+    for build_id in ids:
+        # A build that waits in the queue holds nothing that others could use.
+        cards_release(holder=card_holder(build_id))
+    return Build.objects.filter(id__in=ids).update(
+        state=BuildState.QUEUED, lease_token=F("lease_token") + 1, **UNHELD
+    )
 
 
 def _live() -> Q:

@@ -49,7 +49,13 @@ def step_start(*, lease: Lease, step: str) -> None:
         progress_total=None,
         progress_unit="",
         progress_seconds_left=None,
+        waits_for="",
     )
+
+
+def step_wait(*, lease: Lease, step: str, reason: str) -> None:
+    """Store what keeps the step from starting its work; an empty reason when nothing does."""
+    _write_step(lease, step, waits_for=reason)
 
 
 def step_progress(*, lease: Lease, step: str, progress: Progress) -> None:

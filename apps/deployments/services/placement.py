@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Min
 
 from apps.deployments.failures import no_room, not_placeable
 from apps.deployments.memory_need import Hardware, bytes_per_card, hardware_of
 from apps.deployments.models import Deployment, Replica
-from apps.fleet.models import Card, Node
-from apps.fleet.selectors import nodes_for
+from apps.fleet.models import Node
+from apps.fleet.selectors import nodes_for, smallest_card_bytes
 from apps.fleet.services import NoRoom, cards_claim
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL
@@ -42,7 +41,9 @@ def replica_place(*, deployment: Deployment) -> Placed:
 @transaction.atomic
 def _order_on(node: Node, deployment: Deployment, hardware: Hardware) -> Replica:
     memory_bytes = bytes_per_card(
-        deployment, kind=hardware.kind, card_bytes=_smallest_card(node, hardware.kind)
+        deployment,
+        kind=hardware.kind,
+        card_bytes=smallest_card_bytes(node=node, kind=hardware.kind),
     )
     replica = Replica(
         deployment=deployment,
@@ -66,10 +67,3 @@ def _by_preference(deployment: Deployment, hardware: Hardware) -> Sequence[Node]
     here = list(live.values_list("node_id", flat=True))
     nodes = nodes_for(kind=hardware.kind, pool=hardware.pool)
     return sorted(nodes, key=lambda node: (here.count(node.id), node.name))
-
-
-def _smallest_card(node: Node, kind: str) -> int:
-    cards = Card.objects.filter(node=node, kind=kind, is_present=True)
-    # Cards of one kind may differ by a reserved slice; the plan must hold on any of them.
-    smallest: int | None = cards.aggregate(least=Min("memory_bytes"))["least"]
-    return smallest or 0

@@ -4,6 +4,7 @@ from apps.fleet.services.cards import (
     NoRoom,
     card_leases_prune,
     cards_claim,
+    cards_keep,
     cards_release,
 )
 from apps.fleet.services.enrollment import (
@@ -31,6 +32,7 @@ __all__ = [
     "NoRoom",
     "card_leases_prune",
     "cards_claim",
+    "cards_keep",
     "cards_release",
     "enrollment_token_create",
     "enrollment_token_redeem",

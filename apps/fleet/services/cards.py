@@ -1,6 +1,6 @@
 """The ledger of who holds which card: a GPU is held whole, a CPU is shared by memory."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 
 from django.db import transaction
@@ -10,10 +10,21 @@ from django.utils import timezone
 from apps.fleet.models import Card, CardLease, Node
 
 ENDED_KEPT = timedelta(days=7)
+_SHOWN_HOLDERS = 4
 
 
 class NoRoom(Exception):
-    """The node has no such cards free; the text says what was asked and what there is."""
+    """The node has no such cards free; the text says what was asked, what there is, and who has it.
+
+    `holders` are in the way now; `is_hopeless` where the node would not do with all of them gone.
+    """
+
+    def __init__(
+        self, sentence: str, *, holders: Collection[str] = (), is_hopeless: bool = False
+    ) -> None:
+        super().__init__(sentence)
+        self.holders = frozenset(holders)
+        self.is_hopeless = is_hopeless
 
 
 @transaction.atomic
@@ -34,12 +45,33 @@ def cards_claim(
         return held
     free = [card for card in present if _has_room(card, memory_bytes)]
     if len(free) < count:
-        raise NoRoom(_no_room(node, kind, count, memory_bytes, present, free))
+        raise _no_room(node, kind, count, memory_bytes, present, free)
     chosen = free[:count]
     CardLease.objects.bulk_create(
         CardLease(card=card, holder=holder, memory_bytes=memory_bytes) for card in chosen
     )
     return tuple(chosen)
+
+
+@transaction.atomic
+def cards_keep(
+    *, holder: str, node: Node, kind: str, count: int, memory_bytes: int
+) -> tuple[Card, ...]:
+    """Return `count` cards of those that `holder` has, where they suffice; give back all others.
+
+    Nothing is kept where they do not: who waits for cards must hold none meanwhile, or two that
+    each hold a part would wait for ever.
+    """
+    held = CardLease.objects.filter(holder=holder, released_at=None)
+    fitting = held.filter(
+        card__node=node, card__kind=kind, card__is_present=True, memory_bytes__gte=memory_bytes
+    )
+    kept = list(fitting.order_by("card__index").select_related("card")[:count])
+    if len(kept) < count:
+        kept = []
+    held.exclude(id__in=[lease.id for lease in kept]).update(released_at=Now())
+    held.filter(id__in=[lease.id for lease in kept]).update(memory_bytes=memory_bytes)
+    return tuple(lease.card for lease in kept)
 
 
 def cards_release(*, holder: str) -> None:
@@ -79,13 +111,30 @@ def _has_room(card: Card, memory_bytes: int) -> bool:
 
 def _no_room(
     node: Node, kind: str, count: int, memory_bytes: int, present: list[Card], free: list[Card]
-) -> str:
-    largest = max((free_bytes(card) for card in present), default=0)
-    return (
+) -> NoRoom:
+    if not present:
+        return NoRoom(
+            f"Node `{node.name}` has no `{kind}` card, and {count} are needed.", is_hopeless=True
+        )
+    leases = CardLease.objects.filter(card__in=present, released_at=None).order_by("-memory_bytes")
+    held = [f"`{lease.holder}` ({_gib(lease.memory_bytes)})" for lease in leases]
+    foreign = sum(not card.is_clean for card in present) if not held else 0
+    return NoRoom(
         f"Node `{node.name}` has {len(free)} of {len(present)} `{kind}` cards with "
         f"{_gib(memory_bytes)} free, and {count} are needed; the most free on one is "
-        f"{_gib(largest)}."
+        f"{_gib(max(free_bytes(card) for card in present))}. {_held_words(held, foreign)}".rstrip(),
+        holders={lease.holder for lease in leases},
+        is_hopeless=sum(card.memory_bytes >= memory_bytes for card in present) < count,
     )
+
+
+def _held_words(held: Sequence[str], foreign: int) -> str:
+    if held:
+        more = f" and {len(held) - _SHOWN_HOLDERS} more" if len(held) > _SHOWN_HOLDERS else ""
+        return f"Held by {', '.join(held[:_SHOWN_HOLDERS])}{more}."
+    if foreign:
+        return "Processes that Enginehouse did not start use them."
+    return ""
 
 
 def _gib(count_bytes: int) -> str:

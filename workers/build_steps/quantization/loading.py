@@ -8,6 +8,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
+from workers.build_steps.processor import has_native_bfloat16
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.memory import calibration_bytes, free_host_bytes
@@ -23,6 +24,8 @@ class Device:
     kind: str
     """`cpu` or `cuda`; of several visible cards all are used."""
     threads: int
+    memory_bytes: int | None = None
+    """Memory of the host that the build holds; None for all that is free."""
 
     @property
     def batch_tokens(self) -> int:
@@ -44,9 +47,13 @@ class Device:
 
 
 def device_of(options: Mapping[str, Any]) -> Device:
-    """Return where a job wants to compute: its `device` and `cpu_threads`."""
+    """Return where a job wants to compute: its `device`, `cpu_threads` and `memory_bytes`."""
+    kind = str(options.get("device") or "cpu")
+    held = options.get("memory_bytes") if kind == "cpu" else None
     return Device(
-        kind=str(options.get("device") or "cpu"), threads=int(options.get("cpu_threads") or 1)
+        kind=kind,
+        threads=int(options.get("cpu_threads") or 1),
+        memory_bytes=int(held) if held else None,
     )
 
 
@@ -55,11 +62,12 @@ def choose_dtype(checkpoint: Checkpoint, device: Device) -> torch.dtype:
     stored = _stored_dtype(checkpoint)
     if device.kind == "cuda":
         return torch.bfloat16 if stored is torch.float32 else stored
-    if stored is torch.bfloat16 and _has_native_bfloat16():
+    if stored is torch.bfloat16 and has_native_bfloat16():
         return torch.bfloat16
     # Two bytes a weight are slow here, and still better than a machine that is too small.
     needed = calibration_bytes(checkpoint, torch.float32, device.batch_tokens)
-    return torch.float32 if needed <= free_host_bytes() else torch.bfloat16
+    free = min(free_host_bytes(), device.memory_bytes or needed)
+    return torch.float32 if needed <= free else torch.bfloat16
 
 
 def export_dtype(checkpoint: Checkpoint) -> torch.dtype:
@@ -135,11 +143,6 @@ def _refuse_incomplete(checkpoint: Checkpoint, report: Mapping[str, Any]) -> Non
 def _stored_dtype(checkpoint: Checkpoint) -> torch.dtype:
     found = getattr(torch, checkpoint.facts.dtype or "", None)
     return found if found in (torch.float16, torch.bfloat16) else torch.float32
-
-
-def _has_native_bfloat16() -> bool:
-    capabilities = torch.cpu.get_capabilities()
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
 def _first_line(error: Exception) -> str:

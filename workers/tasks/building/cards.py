@@ -1,19 +1,16 @@
 """The cards that a step runs on, leased from the same ledger as those of replicas."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import psutil
 from django.conf import settings
+from django.db.models import QuerySet
 
-from apps.builds.services import card_holder
+from apps.builds.services import CardNeed, build_cards_claim, build_cards_release, step_wait
 from apps.fleet.models import Node
-from apps.fleet.selectors import SILENT_SECONDS, nodes_alive
-from apps.fleet.services import NoRoom, cards_claim
-from controlplane.domain import memory
-from controlplane.domain.facts.checkpoints import CheckpointFacts
+from apps.fleet.selectors import SILENT_SECONDS, nodes_alive, smallest_card_bytes
+from apps.fleet.services import NoRoom
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import Spec
@@ -23,13 +20,33 @@ from workers.tasks.building.report import StepReport
 from workers.tasks.building.stopped import StepFailed
 
 _PATIENCE_SECONDS = 600.0
+"""For replicas, which do not end by themselves; other builds do, and are waited for."""
 _PAUSE_SECONDS = 1.0
+_BUILD_PREFIX = "build:"
+
+Need = Callable[[int], CardNeed]
+"""What the step needs, where the smallest of this node's cards of the kind has so many bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Host:
+class HeldCards:
+    """What a step may use."""
+
     kind: str
     memory_bytes: int
+    """On each card."""
+    uuids: tuple[str, ...] = ()
+    """Of its GPUs; none on a CPU."""
+
+    @property
+    def device(self) -> str:
+        """The kind of device that torch is to use."""
+        return "cuda" if self.uuids else "cpu"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What shows a process these cards and hides all others from it."""
+        return {"CUDA_VISIBLE_DEVICES": ",".join(self.uuids)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,68 +56,90 @@ class _Refusal:
     code: str
     reason: str
     hint: str
+    is_final: bool = False
+    """Waiting would change nothing."""
+    has_turn: bool = False
+    """A build holds what is missing, and will end."""
 
-    def to_failure(self) -> Failure:
+    def to_failure(self, step: str) -> Failure:
+        waited = "" if self.is_final else f" within {_PATIENCE_SECONDS / 60:.0f} minutes"
         return Failure(
             code=self.code,
             blame=Blame.MACHINE,
-            sentence=f"The smoke test got no room within {_PATIENCE_SECONDS / 60:.0f} minutes. "
-            f"{self.reason}",
+            sentence=f"Step `{step}` got no room{waited}. {self.reason}",
             hint=self.hint,
         )
 
 
-def smoke_test_memory_bytes(spec: Spec, checkpoint: Mapping[str, Any]) -> int:
-    """Return what the native engine needs to answer one request of full length."""
-    host = _Host(kind=CPU, memory_bytes=psutil.virtual_memory().total)
-    plan = memory.plan(spec, CheckpointFacts.model_validate(checkpoint), host, "native")
-    one_request = min(plan.kv_cache_bytes, plan.sequence_tokens * plan.kv_bytes_per_token)
-    return plan.fixed_bytes + int(one_request / min(max(plan.kv_fraction, 0.01), 1.0)) + 1
+class StepCards:
+    """Claims for one step, in the name of the build."""
+
+    def __init__(self, keeper: LeaseKeeper, report: StepReport, *, step: str) -> None:
+        self._keeper = keeper
+        self._report = report
+        self._step = step
+        self._told = ""
+
+    def claim(self, spec: Spec, need: Need) -> HeldCards:
+        """Return what the build holds now; where this host has no node, its CPU without a lease.
+
+        Raises:
+            StepFailed: this node will never do, or nothing but replicas was in the way for ten
+                minutes, or nobody could tell of its cards.
+            Interrupted: the build may not go on.
+        """
+        kind = spec.accelerator.kind if spec.accelerator else CPU
+        if not insist(self._keeper, lambda: _own_nodes().exists()):
+            self._report.say(
+                f"no node named {settings.NODE_NAME} is enrolled: running on this host's CPU "
+                "without a lease on its memory"
+            )
+            return HeldCards(kind=CPU, memory_bytes=need(0).memory_bytes)
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while not isinstance(found := self._ask(kind, need), HeldCards):
+            self._tell(found.reason)
+            if found.has_turn:
+                deadline = time.monotonic() + _PATIENCE_SECONDS
+            if found.is_final or time.monotonic() > deadline:
+                raise StepFailed(found.to_failure(self._step))
+            time.sleep(_PAUSE_SECONDS)
+            self._report.tick()
+            self._keeper.check()
+        self._tell("")
+        return found
+
+    def release(self) -> None:
+        """Give back what the build holds: the step needs no card."""
+        insist(self._keeper, lambda: build_cards_release(lease=self._keeper.lease))
+
+    def _ask(self, kind: str, need: Need) -> HeldCards | _Refusal:
+        return insist(self._keeper, lambda: _claimed(self._keeper, kind, need))
+
+    def _tell(self, reason: str) -> None:
+        if reason == self._told:
+            return
+        self._report.say(f"waiting for room: {reason}" if reason else "got room")
+        lease = self._keeper.lease
+        insist(self._keeper, lambda: step_wait(lease=lease, step=self._step, reason=reason))
+        self._told = reason
 
 
-def claim_cards(keeper: LeaseKeeper, report: StepReport, spec: Spec, memory_bytes: int) -> None:
-    """Return once the build holds its cards, or where this host has no node to claim them from.
-
-    Raises:
-        StepFailed: there was no room for ten minutes, or nobody who could tell of it.
-        Interrupted: the build may not go on.
-    """
-    if not insist(keeper, lambda: Node.objects.filter(name=settings.NODE_NAME).exists()):
-        report.say(
-            f"no node named {settings.NODE_NAME} is enrolled: running on this host's CPU "
-            "without a lease on its memory"
-        )
-        return
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    told = ""
-    while (refusal := insist(keeper, lambda: _claim(keeper, spec, memory_bytes))) is not None:
-        if refusal.reason != told:
-            report.say(f"waiting for room: {refusal.reason}")
-            told = refusal.reason
-        if time.monotonic() > deadline:
-            raise StepFailed(refusal.to_failure())
-        time.sleep(_PAUSE_SECONDS)
-        report.tick()
-        keeper.check()
-
-
-def _claim(keeper: LeaseKeeper, spec: Spec, memory_bytes: int) -> _Refusal | None:
-    """Return why there is no room, or None once the cards are held."""
+def _claimed(keeper: LeaseKeeper, kind: str, need: Need) -> HeldCards | _Refusal:
     node = nodes_alive().filter(name=settings.NODE_NAME).first()
     if node is None:
         # What its engines hold is unknown: to start beside them could take the host down.
         return _silent()
+    asked = need(smallest_card_bytes(node=node, kind=kind))
     try:
-        cards_claim(
-            holder=card_holder(keeper.lease.build_id),
-            node=node,
-            kind=spec.accelerator.kind if spec.accelerator else CPU,
-            count=spec.accelerator_count,
-            memory_bytes=memory_bytes,
-        )
+        cards = build_cards_claim(lease=keeper.lease, node=node, need=asked)
     except NoRoom as refused:
-        return _no_room(str(refused))
-    return None
+        return _no_room(refused)
+    uuids = tuple(card.uuid for card in cards if card.kind != CPU)
+    return HeldCards(kind=kind, memory_bytes=asked.memory_bytes, uuids=uuids)
+
+
+def _own_nodes() -> QuerySet[Node]:
+    return Node.objects.filter(name=settings.NODE_NAME)
 
 
 def _silent() -> _Refusal:
@@ -113,9 +152,17 @@ def _silent() -> _Refusal:
     )
 
 
-def _no_room(reason: str) -> _Refusal:
+def _no_room(refused: NoRoom) -> _Refusal:
+    if refused.is_hopeless:
+        return _Refusal(
+            code="EHB-NO-CARDS",
+            reason=str(refused),
+            hint="Build in a pool whose machines have such cards, or ask for what this one has.",
+            is_final=True,
+        )
     return _Refusal(
         code="EHB-NO-ROOM",
-        reason=reason,
+        reason=str(refused),
         hint="Stop a replica or another build on this node, then retry.",
+        has_turn=any(holder.startswith(_BUILD_PREFIX) for holder in refused.holders),
     )

@@ -15,6 +15,7 @@ from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_names
 from controlplane.domain.spec import Spec
 from workers.build_steps.job import Job
+from workers.tasks.building.cards import HeldCards
 from workers.tasks.building.folders import BuildFolder
 from workers.tasks.checkpoint_sources import source_settings
 
@@ -25,11 +26,11 @@ def step_job(
     step: str,
     folder: BuildFolder,
     inputs: tuple[str, ...],
-    memory_bytes: int | None,
+    cards: HeldCards | None,
 ) -> Job:
     """Return the job of one step; `inputs` are the steps whose output is published.
 
-    `memory_bytes` is what the step's engine may take; None means all that the host has.
+    `cards` is what the step may take, None for one that holds no model.
     """
     return Job(
         build_id=build.id,
@@ -42,7 +43,8 @@ def step_job(
             **source_settings(),
             "artifact_url": settings.ARTIFACT_URL,
             "cpu_threads": cpu_threads(),
-            "memory_bytes": memory_bytes or psutil.virtual_memory().total,
+            "device": cards.device if cards else "cpu",
+            "memory_bytes": cards.memory_bytes if cards else psutil.virtual_memory().total,
             "commit": _pinned_commit(build),
             "built_by": build.created_by.email if build.created_by else None,
             "built_at": timezone.now().isoformat(),

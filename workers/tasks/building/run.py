@@ -26,11 +26,12 @@ from workers.build_steps.child import (
     Verdict,
     run_step,
 )
-from workers.tasks.building.cards import claim_cards, smoke_test_memory_bytes
+from workers.tasks.building.cards import HeldCards, StepCards
 from workers.tasks.building.folders import BuildFolder
 from workers.tasks.building.insist import insist
 from workers.tasks.building.jobs import step_job
 from workers.tasks.building.keeper import Interrupted, LeaseKeeper, Standing
+from workers.tasks.building.needs import STEPS_WITH_CARDS, step_need
 from workers.tasks.building.redeem import redeem_secrets
 from workers.tasks.building.report import StepReport
 from workers.tasks.building.reuse import known_artifact, known_results, published_result
@@ -49,7 +50,9 @@ class BuildRun:
     1. Each step whose published output verifies is reused; the others run in a child.
     2. After `inspect`, an artifact of the same inputs ends the build at once.
     3. A gate that found too much lost ends the build; its figures stay to be seen.
-    4. The artifact is recorded when the smoke test has passed, the first one of its inputs.
+    4. Cards are held through the steps that hold a model, and given back between them only where
+       the next one needs others.
+    5. The artifact is recorded when the smoke test has passed, the first one of its inputs.
     """
 
     def __init__(self, build: Build, keeper: LeaseKeeper, folder: BuildFolder) -> None:
@@ -140,7 +143,7 @@ class BuildRun:
                 report.close()
 
     def _command(self, step: str, report: StepReport) -> StepCommand:
-        memory_bytes = self._claim_cards(report) if step == "smoke_test" else None
+        cards = self._cards(step, report)
         secrets = (
             redeem_secrets(self._keeper, self._spec.secret_names)
             if step in _STEPS_WITH_SECRETS
@@ -154,7 +157,7 @@ class BuildRun:
                 step=step,
                 folder=self._folder,
                 inputs=done,
-                memory_bytes=memory_bytes,
+                cards=cards,
             ),
         )
         job.write(self._folder.job(step))
@@ -164,12 +167,20 @@ class BuildRun:
             lease=self._lease.marker,
             instance=str(settings.DATA_DIR),
             secrets=secrets,
+            environment=cards.environment if cards else {},
         )
 
-    def _claim_cards(self, report: StepReport) -> int:
-        memory_bytes = smoke_test_memory_bytes(self._spec, self._results["inspect"]["checkpoint"])
-        claim_cards(self._keeper, report, self._spec, memory_bytes)
-        return memory_bytes
+    def _cards(self, step: str, report: StepReport) -> HeldCards | None:
+        """Return what the step may use; one that holds no model gives back what others wait for."""
+        cards = StepCards(self._keeper, report, step=step)
+        if step not in STEPS_WITH_CARDS:
+            cards.release()
+            return None
+        inspected = self._results["inspect"]["checkpoint"]
+        return cards.claim(
+            self._spec,
+            lambda smallest: step_need(step, self._spec, inspected, smallest_card_bytes=smallest),
+        )
 
     def _beat(self, report: StepReport) -> Verdict:
         report.tick()

@@ -1,0 +1,53 @@
+"""The cards of a build, claimed and given back by the holder of its lease alone."""
+
+from dataclasses import dataclass
+
+from apps.builds.services.leases import Lease, card_holder, held_build
+from apps.fleet.models import Card, Node
+from apps.fleet.services import cards_claim, cards_keep, cards_release
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardNeed:
+    """What a step wants to hold; `memory_bytes` is on each card."""
+
+    kind: str
+    count: int
+    memory_bytes: int
+
+
+def build_cards_claim(*, lease: Lease, node: Node, need: CardNeed) -> tuple[Card, ...]:
+    """Return the cards that the build now holds, and it holds no others.
+
+    What it had is kept where it suffices, and otherwise given back first, also where NoRoom comes.
+
+    Raises:
+        NoRoom: the build holds nothing now.
+        LeaseLost: another token is on the build.
+    """
+    holder = card_holder(lease.build_id)
+    with held_build(lease):
+        kept = cards_keep(
+            holder=holder,
+            node=node,
+            kind=need.kind,
+            count=need.count,
+            memory_bytes=need.memory_bytes,
+        )
+    if kept:
+        return kept
+    # On its own: a refusal must not take back what was given back.
+    with held_build(lease):
+        return cards_claim(
+            holder=holder,
+            node=node,
+            kind=need.kind,
+            count=need.count,
+            memory_bytes=need.memory_bytes,
+        )
+
+
+def build_cards_release(*, lease: Lease) -> None:
+    """Give back what the build holds: the next step needs none of it."""
+    with held_build(lease) as build:
+        cards_release(holder=card_holder(build.id))

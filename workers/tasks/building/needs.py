@@ -1,0 +1,89 @@
+"""What each step of a build has to hold before it starts: cards, or memory of the host."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+
+from apps.builds.services import CardNeed
+from controlplane.domain import memory
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.gpus import CPU
+from controlplane.domain.forecast.calibration_memory import (
+    CPU_BATCH_TOKENS,
+    calibration_bytes,
+    comparison_bytes,
+)
+from controlplane.domain.memory.weights import FLOAT32_BYTES, SIXTEEN_BIT_BYTES
+from controlplane.domain.spec import Spec
+from workers.build_steps.processor import has_native_bfloat16
+
+STEPS_WITH_CARDS = frozenset({"calibrate", "gate", "smoke_test"})
+_QUANTIZING = {"calibrate": calibration_bytes, "gate": comparison_bytes}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Host:
+    kind: str
+    memory_bytes: int
+
+
+def step_need(
+    step: str, spec: Spec, inspected: Mapping[str, Any], *, smallest_card_bytes: int
+) -> CardNeed:
+    """Return what the step needs; `smallest_card_bytes` is the least of its kind on this node.
+
+    Quantizing takes `num_builder_gpus` whole cards where serving is to take cards at all, and
+    memory of the host otherwise; an engine takes what its plan says.
+    """
+    checkpoint = CheckpointFacts.model_validate(inspected)
+    kind = spec.accelerator.kind if spec.accelerator else CPU
+    if step == "smoke_test":
+        return CardNeed(
+            kind=kind,
+            count=spec.accelerator_count,
+            memory_bytes=_smoke_test_bytes(spec, checkpoint),
+        )
+    if kind == CPU:
+        needed = _host_bytes(step, spec, checkpoint, smallest_card_bytes)
+        return CardNeed(kind=CPU, count=1, memory_bytes=needed)
+    count = spec.engine_build.num_builder_gpus or spec.accelerator_count
+    return CardNeed(kind=kind, count=count, memory_bytes=smallest_card_bytes)
+
+
+def _smoke_test_bytes(spec: Spec, checkpoint: CheckpointFacts) -> int:
+    """Return what the native engine needs to answer one request of full length."""
+    host = _Host(kind=CPU, memory_bytes=psutil.virtual_memory().total)
+    plan = memory.plan(spec, checkpoint, host, "native")
+    one_request = min(plan.kv_cache_bytes, plan.sequence_tokens * plan.kv_bytes_per_token)
+    return plan.fixed_bytes + int(one_request / min(max(plan.kv_fraction, 0.01), 1.0)) + 1
+
+
+def _host_bytes(step: str, spec: Spec, checkpoint: CheckpointFacts, host_bytes: int) -> int:
+    """Return what the step needs; for calibration enough for the gate too, where that fits.
+
+    Otherwise somebody could take between the two what hours of calibration were waiting for.
+    """
+    own = _in_fitting_type(step, spec, checkpoint, host_bytes)
+    if step != "calibrate":
+        return own
+    both = max(own, _in_fitting_type("gate", spec, checkpoint, host_bytes))
+    return both if both <= host_bytes else own
+
+
+def _in_fitting_type(step: str, spec: Spec, checkpoint: CheckpointFacts, host_bytes: int) -> int:
+    """Return the need in the type that the step will choose: the fastest one that fits."""
+
+    def needed(number_bytes: int) -> int:
+        return _QUANTIZING[step](
+            checkpoint,
+            number_bytes=number_bytes,
+            batch_tokens=CPU_BATCH_TOKENS,
+            is_encoder=spec.base_model.is_encoder,
+        )
+
+    is_half = checkpoint.dtype == "bfloat16" and has_native_bfloat16()
+    if is_half or needed(FLOAT32_BYTES) > host_bytes:
+        return needed(SIXTEEN_BIT_BYTES)
+    return needed(FLOAT32_BYTES)
