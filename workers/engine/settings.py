@@ -14,8 +14,11 @@ class EngineSettings:
     served_model_name: str
     """The name that /v1/models and every answer carry."""
 
+    pools: bool | None = None
+    """Whether vectors and scores are served instead of text. Absent: as the checkpoint says."""
+
     max_batch_size: int = 8
-    """Rows decoded together."""
+    """Rows computed together."""
 
     max_seq_len: int | None = None
     """Prompt and answer together, in tokens. Absent: what checkpoint and KV cache allow."""
@@ -40,6 +43,12 @@ class EngineSettings:
 
     max_waiting_requests: int = 256
     """Requests that may wait for a row; one more is answered 429."""
+
+    max_client_batch_size: int = 128
+    """Pooling: texts of one request."""
+
+    max_concurrent_requests: int = 2048
+    """Pooling: requests under way; one more is answered 429."""
 
     step_delay_seconds: float = 0.0
     """Test hook: sleep this long in every step."""

@@ -2,12 +2,13 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from workers.engine.settings import EngineSettings
 
+TASKS: Mapping[str, bool | None] = {"auto": None, "generate": False, "pool": True}
 STEP_DELAY_VARIABLE = "ENGINEHOUSE_STEP_DELAY_SECONDS"
 
 
@@ -25,6 +26,7 @@ def parse(arguments: Sequence[str]) -> tuple[Address, EngineSettings]:
     settings = EngineSettings(
         model_dir=options.model_dir.resolve(),
         served_model_name=options.served_model_name or options.model_dir.resolve().name,
+        pools=TASKS[options.task],
         max_batch_size=options.max_batch_size,
         max_seq_len=options.max_seq_len,
         max_num_tokens=options.max_num_tokens,
@@ -34,6 +36,8 @@ def parse(arguments: Sequence[str]) -> tuple[Address, EngineSettings]:
         device=options.device,
         default_max_tokens=options.default_max_tokens,
         max_waiting_requests=options.max_waiting_requests,
+        max_client_batch_size=options.max_client_batch_size,
+        max_concurrent_requests=options.max_concurrent_requests,
         step_delay_seconds=float(os.environ.get(STEP_DELAY_VARIABLE) or 0),
     )
     return Address(host=options.host, port=options.port), settings
@@ -51,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--host", default="127.0.0.1")
     add("--port", type=int, default=8080, help="0 takes a free one and prints it")
     add("--served-model-name", help="name in /v1/models; default: the folder's name")
+    add("--task", choices=tuple(TASKS), default="auto", help="auto: as the checkpoint's files say")
     add("--max-batch-size", type=_positive, default=defaults.max_batch_size)
     add("--max-seq-len", type=_positive, help="default: what checkpoint and KV cache allow")
     add("--max-num-tokens", type=_positive, default=defaults.max_num_tokens)
@@ -60,6 +65,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--device", default=defaults.device, help="cpu or cuda")
     add("--default-max-tokens", type=_positive, help="answer limit of a request that names none")
     add("--max-waiting-requests", type=_positive, default=defaults.max_waiting_requests)
+    for flag, default in (
+        ("--max-client-batch-size", defaults.max_client_batch_size),
+        ("--max-concurrent-requests", defaults.max_concurrent_requests),
+    ):
+        add(flag, type=_positive, default=default, help="of an engine that pools")
     return parser
 
 

@@ -6,14 +6,18 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 
+from workers.engine.checkpoint_folder import read_config
+from workers.engine.errors import CheckpointRefused
 from workers.engine.settings import EngineSettings
+from workers.engine.task import Task, read_task
 from workers.runtimes.native.command_line import Address
 
 log = logging.getLogger(__name__)
@@ -39,13 +43,8 @@ def serve(address: Address, settings: EngineSettings) -> int:
 def _serve_on(listener: socket.socket, settings: EngineSettings) -> int:
     started = monotonic()
     os.environ.setdefault("OMP_NUM_THREADS", str(settings.threads))  # read when torch loads
-    # torch is loaded here and not before: a taken port or a wrong argument answers at once.
-    from workers.engine.engine import Engine
-    from workers.engine.errors import CheckpointRefused
-    from workers.engine.server.app import create_app
-
     try:
-        engine = Engine(settings)
+        engine, create_app = _load(settings)
     except CheckpointRefused as error:
         log.error("checkpoint refused: %s", error)
         return EXIT_REFUSED
@@ -57,6 +56,23 @@ def _serve_on(listener: socket.socket, settings: EngineSettings) -> int:
     engine.stop()
     log.info("drained")
     return 0
+
+
+def _load(settings: EngineSettings) -> tuple[Any, Callable[[Any], Starlette]]:
+    """Give back the engine that the checkpoint needs, and what makes its routes."""
+    pools = settings.pools
+    if pools is None:
+        pools = read_task(settings.model_dir, read_config(settings.model_dir)) is not Task.GENERATE
+    # torch is loaded here and not before: a taken port or a wrong argument answers at once.
+    if pools:
+        from workers.engine.pooling.engine import PoolingEngine
+        from workers.engine.server.pooling.app import create_app as create_pooling_app
+
+        return PoolingEngine(settings), create_pooling_app
+    from workers.engine.engine import Engine
+    from workers.engine.server.app import create_app
+
+    return Engine(settings), create_app
 
 
 def _uvicorn_config(app: Starlette) -> uvicorn.Config:

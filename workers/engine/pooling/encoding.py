@@ -1,0 +1,120 @@
+"""Texts to rows: special tokens, prompts, and what is cut from a text that is too long."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from workers.engine.errors import RequestRefused
+from workers.engine.pooling.rows import Row
+
+Text = str | tuple[str, str]
+
+TOO_LONG = "input_too_long"
+
+
+class Side(StrEnum):
+    """The end of a text that is cut off."""
+
+    LEFT = "left"
+    RIGHT = "right"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """Whether a text that is too long is cut, and where."""
+
+    allowed: bool = True
+    side: Side = Side.RIGHT
+
+
+class Encoder:
+    """A tokenizer that knows the model's limit; safe to use from several threads."""
+
+    def __init__(self, tokenizer: Any, *, max_length: int) -> None:
+        self.max_length = max_length
+        self._tokenizer = tokenizer
+        self._backend = tokenizer.backend_tokenizer
+        self._continuing_mark = getattr(self._backend.model, "continuing_subword_prefix", None)
+        self._has_types = "token_type_ids" in tokenizer.model_input_names
+
+    def encode(self, texts: Sequence[Text], cut: Cut, *, field: str, prompt: str = "") -> list[Row]:
+        """Give back a row per text. Raises: `RequestRefused` for one that is empty or too long."""
+        if prompt:
+            texts = [prompt + text for text in texts if isinstance(text, str)]
+        try:
+            found = self._backend.encode_batch(list(texts), add_special_tokens=True)
+        except (TypeError, UnicodeEncodeError):
+            raise RequestRefused(
+                f"`{field}` holds half a surrogate pair, which is no character.", field=field
+            ) from None
+        return [
+            self._row(text, encoding, cut, f"{field}.{index}")
+            for index, (text, encoding) in enumerate(zip(texts, found, strict=True))
+        ]
+
+    def take_ids(self, ids: Sequence[int], cut: Cut, *, field: str) -> Row:
+        """Give back a row of a client's own tokens, to which nothing is added."""
+        if len(ids) <= self.max_length:
+            return Row(ids=ids, types=[0] * len(ids) if self._has_types else None)
+        self._check_allowed(cut, len(ids), field)
+        kept = ids[: self.max_length] if cut.side is Side.RIGHT else ids[-self.max_length :]
+        types = [0] * len(kept) if self._has_types else None
+        return Row(ids=kept, types=types, was_cut=True)
+
+    def prompt_length(self, prompt: str) -> int:
+        """How many tokens a prompt takes before the text, the start token among them."""
+        encoding = self._backend.encode(prompt, add_special_tokens=True)
+        return len(encoding.ids) - int(encoding.special_tokens_mask[-1])
+
+    def token(self, token_id: int) -> str:
+        """Give back a token as the vocabulary spells it."""
+        return str(self._backend.id_to_token(token_id))
+
+    def continues(self, token_id: int, text: str, start: int) -> bool:
+        """Whether a token goes on with a word: by its mark, else because no space is before it."""
+        if self._continuing_mark:
+            return self.token(token_id).startswith(self._continuing_mark)
+        return start > 0 and " " not in text[start - 1 : start + 1]
+
+    def _row(self, text: Text, encoding: Any, cut: Cut, field: str) -> Row:
+        was_cut = len(encoding.ids) > self.max_length
+        if was_cut:
+            self._check_allowed(cut, len(encoding.ids), field)
+            encoding = self._cut(text, cut.side)
+        if not encoding.ids:
+            raise RequestRefused(f"`{field}` is empty; send at least one character.", field=field)
+        return Row(
+            ids=encoding.ids,
+            types=encoding.type_ids if self._has_types else None,
+            offsets=encoding.offsets,
+            special=encoding.special_tokens_mask,
+            was_cut=was_cut,
+        )
+
+    def _check_allowed(self, cut: Cut, length: int, field: str) -> None:
+        if not cut.allowed:
+            raise RequestRefused(
+                f"`{field}` has {length} tokens; this model reads {self.max_length}. Shorten it, "
+                "or send `truncate: true`.",
+                field=field,
+                code=TOO_LONG,
+            )
+
+    def _cut(self, text: Text, side: Side) -> Any:
+        """The encoding whose text is shortened and whose special tokens are all there."""
+        parts = text if isinstance(text, tuple) else (text,)
+        bare = [self._backend.encode(part, add_special_tokens=False) for part in parts]
+        room = self.max_length - self._backend.num_special_tokens_to_add(len(parts) == 2)
+        for part, length in zip(bare, _shares([len(part.ids) for part in bare], room), strict=True):
+            part.truncate(length, direction=side.value)
+        return self._backend.post_process(*bare, add_special_tokens=True)
+
+
+def _shares(lengths: Sequence[int], room: int) -> list[int]:
+    """How many tokens each text keeps: the longer one is cut first."""
+    if len(lengths) == 1:
+        return [max(0, room)]
+    shorter = min(*lengths, room // 2)
+    longer = min(max(lengths), room - shorter)
+    return [shorter, longer] if lengths[0] <= lengths[1] else [longer, shorter]

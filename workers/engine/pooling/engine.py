@@ -1,0 +1,132 @@
+"""The pooling engine as a whole: a loaded checkpoint that answers with vectors and scores."""
+
+import os
+import platform
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import torch
+import transformers
+
+from workers.engine.errors import CheckpointRefused
+from workers.engine.model_thread import ModelThread
+from workers.engine.pooling.batching import Buckets
+from workers.engine.pooling.encoding import Encoder
+from workers.engine.pooling.loader import LoadedEncoder, load_encoder
+from workers.engine.pooling.loop import PoolingLoop
+from workers.engine.pooling.metrics import PoolingMetrics
+from workers.engine.pooling.rows import Request, Row
+from workers.engine.pooling.runner import EncoderRunner
+from workers.engine.settings import EngineSettings
+from workers.engine.tokenizer import load_tokenizer
+
+CPU_FORWARD_TOKENS = 2048
+"""More in one forward is no faster on a CPU and only makes the others wait."""
+
+WARM_UP_TOKENS = 8
+
+
+class PoolingEngine:
+    """Loads at once; answers between `start` and `stop`."""
+
+    def __init__(self, settings: EngineSettings) -> None:
+        self.settings = settings
+        self.metrics = PoolingMetrics()
+        self._thread = ModelThread()
+        try:
+            self.model: LoadedEncoder = self._thread.call(self._load).result()
+            tokenizer = load_tokenizer(settings.model_dir)
+        except BaseException:
+            self._thread.stop()
+            raise
+        self.encoder = Encoder(tokenizer, max_length=self._max_length(tokenizer))
+        self._runner = EncoderRunner(self.model, torch.device(settings.device))
+        self._loop = PoolingLoop(
+            self._runner,
+            Buckets(max_rows=settings.max_batch_size, max_tokens=self.forward_tokens),
+            self.metrics,
+            max_requests=settings.max_concurrent_requests,
+            step_delay_seconds=settings.step_delay_seconds,
+        )
+        self._running: Future[None] | None = None
+
+    @property
+    def served_model_name(self) -> str:
+        """The name that `/v1/models` and every answer carry."""
+        return self.settings.served_model_name
+
+    @property
+    def max_seq_len(self) -> int:
+        """Tokens of the longest text; what is longer is cut."""
+        return self.encoder.max_length
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the model thread still takes requests."""
+        return self._running is not None and not self._running.done()
+
+    @property
+    def forward_tokens(self) -> int:
+        """Tokens of one forward at most, padding counted; a longer text goes alone."""
+        asked = self.settings.max_num_tokens
+        return min(asked, CPU_FORWARD_TOKENS) if self.settings.device == "cpu" else asked
+
+    def start(self) -> None:
+        """Run the model once, so that the first request finds it warm, then take requests."""
+        row = Row(ids=[0] * min(WARM_UP_TOKENS, self.max_seq_len), types=None)
+        self._thread.call(lambda: self._runner.forward([row])).result()
+        self._running = self._thread.call(self._loop.run)
+
+    def stop(self) -> None:
+        """End the loop after its current forward; whoever still waits gets nothing more."""
+        self._loop.stop()
+        self._thread.stop()
+
+    def submit(self, rows: Sequence[Row]) -> Request:
+        """Queue rows and give back their request. Raises: `QueueFull`."""
+        return self._loop.submit(rows)
+
+    def report(self) -> dict[str, Any]:
+        """Give back what was really loaded, for comparison with the plan."""
+        model, settings = self.model, self.settings
+        return {
+            "task": model.task.value,
+            "pooling": model.sentence.words if model.sentence else None,
+            "labels": list(model.labels),
+            "weights_bytes": model.weights_bytes,
+            "dtype": str(model.module.dtype).removeprefix("torch."),
+            "device": settings.device,
+            "threads": settings.threads,
+            "max_batch_size": settings.max_batch_size,
+            "max_seq_len": self.max_seq_len,
+            "max_client_batch_size": settings.max_client_batch_size,
+            "max_concurrent_requests": settings.max_concurrent_requests,
+            "step_tokens": self.forward_tokens,
+            "versions": {
+                "python": platform.python_version(),
+                "torch": torch.__version__,
+                "transformers": transformers.__version__,
+            },
+            "emulated": list(model.emulated),
+            "pid": os.getpid(),
+        }
+
+    def _load(self) -> LoadedEncoder:
+        torch.set_num_threads(self.settings.threads)
+        return load_encoder(self.settings)
+
+    def _max_length(self, tokenizer: Any) -> int:
+        """The least that model, tokenizer, checkpoint and settings allow."""
+        sentence = self.model.sentence
+        named = sentence.max_length if sentence else None
+        limits = (
+            self.model.max_positions,
+            named or tokenizer.model_max_length,
+            self.settings.max_num_tokens,
+            self.settings.max_seq_len or self.model.max_positions,
+        )
+        least = int(min(limits))
+        if least <= tokenizer.backend_tokenizer.num_special_tokens_to_add(is_pair=True):
+            raise CheckpointRefused(f"A text may have {least} tokens, which holds no word.")
+        return least

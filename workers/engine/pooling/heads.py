@@ -1,0 +1,122 @@
+"""Hidden states to one vector a text."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from workers.engine.pooling.sentence import Sentence, Splade
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Rows padded on the right to the longest."""
+
+    inputs: Mapping[str, Tensor]
+    """What the model is called with, each `[rows, longest]`."""
+    lengths: Tensor
+    prompts: Tensor
+    """Leading tokens of each row that pooling leaves out."""
+
+    @property
+    def kept(self) -> Tensor:
+        """One where a token counts. Shape: `[rows, longest, 1]`."""
+        place = torch.arange(self.inputs["input_ids"].shape[1], device=self.lengths.device)
+        kept = (place >= self.prompts[:, None]) & (place < self.lengths[:, None])
+        return kept.unsqueeze(-1)
+
+
+Head = Callable[[Any, Batch], Sequence[Tensor]]
+"""Model and batch -> one tensor per row."""
+
+
+class SentenceHead:
+    """Pools token vectors, projects and normalizes them, as the checkpoint says."""
+
+    def __init__(self, sentence: Sentence, dense: Sequence[nn.Module]) -> None:
+        self._sentence = sentence
+        self._dense = dense
+
+    def __call__(self, model: Any, batch: Batch) -> Sequence[Tensor]:
+        """Give back a vector per row."""
+        hidden = model.base_model(**batch.inputs).last_hidden_state
+        pooled = [_POOLINGS[mode](hidden, batch) for mode in self._sentence.modes]
+        vectors = torch.cat(pooled, dim=-1)
+        for layer in self._dense:
+            vectors = layer(vectors)
+        vectors = vectors.float()
+        return list(nn.functional.normalize(vectors) if self._sentence.normalizes else vectors)
+
+
+class SpladeHead:
+    """A weight for every word of the vocabulary, nearly all of them zero."""
+
+    def __init__(self, splade: Splade, *, normalizes: bool) -> None:
+        self._splade = splade
+        self._normalizes = normalizes
+
+    def __call__(self, model: Any, batch: Batch) -> Sequence[Tensor]:
+        """Give back a vector over the vocabulary per row."""
+        scores = (model(**batch.inputs).logits.float() * batch.kept).relu().log1p()
+        if self._splade.twice:
+            scores = scores.log1p()
+        vectors = scores.amax(1) if self._splade.strategy == "max" else scores.sum(1)
+        return list(nn.functional.normalize(vectors) if self._normalizes else vectors)
+
+
+def score_texts(model: Any, batch: Batch) -> Sequence[Tensor]:
+    """Give back the scores of the labels per row."""
+    if not hasattr(model, "score"):
+        return list(model(**batch.inputs).logits.float())
+    # A decoder's own class finds the last token by its id, and so takes a text that ends in the
+    # padding token for a shorter one.
+    hidden = model.base_model(**batch.inputs).last_hidden_state
+    return list(model.score(_last(hidden, batch)).float())
+
+
+def score_tokens(model: Any, batch: Batch) -> Sequence[Tensor]:
+    """Give back the scores of the labels of each token, per row."""
+    logits = model(**batch.inputs).logits.float()
+    return [row[:length] for row, length in zip(logits, batch.lengths.tolist(), strict=True)]
+
+
+def _first(hidden: Tensor, batch: Batch) -> Tensor:
+    first = torch.minimum(batch.prompts, batch.lengths - 1)
+    return hidden[torch.arange(len(hidden)), first]
+
+
+def _last(hidden: Tensor, batch: Batch) -> Tensor:
+    return hidden[torch.arange(len(hidden)), batch.lengths - 1]
+
+
+def _largest(hidden: Tensor, batch: Batch) -> Tensor:
+    return hidden.masked_fill(~batch.kept, -torch.inf).amax(1)
+
+
+def _mean(hidden: Tensor, batch: Batch) -> Tensor:
+    return _sum(hidden, batch.kept) / batch.kept.sum(1).clamp(min=1)
+
+
+def _mean_by_root(hidden: Tensor, batch: Batch) -> Tensor:
+    return _sum(hidden, batch.kept) / batch.kept.sum(1).clamp(min=1).sqrt()
+
+
+def _weighted_mean(hidden: Tensor, batch: Batch) -> Tensor:
+    weights = batch.kept * torch.arange(1, hidden.shape[1] + 1, device=hidden.device)[:, None]
+    return _sum(hidden, weights) / weights.sum(1).clamp(min=1)
+
+
+def _sum(hidden: Tensor, weights: Tensor) -> Tensor:
+    return (hidden.float() * weights).sum(1)
+
+
+_POOLINGS: Mapping[str, Callable[[Tensor, Batch], Tensor]] = {
+    "cls": _first,
+    "lasttoken": _last,
+    "max": _largest,
+    "mean": _mean,
+    "mean_sqrt_len_tokens": _mean_by_root,
+    "weightedmean": _weighted_mean,
+}

@@ -1,0 +1,114 @@
+"""The pooling loop: take like rows, run them, hand the results over, again."""
+
+import logging
+from collections.abc import Sequence
+from threading import Condition
+from time import monotonic, sleep
+
+from torch import Tensor
+
+from workers.engine.errors import QueueFull, RowFailed
+from workers.engine.pooling.batching import Buckets, Waiting
+from workers.engine.pooling.metrics import PoolingMetrics
+from workers.engine.pooling.rows import Request, Row
+from workers.engine.pooling.runner import EncoderRunner
+
+log = logging.getLogger(__name__)
+
+
+class PoolingLoop:
+    """Runs while there are rows and sleeps while there are none."""
+
+    def __init__(
+        self,
+        runner: EncoderRunner,
+        buckets: Buckets,
+        metrics: PoolingMetrics,
+        *,
+        max_requests: int,
+        step_delay_seconds: float = 0.0,
+    ) -> None:
+        self._runner = runner
+        self._buckets = buckets
+        self._metrics = metrics
+        self._max_requests = max_requests
+        self._step_delay_seconds = step_delay_seconds
+        self._changed = Condition()
+        self._requests: set[int] = set()
+        self._begun: set[int] = set()
+        self._stopping = False
+        metrics.watch(
+            running=lambda: len(self._begun),
+            waiting=lambda: len(self._requests) - len(self._begun),
+        )
+
+    def submit(self, rows: Sequence[Row]) -> Request:
+        """Queue the rows and give back their request. Any thread. Raises: `QueueFull`."""
+        request = Request(rows=rows, arrived_at=monotonic())
+        with self._changed:
+            if len(self._requests) >= self._max_requests:
+                raise QueueFull(f"{len(self._requests)} requests are under way")
+            self._requests.add(id(request))
+            self._buckets.add(request)
+            self._changed.notify()
+        request.answer.add_done_callback(lambda _: self._forget(request))
+        return request
+
+    def run(self) -> None:
+        """Work until `stop`; a batch that fails is run row by row to find whose fault it is."""
+        while batch := self._next():
+            if self._step_delay_seconds:
+                sleep(self._step_delay_seconds)
+            self._compute(batch)
+
+    def stop(self) -> None:
+        """End the loop after the forward it is in. Any thread may ask."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+
+    def _next(self) -> list[Waiting]:
+        """The next batch; empty once the loop is to end."""
+        with self._changed:
+            while not self._stopping:
+                if batch := self._buckets.take():
+                    self._begun.update(id(each.request) for each in batch)
+                    return batch
+                self._changed.wait()
+        return []
+
+    def _compute(self, batch: Sequence[Waiting]) -> None:
+        try:
+            outputs = self._runner.forward([each.row for each in batch])
+        except Exception as error:
+            self._fail(batch, error)
+            return
+        self._metrics.computed([len(each.row) for each in batch])
+        for each, output in zip(batch, outputs, strict=True):
+            self._hand_over(each, output)
+
+    def _fail(self, batch: Sequence[Waiting], error: Exception) -> None:
+        if len(batch) > 1:
+            log.warning("a batch of %d failed, running them one by one: %r", len(batch), error)
+            for each in batch:
+                self._compute([each])
+            return
+        log.error("a text failed", exc_info=error)
+        request = batch[0].request
+        if not request.answer.done():
+            failure = RowFailed(f"the engine failed on this request ({type(error).__name__})")
+            request.answer.set_exception(failure)
+
+    def _hand_over(self, waiting: Waiting, output: Tensor) -> None:
+        request = waiting.request
+        if not request.take(waiting.index, output):
+            return
+        # False for a request that was cancelled; from here on it cannot be.
+        if not request.is_over and request.answer.set_running_or_notify_cancel():
+            self._metrics.answered(request)
+            request.answer.set_result([each for each in request.outputs if each is not None])
+
+    def _forget(self, request: Request) -> None:
+        with self._changed:
+            self._requests.discard(id(request))
+            self._begun.discard(id(request))

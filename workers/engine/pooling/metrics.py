@@ -1,0 +1,57 @@
+"""The pooling engine's own measurements in Prometheus' text form."""
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from workers.engine.metrics import SECONDS
+from workers.engine.pooling.rows import Request
+
+ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+class PoolingMetrics:
+    """Counters that the model thread raises; names that generation has too mean the same."""
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        self._running = Gauge("engine_requests_running", "Requests begun.", registry=registry)
+        self._waiting = Gauge(
+            "engine_requests_waiting", "Requests that no forward has touched.", registry=registry
+        )
+        self._tokens = Counter("engine_prompt_tokens", "Tokens read.", registry=registry)
+        self._padding = Counter(
+            "engine_padding_tokens", "Tokens that only filled rows up.", registry=registry
+        )
+        self._cut = Counter(
+            "engine_truncated_inputs", "Texts cut at the model's limit.", registry=registry
+        )
+        self._rows = Histogram(
+            "engine_forward_rows", "Texts of one forward.", buckets=ROWS, registry=registry
+        )
+        self._whole = Histogram(
+            "engine_end_to_end_seconds", "Arrival to last result.",
+            buckets=SECONDS, registry=registry,
+        )  # fmt: skip
+
+    def watch(self, running: Callable[[], float], waiting: Callable[[], float]) -> None:
+        """Read the two gauges from where they are known."""
+        self._running.set_function(running)
+        self._waiting.set_function(waiting)
+
+    def computed(self, lengths: Sequence[int]) -> None:
+        """Count one forward."""
+        tokens = sum(lengths)
+        self._tokens.inc(tokens)
+        self._padding.inc(max(lengths) * len(lengths) - tokens)
+        self._rows.observe(len(lengths))
+
+    def answered(self, request: Request) -> None:
+        """Count a request that has all its results."""
+        self._cut.inc(sum(row.was_cut for row in request.rows))
+        self._whole.observe(monotonic() - request.arrived_at)
+
+    def expose(self) -> bytes:
+        """Give back the page that Prometheus reads."""
+        return generate_latest(self._registry)
