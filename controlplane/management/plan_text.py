@@ -72,6 +72,11 @@ def _speed(planned: MemoryPlan) -> Iterator[str]:
         f"A step takes at least {speed.step_floor_seconds * 1000:.2f} ms; one request gets "
         f"{_range(speed.tokens_per_second(1))} tokens/s."
     )
+    yield (
+        f"With lookahead {_range(speed.lookahead_tokens_per_second)} tokens/s, at "
+        f"{speed.assumed_tokens_per_step:.1f} tokens a step of {speed.lookahead_draft_tokens} "
+        f"drafts, as edited code brings{'' if planned.drafting.tokens else '; not asked for here'}."
+    )
     if planned.drafting.tokens:
         yield (
             f"Drafts of {planned.drafting.tokens} tokens are verified at no cost up to a batch of "

@@ -4,7 +4,7 @@ from controlplane.domain.memory.build_estimate import BuildEstimate, build_estim
 from controlplane.domain.memory.changes import Change, changes
 from controlplane.domain.memory.fit import FitRow, GpuOffer, every_offer, fit
 from controlplane.domain.memory.plan import Card, MemoryPlan, UnplannableError, plan
-from controlplane.domain.memory.report import plan_report
+from controlplane.domain.memory.report import checked_plan, plan_report
 from controlplane.domain.memory.sizing import (
     builder_cards,
     cards_that_fit,
@@ -23,6 +23,7 @@ __all__ = [
     "builder_cards",
     "cards_that_fit",
     "changes",
+    "checked_plan",
     "every_offer",
     "fit",
     "longest_sequence",

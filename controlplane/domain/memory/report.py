@@ -9,8 +9,8 @@ from controlplane.domain.memory.fit import FitRow
 from controlplane.domain.memory.memory_plan import MemoryPlan
 
 
-def plan_report(planned: MemoryPlan, *, advice: Sequence[FitRow] = ()) -> dict[str, Any]:
-    """Return the plan's own form and, beside it, `builder`, `changes`, `engine` and `advice`."""
+def checked_plan(planned: MemoryPlan) -> dict[str, Any]:
+    """Return the plan's own form and, beside it, the `engine` and what the `builder` takes."""
     inputs = planned.inputs
     choice = inputs.checkpoint.engine
     on_gpu = planned.runtime_name != "native"
@@ -19,6 +19,13 @@ def plan_report(planned: MemoryPlan, *, advice: Sequence[FitRow] = ()) -> dict[s
         **planned.to_json(),
         "engine": {"name": choice.engine.value, "reason": choice.reason},
         "builder": builder.to_json() if builder else None,
+    }
+
+
+def plan_report(planned: MemoryPlan, *, advice: Sequence[FitRow] = ()) -> dict[str, Any]:
+    """Return a checked plan and, beside it, `changes` and `advice`."""
+    return {
+        **checked_plan(planned),
         "changes": [change.to_json() for change in changes(planned)],
         "advice": [row.to_json() for row in advice],
     }

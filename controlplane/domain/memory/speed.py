@@ -30,6 +30,9 @@ ACCEPTED_BY_DRAFT_LENGTH: Sequence[tuple[int, float]] = (
 )
 """(draft length, tokens per step) of the documented rule on edited code."""
 
+RECOMMENDED_DRAFT_TOKENS = 41
+"""What the sizes recommended for general use (3, 8, 3) draft."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StepWork:
@@ -103,25 +106,39 @@ class Speed:
 
     def to_json(self, batch: int) -> dict[str, Any]:
         """Return the figures of one request and of a batch, with their units in the names."""
-        drafts = self.work.draft_tokens
-        accepted = tokens_per_step(drafts)
-        found: dict[str, Any] = {
+        return {
             "step_floor_ms": round(self.step_floor_seconds * 1000, 3),
             "tokens_per_second": self.tokens_per_second(1).to_json(),
             "batch": batch,
             "batch_tokens_per_second": self.tokens_per_second(batch).to_json(),
             "free_verification_tokens": self.free_verification_tokens,
             "free_verification_batch": self.free_verification_batch,
-            "lookahead": None,
+            "lookahead": {
+                "asked": self.work.draft_tokens > 0,
+                "draft_tokens": self.lookahead_draft_tokens,
+                "assumed_tokens_per_step": round(self.assumed_tokens_per_step, 1),
+                "tokens_per_second": self.lookahead_tokens_per_second.to_json(),
+            },
         }
-        if drafts:
-            fast = self.tokens_per_second(1, draft_tokens=drafts, tokens_per_step=accepted)
-            found["lookahead"] = {
-                "draft_tokens": drafts,
-                "assumed_tokens_per_step": round(accepted, 1),
-                "tokens_per_second": fast.to_json(),
-            }
-        return found
+
+    @property
+    def lookahead_draft_tokens(self) -> int:
+        """The drafts of a step: as the config asks, or as the recommended sizes would make."""
+        return self.work.draft_tokens or RECOMMENDED_DRAFT_TOKENS
+
+    @property
+    def assumed_tokens_per_step(self) -> float:
+        """The acceptance that the speed under lookahead is stated for."""
+        return tokens_per_step(self.lookahead_draft_tokens)
+
+    @property
+    def lookahead_tokens_per_second(self) -> Range:
+        """What one request gets at that acceptance."""
+        return self.tokens_per_second(
+            1,
+            draft_tokens=self.lookahead_draft_tokens,
+            tokens_per_step=self.assumed_tokens_per_step,
+        )
 
     def _floor(self, batch: int, verified: int) -> float:
         work = self.work

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controlplane.domain.memory import MemoryPlan
+from controlplane.domain.memory import MemoryPlan, checked_plan
 from controlplane.domain.rules.catalogue import ALL_RULES
 from controlplane.domain.rules.context import Context, Known
 from controlplane.domain.rules.diagnose import diagnose
@@ -34,7 +34,7 @@ class Examination:
             "findings": [finding.to_json() for finding in self.report.findings],
             "waiting": [waiting.to_json() for waiting in self.report.waiting],
             "effective": [value.to_json() for value in self.effective],
-            "plan": self.plan.to_json() if self.plan else None,
+            "plan": checked_plan(self.plan) if self.plan else None,
             "blocks_build": self.blocks_build,
         }
 

@@ -1,7 +1,7 @@
 """Text, form or JSON -> a spec, or every error in it at once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -61,9 +61,13 @@ def _parse(document: Document | Unreadable) -> ParseResult:
 
 
 def _beyond(mended: Document | None) -> tuple[SpecError, ...]:
-    """Return what else is wrong; what is missing may be so only because of the slip."""
+    """Return what else is wrong; what is missing may be so only because of the slip.
+
+    Without fixes: a text that cannot be read cannot be edited either.
+    """
     found = _parse(mended).errors if mended else ()
-    return tuple(error for error in found if error.problem is not Problem.MISSING)
+    present = (error for error in found if error.problem is not Problem.MISSING)
+    return tuple(replace(error, patch=None) for error in present)
 
 
 def _place(error: SpecError) -> tuple[int, int]:

@@ -3,11 +3,20 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.configs.models import Config, Revision
 from apps.configs.services import config_create
+from controlplane.domain.rules.examples import LLAMA_70B
 from tests.apps.pages import committed_queries, queries_of, signed_in
-from tests.factories import config_text, make_cast, make_config, make_deployment, make_revision
+from tests.factories import (
+    config_text,
+    make_cast,
+    make_checkpoint_record,
+    make_config,
+    make_deployment,
+    make_revision,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -146,3 +155,20 @@ def test_browsers_line_ends_do_not_make_a_new_revision() -> None:
 def saved_config(cast: Any) -> Config:
     """Return a config saved through the service, as the editor does."""
     return config_create(team=cast.team, name="tiny", text=config_text(), user=cast.owner)
+
+
+def test_the_fragment_says_how_fast_it_can_be_and_what_its_build_takes() -> None:
+    cast = make_cast()
+    make_checkpoint_record(
+        team=cast.team, state="ready", facts=LLAMA_70B.model_dump(mode="json"),
+        fetched_at=timezone.now(),
+    )  # fmt: skip
+    text = (
+        "model_name: large\nresources: {accelerator: 'H100:2'}\n"
+        "trt_llm:\n  build:\n    quantization_type: fp8\n    tensor_parallel_count: 2\n"
+        "    checkpoint_repository: {source: LOCAL, repo: /checkpoints/tiny}\n"
+    )
+    page = signed_in(cast.owner).post("/configs/new/check/", posted(text)).content.decode()
+    assert "A step takes at least" in page
+    assert "with lookahead" in page
+    assert "minutes on 4 GPUs, and the config leases 2." in page

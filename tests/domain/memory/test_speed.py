@@ -89,3 +89,21 @@ def test_every_kind_has_the_numbers_that_a_speed_needs() -> None:
         assert bool(gpu.fp8_flops) == gpu.has_capability(8, 9), gpu.kind
         assert bool(gpu.fp4_flops) == gpu.has_capability(10, 0), gpu.kind
         assert gpu.source.checked.startswith("2026-"), gpu.kind
+
+
+def test_speed_is_told_with_and_without_lookahead_at_a_stated_acceptance() -> None:
+    plain = planned(QWEN3_8B, max_seq_len=8192).to_json()["speed"]
+    asked = planned(
+        QWEN3_8B, max_seq_len=8192,
+        speculator={
+            "speculative_decoding_mode": "LOOKAHEAD_DECODING", "lookahead_windows_size": 3,
+            "lookahead_ngram_size": 8, "lookahead_verification_set_size": 3,
+        },
+    ).to_json()["speed"]  # fmt: skip
+    assert plain["lookahead"] == asked["lookahead"] | {"asked": False}
+    assert asked["lookahead"]["asked"] is True
+    assert (asked["lookahead"]["draft_tokens"], asked["lookahead"]["assumed_tokens_per_step"]) == (
+        41, 13.4,
+    )  # fmt: skip
+    fast, slow = asked["lookahead"]["tokens_per_second"], asked["tokens_per_second"]
+    assert slow["high"] < fast["low"] < fast["high"]

@@ -84,6 +84,12 @@ def test_several_slips_and_the_wrong_settings_between_them_come_together() -> No
     ]  # fmt: skip
 
 
+def test_a_text_that_cannot_be_read_offers_no_fix_for_it_cannot_be_edited() -> None:
+    errors = parse_text("model_name: Llama: best\ntrt_llm: {buidl: {}}\n").errors
+    assert [error.code for error in errors] == ["EH001", "EH002"]
+    assert all(error.patch is None for error in errors)
+
+
 def test_what_a_slip_may_have_hidden_is_not_called_missing() -> None:
     assert [error.code for error in parse_text("trt_llm\n  build: {}\n").errors] == ["EH001"]
 
