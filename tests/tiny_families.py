@@ -11,6 +11,7 @@ from transformers import (
     BertConfig,
     Gemma3TextConfig,
     LlamaConfig,
+    MixtralConfig,
     PretrainedConfig,
     Qwen2Config,
     Qwen3Config,
@@ -79,6 +80,15 @@ FAMILIES: Mapping[str, Family] = {
             num_experts_per_tok=2,
             moe_intermediate_size=64,
             decoder_sparse_step=1,
+        ),
+    ),
+    "mixtral": Family(
+        model_class="MixtralForCausalLM",
+        config=lambda: MixtralConfig(
+            **_DECODER,
+            tie_word_embeddings=False,
+            num_local_experts=4,
+            num_experts_per_tok=2,
         ),
     ),
     "bert": Family(model_class="BertModel", config=lambda: BertConfig(**_COMMON)),

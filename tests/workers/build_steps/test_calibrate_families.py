@@ -1,14 +1,18 @@
-"""Every family in every type: the tensors that a type promises, in files that load again."""
+"""Every family in every type: the tensors and configs that a type promises, loaded again."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers
+from torch import Tensor
 
-from tests.tiny_families import FAMILIES, LAYERS, make_family
+from tests.tiny_families import FAMILIES, make_family
 from tests.workers.build_steps.quantizing import (
     fetched,
     quantized_spec,
@@ -20,39 +24,53 @@ from workers.build_steps.gating.as_served import load_as_served
 from workers.build_steps.quantization.calibrating import run_batch
 from workers.build_steps.quantization.checkpoint import open_checkpoint
 from workers.build_steps.quantization.loading import Device
+from workers.engine.quantized import dequantize
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
 
 CPU = Device(kind="cpu", threads=1)
-ATTENTION = {
-    "decoder": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"),
-    "encoder": ("self.query", "self.key", "self.value", "attention.output.dense"),
-}
-FEED_FORWARD = {
-    "decoder": ("gate_proj", "up_proj", "down_proj"),
-    "encoder": ("intermediate.dense", "layer.{}.output.dense"),
-}
-LEFT = ("embed", "lm_head", "norm", "mlp.gate.", "pooler", "classifier", "LayerNorm")
+ATTENTION = (
+    "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
+    "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense",
+)  # fmt: skip
+FEED_FORWARD = (
+    "gate_proj", "up_proj", "down_proj", "w1", "w2", "w3", "intermediate.dense",
+    "0.output.dense", "1.output.dense",
+)  # fmt: skip
+FUSED = (("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"), ("gate_proj", "up_proj"))
+"""Layers that engines compute as one, with one scale for all."""
+BFLOAT16, FLOAT32, E4M3, PACKED = torch.bfloat16, torch.float32, torch.float8_e4m3fn, torch.uint8
+E4M3_LARGEST, E2M1_LARGEST = 448.0, 6.0
+
+Kinds = dict[str, tuple[torch.dtype, tuple[int, ...]]]
+"""Tensor name -> its type and shape."""
 
 
 @dataclass(frozen=True)
 class Promise:
     """What a type makes of a decoder."""
 
-    dtype: torch.dtype
     algorithm: str
     attention: bool = True
     kv_cache: bool = False
 
+    @property
+    def is_fp4(self) -> bool:
+        return self.algorithm == "NVFP4"
 
-E4M3, PACKED = torch.float8_e4m3fn, torch.uint8
+    @property
+    def largest_error(self) -> float:
+        """Of a matrix, as a share of its length: rounding to so few bits cannot lose more."""
+        return 0.12 if self.is_fp4 else 0.035
+
+
 PROMISES = {
-    "fp8": Promise(E4M3, "FP8"),
-    "fp8_kv": Promise(E4M3, "FP8", kv_cache=True),
-    "fp8_mlp_only": Promise(E4M3, "FP8", attention=False),
-    "fp4": Promise(PACKED, "NVFP4"),
-    "fp4_kv": Promise(PACKED, "NVFP4", kv_cache=True),
-    "fp4_mlp_only": Promise(PACKED, "NVFP4", attention=False),
+    "fp8": Promise("FP8"),
+    "fp8_kv": Promise("FP8", kv_cache=True),
+    "fp8_mlp_only": Promise("FP8", attention=False),
+    "fp4": Promise("NVFP4"),
+    "fp4_kv": Promise("NVFP4", kv_cache=True),
+    "fp4_mlp_only": Promise("NVFP4", attention=False),
 }
 
 
@@ -62,79 +80,187 @@ def families(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: make_family(name, root / name) for name in FAMILIES}
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", PROMISES)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_in_a_type_has_the_tensors_of_the_type_and_loads_again(
     family: str, kind: str, families: dict[str, Path], tmp_path: Path
 ) -> None:
     original, promise = families[family], PROMISES[kind]
-    spec = quantized_spec(original, kind)
     source = fetched(original, tmp_path / "fetch")
+    spec = quantized_spec(original, kind)
     values = run_here("calibrate", spec, tmp_path / "calibrate", fetch=source).values
     exported = tmp_path / "calibrate" / "model"
     is_encoder = family.startswith("bert")
+    if is_encoder:
+        promise = Promise(promise.algorithm, attention=promise.attention)
 
-    found = tensors_of(exported)
-    role = "encoder" if is_encoder else "decoder"
-    for name, tensor in found.items():
-        if name.endswith(".weight") and tensor.dim() > 1:
-            assert tensor.dtype is expected_dtype(name, role, promise), name
-    scales = {name for name in found if name.endswith(("k_scale", "v_scale"))}
-    wanted = 2 * LAYERS if promise.kv_cache and not is_encoder else 0
-    assert len(scales) == wanted
-    check_config(original, exported, promise, kv_cache=wanted > 0)
-    check_values(values, found, kind, is_encoder=is_encoder)
-    check_answers(original, exported)
+    before, after = tensors_of(original), tensors_of(exported)
+    kinds = {name: (each.dtype, tuple(each.shape)) for name, each in after.items()}
+    assert kinds == expected_tensors(before, promise)
+    check_scales(before, after, promise)
+    check_configs(original, exported, before, promise)
+    check_values(values, after, kind, promise, is_encoder=is_encoder)
+    check_loading(original, exported, after, promise)
 
 
-def expected_dtype(name: str, role: str, promise: Promise) -> torch.dtype:
-    if any(each in name for each in LEFT):
-        return torch.bfloat16
-    is_attention = any(each in name for each in ATTENTION[role])
-    is_feed_forward = any(
-        each.format(layer) in name for each in FEED_FORWARD[role] for layer in range(LAYERS)
-    )
-    assert is_attention != is_feed_forward, name
-    return promise.dtype if promise.attention or is_feed_forward else torch.bfloat16
+def expected_tensors(before: Mapping[str, Tensor], promise: Promise) -> Kinds:
+    """Return what an export must hold and nothing beside it, from the original's tensors."""
+    found: Kinds = {}
+    for name, tensor in before.items():
+        module, _, kind = name.rpartition(".")
+        if kind != "weight" or not is_quantized(module, promise):
+            found[name] = (BFLOAT16, tuple(tensor.shape))
+            continue
+        rows, columns = tensor.shape
+        found[f"{module}.input_scale"] = (FLOAT32, ())
+        if promise.is_fp4:
+            found[name] = (PACKED, (rows, columns // 2))
+            found[f"{module}.weight_scale"] = (E4M3, (rows, columns // 16))
+            found[f"{module}.weight_scale_2"] = (FLOAT32, ())
+        else:
+            found[name] = (E4M3, (rows, columns))
+            found[f"{module}.weight_scale"] = (FLOAT32, ())
+    if promise.kv_cache:
+        attention = {name.split("k_proj")[0] for name in before if name.endswith("k_proj.weight")}
+        assert attention
+        found |= {f"{each}{kind}_proj.{kind}_scale": (FLOAT32, ())
+                  for each in attention for kind in "kv"}  # fmt: skip
+    return found
 
 
-def check_config(original: Path, exported: Path, promise: Promise, *, kv_cache: bool) -> None:
-    quantization = read_json(exported / "hf_quant_config.json")["quantization"]
-    assert quantization["quant_algo"] == promise.algorithm
-    assert quantization["kv_cache_quant_algo"] == ("FP8" if kv_cache else None)
+def is_quantized(module: str, promise: Promise) -> bool:
+    if module.endswith(ATTENTION):
+        return promise.attention
+    return module.endswith(FEED_FORWARD)
+
+
+def check_scales(
+    before: Mapping[str, Tensor], after: Mapping[str, Tensor], promise: Promise
+) -> None:
+    """The scale of a weight takes in its largest number; layers that engines fuse share what their
+    kernels have one of: the scale of the input, and in FP4 that of all blocks."""
+    kind = "weight_scale_2" if promise.is_fp4 else "weight_scale"
+    largest = E4M3_LARGEST * E2M1_LARGEST if promise.is_fp4 else E4M3_LARGEST
+    scales = {name: each for name, each in after.items() if name.endswith(f".{kind}")}
+    for name, scale in scales.items():
+        module = name.removesuffix(f".{kind}")
+        wanted = float(before[f"{module}.weight"].abs().max()) / largest
+        assert float(scale) >= wanted * 0.999, name
+        assert float(scale) < wanted * 4, f"{name} wastes the numbers' range"
+    shared = ("input_scale", kind) if promise.is_fp4 else ("input_scale",)
+    for one, *others in FUSED:
+        for name in (each for each in after if each.endswith(tuple(f"{one}.{s}" for s in shared))):
+            for fused in (name.replace(one, other) for other in others):
+                assert torch.equal(after[name], after[fused]), fused
+    plain = dequantize(after, FLOAT32).weights
+    for name, original in before.items():
+        lost = float((plain[name] - original.float()).norm())
+        assert lost <= promise.largest_error * float(original.float().norm()), name
+
+
+def check_configs(
+    original: Path, exported: Path, tensors: Mapping[str, Tensor], promise: Promise
+) -> None:
+    """Both files say the same, and name exactly the matrices that keep 16 bits."""
+    content = read_json(exported / "hf_quant_config.json")
+    stored, producer = content["quantization"], content["producer"]
+    excluded = stored["exclude_modules"]
+    assert content == {"producer": producer, "quantization": stored}
+    assert producer["name"] == "modelopt"
+    assert stored == {
+        "quant_algo": promise.algorithm,
+        "kv_cache_quant_algo": "FP8" if promise.kv_cache else None,
+        "exclude_modules": excluded,
+        **({"group_size": 16} if promise.is_fp4 else {}),
+    }
     before, after = read_json(original / "config.json"), read_json(exported / "config.json")
-    block = after.pop("quantization_config")
-    assert block["quant_method"] == "modelopt"
-    assert block["quant_algo"] == promise.algorithm
+    number: dict[str, Any] = {"dynamic": False, "num_bits": 4 if promise.is_fp4 else 8,
+                              "type": "float"}  # fmt: skip
+    number |= {"group_size": 16} if promise.is_fp4 else {}
+    assert after.pop("quantization_config") == {
+        "quant_method": "modelopt",
+        "quant_algo": promise.algorithm,
+        "config_groups": {
+            "group_0": {"input_activations": number, "weights": number, "targets": ["Linear"]}
+        },
+        "ignore": excluded,
+        "producer": producer,
+        **({"kv_cache_scheme": {"dynamic": False, "num_bits": 8, "type": "float"}}
+           if promise.kv_cache else {}),
+    }  # fmt: skip
     assert after == before, "every other setting is the original's own"
+    check_excluded(excluded, tensors, promise)
     for path in original.iterdir():
         if path.suffix in (".jinja", ".model") or path.name.startswith(("token", "generation")):
             assert (exported / path.name).read_bytes() == path.read_bytes()
 
 
+def check_excluded(excluded: list[str], tensors: Mapping[str, Tensor], promise: Promise) -> None:
+    for name, tensor in tensors.items():
+        module, _, kind = name.rpartition(".")
+        if kind == "weight" and tensor.dim() > 1 and "embed" not in module:
+            is_named = any(fnmatchcase(module, pattern) for pattern in excluded)
+            assert is_named != is_quantized(module, promise), module
+    if any(name.startswith("model.") for name in tensors):
+        assert "lm_head" in excluded
+
+
 def check_values(
-    values: dict[str, Any], found: dict[str, torch.Tensor], kind: str, *, is_encoder: bool
-) -> None:
+    values: dict[str, Any], after: Mapping[str, Tensor], kind: str, promise: Promise,
+    *, is_encoder: bool,
+) -> None:  # fmt: skip
     quantized = [
-        name for name, each in found.items() if each.dtype in (E4M3, PACKED) and "scale" not in name
+        name for name, each in after.items() if each.dtype in (E4M3, PACKED) and "scale" not in name
     ]
     assert values["layers_quantized"] == len(quantized) == sum(values["quantized"].values())
     assert values["quantization_type"] == kind
-    assert values["calibration"]["used"] == 16
-    assert values["calibration"]["size_asked"] == 16
-    assert values["calibration"]["dataset"] == "enginehouse/general"
+    assert values["quant_algo"] == promise.algorithm
+    assert values["kv_cache_dtype"] == ("fp8" if promise.kv_cache else "16-bit")
+    calibration = values["calibration"]
+    assert (calibration["used"], calibration["size_asked"]) == (16, 16)
+    assert calibration["dataset"] == "enginehouse/general"
     if is_encoder and kind.endswith("_kv"):
         [change] = values["effective"]
         assert change["effective"] == kind.removesuffix("_kv")
-        assert values["kv_cache_dtype"] == "16-bit"
     else:
         assert values["effective"] == []
 
 
-def check_answers(original: Path, exported: Path) -> None:
+def check_loading(
+    original: Path, exported: Path, after: Mapping[str, Tensor], promise: Promise
+) -> None:
+    """Transformers finds every weight; what it has no place for are the scales."""
     checkpoint = open_checkpoint(original, served_as_encoder=False)
-    served = load_as_served(checkpoint, exported, device=CPU, dtype=torch.float32)
+    if not promise.is_fp4:
+        model, report = checkpoint.model_class.from_pretrained(
+            exported, local_files_only=True, output_loading_info=True
+        )
+        assert model.config.quantization_config["quant_method"] == "modelopt"
+        assert not report["missing_keys"]
+        assert not report["mismatched_keys"]
+        # Under the names that the class has today: Mixtral's were others once.
+        scales = {name.replace("block_sparse_moe", "mlp") for name in after if "_scale" in name}
+        assert set(report["unexpected_keys"]) == scales
+    served = load_as_served(checkpoint, exported, device=CPU, dtype=FLOAT32)
+    plain = checkpoint.model_class.from_pretrained(original, dtype=FLOAT32).eval()
     tokens = transformers.AutoTokenizer.from_pretrained(exported)("The sky is blue.")["input_ids"]
     with torch.inference_mode():
-        assert bool(torch.isfinite(run_batch(served, [tokens])[0]).all())
+        one, other = (run_batch(each, [tokens])[0].flatten() for each in (plain, served))
+    assert bool(torch.isfinite(other).all())
+    assert float(torch.nn.functional.cosine_similarity(one, other, dim=0)) > 0.85
+
+
+def test_experts_that_no_sample_reached_have_sound_scales_too(tmp_path: Path) -> None:
+    original = make_family("moe", tmp_path / "moe", num_experts=32, num_experts_per_tok=1)
+    source = fetched(original, tmp_path / "fetch")
+    for kind in ("fp8", "fp4"):
+        spec = quantized_spec(original, kind, samples=1)
+        out = tmp_path / kind
+        run_here("calibrate", spec, out, fetch=source)
+        scales = [
+            float(each)
+            for name, each in tensors_of(out / "model").items()
+            if name.endswith(("input_scale", "weight_scale_2"))
+        ]
+        assert len(scales) >= 32 * 3 * 2
+        assert all(0 < each < 100 for each in scales), json.dumps(scales)

@@ -1,5 +1,6 @@
 """The exported files as a runtime runs them: real scales, emulated numbers."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import transformers
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AttentionInterface
+from transformers.conversion_mapping import get_model_conversion_mapping
+from transformers.core_model_loading import WeightRenaming
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
@@ -34,6 +37,7 @@ def load_as_served(
         # The other forms hand all experts to one kernel, in which nothing can be rounded.
         choices["experts_implementation"] = "eager"
     model = load_model(original, device=device, dtype=dtype, weights=plain.weights, **choices)
+    plain = _as_loaded(plain, model)
     if left := emulate_inputs(model, plain):
         raise failures.unused_scale(left[0])
     _emulate_cache(model, plain)
@@ -45,6 +49,26 @@ def _read(folder: Path) -> dict[str, Tensor]:
     for path in sorted(folder.glob("*.safetensors")):
         tensors |= load_file(path)
     return tensors
+
+
+def _as_loaded(plain: PlainCheckpoint, model: nn.Module) -> PlainCheckpoint:
+    """Return the scales by the names that the class gives to the modules of older checkpoints."""
+    renamings = [
+        each for each in get_model_conversion_mapping(model) if isinstance(each, WeightRenaming)
+    ]
+
+    def named(module: str) -> str:
+        name = f"{module}.weight"
+        for renaming in renamings:
+            name, _ = renaming.rename_source_key(name)
+        return name.removesuffix(".weight")
+
+    return replace(
+        plain,
+        roundings={named(name): each for name, each in plain.roundings.items()},
+        key_scales={named(name): each for name, each in plain.key_scales.items()},
+        value_scales={named(name): each for name, each in plain.value_scales.items()},
+    )
 
 
 def _emulate_cache(model: nn.Module, plain: PlainCheckpoint) -> None:
