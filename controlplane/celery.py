@@ -5,7 +5,10 @@ claim their row before they work.
 """
 
 import os
+from typing import Any
 
+import amqp.exceptions
+import kombu
 from celery import Celery
 from celery.signals import worker_init
 from django.conf import settings
@@ -72,6 +75,17 @@ def build_queue(pool: str) -> str:
 def host_queue(node_name: str) -> str:
     """Return the queue that the agent of one host reads."""
     return f"host.{node_name}"
+
+
+def queue_length(name: str) -> int:
+    """Return how many messages wait in a queue."""
+    with app.connection_for_read() as connection:
+        queue = kombu.Queue(name, channel=connection.default_channel)
+        try:
+            declared: Any = queue.queue_declare(passive=True)
+        except amqp.exceptions.ChannelError:  # an empty queue does not exist
+            return 0
+        return int(declared.message_count)
 
 
 @worker_init.connect

@@ -5,6 +5,7 @@ from django.urls import URLPattern, include, path
 from apps.accounts import urls as accounts
 from apps.builds import urls as builds
 from apps.configs import urls as configs
+from apps.configs.calibration_sets import urls as calibration_sets
 from apps.dashboard import urls as dashboard
 from apps.deployments import urls as deployments
 from apps.fleet import urls as fleet
@@ -12,7 +13,7 @@ from apps.rest import urls as rest
 from apps.routes import urls as routes
 from apps.secrets import urls as secrets
 
-_APPS = (accounts, secrets, fleet, configs, builds, deployments, routes)
+_APPS = (accounts, secrets, fleet, configs, calibration_sets, builds, deployments, routes)
 
 
 def _paths(kind: str) -> list[URLPattern]:
@@ -25,6 +26,7 @@ urlpatterns = [
     path("secrets/", include("apps.secrets.urls")),
     path("nodes/", include("apps.fleet.urls")),
     path("configs/", include("apps.configs.urls")),
+    path("calibration-sets/", include("apps.configs.calibration_sets.urls")),
     path("builds/", include("apps.builds.urls")),
     path("models/", include("apps.deployments.urls")),
     *rest.bare,

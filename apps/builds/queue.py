@@ -1,14 +1,11 @@
 """The one place that sends builds to their workers."""
 
 import logging
-from typing import Any
 
-import amqp.exceptions
-import kombu
 import kombu.exceptions
 from django.db import transaction
 
-from controlplane.celery import PAYLOAD_FORMAT, app, build_queue
+from controlplane.celery import PAYLOAD_FORMAT, app, build_queue, queue_length
 
 _log = logging.getLogger(__name__)
 
@@ -20,13 +17,7 @@ def build_send(*, build_id: str, pool: str) -> None:
 
 def build_queue_length(*, pool: str) -> int:
     """Return how many messages wait for the workers of a pool."""
-    with app.connection_for_read() as connection:
-        queue = kombu.Queue(build_queue(pool), channel=connection.default_channel)
-        try:
-            declared: Any = queue.queue_declare(passive=True)
-        except amqp.exceptions.ChannelError:  # an empty queue does not exist
-            return 0
-        return int(declared.message_count)
+    return queue_length(build_queue(pool))
 
 
 def _send(build_id: str, pool: str) -> None:

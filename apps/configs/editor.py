@@ -142,6 +142,14 @@ class Draft:
         return value_at(self.data or {}, "resources.accelerator") is None
 
     @property
+    def quantizes(self) -> bool:
+        """Whether a build of it draws calibration samples."""
+        return value_at(self.data or {}, "trt_llm.build.quantization_type") not in (
+            None,
+            "no_quant",
+        )
+
+    @property
     def groups(self) -> Sequence[GroupView]:
         """The form, filled from the text."""
         data = self.data or {}

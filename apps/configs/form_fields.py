@@ -128,7 +128,8 @@ PRECISION = Group(
         ),
         Field(
             name="calib_dataset", label="Calibration data", path=f"{_CALIBRATION}.calib_dataset",
-            default="abisee/cnn_dailymail",
+            default="abisee/cnn_dailymail", suggests="calibration-sets",
+            help="A hub data set, a local file, or `team/NAME` of those under Calibration data.",
         ),
         Field(
             name="calib_size", label="Calibration samples", path=f"{_CALIBRATION}.calib_size",

@@ -4,7 +4,22 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from apps.accounts.models import Team, User
+from apps.configs.calibration_sets.models import (
+    CalibrationPreview,
+    CalibrationSet,
+    CalibrationVersion,
+)
 from apps.rest.identifiers import new_id
+
+__all__ = [
+    "CalibrationPreview",
+    "CalibrationSet",
+    "CalibrationVersion",
+    "CheckpointRecord",
+    "Config",
+    "FactsState",
+    "Revision",
+]
 
 
 class Config(models.Model):

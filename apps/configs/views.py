@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.pages import page, person
+from apps.configs.calibration_sets.selectors import set_names
 from apps.configs.drafts import PostedDraft, opened_draft, posted_draft
 from apps.configs.editor import Draft
 from apps.configs.models import Config
@@ -19,6 +20,7 @@ from apps.secrets.selectors import secret_names
 from apps.ui.fragments import live_answer
 
 PAGE_SIZE = 50
+SHOWN_PREVIEWS = 5
 UNSAVED_STATUS = 409
 REFUSED_STATUS = 400
 
@@ -79,6 +81,7 @@ def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
         "revision": found,
         "draft": Draft(text=found.text, checked=checked),
         "builds": found.builds.order_by("-number"),
+        "previews": found.calibration_previews.order_by("-created_at")[:SHOWN_PREVIEWS],
         "is_last": number == config.last_number,  # type: ignore[attr-defined]
     }
     return render(request, "configs/revision.html", context)
@@ -125,4 +128,5 @@ def _context(posted: PostedDraft) -> dict[str, Any]:
         "conflict": posted.conflict,
         "refusal": posted.refusal,
         "secret_names": sorted(secret_names(team=posted.user.team)),
+        "calibration_sets": set_names(team=posted.user.team),
     }

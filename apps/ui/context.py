@@ -17,21 +17,36 @@ class Place:
 _PLACES = (
     ("Overview", "dashboard:overview"),
     ("Configs", "configs:list"),
+    ("Calibration data", "calibration_sets:list"),
     ("Builds", "builds:list"),
     ("Models", "deployments:list"),
     ("Nodes", "fleet:list"),
     ("Secrets", "secrets:list"),
     ("API keys", "accounts:keys"),
+    ("People", "accounts:people"),
 )
+# Pages of `accounts` that belong to the place of keys; the rest are about people.
+_KEY_PAGES = frozenset({"keys", "key_create", "key_revoke"})
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
     """Return the values that `base.html` reads."""
-    match = request.resolver_match
-    namespace = match.namespace if match else ""
+    current = _current(request)
     return {
         "sidebar": [
-            Place(name=name, route=route, is_current=route.partition(":")[0] == namespace)
+            Place(name=name, route=route, is_current=_place(route) == current)
             for name, route in _PLACES
         ]
     }
+
+
+def _current(request: HttpRequest) -> str:
+    match = request.resolver_match
+    return _place(match.view_name) if match else ""
+
+
+def _place(route: str) -> str:
+    namespace, _, name = route.partition(":")
+    if namespace != "accounts":
+        return namespace
+    return "keys" if name in _KEY_PAGES else "people"

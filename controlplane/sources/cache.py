@@ -9,7 +9,9 @@ from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.sources.resolved import Resolved
 
 _HUB, _BUCKETS, _ARCHIVES = "hub", "buckets", "archives"
-_PRUNED = (f"{_HUB}/*/*", f"{_BUCKETS}/*/*", f"{_ARCHIVES}/*")
+CALIBRATION = "calibration"
+"""Where build steps keep the data sets of teams, one folder each."""
+_PRUNED = (f"{_HUB}/*/*", f"{_BUCKETS}/*/*", f"{_ARCHIVES}/*", f"{CALIBRATION}/*")
 
 
 def commit_folder(cache_dir: Path, resolved: Resolved) -> Path:

@@ -23,7 +23,7 @@ from workers.build_steps.failures import StepFailure, disk_full
 from workers.build_steps.job import Job, read_job
 from workers.build_steps.step import StepResult
 
-STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test")
+STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test", "preview")
 EXIT_FAILED = 1
 
 log = logging.getLogger(__name__)

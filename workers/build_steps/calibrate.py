@@ -11,6 +11,7 @@ from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import QuantizationType
 from workers.build_steps import outputs
 from workers.build_steps.calibration import SEED, OpenDataset, Places, SampleSet, draw, sample_keys
+from workers.build_steps.calibration.preview import shown_samples
 from workers.build_steps.events import Events
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.job import Job
@@ -69,19 +70,21 @@ def run(job: Job, events: Events) -> StepResult:
     dtype = choose_dtype(checkpoint, device)
     _check_memory(job, checkpoint, device, dtype)
 
-    drawing = _draw(job, spec, checkpoint)
+    tokenizer = load_tokenizer(checkpoint)
+    samples, told = _draw(job, spec, checkpoint, tokenizer)
     config = modelopt_config(
         recipe,
         presets,
         has_kv_cache=checkpoint.has_kv_cache,
         is_encoder=checkpoint.is_encoder,
     )
-    exported = _quantize(job, checkpoint, config, drawing[0], device, dtype, events)
+    exported = _quantize(job, checkpoint, config, samples, device, dtype, events)
     _check_export(spec, recipe, checkpoint, exported)
     return StepResult(
         values={
             **_effective(spec.quantization_type, recipe, config, checkpoint, exported),
-            "calibration": drawing[1],
+            "calibration": told,
+            "samples": shown_samples(samples.calibration, tokenizer),
             "device": device.describe(),
             "compute_dtype": str(dtype).removeprefix("torch."),
             "tools": tool_versions(),
@@ -100,7 +103,9 @@ def _check_memory(job: Job, checkpoint: Checkpoint, device: Device, dtype: torch
         check_host_memory(needed, limit=int(limit) if limit else None, what="Calibration")
 
 
-def _draw(job: Job, spec: Spec, checkpoint: Checkpoint) -> tuple[SampleSet, dict[str, Any]]:
+def _draw(
+    job: Job, spec: Spec, checkpoint: Checkpoint, tokenizer: Any
+) -> tuple[SampleSet, dict[str, Any]]:
     """Return the samples and what is told of them; the held-out ones go into a file."""
     wanted = spec.engine_build.quantization_config
     size = spec.calibration_samples
@@ -109,7 +114,7 @@ def _draw(job: Job, spec: Spec, checkpoint: Checkpoint) -> tuple[SampleSet, dict
     )
     dataset = OpenDataset(wanted.calib_dataset, Places.of_job(spec, job.options, job.secrets))
     dataset.refuse_change(outputs.read(job.input("fetch")).values.get("calibration"))
-    samples = draw(dataset, load_tokenizer(checkpoint), size=size, max_length=max_length)
+    samples = draw(dataset, tokenizer, size=size, max_length=max_length)
     told = {
         **dataset.identity.to_json(),
         "column": samples.column,

@@ -6,6 +6,7 @@ from controlplane.domain.rules import CardOffer, Known, examine
 from controlplane.domain.spec import Spec
 from controlplane.sources import folder_facts
 from workers.build_steps import outputs
+from workers.build_steps.calibration.kept import known_sets
 from workers.build_steps.events import Events
 from workers.build_steps.failures import blocked, no_checkpoint
 from workers.build_steps.fetch import MODEL_FOLDER
@@ -34,6 +35,7 @@ def run(job: Job, events: Events) -> StepResult:
             checkpoint_failure=None,
             secret_names=frozenset(job.options.get("secret_names") or job.secrets),
             cards=_cards(job),
+            calibration_sets=known_sets(job.options),
         ),
     )
     told = examination.to_json()

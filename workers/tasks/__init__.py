@@ -1,5 +1,5 @@
 """Celery finds every task through this package: each module here is named below."""
 
-from workers.tasks import build, deployments, facts, sweep, telemetry
+from workers.tasks import build, deployments, facts, previews, sweep, telemetry
 
-__all__ = ["build", "deployments", "facts", "sweep", "telemetry"]
+__all__ = ["build", "deployments", "facts", "previews", "sweep", "telemetry"]

@@ -10,6 +10,7 @@ from celery import shared_task
 from django.conf import settings
 from django.db import OperationalError, connection
 
+from apps.configs.calibration_sets.services import previews_sweep
 from apps.configs.services import (
     RENEW_SECONDS,
     FactsLease,
@@ -45,6 +46,7 @@ def fetch_facts(facts_id: str, **newer: Any) -> None:
 def sweep(**newer: Any) -> None:
     """Send again what lost its message or its worker."""
     facts_sweep()
+    previews_sweep()
 
 
 def _read(lease: FactsLease) -> CheckpointFacts | Failure:

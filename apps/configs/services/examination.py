@@ -5,12 +5,14 @@ from dataclasses import asdict
 from typing import Any
 
 from apps.accounts.models import Team
+from apps.configs.calibration_sets.selectors import known_sets
 from apps.configs.models import FactsState, Revision
 from apps.configs.selectors import card_offers
 from apps.configs.services.facts import facts_request
 from apps.rest.errors import InvalidInput
 from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_names
+from controlplane.domain.facts.calibration_sets import may_name_sets
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.rules.context import Known
@@ -48,6 +50,7 @@ def known_of(*, team: Team, spec: Spec | None) -> Known:
         checkpoint_failure=failure,
         secret_names=stored | written,
         cards=card_offers(),
+        calibration_sets=known_sets(team=team) if may_name_sets(spec) else (),
     )
 
 

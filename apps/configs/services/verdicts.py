@@ -22,7 +22,16 @@ def verdict_fields(examination: Examination) -> dict[str, Any]:
 def verdict_settle(revision: Revision) -> None:
     """Say again what still waits, for the facts may have come between the check and the save."""
     if revision.waiting:
-        _examine_again(revision)
+        verdict_renew(revision)
+
+
+def verdict_renew(revision: Revision) -> None:
+    """Say of a revision what the checks say now."""
+    fields = verdict_fields(revision_examine(revision=revision))
+    if any(getattr(revision, name) != value for name, value in fields.items()):
+        for name, value in fields.items():
+            setattr(revision, name, value)
+        revision.save(update_fields=list(fields))
 
 
 def verdicts_refresh(*, facts_id: str) -> int:
@@ -32,7 +41,7 @@ def verdicts_refresh(*, facts_id: str) -> int:
         return 0
     revisions = list(_last_revisions(record)[:MOST_REVISIONS])
     for revision in revisions:
-        _examine_again(revision)
+        verdict_renew(revision)
     return len(revisions)
 
 
@@ -48,11 +57,3 @@ def _last_revisions(record: CheckpointRecord) -> QuerySet[Revision]:
         .select_related("config__team")
         .order_by("-created_at")
     )
-
-
-def _examine_again(revision: Revision) -> None:
-    fields = verdict_fields(revision_examine(revision=revision))
-    if any(getattr(revision, name) != value for name, value in fields.items()):
-        for name, value in fields.items():
-            setattr(revision, name, value)
-        revision.save(update_fields=list(fields))

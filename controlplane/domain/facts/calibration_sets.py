@@ -83,13 +83,17 @@ def reference_of(dataset: str) -> SetReference | None:
     return SetReference(name=found["name"], version=int(version) if version else None)
 
 
+def may_name_sets(spec: Spec) -> bool:
+    """Return whether a spec has to be compared with what the team keeps.
+
+    A bare name is an old name of the hub, unless the team has a set that is called so.
+    """
+    return any(is_team_form(each) or "/" not in each for each in _data_sets(spec))
+
+
 def references_of(spec: Spec) -> dict[str, SetReference]:
     """Return data set -> set, of every data set of a spec that is rightly named as a team's."""
-    named = (
-        spec.engine_build.quantization_config.calib_dataset,
-        spec.settings.gate.evaluation_dataset or "",
-    )
-    found = {each: reference_of(each) for each in named}
+    found = {each: reference_of(each) for each in _data_sets(spec)}
     return {dataset: reference for dataset, reference in found.items() if reference}
 
 
@@ -112,3 +116,9 @@ def nearest(name: str, sets: Iterable[str]) -> str | None:
     by_folded = {each.casefold(): each for each in known}
     close = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
     return by_folded[close[0]] if close else None
+
+
+def _data_sets(spec: Spec) -> tuple[str, ...]:
+    evaluation = spec.settings.gate.evaluation_dataset
+    calibration = spec.engine_build.quantization_config.calib_dataset
+    return (calibration, evaluation) if evaluation else (calibration,)

@@ -7,6 +7,7 @@ from controlplane.domain.facts.calibration_sets import (
     SetReference,
     SetVersion,
     is_team_form,
+    may_name_sets,
     nearest,
     reference_of,
 )
@@ -32,11 +33,6 @@ def _named(c: Context) -> dict[str, str]:
 
 def _sets(c: Context) -> dict[str, CalibrationSet]:
     return {each.name: each for each in c.calibration_sets}
-
-
-def _may_mean_a_set(dataset: str) -> bool:
-    """A bare name is an old name of the hub, unless the team has a set that is called so."""
-    return is_team_form(dataset) or "/" not in dataset
 
 
 def _unknown(c: Context) -> dict[str, str]:
@@ -111,7 +107,7 @@ UNKNOWN_SET = Rule(
     severity=Severity.ERROR,
     needs=("calibration_sets",),
     fields=lambda c: tuple(_unknown(c)) or (_DATASET,),
-    concerns=lambda c: is_quantized(c) and any(map(_may_mean_a_set, _named(c).values())),
+    concerns=lambda c: is_quantized(c) and may_name_sets(c.spec),
     when=lambda c: bool(_unknown(c)),
     message=_message,
     fix=Fix(label="Use the set of that name", patch=_use_nearest, safe=False),

@@ -12,6 +12,7 @@ from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.sources import SourceOptions
 from workers.build_steps.calibration import failures
 from workers.build_steps.calibration.hub import DatasetHub
+from workers.build_steps.calibration.kept import kept_files
 from workers.build_steps.calibration.layout import READABLE, train_files
 from workers.build_steps.calibration.names import Dataset, Kind, find_dataset
 from workers.build_steps.calibration.rows import Row, read_rows
@@ -42,7 +43,7 @@ class Places:
 
     sources: SourceOptions
     kept: Mapping[str, str]
-    """Names of uploaded and team sets -> their files."""
+    """Data sets of the team, as configs name them -> their files."""
     token: str | None = None
 
     @classmethod
@@ -57,7 +58,7 @@ class Places:
         name = checkpoint.runtime_secret_name if checkpoint and from_hub else _HUB_SECRET
         return cls(
             sources=SourceOptions.from_mapping(options),
-            kept=options.get("calibration_sets") or {},
+            kept=kept_files(options),
             token=secrets.get(name),
         )
 

@@ -8,8 +8,8 @@ from workers.build_steps.failures import StepFailure
 FIELD = "trt_llm.build.quantization_config.calib_dataset"
 OFFLINE_CHOICES = (
     "Offline, name one of these instead: a .jsonl or .parquet file in a folder of "
-    "LOCAL_CHECKPOINT_ROOTS, an uploaded file, a set kept by the team, or `enginehouse/general`, "
-    "which ships with Enginehouse."
+    "LOCAL_CHECKPOINT_ROOTS, a file uploaded as a set that the team keeps (`team/NAME`), or "
+    "`enginehouse/general`, which ships with Enginehouse."
 )
 
 
@@ -158,6 +158,16 @@ def unreadable_name(name: str) -> StepFailure:
         f"`{name}` names no calibration data set.",
         "Use `org/name` or `org/name:config@revision` of a hub, the path of a .jsonl or .parquet "
         "file, or `enginehouse/general`.",
+    )
+
+
+def no_kept_set(name: str) -> StepFailure:
+    """Return the failure for a set that the team does not have, or has no more."""
+    return _configuration(
+        "EHC-NO-SET",
+        f"The team has no calibration set `{name}`.",
+        "It was deleted, or is called otherwise: see Calibration data. Upload it again, or name "
+        "another data set.",
     )
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 
+from controlplane.domain.facts.calibration_sets import is_team_form
 from workers.build_steps.calibration import failures
 
 GENERAL = "enginehouse/general"
@@ -63,11 +64,13 @@ _KNOWN: Mapping[str, _Known] = MappingProxyType(
 def find_dataset(name: str, *, roots: tuple[str, ...], kept: Mapping[str, str]) -> Dataset:
     """Return what a name means; raises StepFailure for one that means nothing.
 
-    `kept` maps the names of uploaded and team sets to their files; it is asked first. A hub data
+    `kept` maps the team's own sets, `team/NAME` or `team/NAME@VERSION`, to their files. A hub data
     set may carry its config and revision: `org/name:config@revision`.
     """
     if name in kept:
         return Dataset(name=name, kind=Kind.FILE, path=_existing(Path(kept[name]), name))
+    if is_team_form(name):
+        raise failures.no_kept_set(name)
     if name == GENERAL:
         return Dataset(name=name, kind=Kind.FILE, path=_GENERAL_FILE, column="text")
     if name.startswith(("/", "./", "../")) or Path(name).suffix in (".jsonl", ".parquet"):

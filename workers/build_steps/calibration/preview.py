@@ -14,11 +14,13 @@ from typing import Any
 
 from controlplane.sources import SourceOptions
 from workers.build_steps.calibration.dataset import OpenDataset, Places
-from workers.build_steps.calibration.samples import SHORTEST_TOKENS, Counts, usable_samples
+from workers.build_steps.calibration.samples import SHORTEST_TOKENS, Counts, Sample, usable_samples
 from workers.build_steps.calibration.texts import Texts
 from workers.build_steps.failures import StepFailure
 
 COUNT = 5
+LONGEST_SHOWN = 6_000
+"""Characters of a sample that a page is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,26 +52,34 @@ def preview(
     counts = Counts()
     found = list(usable_samples(dataset, texts, counts, wanted=count, max_length=max_length))
     return Preview(
-        samples=tuple(
-            {
-                "row": each.row,
-                "tokens": len(each.tokens),
-                "truncated": each.truncated,
-                "text": tokenizer.decode(each.tokens),
-            }
-            for each in found
-        ),
+        samples=tuple(shown_samples(found, tokenizer)),
         column=texts.column,
         identity=dataset.identity.to_json(),
         counts=counts,
     )
 
 
+def shown_samples(samples: Sequence[Sample], tokenizer: Any) -> list[dict[str, Any]]:
+    """Return the first samples as the model sees them: the tokens as text again, and how many."""
+    return [_shown(each, tokenizer.decode(each.tokens)) for each in samples[:COUNT]]
+
+
+def _shown(sample: Sample, text: str) -> dict[str, Any]:
+    return {
+        "row": sample.row,
+        "tokens": len(sample.tokens),
+        "truncated": sample.truncated,
+        # What a database cannot hold would lose the whole result.
+        "text": text[:LONGEST_SHOWN].replace("\0", "\ufffd"),
+        "is_cut": len(text) > LONGEST_SHOWN,
+    }
+
+
 def main(arguments: Sequence[str]) -> int:
     """Print the preview, or the failure, as one JSON object; return 1 for a failure."""
     options = _parser().parse_args(arguments)
     # Imported here: it takes seconds, which --help need not wait for.
-    from transformers import AutoTokenizer
+    from workers.build_steps.calibration.tokenizer import open_tokenizer
 
     places = Places(
         sources=SourceOptions.from_mapping(
@@ -78,11 +88,10 @@ def main(arguments: Sequence[str]) -> int:
         kept=dict(each.split("=", 1) for each in options.kept),
         token=_read_token(options.token_fd),
     )
-    tokenizer = AutoTokenizer.from_pretrained(options.model, local_files_only=True)
     try:
         found = preview(
             options.dataset,
-            tokenizer,
+            open_tokenizer(options.model),
             places=places,
             max_length=options.max_length,
             count=options.count,

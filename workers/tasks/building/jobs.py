@@ -10,6 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.builds.models import Build
+from apps.configs.calibration_sets.selectors import sets_of_job
 from apps.configs.selectors import card_offers
 from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_names
@@ -49,6 +50,11 @@ def step_job(
             "built_by": build.created_by.email if build.created_by else None,
             "built_at": timezone.now().isoformat(),
             "promoted": build.promotion,
+            "calibration_sets": sets_of_job(
+                team=build.team,
+                spec=Spec.model_validate(build.revision.spec),
+                pinned=_pinned_data(build),
+            ),
             **_known(build),
         },
     )
@@ -66,6 +72,15 @@ def _pinned_commit(build: Build) -> str | None:
         if step.name == "fetch" and step.state == "finished" and step.result:
             return str(step.result["commit"])
     return None
+
+
+def _pinned_data(build: Build) -> Mapping[str, str]:
+    """Return the data that this attempt began with, as data set -> digest."""
+    for step in build.steps.all():
+        if step.name == "fetch" and step.state == "finished" and step.result:
+            told = step.result.get("calibration")
+            return {told["dataset"]: told["revision"]} if told else {}
+    return {}
 
 
 def _known(build: Build) -> Mapping[str, Any]:

@@ -1,0 +1,28 @@
+"""What people fill in to upload a set."""
+
+from django import forms
+
+from apps.configs.calibration_sets.services.sets import checked_set_name
+from apps.rest.errors import InvalidInput
+
+
+class UploadForm(forms.Form):
+    """A name and a file; the name of a set that is there makes its next version."""
+
+    name = forms.CharField(
+        max_length=100,
+        widget=forms.TextInput(
+            attrs={"placeholder": "support-chats", "spellcheck": "false", "autocomplete": "off"}
+        ),
+    )
+    file = forms.FileField(
+        allow_empty_file=True,
+        widget=forms.FileInput(attrs={"accept": ".jsonl,.json,.parquet,.txt"}),
+    )
+
+    def clean_name(self) -> str:
+        """Return the name in the form in which it is kept."""
+        try:
+            return checked_set_name(self.cleaned_data["name"])
+        except InvalidInput as error:
+            raise forms.ValidationError(f"{error.message} {error.hint}") from error

@@ -1,0 +1,63 @@
+"""What the pages of calibration data show, in words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.configs.calibration_sets.models import CalibrationPreview, CalibrationSet
+from apps.ui import formats
+from apps.ui.tones import title
+from controlplane.domain.lifecycle import StepState
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetRow:
+    """One line of the list of sets."""
+
+    set: CalibrationSet
+    last: Any
+    configs: Sequence[Any]
+
+    @property
+    def rows_words(self) -> str:
+        """How many rows are of use and which are not."""
+        return rows_words(self.last)
+
+
+def set_rows(
+    found: Sequence[CalibrationSet], naming: Mapping[str, Sequence[Any]]
+) -> Sequence[SetRow]:
+    """Return the lines of the list; a set always has a version."""
+    return [
+        SetRow(set=each, last=each.versions.all()[0], configs=naming[each.name]) for each in found
+    ]
+
+
+def rows_words(version: Any) -> str:
+    """Return `1,200 rows, 3 empty, 12 short`."""
+    words = [f"{formats.number(version.rows)} rows"]
+    words += [f"{formats.number(version.empty_rows)} empty"] * bool(version.empty_rows)
+    words += [f"{formats.number(version.short_rows)} short"] * bool(version.short_rows)
+    return ", ".join(words)
+
+
+def preview_context(preview: CalibrationPreview) -> dict[str, Any]:
+    """Return the context of a preview's page and of its part."""
+    return {
+        "preview": preview,
+        "told": preview.result,
+        "failure": preview.failure,
+        "skipped": skipped_words(preview.result) if preview.result else "",
+        "is_open": preview.state in (StepState.WAITING, StepState.RUNNING),
+        "tab_title": title(preview.state, f"{preview.dataset} as {preview.revision.config.name}"),
+    }
+
+
+def skipped_words(counts: Mapping[str, Any]) -> str:
+    """Return which rows were passed over and why: `2 empty, 1 too short`; empty for none."""
+    reasons = {
+        "empty": counts["skipped_empty"],
+        "too short": counts["skipped_short"],
+        "repeated": counts["skipped_duplicate"],
+    }
+    return ", ".join(f"{formats.number(count)} {why}" for why, count in reasons.items() if count)

@@ -1,0 +1,135 @@
+"""Reads of calibration sets: for pages, for checks, for jobs and for the sweep of the store."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.db.models import OuterRef, Prefetch, Q, QuerySet, Subquery
+
+from apps.accounts.models import Team
+from apps.configs.calibration_sets.models import (
+    CalibrationPreview,
+    CalibrationSet,
+    CalibrationVersion,
+)
+from apps.configs.models import Revision
+from apps.rest.errors import NotFound
+from controlplane.domain.facts import calibration_sets as facts
+from controlplane.domain.spec import Spec
+
+_PATHS = (
+    "spec__trt_llm__build__quantization_config__calib_dataset",
+    "spec__enginehouse__gate__evaluation_dataset",
+    "spec__model_metadata__enginehouse__gate__evaluation_dataset",
+)
+"""Where a stored spec names data sets."""
+
+
+def set_list(*, team: Team) -> QuerySet[CalibrationSet]:
+    """Return the team's sets, each with its `versions`, the last one first."""
+    versions = CalibrationVersion.objects.order_by("-number").select_related("created_by")
+    return CalibrationSet.objects.filter(team=team).prefetch_related(
+        Prefetch("versions", versions.defer("head"))
+    )
+
+
+def set_names(*, team: Team) -> list[str]:
+    """Return the names of the team's sets."""
+    return list(
+        CalibrationSet.objects.filter(team=team).order_by("name").values_list("name", flat=True)
+    )
+
+
+def set_get(*, team: Team, set_id: str) -> CalibrationSet:
+    """Return the team's set of that id. Raises NotFound."""
+    found = set_list(team=team).filter(id=set_id).first()
+    if found is None:
+        raise NotFound(f"There is no calibration set `{set_id}`.")
+    return found
+
+
+def version_get(*, found: CalibrationSet, number: int | None = None) -> CalibrationVersion:
+    """Return that version of a set whole, the last one where none is named. Raises NotFound."""
+    versions = CalibrationVersion.objects.filter(set=found).select_related("created_by")
+    if number is not None:
+        versions = versions.filter(number=number)
+    version = versions.order_by("-number").first()
+    if version is None:
+        raise NotFound(f"The set `{found.name}` has no version {number}.")
+    return version
+
+
+def known_sets(*, team: Team) -> tuple[facts.CalibrationSet, ...]:
+    """Return what checks know of the team's sets."""
+    stored = CalibrationVersion.objects.filter(set__team=team).order_by("set__name", "number")
+    versions: dict[str, list[facts.SetVersion]] = {}
+    for row in stored.values_list("set__name", "number", "column", "rows", "empty_rows"):
+        name, number, column, rows, empty = row
+        version = facts.SetVersion(number=number, column=column, rows=rows - empty)
+        versions.setdefault(name, []).append(version)
+    return tuple(
+        facts.CalibrationSet(name=name, versions=tuple(found)) for name, found in versions.items()
+    )
+
+
+def sets_of_job(
+    *, team: Team, spec: Spec, pinned: Mapping[str, str] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Return data set -> where its file is, of every set of the team that a spec names.
+
+    `pinned` maps data sets to the digest that a build began with: that version, whatever was
+    uploaded since. A set that is gone is absent.
+    """
+    found = {}
+    for dataset, reference in facts.references_of(spec).items():
+        versions = CalibrationVersion.objects.filter(set__team=team, set__name=reference.name)
+        if reference.version is not None:
+            versions = versions.filter(number=reference.version)
+        elif digest := (pinned or {}).get(dataset):
+            versions = versions.filter(digest=digest)
+        if version := versions.order_by("-number").first():
+            found[dataset] = {
+                "name": reference.name,
+                "version": version.number,
+                "column": version.column,
+                "rows": version.usable_rows,
+                "content_digest": version.content_digest,
+                "file_name": version.file_name,
+            }
+    return found
+
+
+def stored_contents() -> frozenset[str]:
+    """Return the content digests that the artifact store must keep for sets."""
+    digests = CalibrationVersion.objects.values_list("content_digest", flat=True)
+    return frozenset(digests.distinct())
+
+
+def revisions_naming(*, team: Team, names: Iterable[str]) -> Sequence[Revision]:
+    """Return the last revisions of the team's configs that name one of the sets."""
+    named = Q()
+    for name in names:
+        for path in _PATHS:
+            named |= Q(**{f"{path}__in": [f"{facts.PREFIX}{name}", name]})
+            named |= Q(**{f"{path}__startswith": f"{facts.PREFIX}{name}@"})
+    last = Revision.objects.filter(config=OuterRef("config")).order_by("-number")
+    found = Revision.objects.filter(
+        named, config__team=team, number=Subquery(last.values("number")[:1])
+    )
+    return list(found.select_related("config__team").order_by("config__name"))
+
+
+def preview_list(*, team: Team) -> QuerySet[CalibrationPreview]:
+    """Return the team's previews, the last one first."""
+    return (
+        CalibrationPreview.objects.filter(team=team)
+        .select_related("revision__config", "created_by")
+        .order_by("-created_at", "-id")
+    )
+
+
+def preview_get(*, team: Team, preview_id: str) -> CalibrationPreview:
+    """Return the team's preview of that id. Raises NotFound."""
+    found = preview_list(team=team).filter(id=preview_id).first()
+    if found is None:
+        raise NotFound(f"There is no preview `{preview_id}`.")
+    return found

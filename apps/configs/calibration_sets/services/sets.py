@@ -1,0 +1,173 @@
+"""Uploads: a file is read, stored by content, and only then a version of its set."""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import BinaryIO
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from apps.accounts.models import Team, User
+from apps.configs.calibration_sets.models import CalibrationSet, CalibrationVersion
+from apps.configs.calibration_sets.selectors import revisions_naming
+from apps.configs.services.verdicts import verdict_renew
+from apps.rest.errors import InvalidInput, TooLarge, Unavailable
+from controlplane.artifacts import ArtifactFailure, ArtifactStore, Published
+from controlplane.calibration_files import BadFile, Inspection, inspect_file
+from controlplane.domain.facts.calibration_sets import NAME_RULE, PREFIX, is_set_name
+
+_LONGEST_FILE_NAME = 255
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upload:
+    """What became of an upload; not `is_new` when the set's last version has the same content."""
+
+    version: CalibrationVersion
+    is_new: bool
+
+
+def set_upload(
+    *, team: Team, name: str, file: BinaryIO, file_name: str, user: User | None = None
+) -> Upload:
+    """Return the version that now holds the file, of the set of that name, made where it is new.
+
+    A refused file changes nothing: the set keeps the versions that it has.
+
+    Raises:
+        InvalidInput: the name cannot be one, or the file cannot be used; the message says where.
+        TooLarge: the file is larger than CALIBRATION_MAX_BYTES.
+        Unavailable: the store has no room.
+    """
+    name = checked_set_name(name)
+    file_name = PurePath(file_name.replace("\\", "/")).name[-_LONGEST_FILE_NAME:] or "upload"
+    with tempfile.TemporaryDirectory(prefix="calibration-") as folder:
+        try:
+            found, published = _stored(Path(folder), file, file_name)
+        except BadFile as refused:
+            raise _refusal(refused) from None
+        except ArtifactFailure as failed:
+            raise Unavailable(failed.failure.sentence, hint=failed.failure.hint) from None
+    with transaction.atomic():
+        upload = _version(team, name, found, published, file_name, user)
+    _check_again(team, name)
+    return upload
+
+
+def set_delete(*, found: CalibrationSet) -> None:
+    """Delete a set with all its versions; configs that name it say so from now on.
+
+    Its files stay in the store for the day that a sweep spares, for builds that have begun.
+    """
+    team, name = found.team, found.name
+    found.delete()
+    _check_again(team, name)
+
+
+def checked_set_name(name: str) -> str:
+    """Return the name without the prefix that configs write. Raises InvalidInput."""
+    plain = name.strip().removeprefix(PREFIX)
+    if not is_set_name(plain):
+        raise InvalidInput(
+            f"`{plain}` cannot be the name of a calibration set.",
+            code="calibration_name",
+            fields=["name"],
+            hint=f"A name has {NAME_RULE}.",
+        )
+    return plain
+
+
+def _stored(folder: Path, file: BinaryIO, file_name: str) -> tuple[Inspection, Published]:
+    limit = settings.CALIBRATION_MAX_BYTES
+    upload = folder / "upload"
+    _copy(file, upload, limit)
+    content = folder / "content"
+    content.mkdir()
+    found = inspect_file(upload, file_name, rewritten=content / "rows.jsonl", limit_bytes=limit)
+    if not found.normalized:
+        upload.rename(content / f"rows{PurePath(file_name).suffix.lower()}")
+    store = ArtifactStore.open(settings.ARTIFACT_URL)
+    return found, store.publish(content, {"kind": "calibration set", "format": 1})
+
+
+def _copy(file: BinaryIO, target: Path, limit: int) -> None:
+    """Write the upload to a file of ours; what lies in memory or in the spool is gone soon."""
+    with target.open("wb") as writer:
+        shutil.copyfileobj(_Counted(file, limit), writer, 1024 * 1024)
+
+
+class _Counted:
+    """A file that refuses to be read past a limit."""
+
+    def __init__(self, file: BinaryIO, limit: int) -> None:
+        self._file, self._left, self._limit = file, limit, limit
+
+    @property
+    def read(self) -> Callable[[int], bytes]:
+        return self._read
+
+    def _read(self, size: int) -> bytes:
+        content = self._file.read(size)
+        self._left -= len(content)
+        if self._left < 0:
+            raise TooLarge(
+                f"The file is larger than {self._limit // 1_000_000:,} MB.",
+                fields=["file"],
+                hint="A thousand texts are enough to calibrate on. The operator can raise "
+                "CALIBRATION_MAX_BYTES.",
+            )
+        return content
+
+
+def _version(
+    team: Team,
+    name: str,
+    found: Inspection,
+    published: Published,
+    file_name: str,
+    user: User | None,
+) -> Upload:
+    CalibrationSet.objects.get_or_create(team=team, name=name)
+    # Held so that two uploads never take one number.
+    kept = CalibrationSet.objects.select_for_update(no_key=True).get(team=team, name=name)
+    last = kept.versions.order_by("-number").first()
+    if last is not None and last.content_digest == published.content_digest:
+        return Upload(version=last, is_new=False)
+    CalibrationSet.objects.filter(id=kept.id).update(updated_at=timezone.now())
+    (stored,) = published.files
+    version = CalibrationVersion.objects.create(
+        set=kept,
+        number=last.number + 1 if last else 1,
+        digest=f"sha256:{stored.sha256}",
+        content_digest=published.content_digest,
+        file_name=stored.path,
+        uploaded_name=file_name,
+        column=found.column,
+        rows=found.rows,
+        empty_rows=found.empty_rows,
+        short_rows=found.short_rows,
+        size_bytes=stored.size_bytes,
+        head=found.head,
+        created_by=user,
+    )
+    return Upload(version=version, is_new=True)
+
+
+def _check_again(team: Team, name: str) -> None:
+    for revision in revisions_naming(team=team, names=[name]):
+        verdict_renew(revision)
+
+
+def _refusal(refused: BadFile) -> InvalidInput:
+    problem = refused.problem
+    return InvalidInput(
+        problem.message,
+        code=problem.code,
+        fields=["file"],
+        hint=problem.hint,
+        details={"line": problem.line} if problem.line else None,
+    )

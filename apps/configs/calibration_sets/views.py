@@ -1,0 +1,137 @@
+"""Pages of calibration data: the team's sets, one set, and one preview."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from apps.accounts.models import Team
+from apps.accounts.pages import page, person
+from apps.configs.calibration_sets.forms import UploadForm
+from apps.configs.calibration_sets.models import CalibrationSet
+from apps.configs.calibration_sets.presentation import preview_context, set_rows
+from apps.configs.calibration_sets.selectors import (
+    preview_get,
+    preview_list,
+    revisions_naming,
+    set_get,
+    set_list,
+    version_get,
+)
+from apps.configs.calibration_sets.services import preview_request, set_delete, set_upload
+from apps.configs.selectors import config_get, config_list, revision_get, revision_last
+from apps.rest.errors import ApiError, Conflict, NotFound
+from apps.ui.fragments import live_answer
+from controlplane.domain.facts.calibration_sets import PREFIX
+
+_SHOWN_PREVIEWS = 5
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def sets(request: HttpRequest) -> HttpResponse:
+    """Show the sets, or take an upload."""
+    form = UploadForm(request.POST or None, request.FILES or None)
+    if form.is_valid() and (answer := _uploaded(request, form)):
+        return answer
+    team = person(request).team
+    found = list(set_list(team=team).order_by("name"))
+    context = {"form": form, "rows": set_rows(found, _naming(team, found))}
+    status = 400 if form.errors else 200
+    return render(request, "calibration_sets/list.html", context, status=status)
+
+
+@page
+@require_GET
+def calibration_set(request: HttpRequest, set_id: str) -> HttpResponse:
+    """Show one set: its versions, its first rows, who names it, and the way to a preview."""
+    team = person(request).team
+    found = set_get(team=team, set_id=set_id)
+    number = request.GET.get("version", "")
+    dataset = f"{PREFIX}{found.name}"
+    context = {
+        "set": found,
+        "dataset": dataset,
+        "versions": found.versions.all(),
+        "shown": version_get(found=found, number=int(number) if number.isdigit() else None),
+        "naming": _naming(team, [found])[found.name],
+        "configs": config_list(team=team).order_by("-updated_at")[:100],
+        "previews": preview_list(team=team).filter(dataset__startswith=dataset)[:_SHOWN_PREVIEWS],
+    }
+    return render(request, "calibration_sets/set.html", context)
+
+
+@page
+@require_POST
+def delete(request: HttpRequest, set_id: str) -> HttpResponse:
+    """Delete the set whose name was typed."""
+    found = set_get(team=person(request).team, set_id=set_id)
+    if request.POST.get("name", "").strip() != found.name:
+        raise Conflict("The typed name is not the set's. Nothing was deleted.")
+    set_delete(found=found)
+    messages.success(request, f"`{PREFIX}{found.name}` is deleted.")
+    return redirect("calibration_sets:list")
+
+
+@page
+@require_POST
+def start_preview(request: HttpRequest) -> HttpResponse:
+    """Ask for a preview of a config's model on the named data, and go where it will appear."""
+    config = config_get(team=person(request).team, config_id=request.POST.get("config", ""))
+    number = request.POST.get("revision", "")
+    revision = (
+        revision_get(config=config, number=int(number))
+        if number.isdigit()
+        else revision_last(config=config)
+    )
+    if revision is None:
+        raise NotFound(f"The config `{config.id}` has no revision.")
+    preview = preview_request(
+        revision=revision, dataset=request.POST.get("dataset") or None, user=person(request)
+    )
+    return redirect("calibration_sets:preview", preview.id)
+
+
+@page
+@require_GET
+def preview(request: HttpRequest, preview_id: str) -> HttpResponse:
+    """Show a preview as it is now."""
+    found = preview_get(team=person(request).team, preview_id=preview_id)
+    return live_answer(
+        request,
+        page="calibration_sets/preview.html",
+        part="calibration_sets/_preview.html",
+        context=preview_context(found),
+    )
+
+
+def _uploaded(request: HttpRequest, form: UploadForm) -> HttpResponse | None:
+    """Return the way to the set, or None with the reason beside the field at fault."""
+    file = form.cleaned_data["file"]
+    try:
+        upload = set_upload(
+            team=person(request).team,
+            name=form.cleaned_data["name"],
+            file=file,
+            file_name=file.name,
+            user=person(request),
+        )
+    except ApiError as error:
+        field = error.fields[0] if error.fields and error.fields[0] in form.fields else "file"
+        form.add_error(field, f"{error.message} {error.hint or ''}".strip())
+        return None
+    name, number = upload.version.set.name, upload.version.number
+    said = f"is kept as version {number}" if upload.is_new else f"is version {number} already"
+    messages.success(request, f"`{PREFIX}{name}`: `{upload.version.uploaded_name}` {said}.")
+    return redirect("calibration_sets:set", upload.version.set_id)
+
+
+def _naming(team: Team, found: list[CalibrationSet]) -> dict[str, list[Any]]:
+    """Return set name -> the configs whose last revision names it."""
+    naming: dict[str, list[Any]] = {each.name: [] for each in found}
+    for each in found:
+        revisions = revisions_naming(team=team, names=[each.name])
+        naming[each.name] = [revision.config for revision in revisions]
+    return naming

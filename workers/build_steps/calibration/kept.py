@@ -1,0 +1,46 @@
+"""Sets that a team keeps: out of the artifact store, verified, into this host's cache."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from controlplane.artifacts import ArtifactStore
+from controlplane.domain.facts.calibration_sets import CalibrationSet, SetVersion
+from controlplane.sources.cache import CALIBRATION
+
+_USED = "used"
+_CONTENT = "content"
+
+
+def kept_files(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return data set -> file, of the sets that a job names; raises ArtifactFailure.
+
+    What lies in the cache from an earlier step is hashed again before it is believed.
+    """
+    return {
+        dataset: str(_take(told, options))
+        for dataset, told in (options.get("calibration_sets") or {}).items()
+    }
+
+
+def known_sets(options: Mapping[str, Any]) -> tuple[CalibrationSet, ...]:
+    """Return what checks are told of the sets that a job names."""
+    versions: dict[str, list[SetVersion]] = {}
+    for told in (options.get("calibration_sets") or {}).values():
+        version = SetVersion(number=told["version"], column=told["column"], rows=told["rows"])
+        versions.setdefault(told["name"], []).append(version)
+    return tuple(
+        CalibrationSet(name=name, versions=tuple(found)) for name, found in versions.items()
+    )
+
+
+def _take(told: Mapping[str, Any], options: Mapping[str, Any]) -> Path:
+    digest = str(told["content_digest"])
+    cache = Path(options.get("cache_dir") or tempfile.gettempdir())
+    folder = cache / CALIBRATION / digest.replace(":", "-")
+    folder.mkdir(parents=True, exist_ok=True)
+    # Its time is that of the last use: the file's own, a link into the store, is older.
+    (folder / _USED).touch()
+    store = ArtifactStore.open(options["artifact_url"])
+    return store.materialize(digest, folder / _CONTENT) / str(told["file_name"])
