@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from apps.builds.calibration_card import CalibrationCard
 from apps.builds.gate_card import GateCard
 from apps.builds.models import Build, BuildStep
 from apps.builds.passport import passport_rows, short_digest
@@ -110,6 +111,7 @@ def build_context(build: Build) -> dict[str, Any]:
         "artifact": build.artifact,
         "short_digest": short_digest(build.artifact.content_digest) if build.artifact else "",
         "smoke_test": smoke_test_of(build),
+        "calibration": calibration_of(build),
         "gate": gate_of(build),
         "may_promote": _is_stopped_by_gate(build),
         "passport_rows": passport_rows(build.artifact) if build.artifact else [],
@@ -129,6 +131,14 @@ def smoke_test_of(build: Build) -> Mapping[str, Any] | None:
     """Return what the finished engine said when it was asked, None before that."""
     result = _result_of(build, "smoke_test")
     return result if result and "answer" in result else None
+
+
+def calibration_of(build: Build) -> CalibrationCard | None:
+    """Return what the build was calibrated on, None before that is known."""
+    result = _result_of(build, "calibrate")
+    if not result or not result.get("calibration"):
+        return None
+    return CalibrationCard(told=result["calibration"], samples=result.get("samples") or ())
 
 
 def gate_of(build: Build) -> GateCard | None:
