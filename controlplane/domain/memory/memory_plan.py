@@ -105,7 +105,7 @@ class MemoryPlan:
 
     @property
     def is_encoder(self) -> bool:
-        return self.inputs.spec.base_model.is_encoder and self.runtime_name != "native"
+        return self.inputs.spec.base_model.is_encoder
 
     @property
     def estimated(self) -> bool:

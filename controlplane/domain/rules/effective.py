@@ -160,17 +160,27 @@ def _padded(context: Context) -> Iterator[EffectiveValue]:
 
 
 def _native(context: Context) -> Iterator[EffectiveValue]:
-    spec = context.spec
+    spec, is_encoder = context.spec, context.spec.base_model.is_encoder
     yield EffectiveValue(
         field=f"{spec.limits_path}.max_batch_size",
         asked=spec.max_batch_size,
         effective=effective_batch_size(spec),
-        reason="A CPU decodes few rows at a time; write a number to choose another.",
+        reason=(
+            "The most texts that one forward takes."
+            if is_encoder
+            else "A CPU decodes few rows at a time; write a number to choose another."
+        ),
     )
+    if is_encoder:
+        yield from _route(context)
     if context.has("checkpoint"):
         yield EffectiveValue(
             field=f"{spec.limits_path}.max_seq_len",
             asked=spec.max_seq_len,
             effective=effective_sequence_length(spec, context.checkpoint),
-            reason="The model's own limit, but no more than 8,192 tokens unless asked for.",
+            reason=(
+                "The longest text that the model reads; what is longer is cut."
+                if is_encoder
+                else "The model's own limit, but no more than 8,192 tokens unless asked for."
+            ),
         )

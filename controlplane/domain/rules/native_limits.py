@@ -7,7 +7,12 @@ from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, Example, facts
 from controlplane.domain.rules.rule import NATIVE, Fix, Patch, Rule, Severity, at
 from controlplane.domain.runtimes.capability import Feature
-from controlplane.domain.runtimes.native.capabilities import capability
+from controlplane.domain.runtimes.native.capabilities import (
+    POOLED_FAMILIES,
+    POOLED_HEADS,
+    capability,
+    pools,
+)
 from controlplane.domain.spec.trt_llm import TrtLlmV1, TrtLlmV2
 
 _SOURCE = sources.enginehouse("native engine, capabilities")
@@ -73,19 +78,24 @@ REFUSED = Rule(
 
 POOLING = Rule(
     code="EH652",
-    name="encoder-on-native",
+    name="encoder-that-native-does-not-pool",
     severity=Severity.ERROR,
     runtimes=NATIVE,
-    fields=at(f"{_BUILD}.base_model"),
-    concerns=lambda _: _refused(Feature.POOLING),
-    when=lambda c: c.spec.base_model.is_encoder,
+    needs=("checkpoint",),
+    fields=at(f"{_BUILD}.base_model", f"{_BUILD}.checkpoint_repository.repo"),
+    concerns=lambda c: c.spec.base_model.is_encoder,
+    when=lambda c: not pools(c.checkpoint.architecture or ""),
     message=lambda c: (
-        f"`base_model: {c.spec.base_model}` makes embeddings or scores, and the native engine "
-        f"serves none: {capability(Feature.POOLING).how}."
+        f"`base_model: {c.spec.base_model}` makes embeddings or scores, and the native engine does "
+        f"not make them with `{c.checkpoint.architecture}`. It knows "
+        f"{', '.join(POOLED_FAMILIES)}, as {', '.join(POOLED_HEADS)}."
     ),
     source=_SOURCE,
-    bad=Example(config={f"{_BUILD}.base_model": "encoder_bert"}, checkpoint=BERT),
-    good=Example(),
+    bad=Example(
+        config={f"{_BUILD}.base_model": "encoder_bert"},
+        checkpoint=facts(architectures=["AlbertModel"], model_type="albert"),
+    ),
+    good=Example(config={f"{_BUILD}.base_model": "encoder_bert"}, checkpoint=BERT),
 )
 
 
@@ -101,7 +111,6 @@ def _idle_settings(c: Context) -> list[str]:
             ("batch_scheduler_policy", "guaranteed_no_evict"),
             ("total_token_limit", 500_000),
             ("enable_chunked_context", True),
-            ("webserver_default_route", None),
         )
     } | {
         f"{_BUILD}.{name}": (getattr(engine.build, name), value)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import transformers
 
+from controlplane.domain.memory.native_limits import ENCODER_STEP_TOKENS
 from workers.engine.errors import CheckpointRefused
 from workers.engine.model_thread import ModelThread
 from workers.engine.pooling.batching import Buckets
@@ -20,9 +21,6 @@ from workers.engine.pooling.rows import Request, Row
 from workers.engine.pooling.runner import EncoderRunner
 from workers.engine.settings import EngineSettings
 from workers.engine.tokenizer import load_tokenizer
-
-CPU_FORWARD_TOKENS = 2048
-"""More in one forward is no faster on a CPU and only makes the others wait."""
 
 WARM_UP_TOKENS = 8
 
@@ -68,9 +66,12 @@ class PoolingEngine:
 
     @property
     def forward_tokens(self) -> int:
-        """Tokens of one forward at most, padding counted; a longer text goes alone."""
+        """Tokens of one forward at most, padding counted; a longer text goes alone.
+
+        More is no faster on a CPU and only makes the others wait.
+        """
         asked = self.settings.max_num_tokens
-        return min(asked, CPU_FORWARD_TOKENS) if self.settings.device == "cpu" else asked
+        return min(asked, ENCODER_STEP_TOKENS) if self.settings.device == "cpu" else asked
 
     def start(self) -> None:
         """Run the model once, so that the first request finds it warm, then take requests."""

@@ -9,6 +9,7 @@ import torch
 import transformers
 from torch import nn
 
+from controlplane.domain.runtimes.native.capabilities import POOLED_FAMILIES, POOLED_HEADS, pools
 from workers.engine.checkpoint_folder import read_config, refuse_pickles
 from workers.engine.errors import CheckpointRefused
 from workers.engine.loader import choose_dtype
@@ -19,16 +20,6 @@ from workers.engine.quantized_loader import load_emulated
 from workers.engine.scheme import read_scheme
 from workers.engine.settings import EngineSettings
 from workers.engine.task import Task, read_task
-
-FAMILIES = (
-    "Bert", "DistilBert", "Gemma3Text", "Llama", "MPNet", "Mistral", "ModernBert", "Qwen2", "Qwen3",
-    "Roberta", "XLMRoberta",
-)  # fmt: skip
-"""The shapes whose vectors and scores the tests compare with Transformers' own."""
-
-HEADS = (
-    "Model", "ForCausalLM", "ForMaskedLM", "ForSequenceClassification", "ForTokenClassification",
-)  # fmt: skip
 
 POSITIONS_AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "mpnet"})
 """Families that number positions from the padding token's id on, and so have fewer to give."""
@@ -104,11 +95,10 @@ def load_encoder(settings: EngineSettings) -> LoadedEncoder:
 def _pooling_task(folder: Path, config: Mapping[str, Any]) -> Task:
     refuse_pickles(folder)
     architecture = _architecture(config)
-    family = next((head for head in HEADS if architecture.endswith(head)), "")
-    if not family or architecture.removesuffix(family) not in FAMILIES:
+    if not pools(architecture):
         raise CheckpointRefused(
             f"The checkpoint's architecture is `{architecture or 'none'}`; the native engine pools "
-            f"{', '.join(FAMILIES)}, each with one of the endings {', '.join(HEADS)}."
+            f"{', '.join(POOLED_FAMILIES)}, each with one of the endings {', '.join(POOLED_HEADS)}."
         )
     found = read_task(folder, config)
     return Task.EMBED if found is Task.GENERATE else found

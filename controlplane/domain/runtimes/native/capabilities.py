@@ -9,6 +9,23 @@ from controlplane.domain.runtimes.capability import Capability, Feature, Support
 VERSION = "0.1"
 
 
+POOLED_FAMILIES = (
+    "Bert", "DistilBert", "Gemma3Text", "Llama", "MPNet", "Mistral", "ModernBert", "Qwen2", "Qwen3",
+    "Roberta", "XLMRoberta",
+)  # fmt: skip
+"""The shapes whose vectors and scores the tests compare with Transformers' own."""
+
+POOLED_HEADS = (
+    "Model", "ForCausalLM", "ForMaskedLM", "ForSequenceClassification", "ForTokenClassification",
+)  # fmt: skip
+
+
+def pools(architecture: str) -> bool:
+    """Return whether the engine makes vectors or scores with a checkpoint of this class."""
+    head = next((head for head in POOLED_HEADS if architecture.endswith(head)), None)
+    return head is not None and architecture.removesuffix(head) in POOLED_FAMILIES
+
+
 def _native(how: str) -> Capability:
     return Capability(support=Support.NATIVE, how=how)
 
@@ -32,7 +49,7 @@ ON_CPU: Mapping[Feature, Capability] = MappingProxyType(
         Feature.ADAPTERS: _refused("adapters are not loaded yet"),
         Feature.TENSOR_PARALLEL: _refused("one process computes the whole model"),
         Feature.PIPELINE_PARALLEL: _refused("one process computes the whole model"),
-        Feature.POOLING: _refused("only text generation is served yet"),
+        Feature.POOLING: _native("texts of like length share a forward"),
         Feature.MULTIMODAL: _refused("only text goes in"),
         Feature.FP8_WEIGHTS: _emulated("FP8 weights are expanded, inputs rounded to FP8"),
         Feature.FP8_KV_CACHE: _emulated("keys and values are rounded to FP8 and kept in float32"),

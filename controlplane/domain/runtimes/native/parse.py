@@ -17,7 +17,8 @@ def parse(arguments: Sequence[str]) -> EngineSettings:
 
     Raises `ArgumentsError`.
     """
-    return EngineSettings(**vars(_parser().parse_args(list(arguments))))
+    found = vars(_parser().parse_args(list(arguments)))
+    return EngineSettings(pools=found.pop("task") == "pool", **found)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -31,9 +32,11 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(flag, required=True)
     parser.add_argument("--port", required=True, type=_port)
     counts = ("--max-batch-size", "--max-seq-len", "--max-num-tokens", "--threads")
-    for flag in (*counts, "--default-max-tokens"):
+    for flag in counts:
         parser.add_argument(flag, required=True, type=_at_least_one)
-    parser.add_argument("--kv-cache-bytes", required=True, type=_at_least_one)
+    parser.add_argument("--kv-cache-bytes", default=0, type=_at_least_one)
+    parser.add_argument("--default-max-tokens", type=_at_least_one)
+    parser.add_argument("--task", choices=("pool",))
     parser.add_argument("--dtype", required=True, choices=DTYPES)
     return parser
 

@@ -68,7 +68,7 @@ def engine_settings(
 ) -> EngineSettings:
     """Return the engine's settings with every open limit filled in."""
     planned = plan(spec, checkpoint, _Host(kind=CPU, memory_bytes=memory_bytes), "native")
-    length = effective_sequence_length(spec, checkpoint)
+    length, pools = effective_sequence_length(spec, checkpoint), spec.base_model.is_encoder
     return EngineSettings(
         model_dir=model_dir,
         host=host,
@@ -80,7 +80,8 @@ def engine_settings(
         kv_cache_bytes=planned.kv_cache_bytes,
         threads=threads,
         dtype="float32",
-        default_max_tokens=min(spec.default_max_tokens or length, length),
+        default_max_tokens=None if pools else min(spec.default_max_tokens or length, length),
+        pools=pools,
     )
 
 
@@ -100,9 +101,11 @@ def to_arguments(settings: EngineSettings) -> tuple[str, ...]:
         ("--max-batch-size", settings.max_batch_size),
         ("--max-seq-len", settings.max_seq_len),
         ("--max-num-tokens", settings.max_num_tokens),
-        ("--kv-cache-bytes", settings.kv_cache_bytes),
+        ("--kv-cache-bytes", settings.kv_cache_bytes or None),
         ("--threads", settings.threads),
         ("--dtype", settings.dtype),
         ("--default-max-tokens", settings.default_max_tokens),
+        ("--task", "pool" if settings.pools else None),
     )
-    return tuple(text for flag, value in pairs for text in (flag, str(value)))
+    given = [(flag, str(value)) for flag, value in pairs if value is not None]
+    return tuple(text for pair in given for text in pair)

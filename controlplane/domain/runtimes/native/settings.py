@@ -15,6 +15,9 @@ class EngineSettings:
     max_seq_len: int
     max_num_tokens: int
     kv_cache_bytes: int
+    """0 where vectors and scores are made."""
     threads: int
     dtype: str
-    default_max_tokens: int
+    default_max_tokens: int | None
+    pools: bool = False
+    """Whether vectors and scores are made instead of text."""
