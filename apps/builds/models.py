@@ -18,6 +18,8 @@ class Artifact(models.Model):
     size_bytes = models.BigIntegerField()
     files = models.JSONField()
     passport = models.JSONField()
+    inputs = models.JSONField(null=True)
+    """What `input_digest` was taken of, to say later why other inputs do not match."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -50,8 +52,19 @@ class Build(models.Model):
         Artifact, on_delete=models.PROTECT, null=True, related_name="builds"
     )
     failure = models.JSONField(null=True)
+    forecast = models.JSONField(null=True)
+    """What it was expected to take when it was made; None where its checkpoint was unknown."""
+    reuse = models.JSONField(null=True)
+    """What the worker found of the same inputs, or how the nearest earlier artifact differs."""
     promotion = models.JSONField(null=True)
     """Who accepted what the gate found, when and why: `accepted`, `by`, `at`, `reason`."""
+    after = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, related_name="followers"
+    )
+    """The failed build whose fix this one was made with."""
+    fixed = models.JSONField(null=True)
+    """What that one failed with, and what was changed: `code`, `sentence`, `patch`,
+    `base_revision`."""
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     started_at = models.DateTimeField(null=True)
@@ -90,6 +103,8 @@ class BuildStep(models.Model):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     result = models.JSONField(null=True)
+    measured = models.JSONField(null=True)
+    """What its run took by its supervisor's count: seconds, memory, disk, and on which host."""
 
     class Meta:
         ordering = ["position"]

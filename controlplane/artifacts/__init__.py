@@ -1,6 +1,12 @@
 """Published checkpoints by content: stored once, verified when read, swept when unused."""
 
-from controlplane.artifacts.digests import FileEntry, content_digest, describe, input_digest
+from controlplane.artifacts.digests import (
+    FileEntry,
+    content_digest,
+    describe,
+    input_digest,
+    input_document,
+)
 from controlplane.artifacts.failures import ArtifactFailure
 from controlplane.artifacts.manifests import Manifest
 from controlplane.artifacts.store import ArtifactStore, Published
@@ -16,4 +22,5 @@ __all__ = [
     "content_digest",
     "describe",
     "input_digest",
+    "input_document",
 ]

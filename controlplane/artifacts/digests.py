@@ -84,19 +84,22 @@ def content_digest(files: Iterable[FileEntry]) -> str:
     return _sha256_of(lines)
 
 
-def input_digest(
+def input_document(
     commit: str,
     spec: Mapping[str, Any],
     tool_versions: Mapping[str, str | None],
     calibration: Mapping[str, Any] | None = None,
-) -> str:
-    """Return the reuse key: equal inputs make equal artifacts.
+) -> dict[str, Any]:
+    """Return everything that decides what a build makes.
 
     `calibration` names the data set and its revision, of a build that calibrates.
     """
     inputs = {"commit": commit, "spec": spec, "tool_versions": tool_versions}
-    if calibration is not None:
-        inputs["calibration"] = calibration
+    return inputs if calibration is None else inputs | {"calibration": calibration}
+
+
+def input_digest(inputs: Mapping[str, Any]) -> str:
+    """Return the reuse key of an input document: equal inputs make equal artifacts."""
     return _sha256_of(inputs)
 
 

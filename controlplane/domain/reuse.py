@@ -13,7 +13,7 @@ class Difference:
     """One input of which two builds differ, with both values."""
 
     path: str
-    """Dotted, as in the stored document: `tool_versions.torch`, `spec.trt_llm.build.max_seq_len`."""
+    """Dotted, as in the stored document: `tool_versions.torch`, `spec.trt_llm.build.base_model`."""
     label: str
     before: Any
     now: Any

@@ -1,5 +1,6 @@
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from controlplane.artifacts import (
     content_digest,
     describe,
     input_digest,
+    input_document,
 )
 from controlplane.artifacts.digests import checked_path
 
@@ -24,14 +26,17 @@ def test_content_digest_ignores_the_order_of_files_and_nothing_else() -> None:
 
 
 def test_input_digest_changes_with_each_input() -> None:
-    same = input_digest("c1", {"a": 1, "b": 2}, {"torch": "2.13"})
-    assert same == input_digest("c1", {"b": 2, "a": 1}, {"torch": "2.13"})
-    assert same != input_digest("c2", {"a": 1, "b": 2}, {"torch": "2.13"})
-    assert same != input_digest("c1", {"a": 1, "b": 3}, {"torch": "2.13"})
-    assert same != input_digest("c1", {"a": 1, "b": 2}, {"torch": "2.12"})
-    calibrated = input_digest("c1", {"a": 1, "b": 2}, {"torch": "2.13"}, {"revision": "r1"})
+    def digest(*inputs: Any) -> str:
+        return input_digest(input_document(*inputs))
+
+    same = digest("c1", {"a": 1, "b": 2}, {"torch": "2.13"})
+    assert same == digest("c1", {"b": 2, "a": 1}, {"torch": "2.13"})
+    assert same != digest("c2", {"a": 1, "b": 2}, {"torch": "2.13"})
+    assert same != digest("c1", {"a": 1, "b": 3}, {"torch": "2.13"})
+    assert same != digest("c1", {"a": 1, "b": 2}, {"torch": "2.12"})
+    calibrated = digest("c1", {"a": 1, "b": 2}, {"torch": "2.13"}, {"revision": "r1"})
     assert same != calibrated
-    assert calibrated != input_digest("c1", {"a": 1, "b": 2}, {"torch": "2.13"}, {"revision": "r2"})
+    assert calibrated != digest("c1", {"a": 1, "b": 2}, {"torch": "2.13"}, {"revision": "r2"})
 
 
 def test_describe_lists_nested_files_by_path(folder: Path) -> None:

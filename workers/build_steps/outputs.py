@@ -1,6 +1,7 @@
 """A step's output folder: sealed by the child, published by the supervisor, verified on retry."""
 
 import json
+import os
 import shutil
 import uuid
 from collections.abc import Callable, Mapping
@@ -96,6 +97,15 @@ def verify(final_dir: Path, beat: Callable[[], None] = lambda: None) -> bool:
         return not differing_files(final_dir, beat)
     except UnsealedOutput:
         return False
+
+
+def size_of(directory: Path) -> int:
+    """Return the bytes of all files in a folder, sealed or not; none where it is gone."""
+    return sum(
+        (Path(parent) / name).lstat().st_size
+        for parent, _folders, names in os.walk(directory)
+        for name in names
+    )
 
 
 def differing_files(final_dir: Path, beat: Callable[[], None] = lambda: None) -> list[str]:

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from controlplane.artifacts import ArtifactStore, FileEntry, content_digest, describe, input_digest
+from controlplane.artifacts import (
+    ArtifactStore,
+    FileEntry,
+    content_digest,
+    describe,
+    input_digest,
+    input_document,
+)
 from controlplane.domain.failures import Failure
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
@@ -31,7 +38,8 @@ def run(job: Job, events: Events) -> StepResult:
     step = _made_by(job)
     model = job.input(step) / MODEL_FOLDER
     files = _hashed_again(job, step, events)
-    passport = _passport(job, files)
+    inputs = _inputs(job)
+    passport = _passport(job, files, inputs)
     store = ArtifactStore.open(job.options["artifact_url"])
     # Links: the step's folder is ours, and nobody writes to it again.
     published = store.publish(model, passport, files=files, link=True)
@@ -49,6 +57,7 @@ def run(job: Job, events: Events) -> StepResult:
             "size_bytes": published.size_bytes,
             "manifest": [asdict(each) for each in published.files],
             "passport": passport,
+            "inputs": inputs,
         }
     )
 
@@ -86,24 +95,25 @@ def _hashed_again(job: Job, step: str, events: Events) -> tuple[FileEntry, ...]:
     return files
 
 
-def _passport(job: Job, files: tuple[FileEntry, ...]) -> dict[str, Any]:
+def _inputs(job: Job) -> dict[str, Any]:
     fetched = outputs.read(job.input("fetch")).values
+    return input_document(fetched["commit"], job.spec, tool_versions(), fetched.get("calibration"))
+
+
+def _passport(job: Job, files: tuple[FileEntry, ...], inputs: Mapping[str, Any]) -> dict[str, Any]:
     inspected = outputs.read(job.input("inspect")).values
     quantized = outputs.read(job.input("calibrate")).values if "calibrate" in job.inputs else {}
     gate = outputs.read(job.input("gate")).values if "gate" in job.inputs else "unmeasured"
     repository: Mapping[str, Any] = job.spec["trt_llm"]["build"]["checkpoint_repository"]
-    tools = tool_versions()
     return {
         "format": 1,
         "content_digest": content_digest(files),
-        "input_digest": input_digest(
-            fetched["commit"], job.spec, tools, fetched.get("calibration")
-        ),
+        "input_digest": input_digest(inputs),
         "checkpoint": {
             "source": repository["source"],
             "repo": repository["repo"],
             "revision": repository.get("revision"),
-            "commit": fetched["commit"],
+            "commit": inputs["commit"],
         },
         "files": [asdict(each) for each in files],
         "spec": job.spec,
@@ -115,7 +125,7 @@ def _passport(job: Job, files: tuple[FileEntry, ...]) -> dict[str, Any]:
         "quantization": {name: quantized[name] for name in _QUANTIZATION} if quantized else None,
         "gate": gate,
         "promoted": job.options.get("promoted"),
-        "tools": tools,
+        "tools": inputs["tool_versions"],
         "built": {
             "build_id": job.build_id,
             "attempt": job.attempt,

@@ -20,6 +20,8 @@ _KIB = 1024
 class Peaks:
     """Bytes at their highest; None where nobody could measure."""
 
+    seconds: float = 0.0
+    """From the start of the first process."""
     host_bytes: int | None = None
     """Resident memory of all processes of the step together, mapped files included."""
     card_bytes: int | None = None
@@ -38,6 +40,7 @@ class PeakMeter:
         self._host = 0
         self._cards = CardMemory()
         self._looked_at = float("-inf")
+        self._started_at = time.monotonic()
         # The kernel counts the parent's memory, shared until exec, as the child's own peak.
         self._inherited = _status(os.getpid()).get("VmHWM", 0)
 
@@ -58,7 +61,11 @@ class PeakMeter:
 
     def peaks(self) -> Peaks:
         """Return the highest so far."""
-        return Peaks(host_bytes=self._host or None, card_bytes=self._cards.peak_bytes)
+        return Peaks(
+            seconds=time.monotonic() - self._started_at,
+            host_bytes=self._host or None,
+            card_bytes=self._cards.peak_bytes,
+        )
 
 
 def _resident_bytes(found: Iterable[Process]) -> int:

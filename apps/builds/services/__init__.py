@@ -6,6 +6,7 @@ from apps.builds.services.artifacts import (
     package_of_artifact,
 )
 from apps.builds.services.cards import CardNeed, build_cards_claim, build_cards_release
+from apps.builds.services.fixing import FixApplied, build_apply_fix
 from apps.builds.services.leases import (
     LEASE_SECONDS,
     RENEW_SECONDS,
@@ -22,6 +23,7 @@ from apps.builds.services.leases import (
     lease_redeemable,
     lease_renew,
 )
+from apps.builds.services.measuring import Measured, step_measure
 from apps.builds.services.progress import (
     Progress,
     build_cancelled,
@@ -37,17 +39,22 @@ from apps.builds.services.progress import (
     step_wait,
 )
 from apps.builds.services.requests import build_cancel, build_create, build_promote, build_retry
+from apps.builds.services.reuse import ReuseState, build_explain_reuse
 from apps.builds.services.sweeping import Sweep, builds_sweep
 
 __all__ = [
     "LEASE_SECONDS",
     "RENEW_SECONDS",
     "CardNeed",
+    "FixApplied",
     "Lease",
     "LeaseLost",
+    "Measured",
     "Progress",
+    "ReuseState",
     "Sweep",
     "artifact_of_inputs",
+    "build_apply_fix",
     "build_cancel",
     "build_cancelled",
     "build_cards_claim",
@@ -55,6 +62,7 @@ __all__ = [
     "build_claim",
     "build_create",
     "build_enter",
+    "build_explain_reuse",
     "build_fail",
     "build_promote",
     "build_release",
@@ -73,6 +81,7 @@ __all__ = [
     "step_finish",
     "step_log",
     "step_log_owner",
+    "step_measure",
     "step_progress",
     "step_refuse",
     "step_reuse",

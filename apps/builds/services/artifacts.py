@@ -48,6 +48,7 @@ def package_of_artifact(artifact: Artifact) -> dict[str, Any]:
         "size_bytes": artifact.size_bytes,
         "manifest": artifact.files,
         "passport": artifact.passport,
+        "inputs": artifact.inputs,
     }
 
 
@@ -57,6 +58,8 @@ def _first_published(team: Team, package: Mapping[str, Any], lost: str | None) -
         "size_bytes": package["size_bytes"],
         "files": storable(package["manifest"]),
         "passport": storable(package["passport"]),
+        # A package step that an earlier release finished does not name them.
+        "inputs": storable(package.get("inputs")),
     }
     artifact, created = Artifact.objects.get_or_create(
         team=team, input_digest=package["input_digest"], defaults=columns

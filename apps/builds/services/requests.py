@@ -174,7 +174,7 @@ def _cancel_queued(build: Build) -> int:
 
 def _steps_reset(build: Build) -> None:
     unfinished = build.steps.exclude(state__in=[StepState.FINISHED, StepState.REUSED])
-    unfinished.update(result=None)
+    unfinished.update(result=None, measured=None)
     # A finished step keeps its result: it is reused where its published output still verifies.
     build.steps.update(
         state=StepState.WAITING,

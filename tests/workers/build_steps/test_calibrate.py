@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from controlplane.artifacts import ArtifactStore, input_digest
+from controlplane.artifacts import ArtifactStore, input_digest, input_document
 from controlplane.artifacts.durable import means_disk_full
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.tiny_families import make_family
@@ -65,9 +65,9 @@ def test_a_checkpoint_is_calibrated_gated_and_packaged_by_real_children(
     assert passport["gate"]["state"] == "passed"
     assert passport["promoted"] is None
     assert fetch["calibration"]["dataset"] == "enginehouse/general"
-    assert values["input_digest"] == input_digest(
-        fetch["commit"], spec, tool_versions(), fetch["calibration"]
-    )
+    inputs = input_document(fetch["commit"], spec, tool_versions(), fetch["calibration"])
+    assert values["inputs"] == inputs
+    assert values["input_digest"] == input_digest(inputs)
     store = ArtifactStore.open((quantizing.folder / "artifacts").as_uri())
     paths = {each.path for each in store.verify(values["content_digest"]).files}
     assert {"config.json", "hf_quant_config.json", "model.safetensors", "tokenizer.json"} <= paths

@@ -1,14 +1,26 @@
 """What a step says of itself while it runs: its log and its progress, written once a second."""
 
 import time
+from pathlib import Path
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
-from apps.builds.services import LeaseLost, Progress, step_log, step_log_owner, step_progress
+from apps.builds.services import (
+    LeaseLost,
+    Measured,
+    Progress,
+    step_log,
+    step_log_owner,
+    step_measure,
+    step_progress,
+)
 from apps.telemetry.logs import log_next_sequence
+from workers.build_steps.child import StepOutcome
 from workers.build_steps.events import Progress as ReportedProgress
+from workers.build_steps.outputs import size_of
 from workers.tasks.building.insist import insist
-from workers.tasks.building.keeper import LeaseKeeper
+from workers.tasks.building.keeper import LeaseKeeper, Standing
 
 _WRITE_SECONDS = 0.5
 _LARGEST_CHUNK = 64_000
@@ -56,6 +68,16 @@ class StepReport:
         """Add a line of the worker's own to the log."""
         self.on_log(f"{time.strftime('%H:%M:%S')} {sentence}\n".encode(errors="ignore"))
 
+    def measure(self, outcome: StepOutcome, output: Path) -> None:
+        """Store what the run took, however it ended; `output` is the folder that it wrote to."""
+        if self._keeper.standing is Standing.LOST:
+            return
+        measured = _measured(outcome, size_of(output) or None)
+        insist(
+            self._keeper,
+            lambda: step_measure(lease=self._lease, step=self._step, measured=measured),
+        )
+
     def tick(self) -> None:
         """Store what has gathered, where it is time and the database answers."""
         if time.monotonic() - self._written_at < _WRITE_SECONDS or not self._keeper.is_reachable:
@@ -81,3 +103,18 @@ class StepReport:
         if self._progress is not None and self._progress != self._stored_progress:
             step_progress(lease=self._lease, step=self._step, progress=self._progress)
             self._stored_progress = self._progress
+
+
+def _measured(outcome: StepOutcome, disk_bytes: int | None) -> Measured:
+    """Return the supervisor's count; of cards also what torch itself says, which is less."""
+    peaks, torch_bytes = outcome.peaks, (outcome.values or {}).get("peak_card_bytes")
+    card_bytes = torch_bytes if peaks.card_bytes is None else peaks.card_bytes
+    source = "torch" if peaks.card_bytes is None else "NVML"
+    return Measured(
+        seconds=round(peaks.seconds, 2),
+        host=settings.NODE_NAME,
+        peak_host_bytes=peaks.host_bytes,
+        peak_card_bytes=card_bytes,
+        card_bytes_from=None if card_bytes is None else source,
+        disk_bytes=disk_bytes,
+    )

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from apps.builds.models import Build
 from apps.builds.services import artifact_of_inputs, package_of_artifact
-from controlplane.artifacts import ArtifactFailure, ArtifactStore, input_digest
+from controlplane.artifacts import ArtifactFailure, ArtifactStore, input_digest, input_document
 from workers.build_steps import outputs
 from workers.build_steps.versions import tool_versions
 from workers.tasks.building.folders import BuildFolder
@@ -20,6 +20,7 @@ from workers.tasks.building.keeper import LeaseKeeper
 class Known:
     """What was published of a build's inputs: the result of its package step, or a broken one."""
 
+    inputs: Mapping[str, Any]
     package: Mapping[str, Any] | None = None
     lost_content_digest: str | None = None
 
@@ -39,17 +40,18 @@ def published_result(
 
 def known_artifact(keeper: LeaseKeeper, build: Build, fetched: Mapping[str, Any]) -> Known:
     """Return what the team has of the same inputs; `fetched` is the result of that step."""
-    digest = input_digest(
+    inputs = input_document(
         fetched["commit"], build.revision.spec, tool_versions(), fetched.get("calibration")
     )
+    digest = input_digest(inputs)
     artifact = insist(
         keeper, lambda: artifact_of_inputs(team_id=build.team_id, input_digest=digest)
     )
     if artifact is None:
-        return Known()
+        return Known(inputs=inputs)
     if not _is_stored(keeper, artifact.content_digest):
-        return Known(lost_content_digest=artifact.content_digest)
-    return Known(package=package_of_artifact(artifact))
+        return Known(inputs=inputs, lost_content_digest=artifact.content_digest)
+    return Known(inputs=inputs, package=package_of_artifact(artifact))
 
 
 def known_results(package: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -9,6 +9,7 @@ from django.conf import settings
 from apps.builds.models import Build
 from apps.builds.services import (
     build_enter,
+    build_explain_reuse,
     build_succeed,
     step_finish,
     step_refuse,
@@ -99,6 +100,7 @@ class BuildRun:
         self._has_looked = True
         known = known_artifact(self._keeper, self._build, self._results["fetch"])
         self._lost_content_digest = known.lost_content_digest
+        insist(self._keeper, lambda: build_explain_reuse(lease=self._lease, inputs=known.inputs))
         if known.package is not None:
             _log.info("reusing artifact %s", known.package["content_digest"])
             self._known_results = known_results(known.package)
@@ -133,6 +135,7 @@ class BuildRun:
                 on_log=report.on_log,
                 heartbeat=lambda: self._beat(report),
             )
+            report.measure(outcome, self._folder.draft(step))
             return self._published(step, outcome, report)
         except StepFailed as failed:
             report.say(f"{failed.failure.code}: {failed.failure.sentence}")
