@@ -69,6 +69,13 @@ class Arguments:
     rest: tuple[Word, ...]
 
 
+def no_number(option: Option) -> str:
+    """Return why an option that takes a number is not carried over."""
+    if not option.values:
+        return "It has no value; it takes a number."
+    return f"`{option.value.text}` is not a number."
+
+
 def read_options(words: Sequence[Word], grammar: Grammar) -> Arguments:
     """Return the words as options; of an unknown flag the next word is the value if it can be."""
     options: list[Option] = []

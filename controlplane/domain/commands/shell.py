@@ -21,7 +21,12 @@ _DASHES = re.compile(r"[–—]{1,2}(?=[A-Za-z])")
 _CLOSING = {"'": "'", '"': '"', "“": "”“", "”": "”“", "‘": "’‘", "’": "’‘"}
 """Quotes, those that word processors make of them included, and what closes each."""
 _BLANKS = " \t\r\xa0\u200b"
-_CONTINUED = re.compile(r"\\[ \t]*(?:\r?\n|\Z)")
+_CONTINUED = re.compile(r"\\(?:[ \t]+#[^\n]*|[ \t]*)(?:\r?\n|\Z)")
+"""A comment behind the backslash would end the command in a shell; its writer meant to go on."""
+_FOREIGN_CONTINUED = re.compile(r"(?<=\s)[`^][ \t]*(?=\r?\n)")
+"""How PowerShell and cmd.exe continue a line."""
+_UNIT = re.compile(r"^[ \t]*Exec(?:Start|StartPre)=[-@:+!]*", re.M)
+"""A line of a systemd unit."""
 _HERE = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2")
 _REDIRECTION = re.compile(r"&>>?|>>|>\||>&|<&|<<<|>|<")
 _SEPARATORS = "\n;|&()"
@@ -47,7 +52,8 @@ def read_commands(text: str) -> tuple[SimpleCommand, ...]:
 
 def _plain(text: str) -> str:
     """Return the text without what only the page it was copied from put there."""
-    return _PROMPT.sub("", _FENCE.sub("", text.removeprefix("\ufeff")))
+    unfenced = _UNIT.sub("", _FENCE.sub("", text.removeprefix("\ufeff")))
+    return _FOREIGN_CONTINUED.sub(r"\\", _PROMPT.sub("", unfenced))
 
 
 @dataclass(kw_only=True)
@@ -72,6 +78,8 @@ class _Reader:
         while self.position < len(self.text):
             self._step(self.text[self.position])
         self._end_word()
+        if self.commands[-1].words:
+            self._join_loose_flags()
 
     def _step(self, letter: str) -> None:
         if letter in _BLANKS:

@@ -14,7 +14,7 @@ from controlplane.domain.commands.checkpoints import (
 from controlplane.domain.commands.draft import Draft
 from controlplane.domain.commands.invocation import Around, Invocation
 from controlplane.domain.commands.numbers import clean, fraction, whole_number
-from controlplane.domain.commands.options import Arguments, Option, read_options
+from controlplane.domain.commands.options import Arguments, Option, no_number, read_options
 from controlplane.domain.commands.secrets import SecretsFound, is_secret_variable
 from controlplane.domain.commands.surroundings import ask_accelerator
 from controlplane.domain.commands.words import Word
@@ -85,7 +85,7 @@ def _add_key(draft: Draft, option: Option, keys: EngineKeys) -> None:
         keys.add(option.text, option.name, value)
         keys.words[option.name] = option.value
     else:
-        draft.leave(option.text, f"`{text}` is not a number.")
+        draft.leave(option.text, no_number(option))
 
 
 def _number(text: str) -> int | float | None:

@@ -7,7 +7,7 @@ from controlplane.domain.commands.checkpoints import adapter_place
 from controlplane.domain.commands.draft import ADAPTERS, Draft
 from controlplane.domain.commands.invocation import Around
 from controlplane.domain.commands.numbers import clean, json_value, whole_number
-from controlplane.domain.commands.options import Option
+from controlplane.domain.commands.options import Option, no_number
 
 RANK = "trt_llm.build.lora_configuration.max_lora_rank"
 DEFAULT_RANK = 16
@@ -39,7 +39,7 @@ def _carry_rank(draft: Draft, rank: Option | None, adapters: bool) -> None:
     if rank is not None:
         value = whole_number(clean(rank.value))
         if value is None:
-            draft.leave(rank.text, f"`{clean(rank.value)}` is not a number.")
+            draft.leave(rank.text, no_number(rank))
         else:
             draft.carry(rank.text, RANK, value)
     elif adapters:

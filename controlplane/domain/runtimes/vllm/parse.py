@@ -13,6 +13,7 @@ from controlplane.domain.commands.numbers import clean, fraction, json_value, wh
 from controlplane.domain.commands.options import (
     Arguments,
     Option,
+    no_number,
     options_of,
     read_options,
 )
@@ -148,7 +149,7 @@ def _carry_count(draft: Draft, option: Option | None, field: str) -> None:
         name = field.rsplit(".", 1)[-1]
         draft.leave(option.text, f"Without `{name}` the model's own limit holds.")
     else:
-        draft.leave(option.text, f"`{text}` is not a number.")
+        draft.leave(option.text, no_number(option))
 
 
 def _carry_memory(draft: Draft, options: Mapping[str, Option]) -> None:
@@ -164,7 +165,7 @@ def _carry_memory(draft: Draft, options: Mapping[str, Option]) -> None:
             text = clean(option.value)
             draft.ask(option.text, field, f"Which value? `{text}` is set elsewhere. {reason}")
         elif value is None:
-            draft.leave(option.text, f"`{clean(option.value)}` is not a number.")
+            draft.leave(option.text, no_number(option))
         else:
             scaled = value if factor is None else round(value * factor)
             draft.change(option.text, field, scaled, reason)
