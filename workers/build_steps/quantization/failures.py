@@ -116,6 +116,17 @@ def no_card_memory(detail: str, cards: int) -> StepFailure:
     )
 
 
+def no_room_for_weights(needed: int, on_cards: int, cards: int, on_host: int) -> StepFailure:
+    """Return the failure for weights that neither the cards nor the host beside them hold."""
+    return _machine(
+        "EHQ-CARD-MEMORY",
+        f"The weights need {_gigabytes(needed)}; {cards} leased card(s) have room for "
+        f"{_gigabytes(on_cards)} of them, and this machine's own memory for {_gigabytes(on_host)}.",
+        hint="Raise `num_builder_gpus`, or build in a pool whose machines have larger cards.",
+        field="trt_llm.build.num_builder_gpus",
+    )
+
+
 def no_card() -> StepFailure:
     """Return the failure for a build that was promised a card and sees none."""
     return _machine(

@@ -1,5 +1,6 @@
 """A checkpoint into memory: on the CPU or spread over the leased cards, in a fitting type."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,13 +9,18 @@ import torch
 import transformers
 from torch import Tensor, nn
 
+from controlplane.domain.forecast.calibration_memory import model_bytes
 from workers.build_steps.processor import has_native_bfloat16
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.memory import calibration_bytes, free_host_bytes
 
 _CARD_SHARE = 0.8
-"""Share of each card that weights may take; a calibration batch needs the rest."""
+"""Share of each card's free memory that weights may take; a calibration batch needs the rest."""
+_HOST_SHARE = 0.8
+"""The same for the host, where the export is put together as well."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +104,7 @@ def load_model(
             config=config,
             state_dict=weights,
             dtype=dtype,
-            device_map=_placement(device),
+            **_placement(checkpoint, device, dtype),
             output_loading_info=True,
             # Sharded weights are read one by one, never all beside the model.
             use_safetensors=None if weights is not None else True,
@@ -122,12 +128,29 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
         raise failures.no_tokenizer(_first_line(error)) from error
 
 
-def _placement(device: Device) -> Any:
+def _placement(checkpoint: Checkpoint, device: Device, dtype: torch.dtype) -> dict[str, Any]:
+    """Return where weights go: card after card, and on the host what the cards do not hold.
+
+    Raises StepFailure, before a weight is read, when the host does not hold the rest.
+    """
     if device.kind == "cpu":
-        return None
-    if torch.cuda.device_count() == 1:
-        return {"": 0}
-    return "sequential"
+        return {}
+    cards = _room_on_cards()
+    needed = model_bytes(checkpoint.facts, dtype.itemsize)
+    if needed <= cards[0]:
+        return {"device_map": {"": 0}}
+    host = round(_HOST_SHARE * free_host_bytes())
+    if needed > sum(cards.values()) + host:
+        raise failures.no_room_for_weights(needed, sum(cards.values()), len(cards), host)
+    if needed > sum(cards.values()):
+        log.info("the cards hold part of the model; the rest waits in the host's memory")
+    return {"device_map": "sequential", "max_memory": {**cards, "cpu": host}}
+
+
+def _room_on_cards() -> dict[int, int]:
+    """Return what weights may take of each card that this process sees."""
+    count = torch.cuda.device_count()
+    return {card: round(_CARD_SHARE * torch.cuda.mem_get_info(card)[0]) for card in range(count)}
 
 
 def _refuse_incomplete(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:

@@ -1,0 +1,89 @@
+"""Where a model's weights go, and what is refused before one of them is read."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.workers.build_steps.quantizing import fetched, quantized_spec, run_here, tensors_of
+from workers.build_steps.failures import StepFailure
+from workers.build_steps.quantization import loading
+from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
+from workers.build_steps.quantization.loading import Device, choose_dtype, device_of
+
+ON_CARDS = Device(kind="cuda", threads=1)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    folder = make_tiny_checkpoint(tmp_path_factory.mktemp("tiny"))
+    return open_checkpoint(folder, served_as_encoder=False)
+
+
+def placement(
+    checkpoint: Checkpoint,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    cards: Mapping[int, int],
+    host: int = 10**9,
+) -> Mapping[str, object]:
+    monkeypatch.setattr(loading, "_room_on_cards", lambda: cards)
+    monkeypatch.setattr(loading, "free_host_bytes", lambda: host)
+    return loading._placement(checkpoint, ON_CARDS, torch.bfloat16)
+
+
+def test_a_model_that_fits_goes_on_one_card_a_larger_one_over_all_and_the_rest_to_the_host(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = 2 * (checkpoint.facts.parameters or 0)
+    assert placement(checkpoint, monkeypatch, cards={0: weights, 1: 1}) == {"device_map": {"": 0}}
+    half = {0: weights // 2, 1: weights // 4}
+    assert placement(checkpoint, monkeypatch, cards=half) == {
+        "device_map": "sequential",
+        "max_memory": half | {"cpu": 800_000_000},
+    }
+
+
+def test_weights_that_neither_cards_nor_host_hold_are_refused_in_figures(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(StepFailure) as refused:
+        placement(checkpoint, monkeypatch, cards={0: 1000, 1: 1000}, host=1000)
+    failure = refused.value.failure
+    assert (failure.code, failure.field) == (
+        "EHQ-CARD-MEMORY",
+        "trt_llm.build.num_builder_gpus",
+    )
+    assert "2 leased card(s)" in failure.sentence
+
+
+def test_on_a_cpu_the_type_fits_what_the_build_holds_however_much_is_free(
+    checkpoint: Checkpoint,
+) -> None:
+    held = device_of({"device": "cpu", "cpu_threads": 1, "memory_bytes": 10**12})
+    assert choose_dtype(checkpoint, held) is torch.float32
+    little = device_of({"device": "cpu", "cpu_threads": 1, "memory_bytes": 10**6})
+    assert choose_dtype(checkpoint, little) is torch.bfloat16
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="this machine has no two GPUs")
+def test_over_two_cards_and_with_the_hosts_help_the_same_bytes_are_exported(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = quantized_spec(checkpoint.folder, "fp8_kv")
+    made = []
+    for name, cards in {
+        "one": {0: 10**9},
+        "two": {0: 150_000, 1: 10**9},
+        "host": {0: 90_000, 1: 90_000},
+    }.items():
+        monkeypatch.setattr(loading, "_room_on_cards", lambda room=cards: room)
+        before = fetched(checkpoint.folder, tmp_path / name / "fetch")
+        run_here("calibrate", spec, tmp_path / name / "out", {"device": "cuda"}, fetch=before)
+        made.append(tensors_of(tmp_path / name / "out" / "model"))
+    for tensors in made[1:]:
+        assert tensors.keys() == made[0].keys()
+        for name, each in tensors.items():
+            assert torch.equal(each.float(), made[0][name].float()), name
