@@ -2,7 +2,7 @@
 
 from django import forms
 
-from apps.accounts.models import ApiKeyType
+from apps.accounts.models import ApiKeyType, TeamRole
 
 KEY_TYPES = {
     ApiKeyType.WORKSPACE_INVOKE: "call models",
@@ -28,3 +28,31 @@ class ApiKeyForm(forms.Form):
 
     name = forms.CharField(max_length=64)
     type = forms.ChoiceField(choices=tuple(KEY_TYPES.items()))
+
+
+class InvitationForm(forms.Form):
+    """Whom to invite, and as what."""
+
+    email = forms.EmailField(label="E-mail address", max_length=254)
+    role = forms.ChoiceField(
+        label="As", choices=((TeamRole.MEMBER, "a member"), (TeamRole.ADMIN, "a team admin"))
+    )
+
+
+class TeamForm(forms.Form):
+    """What a team is called."""
+
+    name = forms.CharField(max_length=64)
+
+
+class JoinForm(forms.Form):
+    """What a new person is called, and a password."""
+
+    name = forms.CharField(
+        max_length=150, required=False, widget=forms.TextInput(attrs={"autocomplete": "name"})
+    )
+    password = forms.CharField(
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text="At least 12 characters.",
+    )

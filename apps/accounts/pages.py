@@ -25,12 +25,24 @@ def page(view: PageView[P]) -> PageView[P]:
     What belongs to another team is a 404. A refusal of a service becomes a message on the page
     that the person came from.
     """
+    return _guarded(view, None)
 
+
+def allowed_page(action: Action) -> Callable[[PageView[P]], PageView[P]]:
+    """Return what makes a page of a view that needs `action`, whatever its method."""
+
+    def decorate(view: PageView[P]) -> PageView[P]:
+        return _guarded(view, action)
+
+    return decorate
+
+
+def _guarded(view: PageView[P], action: Action | None) -> PageView[P]:
     @wraps(view)
     def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         is_read = request.method in ("GET", "HEAD")
         try:
-            require(actor_on(request), Action.READ if is_read else Action.WRITE)
+            require(actor_on(request), action or (Action.READ if is_read else Action.WRITE))
             return view(request, *args, **kwargs)
         except NotFound as error:
             raise Http404(error.message) from error

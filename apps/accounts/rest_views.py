@@ -1,12 +1,14 @@
 """What every REST view of a team's things stands on."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 from rest_framework.views import APIView
 
 from apps.accounts.models import Team, User
 from apps.accounts.permissions import Action, Actor, actor_of
+from apps.accounts.selectors import team_list
 from apps.rest.errors import NotFound
 
 
@@ -15,18 +17,22 @@ class TeamView(APIView):
 
     actions: ClassVar[Mapping[str, Action]] = {}
 
-    @property
+    @cached_property
     def actor(self) -> Actor:
-        """Who is calling."""
-        return actor_of(self.request)
+        """Who is calling, in the team that the path names. Raises NotFound."""
+        actor = actor_of(self.request)
+        wanted = self.kwargs.get("team_id", actor.team.id)
+        if wanted == actor.team.id:
+            return actor
+        team = team_list(actor).filter(id=wanted).first()
+        if team is None:
+            raise NotFound(f"There is no team `{wanted}`.")
+        return Actor(team=team, user=actor.user, api_key=actor.api_key)
 
     @property
     def team(self) -> Team:
-        """The caller's team, which a path may name but not change. Raises NotFound."""
-        team = self.actor.team
-        if self.kwargs.get("team_id", team.id) != team.id:
-            raise NotFound(f"There is no team `{self.kwargs['team_id']}`.")
-        return team
+        """The caller's team, or another of theirs that the path names. Raises NotFound."""
+        return self.actor.team
 
     @property
     def user(self) -> User | None:

@@ -7,7 +7,15 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from apps.accounts.hashing import sha256_hex
-from apps.accounts.models import ApiKey, ApiKeyType, Membership, Team, User
+from apps.accounts.models import (
+    ApiKey,
+    ApiKeyType,
+    Invitation,
+    Membership,
+    RestrictedEnvironment,
+    Team,
+    User,
+)
 from apps.accounts.permissions import Action, Actor, allowed
 
 # With the role, so that no request asks for it a second time.
@@ -45,11 +53,46 @@ def api_key_list(actor: Actor) -> QuerySet[ApiKey]:
 
 
 def team_list(actor: Actor) -> QuerySet[Team]:
-    """Return the teams that the actor belongs to; a key belongs to its one team."""
+    """Return the teams that the actor belongs to; a team's key belongs to its one team."""
     teams = Team.objects.order_by("name")
-    if actor.user is None or actor.api_key is not None:
+    if actor.user is None:
         return teams.filter(id=actor.team.id)
     return teams if actor.user.is_admin else teams.filter(memberships__user=actor.user)
+
+
+def member_list(team: Team) -> QuerySet[Membership]:
+    """Return who belongs to the team, by address."""
+    return team.memberships.select_related("user").order_by("user__email")
+
+
+def invitation_list(team: Team) -> QuerySet[Invitation]:
+    """Return the team's open invitations, newest first."""
+    return (
+        team.invitations.filter(ended_at=None, expires_at__gt=timezone.now())
+        .select_related("invited_by")
+        .order_by("-created_at")
+    )
+
+
+def invitation_by_token(token: str) -> Invitation | None:
+    """Return the invitation that may still be accepted by this token."""
+    return (
+        Invitation.objects.filter(
+            token_sha256=sha256_hex(token), ended_at=None, expires_at__gt=timezone.now()
+        )
+        .select_related("team", "invited_by")
+        .first()
+    )
+
+
+def restricted_environment_list(team: Team) -> QuerySet[RestrictedEnvironment]:
+    """Return the team's restricted environments with who may change them, by name."""
+    return team.restricted_environments.prefetch_related("people").order_by("name")
+
+
+def person_list() -> QuerySet[User]:
+    """Return everybody of the organisation, by address."""
+    return User.objects.prefetch_related("memberships__team").order_by("email")
 
 
 def user_by_id(user_id: str) -> User | None:

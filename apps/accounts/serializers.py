@@ -4,7 +4,16 @@ from typing import Any
 
 from rest_framework import serializers
 
-from apps.accounts.models import ApiKey, ApiKeyType, Team, User
+from apps.accounts.models import (
+    ApiKey,
+    ApiKeyType,
+    Invitation,
+    Membership,
+    RestrictedEnvironment,
+    Team,
+    TeamRole,
+    User,
+)
 from apps.rest.serializers import StrictSerializer
 
 
@@ -24,11 +33,106 @@ class TeamQuery(StrictSerializer):
     name = serializers.CharField(required=False, max_length=64)
 
 
+class TeamNameBody(StrictSerializer):
+    name = serializers.CharField(max_length=64)
+
+
 class UserObject(serializers.Serializer[User]):
     user_id = serializers.CharField(source="id")
     email = serializers.CharField(allow_null=True)
     name = serializers.CharField(allow_null=True)
     workspace_name = serializers.CharField(source="team.name", allow_null=True)
+
+
+class MemberObject(serializers.Serializer[Membership]):
+    user_id = serializers.CharField()
+    email = serializers.CharField(source="user.email")
+    name = serializers.CharField(source="user.name")
+    role = serializers.ChoiceField(choices=TeamRole.choices)
+    is_active = serializers.BooleanField(source="user.is_active")
+
+
+class MemberListObject(serializers.Serializer[Any]):
+    members = MemberObject(many=True)
+
+
+class MemberRoleBody(StrictSerializer):
+    role = serializers.ChoiceField(choices=TeamRole.choices)
+
+
+class InvitationBody(StrictSerializer):
+    email = serializers.CharField(max_length=254)
+    role = serializers.ChoiceField(choices=TeamRole.choices, default=TeamRole.MEMBER)
+
+
+class InvitationObject(serializers.Serializer[Invitation]):
+    id = serializers.CharField()
+    email = serializers.CharField()
+    role = serializers.ChoiceField(choices=TeamRole.choices)
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+
+
+class InvitationListObject(serializers.Serializer[Any]):
+    invitations = InvitationObject(many=True)
+
+
+class MadeInvitationObject(serializers.Serializer[Any]):
+    """The whole link, shown this once."""
+
+    invitation = InvitationObject()
+    url = serializers.CharField()
+
+
+class PersonTeamObject(serializers.Serializer[Membership]):
+    team_id = serializers.CharField()
+    team_name = serializers.CharField(source="team.name")
+    role = serializers.ChoiceField(choices=TeamRole.choices)
+
+
+class PersonObject(serializers.Serializer[User]):
+    user_id = serializers.CharField(source="id")
+    email = serializers.CharField()
+    name = serializers.CharField()
+    is_admin = serializers.BooleanField()
+    is_active = serializers.BooleanField()
+    last_sign_in_at = serializers.DateTimeField(source="last_login", allow_null=True)
+    teams = PersonTeamObject(source="memberships", many=True)
+
+
+class PersonListObject(serializers.Serializer[Any]):
+    users = PersonObject(many=True)
+
+
+class PersonBody(StrictSerializer):
+    is_admin = serializers.BooleanField(required=False)
+    is_active = serializers.BooleanField(required=False)
+
+
+class RestrictedPersonObject(serializers.Serializer[User]):
+    user_id = serializers.CharField(source="id")
+    email = serializers.CharField()
+
+
+class RestrictedEnvironmentObject(serializers.Serializer[RestrictedEnvironment]):
+    name = serializers.CharField()
+    people = RestrictedPersonObject(many=True)
+    created_at = serializers.DateTimeField()
+
+
+class RestrictedEnvironmentListObject(serializers.Serializer[Any]):
+    restricted_environments = RestrictedEnvironmentObject(many=True)
+
+
+class RestrictedEnvironmentPeopleBody(StrictSerializer):
+    user_ids = serializers.ListField(child=serializers.CharField(max_length=16), max_length=1000)
+
+
+class RestrictedEnvironmentBody(StrictSerializer):
+    name = serializers.RegexField(r"^[a-z0-9][a-z0-9_-]{0,63}$")
+    user_ids = serializers.ListField(
+        child=serializers.CharField(max_length=16), max_length=1000, required=False
+    )
 
 
 class ApiKeyOwnerObject(serializers.Serializer[User]):

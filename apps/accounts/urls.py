@@ -2,32 +2,58 @@
 
 from django.urls import URLPattern, path
 
-from apps.accounts import views
-from apps.accounts.api import (
-    ApiKeyDetailView,
-    ApiKeyListView,
-    MeView,
-    TeamApiKeyListView,
-    TeamDetailView,
-    TeamListView,
-)
+from apps.accounts.api import environments
+from apps.accounts.api import keys as keys_api
+from apps.accounts.api import people as people_api
+from apps.accounts.api import teams as teams_api
+from apps.accounts.views import joining, keys, people, signing_in, teams
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "accounts"
 urlpatterns: list[URLPattern] = [
-    path("sign-in/", views.sign_in_page, name="sign_in"),
-    path("sign-in/<str:token>/", views.sign_in_link, name="sign_in_link"),
-    path("sign-out/", views.sign_out_page, name="sign_out"),
-    path("keys/", views.key_list, name="keys"),
-    path("keys/create/", views.key_create, name="key_create"),
-    path("keys/<str:key_id>/revoke/", views.key_revoke, name="key_revoke"),
+    path("sign-in/", signing_in.sign_in_page, name="sign_in"),
+    path("sign-in/<str:token>/", signing_in.sign_in_link, name="sign_in_link"),
+    path("sign-out/", signing_in.sign_out_page, name="sign_out"),
+    path("join/<str:token>/", joining.join, name="join"),
+    path("keys/", keys.key_list, name="keys"),
+    path("keys/create/", keys.key_create, name="key_create"),
+    path("keys/<str:key_id>/revoke/", keys.key_revoke, name="key_revoke"),
+    path("people/", people.people, name="people"),
+    path("people/invite/", people.invite, name="invite"),
+    path("people/invitations/<id:invitation_id>/withdraw/", people.withdraw, name="withdraw"),
+    path("people/<id:user_id>/role/", people.set_role, name="set_role"),
+    path("people/<id:user_id>/remove/", people.remove, name="remove"),
+    path("people/<id:user_id>/standing/", people.set_standing, name="set_standing"),
+    path("people/restrict/", teams.restrict, name="restrict"),
+    path("people/restricted/<name:name>/release/", teams.release, name="release"),
+    path("teams/", teams.teams, name="teams"),
+    path("teams/create/", teams.create, name="team_create"),
+    path("teams/<id:team_id>/enter/", teams.enter, name="team_enter"),
+    path("teams/<id:team_id>/rename/", teams.rename, name="team_rename"),
+    path("teams/<id:team_id>/delete/", teams.delete, name="team_delete"),
 ]
+_TEAM = "teams/<id:team_id>"
 api: list[URLPattern] = [
-    path("teams", TeamListView.as_view(), name="teams"),
-    path("teams/<id:team_id>", TeamDetailView.as_view(), name="team"),
-    path("teams/<id:team_id>/api_keys", TeamApiKeyListView.as_view(), name="team_api_keys"),
-    path("users/me", MeView.as_view(), name="me"),
-    path("api_keys", ApiKeyListView.as_view(), name="api_keys"),
-    path("api_keys/<id:prefix>", ApiKeyDetailView.as_view(), name="api_key"),
+    path("teams", teams_api.TeamListView.as_view(), name="teams"),
+    path(_TEAM, teams_api.TeamDetailView.as_view(), name="team"),
+    path(f"{_TEAM}/api_keys", keys_api.TeamApiKeyListView.as_view(), name="team_api_keys"),
+    path(f"{_TEAM}/members", people_api.MemberListView.as_view(), name="members"),
+    path(f"{_TEAM}/members/<id:user_id>", people_api.MemberDetailView.as_view(), name="member"),
+    path(f"{_TEAM}/invitations", people_api.InvitationListView.as_view(), name="invitations"),
+    path(
+        f"{_TEAM}/invitations/<id:invitation_id>",
+        people_api.InvitationDetailView.as_view(),
+        name="invitation",
+    ),
+    path(f"{_TEAM}/restricted_environments", environments.RestrictedEnvironmentListView.as_view()),
+    path(
+        f"{_TEAM}/restricted_environments/<name:name>",
+        environments.RestrictedEnvironmentDetailView.as_view(),
+    ),
+    path("users", people_api.PersonListView.as_view(), name="users"),
+    path("users/me", people_api.MeView.as_view(), name="me"),
+    path("users/<id:user_id>", people_api.PersonDetailView.as_view(), name="user"),
+    path("api_keys", keys_api.ApiKeyListView.as_view(), name="api_keys"),
+    path("api_keys/<id:prefix>", keys_api.ApiKeyDetailView.as_view(), name="api_key"),
 ]
 internal: list[URLPattern] = []

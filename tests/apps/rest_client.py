@@ -18,11 +18,20 @@ class RestClient:
     def get(self, path: str, **query: Any) -> tuple[int, Any]:
         return self._answer(self._client.get(path, query, headers=self._headers))
 
+    def download(self, path: str) -> tuple[int, bytes]:
+        answer: Any = self._client.get(path, headers=self._headers)
+        return answer.status_code, answer.getvalue()
+
     def post(self, path: str, body: Any = None) -> tuple[int, Any]:
         return self._answer(
             self._client.post(
                 path, body or {}, content_type="application/json", headers=self._headers
             )
+        )
+
+    def patch(self, path: str, body: Any) -> tuple[int, Any]:
+        return self._answer(
+            self._client.patch(path, body, content_type="application/json", headers=self._headers)
         )
 
     def delete(self, path: str) -> tuple[int, Any]:

@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
             name='RestrictedEnvironment',
             fields=[
                 ('id', models.CharField(default=apps.rest.identifiers.new_id, max_length=16, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=40)),
+                ('name', models.CharField(max_length=64)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('people', models.ManyToManyField(related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='restricted_environments', to='accounts.team')),

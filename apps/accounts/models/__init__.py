@@ -3,11 +3,18 @@
 from apps.accounts.models.keys import ApiKey, ApiKeyType
 from apps.accounts.models.people import SignInFailure, SignInLink, User, UserManager
 from apps.accounts.models.routes import RoutesVersion
-from apps.accounts.models.teams import Membership, RestrictedEnvironment, Team, TeamRole
+from apps.accounts.models.teams import (
+    Invitation,
+    Membership,
+    RestrictedEnvironment,
+    Team,
+    TeamRole,
+)
 
 __all__ = [
     "ApiKey",
     "ApiKeyType",
+    "Invitation",
     "Membership",
     "RestrictedEnvironment",
     "RoutesVersion",

@@ -61,7 +61,7 @@ class RestrictedEnvironment(models.Model):
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="restricted_environments")
-    name = models.CharField(max_length=40)
+    name = models.CharField(max_length=64)
     people = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -72,3 +72,23 @@ class RestrictedEnvironment(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Invitation(models.Model):
+    """A one-time way into a team for an address; only the hash of its token is kept."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    token_sha256 = models.CharField(max_length=64, unique=True)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
+    email = models.EmailField()
+    role = models.CharField(max_length=16, default=TeamRole.MEMBER)
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    """When it was accepted or withdrawn."""
+
+    def __str__(self) -> str:
+        return f"invitation to {self.team_id}"

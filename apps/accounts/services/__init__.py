@@ -1,25 +1,64 @@
-"""Writes of people, keys and sign-ins."""
+"""Writes of people, teams, keys and sign-ins."""
 
 from apps.accounts.services.api_keys import MadeApiKey, api_key_create, api_key_revoke
 from apps.accounts.services.bootstrap import Bootstrap, admin_bootstrap, admin_ensure
+from apps.accounts.services.invitations import (
+    MadeInvitation,
+    invitation_accept,
+    invitation_accept_as_new,
+    invitation_create,
+    invitation_withdraw,
+)
+from apps.accounts.services.members import (
+    member_add,
+    member_remove,
+    member_set_role,
+    person_deactivate,
+    person_reactivate,
+    person_set_admin,
+)
+from apps.accounts.services.restricted_environments import (
+    environment_release,
+    environment_restrict,
+    environment_set_people,
+)
 from apps.accounts.services.sign_in_links import (
     sign_in_link_create,
     sign_in_link_redeem,
     sign_in_link_url,
 )
 from apps.accounts.services.sign_ins import password_sign_in, sign_in, sign_out
+from apps.accounts.services.teams import team_create, team_delete, team_enter, team_rename
 
 __all__ = [
     "Bootstrap",
     "MadeApiKey",
+    "MadeInvitation",
     "admin_bootstrap",
     "admin_ensure",
     "api_key_create",
     "api_key_revoke",
+    "environment_release",
+    "environment_restrict",
+    "environment_set_people",
+    "invitation_accept",
+    "invitation_accept_as_new",
+    "invitation_create",
+    "invitation_withdraw",
+    "member_add",
+    "member_remove",
+    "member_set_role",
     "password_sign_in",
+    "person_deactivate",
+    "person_reactivate",
+    "person_set_admin",
     "sign_in",
     "sign_in_link_create",
     "sign_in_link_redeem",
     "sign_in_link_url",
     "sign_out",
+    "team_create",
+    "team_delete",
+    "team_enter",
+    "team_rename",
 ]

@@ -1,4 +1,4 @@
-"""Teams, the caller, and API keys, with the hosted product's paths and objects."""
+"""API keys, with the hosted product's paths and objects."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -7,48 +7,16 @@ from rest_framework.response import Response
 from apps.accounts.models import ApiKeyType
 from apps.accounts.permissions import Action, require
 from apps.accounts.rest_views import TeamView
-from apps.accounts.selectors import api_key_list, team_list
+from apps.accounts.selectors import api_key_list
 from apps.accounts.serializers import (
     ApiKeyCreateBody,
     ApiKeyListObject,
     ApiKeyTombstone,
     MadeApiKeyObject,
-    TeamListObject,
-    TeamObject,
-    TeamQuery,
-    UserObject,
 )
 from apps.accounts.services import api_key_create, api_key_revoke
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.serializers import validated
-
-
-class TeamListView(TeamView):
-    @extend_schema(parameters=[TeamQuery], responses=TeamListObject)
-    def get(self, request: Request) -> Response:
-        """Return the teams that the caller belongs to."""
-        teams = team_list(self.actor)
-        if name := validated(TeamQuery, request.query_params).get("name"):
-            teams = teams.filter(name=name)
-        return Response(TeamListObject({"teams": teams}).data)
-
-
-class TeamDetailView(TeamView):
-    @extend_schema(responses=TeamObject)
-    def get(self, request: Request, team_id: str) -> Response:
-        """Return one team."""
-        return Response(TeamObject(self.team).data)
-
-
-class MeView(TeamView):
-    @extend_schema(responses=UserObject)
-    def get(self, request: Request) -> Response:
-        """Return the person who is calling."""
-        if self.user is None:
-            raise NotFound(
-                "A team's key is nobody's in particular.", hint="Ask with a personal key."
-            )
-        return Response(UserObject(self.user).data)
 
 
 class ApiKeyListView(TeamView):

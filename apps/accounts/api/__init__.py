@@ -1,0 +1,1 @@
+"""Teams, people and API keys over REST."""

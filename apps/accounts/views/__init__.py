@@ -1,0 +1,1 @@
+"""Pages of people, teams and keys, and the ways in."""
