@@ -1,0 +1,100 @@
+"""A build holds the cards that its step needs, all of them or none, and only while it runs."""
+
+import pytest
+
+from apps.builds.models import Build
+from apps.builds.services import (
+    CardNeed,
+    Lease,
+    LeaseLost,
+    build_cards_claim,
+    build_cards_release,
+    build_claim,
+    build_release,
+    builds_expire_leases,
+    builds_sweep,
+    card_holder,
+)
+from apps.fleet.models import CardLease, Node
+from apps.fleet.selectors import cards_of_holder
+from apps.fleet.services import NoRoom
+from tests import factories
+from tests.factories import GIB
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+
+
+@pytest.fixture
+def node() -> Node:
+    """A node of four GPUs beside its CPU."""
+    made = factories.make_node(name="four")
+    factories.make_card(node=made, memory_bytes=16 * GIB)
+    for _ in range(4):
+        factories.make_card(node=made, kind="H100", memory_bytes=80 * GIB)
+    return made
+
+
+def running() -> Lease:
+    lease = build_claim(build_id=factories.make_build().id, owner="worker")
+    assert lease is not None
+    return lease
+
+
+def gpus(count: int) -> CardNeed:
+    return CardNeed(kind="H100", count=count, memory_bytes=80 * GIB)
+
+
+def held(lease: Lease) -> int:
+    return len(cards_of_holder(card_holder(lease.build_id)))
+
+
+def test_what_suffices_is_kept_and_the_rest_given_back(node: Node) -> None:
+    lease = running()
+    three = build_cards_claim(lease=lease, node=node, need=gpus(3))
+    assert build_cards_claim(lease=lease, node=node, need=gpus(2)) == three[:2]
+    assert held(lease) == 2
+    memory = CardNeed(kind="CPU", count=1, memory_bytes=GIB)
+    assert [card.kind for card in build_cards_claim(lease=lease, node=node, need=memory)] == ["CPU"]
+    assert held(lease) == 1
+    build_cards_release(lease=lease)
+    assert held(lease) == 0
+
+
+def test_builds_that_each_hold_a_part_do_not_wait_for_each_other(node: Node) -> None:
+    first, second = running(), running()
+    for each in (first, second):
+        build_cards_claim(lease=each, node=node, need=gpus(2))
+    with pytest.raises(NoRoom) as refused:
+        build_cards_claim(lease=first, node=node, need=gpus(3))
+    assert held(first) == 0, "who waits holds nothing"
+    assert refused.value.holders == {card_holder(second.build_id)}
+    assert f"Held by `build:{second.build_id}` (80.0 GiB)" in str(refused.value)
+    assert len(build_cards_claim(lease=second, node=node, need=gpus(3))) == 3
+
+
+def test_what_a_node_can_never_give_is_told_apart(node: Node) -> None:
+    lease = running()
+    for need in (gpus(5), CardNeed(kind="B200", count=1, memory_bytes=1)):
+        with pytest.raises(NoRoom) as refused:
+            build_cards_claim(lease=lease, node=node, need=need)
+        assert refused.value.is_hopeless
+    assert "Node `four` has no `B200` card" in str(refused.value)
+
+
+@pytest.mark.parametrize("end", ["taken by the sweep", "given back", "taken by another worker"])
+def test_a_build_that_loses_its_worker_loses_its_cards(node: Node, end: str) -> None:
+    lease = running()
+    build_cards_claim(lease=lease, node=node, need=gpus(2))
+    if end == "given back":
+        build_release(lease=lease)
+    else:
+        builds_expire_leases(owners=["worker"])
+        if end == "taken by the sweep":
+            builds_sweep()
+        else:
+            assert build_claim(build_id=lease.build_id, owner="another") is not None
+    assert not CardLease.objects.filter(released_at=None).exists()
+    with pytest.raises(LeaseLost):
+        build_cards_claim(lease=lease, node=node, need=gpus(2))
+    assert held(lease) == 0
+    assert Build.objects.get(id=lease.build_id).lease_token > lease.token
