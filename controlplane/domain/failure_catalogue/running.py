@@ -1,0 +1,78 @@
+"""What the build around its steps, the artifact store and serving can fail with."""
+
+from controlplane.domain.failure_catalogue.entry import (
+    CHECKPOINT,
+    CONFIGURATION,
+    MACHINE,
+    OURS,
+    entry,
+)
+
+_ITSELF = "Nothing to do: another replica takes its place."
+_LOGS = "Read the deployment's logs."
+
+BUILD = (
+    entry("EHB-NO-CHECKPOINT", CONFIGURATION, "The config names no checkpoint.",
+          "Add `checkpoint_repository` with `source` and `repo`."),
+    entry("EHB-BLOCKED", CONFIGURATION, "The checks refuse the config with the fetched files.",
+          "Change it as the findings say, then build again."),
+    entry("EHB-OUTPUT-CHANGED", MACHINE, "A finished step's files changed on disk.",
+          "Check the disk of DATA_DIR and retry: the step is done again."),
+    entry("EHB-NO-RUNTIME", MACHINE, "This worker cannot start the runtime of the config.",
+          "Build in a pool that has it, or set `enginehouse.runtime: native`."),
+    entry("EHB-ENGINE-SLOW", MACHINE, "The engine did not get ready for the smoke test.",
+          "The log says what it was doing; a busy machine needs longer."),
+    entry("EHB-BAD-ANSWER", OURS, "The engine is up and does not answer the test question.",
+          "Chat template or weights may be damaged; the log says more."),
+    entry("EHB-NO-CARDS", MACHINE, "The pool has no such cards at all.",
+          "Build in a pool that has, or ask for what this one has."),
+    entry("EHB-NO-ROOM", MACHINE, "Cards or memory stayed taken.",
+          "Stop a replica or another build on that node, then retry."),
+    entry("EHB-NODE-SILENT", MACHINE, "The build worker's node does not report.",
+          "Start its agent, or see why it cannot reach the control plane."),
+    entry("EHB-SECRET", CONFIGURATION, "The team has no secret that the config needs.",
+          "Add it, then retry."),
+    entry("EHB-SECRETS-REFUSED", OURS, "The control plane did not hand out the secrets.",
+          "Retry the build."),
+    entry("EHB-CONTROL-PLANE", MACHINE, "The control plane did not answer.",
+          "Check the web process and CONTROL_PLANE_URL of the build worker."),
+    entry("EHB-UNSTORABLE", OURS, "The database refused what a step said of the cause.",
+          "Read the log of the step; the blame is that of the cause."),
+    entry("EHB-INTERNAL", OURS, "The build worker itself broke.",
+          "Retry; if it happens again, report it with the worker's log."),
+    entry("EHB-CRASHED", OURS, "A process ended, and nobody knows why.",
+          "Its last lines are shown. Retry, then report it with the support bundle."),
+)  # fmt: skip
+ARTIFACTS = (
+    entry("EHA-UNSUPPORTED", CONFIGURATION, "ARTIFACT_URL is no store that can be opened.",
+          "Set it to a folder that every host mounts."),
+    entry("EHA-NAME", CHECKPOINT, "A file name could lead outside its folder.",
+          "Rename or remove that file in the checkpoint."),
+    entry("EHA-MISSING", MACHINE, "Stored files are gone.",
+          "Check that ARTIFACT_URL is the same everywhere, restore it, or build again."),
+    entry("EHA-CORRUPT", MACHINE, "Stored files have changed on disk.",
+          "Check the disk, then build again: publishing replaces them."),
+    entry("EHA-DISK-FULL", MACHINE, "The artifact store is full.",
+          "Free space there, or point ARTIFACT_URL at a larger disk."),
+)  # fmt: skip
+SERVING = (
+    entry("EHD-NO-NODE", MACHINE, "No live node of the pool has such a card.",
+          "Start an agent on such a machine, or name another accelerator."),
+    entry("EHD-NO-ROOM", MACHINE, "All cards of that kind are taken.",
+          "Deactivate a deployment or add a machine; it starts by itself then."),
+    entry("EHD-UNPLANNED", CONFIGURATION, "The replica's memory cannot be planned.",
+          "Check the config again and build a new revision."),
+    entry("EHD-GONE", MACHINE, "The node no longer has the replica.", _ITSELF),
+    entry("EHD-UNEXPLAINED", OURS, "The engine ended and its node gave no reason.", _LOGS),
+    entry("EHN-RUNNER-KILLED", MACHINE, "The process that supervises an engine was killed.",
+          "Look for the out-of-memory killer in the kernel's log."),
+    entry("EHN-REBOOT", MACHINE, "The machine restarted.", _ITSELF),
+    entry("EHN-NEVER-READY", MACHINE, "The engine did not become ready in time.",
+          "A slow disk or too little memory are likely."),
+    entry("EHN-NO-ANSWER", OURS, "The engine stopped answering its health check.", _ITSELF),
+    entry("EHN-NOT-STARTED", MACHINE, "The runner of an engine could not be started.",
+          "Read the agent's log on that node."),
+    entry("EHN-NOT-RENDERED", CONFIGURATION, "No command can be written for the engine.",
+          "Check the config again and build a new revision."),
+    entry("EHN-ENDED", MACHINE, "The engine ended and nobody asked it to.", _LOGS),
+)  # fmt: skip
