@@ -1,0 +1,53 @@
+"""Why a build failed, as its page shows it: cause, blame, the fix and what it would change."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apps.builds.fixes import Proposal, fix_made, fix_proposal
+from apps.builds.models import Build
+from controlplane.domain.failure_patterns import UNKNOWN_CODE
+from controlplane.domain.failures import Blame
+
+_BLAME_WORDS = {
+    Blame.CONFIGURATION: "The config has to change",
+    Blame.CHECKPOINT: "The checkpoint has to change",
+    Blame.MACHINE: "The machine was not up to it",
+    Blame.OURS: "A fault of Enginehouse",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureCard:
+    """What stands between the steps and the log of a failed build."""
+
+    failure: Mapping[str, Any]
+    proposal: Proposal | None
+    made: Build | None
+    """The build that was made with the fix."""
+
+    @property
+    def blame_words(self) -> str:
+        """Who has to act."""
+        return _BLAME_WORDS[Blame(self.failure["blame"])]
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nobody has explained this one yet."""
+        return bool(self.failure["code"] == UNKNOWN_CODE)
+
+    @property
+    def may_apply(self) -> bool:
+        """Whether the fix can be pressed: it fits, and nothing was made of it yet."""
+        return self.proposal is not None and not self.proposal.problem and self.made is None
+
+
+def failure_card(build: Build) -> FailureCard | None:
+    """Return why the build failed, None for a build that did not."""
+    if not build.failure:
+        return None
+    return FailureCard(
+        failure=build.failure,
+        proposal=fix_proposal(build),
+        made=fix_made(build),
+    )

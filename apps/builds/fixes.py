@@ -1,0 +1,125 @@
+"""What the fix of a failed build would change, and what it did change in the build after it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.builds.models import Build
+from apps.configs.models import Revision
+from apps.configs.selectors import revision_last
+from controlplane.domain.spec import parse_text
+from controlplane.domain.spec.edit import UneditableTextError, edit_yaml
+from controlplane.domain.text_difference import DifferenceLine, text_difference
+
+_MOST_SAID = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One setting before and after; None where it is left out."""
+
+    field: str
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """A fix, applied to the newest text of the config that failed."""
+
+    patch: Mapping[str, Any]
+    failed_revision: int
+    base: Revision
+    """The newest revision, which may be a later one than the build's."""
+    text: str
+    changes: Sequence[Change]
+    difference: Sequence[DifferenceLine]
+    problem: str | None = None
+    """Why the changed text cannot be saved."""
+
+    @property
+    def moved_on(self) -> bool:
+        """Whether the config was saved again since the build was made."""
+        return self.base.number != self.failed_revision
+
+    @property
+    def is_there_already(self) -> bool:
+        """Whether the newest revision says what the fix would."""
+        return self.problem is None and self.text == self.base.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Why a build was made: another one failed, and its fix was applied."""
+
+    build: Build
+    code: str
+    sentence: str
+    base_revision: int
+    difference: Sequence[DifferenceLine]
+
+
+def fix_proposal(build: Build) -> Proposal | None:
+    """Return what the fix of the build's failure would change now, None where it has none."""
+    patch = (build.failure or {}).get("fix")
+    base = revision_last(config=build.revision.config) if patch else None
+    if not patch or base is None:
+        return None
+    try:
+        text = edit_yaml(base.text, patch)
+    except UneditableTextError as error:
+        return _proposal(build, base, patch, text=base.text, problem=str(error))
+    parsed = parse_text(text)
+    problem = " ".join(error.message for error in parsed.errors[:_MOST_SAID])
+    return _proposal(build, base, patch, text=text, problem=problem or None)
+
+
+def fix_origin(build: Build) -> Origin | None:
+    """Return the failed build that this one was made after, None for any other build."""
+    fixed = build.fixed
+    if build.after is None or not fixed:
+        return None
+    base = Revision.objects.filter(
+        config_id=build.revision.config_id, number=fixed["base_revision"]
+    ).first()
+    return Origin(
+        build=build.after,
+        code=fixed["code"],
+        sentence=fixed["sentence"],
+        base_revision=fixed["base_revision"],
+        difference=text_difference(base.text, build.revision.text) if base else (),
+    )
+
+
+def fix_made(build: Build) -> Build | None:
+    """Return the build that was made with the fix of this very failure, if one was."""
+    return build.followers.filter(fixed__code=(build.failure or {}).get("code")).last()
+
+
+def fix_followers(build: Build) -> Sequence[Build]:
+    """Return the builds that were made with the fix of this one's failure, oldest first."""
+    return list(build.followers.order_by("number"))
+
+
+def _proposal(
+    build: Build, base: Revision, patch: Mapping[str, Any], *, text: str, problem: str | None
+) -> Proposal:
+    return Proposal(
+        patch=patch,
+        failed_revision=build.revision.number,
+        base=base,
+        text=text,
+        changes=[
+            Change(field=field, old=_at(base.spec, field), new=value)
+            for field, value in patch.items()
+        ],
+        difference=text_difference(base.text, text),
+        problem=problem,
+    )
+
+
+def _at(spec: Mapping[str, Any], field: str) -> Any:
+    found: Any = spec
+    for name in field.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
