@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 Scope = dict[str, Any]
@@ -11,22 +12,44 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-class BodyLimit:
-    """An ASGI application around another one, which never sees more than `limit_bytes`."""
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """How long a body may be, and what to do where that is too short."""
 
-    def __init__(self, application: Application, *, limit_bytes: int) -> None:
+    bytes: int
+    hint: str | None = None
+
+
+LimitOf = Callable[[Scope], Awaitable[Limit]]
+
+
+class BodyLimit:
+    """An ASGI application around another one, which never sees more than a limit.
+
+    `limit_of` is asked about bodies that announce more than `limit_bytes`; one that announces
+    nothing may not be longer than that.
+    """
+
+    def __init__(
+        self, application: Application, *, limit_bytes: int, limit_of: LimitOf | None = None
+    ) -> None:
         self._application = application
-        self._limit_bytes = limit_bytes
+        self._usual = Limit(bytes=limit_bytes)
+        self._limit_of = limit_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
-        elif _announced(scope) > self._limit_bytes:
-            await self._refuse(send)
+            return
+        announced, limit = _announced(scope), self._usual
+        if announced > limit.bytes and self._limit_of is not None:
+            limit = await self._limit_of(scope)
+        if announced > limit.bytes:
+            await _refuse(limit, send)
         else:
-            await self._counted(scope, receive, send)
+            await self._counted(limit, scope, receive, send)
 
-    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _counted(self, limit: Limit, scope: Scope, receive: Receive, send: Send) -> None:
         """A chunked body announces no length; past the limit the client counts as gone."""
         seen = 0
 
@@ -34,25 +57,26 @@ class BodyLimit:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            return message if seen <= self._limit_bytes else {"type": "http.disconnect"}
+            return message if seen <= limit.bytes else {"type": "http.disconnect"}
 
         await self._application(scope, receive_some, send)
-        if seen > self._limit_bytes:
-            await self._refuse(send)
+        if seen > limit.bytes:
+            await _refuse(limit, send)
 
-    async def _refuse(self, send: Send) -> None:
-        body = json.dumps(
-            {
-                "code": "too_large",
-                "message": f"The body is larger than {self._limit_bytes // 1000:,} kB.",
-                "fields": [],
-                "hint": None,
-                "source": None,
-            }
-        ).encode()
-        headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-        await send({"type": "http.response.start", "status": 413, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+
+async def _refuse(limit: Limit, send: Send) -> None:
+    body = json.dumps(
+        {
+            "code": "too_large",
+            "message": f"The body is larger than {limit.bytes // 1000:,} kB.",
+            "fields": [],
+            "hint": limit.hint,
+            "source": None,
+        }
+    ).encode()
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 def _announced(scope: Scope) -> int:

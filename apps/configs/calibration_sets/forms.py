@@ -1,6 +1,9 @@
 """What people fill in to upload a set."""
 
+from typing import Any
+
 from django import forms
+from django.conf import settings
 
 from apps.configs.calibration_sets.services.sets import checked_set_name
 from apps.rest.errors import InvalidInput
@@ -19,6 +22,10 @@ class UploadForm(forms.Form):
         allow_empty_file=True,
         widget=forms.FileInput(attrs={"accept": ".jsonl,.json,.parquet,.txt"}),
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["file"].widget.attrs["data-max-bytes"] = settings.CALIBRATION_MAX_BYTES
 
     def clean_name(self) -> str:
         """Return the name in the form in which it is kept."""

@@ -6,12 +6,18 @@ from typing import Any
 
 import pytest
 
-from apps.rest.body_limit import BodyLimit
+from apps.rest.body_limit import BodyLimit, Limit
 
 Message = Mapping[str, Any]
 
 
-def ask(chunks: list[bytes], *, announced: int | None = None, limit_bytes: int = 10) -> list[Any]:
+def ask(
+    chunks: list[bytes],
+    *,
+    announced: int | None = None,
+    limit_bytes: int = 10,
+    limit_of: Any = None,
+) -> list[Any]:
     """What the client gets back; the application behind answers with the length it read."""
     sent: list[Any] = []
     waiting = [
@@ -37,7 +43,8 @@ def ask(chunks: list[bytes], *, announced: int | None = None, limit_bytes: int =
 
     headers = [] if announced is None else [(b"content-length", str(announced).encode())]
     scope = {"type": "http", "headers": headers}
-    asyncio.run(BodyLimit(read_all, limit_bytes=limit_bytes)(scope, receive, send))
+    limited = BodyLimit(read_all, limit_bytes=limit_bytes, limit_of=limit_of)
+    asyncio.run(limited(scope, receive, send))
     return sent
 
 
@@ -69,3 +76,18 @@ def test_other_protocols_pass() -> None:
 
     asyncio.run(BodyLimit(note, limit_bytes=1)({"type": "lifespan"}, nothing, nothing))
     assert seen == ["lifespan"]
+
+
+async def files(scope: Message) -> Limit:
+    return Limit(bytes=15, hint="Smaller, please.")
+
+
+def test_where_files_are_taken_a_body_may_be_as_long_as_it_says() -> None:
+    assert ask([b"123456789012"], announced=12, limit_of=files) == [200, 12]
+    status, body = ask([], announced=16, limit_of=files)
+    assert status == 413
+    assert b"Smaller, please." in body
+    status, _ = ask([b"1234567890", b"1234567890"], announced=12, limit_of=files)
+    assert status == 413
+    status, _ = ask([b"123456789012"], limit_of=files)
+    assert status == 413

@@ -53,7 +53,7 @@ def step_job(
             "calibration_sets": sets_of_job(
                 team=build.team,
                 spec=Spec.model_validate(build.revision.spec),
-                pinned=_pinned_data(build),
+                pinned=pinned_data(build),
             ),
             **_known(build),
         },
@@ -74,7 +74,7 @@ def _pinned_commit(build: Build) -> str | None:
     return None
 
 
-def _pinned_data(build: Build) -> Mapping[str, str]:
+def pinned_data(build: Build) -> Mapping[str, str]:
     """Return the data that this attempt began with, as data set -> digest."""
     for step in build.steps.all():
         if step.name == "fetch" and step.state == "finished" and step.result:
