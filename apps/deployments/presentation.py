@@ -1,6 +1,6 @@
 """What the pages of models and deployments show, in words, computed from their rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,10 +112,18 @@ def endpoint_of(deployment: Deployment) -> str:
     return f"{settings.GATEWAY_URL}/m/{deployment.model_id}/{place}/sync/v1"
 
 
-def actions_of(deployment: Deployment, environments: Sequence[Environment]) -> dict[str, Any]:
-    """Return which buttons the deployment's page offers."""
+def actions_of(
+    deployment: Deployment, environments: Sequence[Environment], closed: Collection[str]
+) -> dict[str, Any]:
+    """Return which buttons the deployment's page offers; `closed` may be seen, not changed."""
     state = DeploymentState(deployment.state)
     return {
+        "closed": [
+            environment.name
+            for environment in environments
+            if environment.name in closed
+            and deployment.id in (environment.current_id, environment.candidate_id)
+        ],
         "may_activate": state in _OFF | _ASLEEP,
         "may_deactivate": state not in _NOTHING_RUNS,
         "may_retry": state in _RETRYABLE,
@@ -123,6 +131,7 @@ def actions_of(deployment: Deployment, environments: Sequence[Environment]) -> d
             environment.name
             for environment in environments
             if state not in DEPLOYMENT_TERMINAL
+            and environment.name not in closed
             and deployment.id != environment.current_id
             and environment.candidate_id is None
         ],

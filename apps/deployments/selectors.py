@@ -9,9 +9,13 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 from apps.accounts.models import Team
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.fleet.models import CardLease, Node
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
+from controlplane.domain.spec.choices import BaseModelKind
 
 DEFAULT_PREDICT_ROUTE = "/v1/chat/completions"
+_ENCODERS = frozenset(kind.value for kind in BaseModelKind if kind.is_encoder)
 _READY = Count("replicas", filter=Q(replicas__state=ReplicaState.READY), distinct=True)
 
 
@@ -87,8 +91,12 @@ def served_model_name(deployment: Deployment) -> str:
 
 def predict_route(deployment: Deployment) -> str:
     """Return the engine's own path behind `predict`."""
-    route = _runtime_section(deployment).get("webserver_default_route")
-    return str(route or DEFAULT_PREDICT_ROUTE)
+    if route := _runtime_section(deployment).get("webserver_default_route"):
+        return str(route)
+    build = deployment.spec.get("trt_llm", {}).get("build") or {}
+    if deployment.checkpoint is None or build.get("base_model") not in _ENCODERS:
+        return DEFAULT_PREDICT_ROUTE
+    return default_route(CheckpointFacts.model_validate(deployment.checkpoint).role)
 
 
 def wanted_replicas_of(*, node: Node) -> Sequence[dict[str, Any]]:

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.models import Team
-from apps.accounts.pages import page, person
+from apps.accounts.pages import actor_on, page, person
 from apps.builds.views import build_numbered
 from apps.deployments.forms import DeployForm
 from apps.deployments.models import Deployment
@@ -20,6 +20,12 @@ from apps.deployments.presentation import (
     places_of,
     promotions_of,
     snippets_of,
+)
+from apps.deployments.restrictions import (
+    closed_environments,
+    require_deployment,
+    require_environment,
+    require_first_place,
 )
 from apps.deployments.selectors import (
     deployment_list,
@@ -88,7 +94,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
         "snippets": snippets_of(found, served_model_name(found)),
         "tab_title": title(found.state, f"{found.model.name} {found.name}"),
-        **actions_of(found, environments),
+        **actions_of(found, environments, closed_environments(actor_on(request), environments)),
     }
     return live_answer(
         request,
@@ -132,7 +138,7 @@ def deploy(request: HttpRequest, number: int) -> HttpResponse:
 @require_POST
 def activate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
     """Have the deployment run again."""
-    deployment_activate(deployment=_get(person(request).team, model_id, deployment_id))
+    deployment_activate(deployment=_changeable(request, model_id, deployment_id))
     return redirect("deployments:deployment", model_id, deployment_id)
 
 
@@ -140,7 +146,7 @@ def activate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpRes
 @require_POST
 def deactivate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
     """Stop the deployment whose name was typed."""
-    found = _get(person(request).team, model_id, deployment_id)
+    found = _changeable(request, model_id, deployment_id)
     if request.POST.get("name", "").strip() != found.name:
         raise Conflict(f"Type `{found.name}` to deactivate the deployment.")
     deployment_deactivate(deployment=found)
@@ -151,7 +157,7 @@ def deactivate(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
 @require_POST
 def retry(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
     """Try a failed deployment again."""
-    done, reason = deployment_retry(deployment=_get(person(request).team, model_id, deployment_id))
+    done, reason = deployment_retry(deployment=_changeable(request, model_id, deployment_id))
     if not done:
         raise Conflict(reason or "There is nothing to retry.")
     return redirect("deployments:deployment", model_id, deployment_id)
@@ -167,6 +173,7 @@ def promote(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResp
     environment = environment_list(team=team, model_id=model_id).filter(name=name).first()
     if environment is None:
         raise NotFound(f"There is no environment `{name}`.")
+    require_environment(actor_on(request), name)
     candidate = environment_promote(environment=environment, deployment=found, user=person(request))
     return redirect("deployments:deployment", model_id, candidate.id)
 
@@ -175,12 +182,19 @@ def _deploy(request: HttpRequest, number: int, *, model_name: str, environment: 
     user = person(request)
     build = build_numbered(user.team, number)
     model = model_list(team=user.team, name=model_name).first()
+    require_first_place(actor_on(request), model, environment or None)
     if model is None:
         _, made = model_create(team=user.team, name=model_name, build=build, user=user)
         return made
     if environment and not model.environments.filter(name=environment).exists():
         environment_create(model=model, name=environment)
     return deployment_create(model=model, build=build, environment=environment or None, user=user)
+
+
+def _changeable(request: HttpRequest, model_id: str, deployment_id: str) -> Deployment:
+    return require_deployment(
+        actor_on(request), _get(person(request).team, model_id, deployment_id)
+    )
 
 
 def _get(team: Team, model_id: str, deployment_id: str) -> Deployment:

@@ -18,6 +18,11 @@ from apps.deployments.bodies import (
 )
 from apps.deployments.lookups import build_get, deployment_get, environment_get, model_get
 from apps.deployments.models import Deployment
+from apps.deployments.restrictions import (
+    require_deployment,
+    require_environment,
+    require_first_place,
+)
 from apps.deployments.selectors import deployment_list, replica_list
 from apps.deployments.serializers import (
     AutoscalingAnswerObject,
@@ -59,8 +64,10 @@ class DeploymentListView(TeamView):
     def post(self, request: Request, model_id: str) -> Response:
         """Deploy a build; `environment` promotes it there once it is ready."""
         wanted = validated(DeploymentCreateBody, request.data)
+        model = model_get(team=self.team, model_id=model_id)
+        require_first_place(self.actor, model, wanted.get("environment"))
         made = deployment_create(
-            model=model_get(team=self.team, model_id=model_id),
+            model=model,
             build=build_get(team=self.team, build_id=wanted["source"]["build_id"]),
             environment=wanted.get("environment"),
             name=wanted.get("name"),
@@ -81,6 +88,10 @@ class DeploymentView(TeamView):
             deployment_id=self.kwargs["deployment_id"],
         )
 
+    def changeable(self) -> Deployment:
+        """Return it for a change. Raises NotFound, or NotAllowed for a restricted environment."""
+        return require_deployment(self.actor, self.deployment())
+
 
 class DeploymentDetailView(DeploymentView):
     @extend_schema(responses=DeploymentObject)
@@ -92,13 +103,13 @@ class DeploymentDetailView(DeploymentView):
     def patch(self, request: Request, **path: str) -> Response:
         """Rename a deployment."""
         wanted = validated(DeploymentRenameBody, request.data)
-        deployment_rename(deployment=self.deployment(), name=wanted["name"])
+        deployment_rename(deployment=self.changeable(), name=wanted["name"])
         return Response(DeploymentObject(self.deployment()).data)
 
     @extend_schema(responses=DeploymentTombstone)
     def delete(self, request: Request, **path: str) -> Response:
         """Delete a deployment; 409 while it runs or an environment points at it."""
-        found = self.deployment()
+        found = self.changeable()
         body = {"id": found.id, "deleted": True, "model_id": found.model_id}
         deployment_delete(deployment=found)
         return Response(body)
@@ -109,7 +120,7 @@ class AutoscalingView(DeploymentView):
     def patch(self, request: Request, **path: str) -> Response:
         """Change how many replicas run."""
         wanted = validated(AutoscalingBody, request.data)
-        answer = autoscaling_update(deployment=self.deployment(), changes=wanted)
+        answer = autoscaling_update(deployment=self.changeable(), changes=wanted)
         return Response({"status": answer.status, "message": answer.message})
 
 
@@ -117,7 +128,7 @@ class ActivateView(DeploymentView):
     @extend_schema(request=None, responses=SuccessObject)
     def post(self, request: Request, **path: str) -> Response:
         """Have an inactive deployment run again."""
-        deployment_activate(deployment=self.deployment())
+        deployment_activate(deployment=self.changeable())
         return Response({"success": True})
 
 
@@ -125,7 +136,7 @@ class DeactivateView(DeploymentView):
     @extend_schema(request=None, responses=SuccessObject)
     def post(self, request: Request, **path: str) -> Response:
         """Stop a deployment once it has left every gateway's routes."""
-        deployment_deactivate(deployment=self.deployment())
+        deployment_deactivate(deployment=self.changeable())
         return Response({"success": True})
 
 
@@ -133,7 +144,7 @@ class RetryView(DeploymentView):
     @extend_schema(request=None, responses=RetriedObject)
     def post(self, request: Request, **path: str) -> Response:
         """Try a failed deployment again, its build included where that failed."""
-        retried, reason = deployment_retry(deployment=self.deployment())
+        retried, reason = deployment_retry(deployment=self.changeable())
         body: dict[str, Any] = {"retried": retried, "reason": reason}
         return Response({**body, "deployment": DeploymentObject(self.deployment()).data})
 
@@ -144,6 +155,7 @@ class PromoteView(DeploymentView):
         """Promote the deployment to production."""
         wanted = validated(PromoteToProductionBody, request.data)
         model_id = self.kwargs["model_id"]
+        require_environment(self.actor, PRODUCTION)
         candidate = environment_promote(
             environment=environment_get(team=self.team, model_id=model_id, name=PRODUCTION),
             deployment=self.deployment(),

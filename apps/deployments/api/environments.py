@@ -10,6 +10,7 @@ from apps.accounts.rest_views import TeamView
 from apps.deployments.bodies import EnvironmentCreateBody, EnvironmentPatchBody, PromoteBody
 from apps.deployments.lookups import deployment_get, environment_get, model_get
 from apps.deployments.models import Deployment, Environment
+from apps.deployments.restrictions import require_environment
 from apps.deployments.selectors import environment_list
 from apps.deployments.serializers import (
     CancelledObject,
@@ -45,6 +46,7 @@ class EnvironmentListView(TeamView):
     def post(self, request: Request, model_id: str) -> Response:
         """Make an empty environment."""
         wanted = validated(EnvironmentCreateBody, request.data)
+        require_environment(self.actor, wanted["name"])
         made = environment_create(
             model=model_get(team=self.team, model_id=model_id), name=wanted["name"]
         )
@@ -64,9 +66,15 @@ class EnvironmentView(TeamView):
             team=self.team, model_id=self.kwargs["model_id"], name=self.kwargs["name"]
         )
 
-    def current(self) -> Deployment:
-        """Return what is deployed there. Raises Conflict."""
+    def changeable(self) -> Environment:
+        """Return it for a change. Raises NotFound, or NotAllowed where it is restricted."""
         found = self.environment()
+        require_environment(self.actor, found.name)
+        return found
+
+    def current(self) -> Deployment:
+        """Return what is deployed there, for a change. Raises NotAllowed or Conflict."""
+        found = self.changeable()
         if found.current is None:
             raise Conflict(f"Nothing is deployed to `{found.name}` yet.")
         return found.current
@@ -83,13 +91,14 @@ class EnvironmentDetailView(EnvironmentView):
         """Change how promotion cleans up, and how many replicas run."""
         wanted = validated(EnvironmentPatchBody, request.data)
         status, message = "ACCEPTED", "Stored."
+        self.changeable()
         if "autoscaling_settings" in wanted:
             answer = autoscaling_update(
                 deployment=self.current(), changes=wanted["autoscaling_settings"]
             )
             status, message = answer.status, answer.message
         environment_configure(
-            environment=self.environment(), promotion_settings=wanted.get("promotion_settings", {})
+            environment=self.changeable(), promotion_settings=wanted.get("promotion_settings", {})
         )
         shown = EnvironmentObject(self.environment()).data
         return Response({"environment": shown, "status": status, "message": message})
@@ -97,7 +106,7 @@ class EnvironmentDetailView(EnvironmentView):
     @extend_schema(responses=SuccessObject)
     def delete(self, request: Request, **path: str) -> Response:
         """Delete an environment; what it pointed at stays."""
-        environment_delete(environment=self.environment())
+        environment_delete(environment=self.changeable())
         return Response({"success": True})
 
 
@@ -108,7 +117,7 @@ class EnvironmentPromoteView(EnvironmentView):
         wanted = validated(PromoteBody, request.data)
         model_id = self.kwargs["model_id"]
         candidate = environment_promote(
-            environment=self.environment(),
+            environment=self.changeable(),
             deployment=deployment_get(
                 team=self.team, model_id=model_id, deployment_id=wanted["deployment_id"]
             ),
@@ -123,7 +132,7 @@ class EnvironmentCancelPromotionView(EnvironmentView):
     @extend_schema(request=None, responses=CancelledObject)
     def post(self, request: Request, **path: str) -> Response:
         """Let go of a candidate that has not taken over yet."""
-        if not environment_cancel_promotion(environment=self.environment()):
+        if not environment_cancel_promotion(environment=self.changeable()):
             raise Conflict(f"Nothing is being promoted to `{self.kwargs['name']}`.")
         return Response({"status": "CANCELED", "message": "Traffic stays where it was."})
 

@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from apps.accounts.rest_views import TeamView
 from apps.deployments.bodies import ModelCreateBody, NameQuery
 from apps.deployments.lookups import build_get, deployment_get, model_get
+from apps.deployments.restrictions import require_first_place, require_model
 from apps.deployments.selectors import model_list
 from apps.deployments.serializers import (
     DeploymentObject,
@@ -32,6 +33,7 @@ class ModelListView(TeamView):
         """Make a model from a build; its first deployment becomes production once it is ready."""
         wanted = validated(ModelCreateBody, request.data)
         build = build_get(team=self.team, build_id=wanted["source"]["build_id"])
+        require_first_place(self.actor, None, None)
         model, deployment = model_create(
             team=self.team, name=wanted["name"], build=build, user=self.user
         )
@@ -52,5 +54,5 @@ class ModelDetailView(TeamView):
     @extend_schema(responses=ModelTombstone)
     def delete(self, request: Request, model_id: str) -> Response:
         """Delete a model with its deployments; 409 while one of them runs."""
-        model_delete(model=model_get(team=self.team, model_id=model_id))
+        model_delete(model=require_model(self.actor, model_get(team=self.team, model_id=model_id)))
         return Response({"id": model_id, "deleted": True})
