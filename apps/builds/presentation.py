@@ -7,6 +7,7 @@ from typing import Any
 
 from apps.builds.calibration_card import CalibrationCard
 from apps.builds.gate_card import GateCard
+from apps.builds.held_cards import held_cards, held_words, waiting_of
 from apps.builds.models import Build, BuildStep
 from apps.builds.passport import passport_rows, short_digest
 from apps.ui import formats
@@ -103,6 +104,8 @@ def build_context(build: Build) -> dict[str, Any]:
         "steps": [
             StepView(step=step, build_ended_at=build.finished_at) for step in build.steps.all()
         ],
+        "waiting": waiting_of(build),
+        "held": [(held_words(each), each.card.node.name) for each in held_cards(build)],
         "tab_title": title(build.state, f"build {build.number}"),
         "may_cancel": build.state not in BUILD_TERMINAL and build.cancel_requested_at is None,
         "may_retry": BUILD_MOVES[BuildState(build.state)] == {BuildState.QUEUED},

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.builds.held_cards import held_cards
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.rest.paging import PageQuery, page_schema
 from apps.rest.serializers import StrictSerializer
@@ -94,6 +96,9 @@ class StepObject(serializers.Serializer[BuildStep]):
     progress = StepProgressObject(source="*")
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
+    waits_for = serializers.CharField(
+        allow_blank=True, help_text="Why its work has not begun: who holds what it needs."
+    )
     result = serializers.DictField(allow_null=True)
 
 
@@ -101,11 +106,27 @@ class StepListObject(serializers.Serializer[Any]):
     steps = StepObject(many=True)
 
 
+class HeldCardObject(serializers.Serializer[Any]):
+    """A card that a running build holds, whole or in part."""
+
+    id = serializers.CharField(source="card.id")
+    node = serializers.CharField(source="card.node.name")
+    kind = serializers.CharField(source="card.kind")
+    index = serializers.IntegerField(source="card.index")
+    memory_bytes = serializers.IntegerField(help_text="What is held of it.")
+    claimed_at = serializers.DateTimeField()
+
+
 class BuildDetailObject(BuildObject):
     """A build whole."""
 
     promotion = BuildPromotionObject(allow_null=True)
+    cards = serializers.SerializerMethodField()
     steps = StepObject(many=True)
+
+    @extend_schema_field(HeldCardObject(many=True))
+    def get_cards(self, build: Build) -> Any:
+        return HeldCardObject(held_cards(build), many=True).data
 
 
 class BuildLogQuery(LogQuery):

@@ -82,6 +82,12 @@ def smallest_card_bytes(*, node: Node, kind: str) -> int:
     return smallest or 0
 
 
+def leases_of_holder(holder: str) -> Sequence[CardLease]:
+    """Return the live claims of `holder`, with card and node, by index."""
+    live = CardLease.objects.filter(holder=holder, released_at=None)
+    return list(live.select_related("card__node").order_by("card__index"))
+
+
 def cards_of_holder(holder: str) -> Sequence[Card]:
     """Return the cards that `holder` has, by index."""
     return list(

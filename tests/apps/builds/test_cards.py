@@ -3,6 +3,8 @@
 import pytest
 
 from apps.builds.models import Build
+from apps.builds.selectors import build_detail
+from apps.builds.serializers import BuildDetailObject
 from apps.builds.services import (
     CardNeed,
     Lease,
@@ -14,11 +16,14 @@ from apps.builds.services import (
     builds_expire_leases,
     builds_sweep,
     card_holder,
+    step_start,
+    step_wait,
 )
 from apps.fleet.models import CardLease, Node
 from apps.fleet.selectors import cards_of_holder
 from apps.fleet.services import NoRoom
 from tests import factories
+from tests.apps.pages import signed_in
 from tests.factories import GIB
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
@@ -98,3 +103,23 @@ def test_a_build_that_loses_its_worker_loses_its_cards(node: Node, end: str) -> 
         build_cards_claim(lease=lease, node=node, need=gpus(2))
     assert held(lease) == 0
     assert Build.objects.get(id=lease.build_id).lease_token > lease.token
+
+
+def test_page_and_program_are_told_what_a_build_holds_and_what_it_waits_for(node: Node) -> None:
+    cast = factories.make_cast()
+    build = factories.make_build(team=cast.team)
+    lease = build_claim(build_id=build.id, owner="worker")
+    assert lease is not None
+    build_cards_claim(lease=lease, node=node, need=gpus(2))
+    step_start(lease=lease, step="smoke_test")
+    step_wait(lease=lease, step="smoke_test", reason="Node `four` is full.")
+    client = signed_in(cast.owner)
+    page = client.get(f"/builds/{build.number}/").content.decode()
+    assert "waits for room. Node <code>four</code> is full." in page
+    assert "Holds H100\u00a01 on <code>four</code>, H100\u00a02 on <code>four</code>" in page
+    assert f"<code>build:{build.id}</code>" in client.get("/nodes/").content.decode()
+    told = BuildDetailObject(build_detail(team=cast.team, build_id=build.id)).data
+    assert [(each["kind"], each["index"]) for each in told["cards"]] == [("H100", 1), ("H100", 2)]
+    assert told["steps"][-1]["waits_for"] == "Node `four` is full."
+    step_wait(lease=lease, step="smoke_test", reason="")
+    assert "waits for room" not in client.get(f"/builds/{build.number}/").content.decode()

@@ -1,0 +1,39 @@
+"""Which cards a build holds, and what it waits for: for its page and for programs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apps.builds.models import Build
+from apps.builds.services.leases import RUNNING, card_holder
+from apps.fleet.models import CardLease
+from apps.fleet.selectors import leases_of_holder
+from apps.ui import formats
+from controlplane.domain.lifecycle import StepState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """A step that has not begun because there is no room for it."""
+
+    step: str
+    reason: str
+
+
+def held_cards(build: Build) -> Sequence[CardLease]:
+    """Return the claims of a running build, with card and node; others hold nothing."""
+    return leases_of_holder(card_holder(build.id)) if build.state in RUNNING else ()
+
+
+def waiting_of(build: Build) -> Waiting | None:
+    """Return what the build waits for, None where it is at work."""
+    for step in build.steps.all():
+        if step.state == StepState.RUNNING and step.waits_for and build.state in RUNNING:
+            return Waiting(step=step.name, reason=step.waits_for)
+    return None
+
+
+def held_words(lease: CardLease) -> str:
+    """Return `H100 2`, or `4.0 GiB of memory` on a card that is shared."""
+    if lease.card.is_shared:
+        return f"{formats.size(lease.memory_bytes)} of memory"
+    return f"{lease.card.kind}\u00a0{lease.card.index}"
