@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import torch
+from transformers.pytorch_utils import Conv1D
 
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import QuantizationType
@@ -16,7 +17,7 @@ from workers.build_steps.events import Events
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.job import Job
 from workers.build_steps.quantization import failures
-from workers.build_steps.quantization.calibrating import calibrate
+from workers.build_steps.quantization.calibrating import NothingToQuantizeError, calibrate
 from workers.build_steps.quantization.checkpoint import (
     Checkpoint,
     open_checkpoint,
@@ -160,15 +161,21 @@ def _quantize(
     torch.manual_seed(SEED)
     log.info("loading %s as %s on %s", checkpoint.architecture, dtype, device.describe())
     model = load_model(checkpoint, device=device, dtype=dtype)
-    quantized = calibrate(
-        model,
-        config,
-        [each.tokens for each in samples.calibration],
-        device=device,
-        on_samples=lambda done, total, left: events.progress(
-            done, total, "samples", seconds_left=left
-        ),
-    )
+    if any(isinstance(each, Conv1D) for each in model.modules()):
+        raise failures.transposed_layers(checkpoint.architecture)
+    try:
+        quantized = calibrate(
+            model,
+            config,
+            [each.tokens for each in samples.calibration],
+            device=device,
+            on_samples=lambda done, total, left: events.progress(
+                done, total, "samples", seconds_left=left
+            ),
+        )
+    except NothingToQuantizeError as error:
+        wanted = job.spec["trt_llm"]["build"]["quantization_type"]
+        raise failures.nothing_quantized(wanted, checkpoint.architecture) from error
     log.info("exporting")
     return export(quantized, checkpoint, job.output / MODEL_FOLDER)
 
@@ -181,8 +188,7 @@ def _check_export(spec: Spec, recipe: Recipe, checkpoint: Checkpoint, exported: 
     algorithm = exported.quant_config.get("quant_algo")
     if algorithm != ("NVFP4" if recipe.is_fp4 else "FP8"):
         raise failures.not_exported(f"quant_algo is `{algorithm}`")
-    layers = checkpoint.facts.layers or 0
-    kv_layers = layers if recipe.kv_cache and checkpoint.has_kv_cache else 0
+    kv_layers = checkpoint.kv_layers if recipe.kv_cache else 0
     if exported.kv_layers != kv_layers:
         raise failures.not_exported(
             f"{exported.kv_layers} layers have scales for their KV cache where {kv_layers} should"
@@ -213,7 +219,7 @@ def _effective(
                 "field": failures.TYPE_FIELD,
                 "asked": wanted.value,
                 "effective": wanted.value.removesuffix("_kv"),
-                "reason": "An encoder keeps no KV cache, so there is none to quantize.",
+                "reason": "This model keeps no KV cache, so there is none to quantize.",
             }
         ]
         if ignored

@@ -26,7 +26,7 @@ from workers.build_steps.gating.scales import check_scales
 from workers.build_steps.job import Job
 from workers.build_steps.quantization.calibrating import Clock
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
-from workers.build_steps.quantization.export import read_export
+from workers.build_steps.quantization.export import Exported, read_export
 from workers.build_steps.quantization.loading import (
     Device,
     choose_dtype,
@@ -65,11 +65,10 @@ def run(job: Job, events: Events) -> StepResult:
         job.input("fetch") / MODEL_FOLDER, served_as_encoder=spec.base_model.is_encoder
     )
     exported = job.input("calibrate") / MODEL_FOLDER
-    told["scales"] = check_scales(
-        exported, read_export(exported).quant_config, layers=calibrated["kv_cache_layers"]
-    ).counts
-    if not gate.enabled:
-        reason = "`enginehouse.gate.enabled` is false, so nothing was measured."
+    found = read_export(exported)
+    told["scales"] = check_scales(exported, found.quant_config).counts
+    if reason := _why_unmeasured(gate, found):
+        log.info("gate unmeasured: %s", reason)
         return StepResult(values={"state": "unmeasured", "reason": reason, **told})
     failure = _measure(job, gate, original, exported, told, events)
     state = "failed" if failure else "passed"
@@ -84,6 +83,18 @@ def run(job: Job, events: Events) -> StepResult:
             "peak_card_bytes": peak_card_bytes(),
         }
     )
+
+
+def _why_unmeasured(gate: Gate, found: Exported) -> str:
+    """Return the sentence that says why nothing is measured; empty where something is."""
+    if not gate.enabled:
+        return "`enginehouse.gate.enabled` is false, so nothing was measured."
+    if found.stacked:
+        return (
+            f"`{found.stacked[0]}` holds a layer's experts as one tensor, which is not emulated, "
+            "and no card here runs it: what quantization cost is not known."
+        )
+    return ""
 
 
 def _limits(gate: Gate) -> dict[str, float]:

@@ -1,5 +1,7 @@
 """The exported files as a runtime runs them: real scales, emulated numbers."""
 
+import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface
 from transformers.conversion_mapping import get_model_conversion_mapping
 from transformers.core_model_loading import WeightRenaming
-from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+from transformers.masking_utils import AttentionMaskInterface, eager_mask, sdpa_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from workers.build_steps.gating import failures
@@ -20,6 +22,8 @@ from workers.build_steps.quantization.loading import Device, load_model
 from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs, round_to_fp8
 
 _ROUNDED_CACHE = "enginehouse_rounded_cache"
+_ROUNDED_CACHE_EAGER = "enginehouse_rounded_cache_eager"
+"""For models that cap their scores or add to them, which the fast attention cannot."""
 
 
 def load_as_served(
@@ -32,7 +36,7 @@ def load_as_served(
     plain = dequantize(_read(folder), dtype)
     choices: dict[str, Any] = {}
     if plain.key_scales:
-        choices["attn_implementation"] = _ROUNDED_CACHE
+        choices["attn_implementation"] = _attention(original)
     if any(".experts." in name for name in plain.roundings):
         # The other forms hand all experts to one kernel, in which nothing can be rounded.
         choices["experts_implementation"] = "eager"
@@ -42,6 +46,12 @@ def load_as_served(
         raise failures.unused_scale(left[0])
     _emulate_cache(model, plain)
     return model
+
+
+def _attention(original: Checkpoint) -> str:
+    config = json.loads((original.folder / "config.json").read_bytes())
+    plain = original.model_class._supports_sdpa and not config.get("attn_logit_softcapping")
+    return _ROUNDED_CACHE if plain else _ROUNDED_CACHE_EAGER
 
 
 def _read(folder: Path) -> dict[str, Tensor]:
@@ -83,17 +93,25 @@ def _emulate_cache(model: nn.Module, plain: PlainCheckpoint) -> None:
 def _rounded_attention(
     module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **named: Any
 ) -> Any:
+    attend = ALL_ATTENTION_FUNCTIONS["sdpa"]
+    return attend(module, query, *_cached(module, key, value), mask, **named)
+
+
+def _rounded_attention_eager(
+    module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **named: Any
+) -> Any:
+    attend = vars(sys.modules[type(module).__module__])["eager_attention_forward"]
+    return attend(module, query, *_cached(module, key, value), mask, **named)
+
+
+def _cached(module: Any, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """Return keys and values as they come out of an FP8 cache."""
     key_scale, value_scale = module.cache_scales
-    return ALL_ATTENTION_FUNCTIONS["sdpa"](
-        module,
-        query,
-        round_to_fp8(key, key_scale),
-        round_to_fp8(value, value_scale),
-        mask,
-        **named,
-    )
+    return round_to_fp8(key, key_scale), round_to_fp8(value, value_scale)
 
 
 AttentionInterface.register(_ROUNDED_CACHE, _rounded_attention)
 AttentionMaskInterface.register(_ROUNDED_CACHE, sdpa_mask)
+AttentionInterface.register(_ROUNDED_CACHE_EAGER, _rounded_attention_eager)
+AttentionMaskInterface.register(_ROUNDED_CACHE_EAGER, eager_mask)
 transformers.utils.logging.disable_progress_bar()

@@ -29,36 +29,42 @@ class ScaleReport:
     counts: dict[str, int]
 
 
-def check_scales(folder: Path, quant_config: Mapping[str, Any], *, layers: int) -> ScaleReport:
-    """Return the counts; raises StepFailure that names the first scale that is not as it should.
-
-    `layers` is how many layers must have a scale for keys and values when the config promises
-    an FP8 cache.
-    """
+def check_scales(folder: Path, quant_config: Mapping[str, Any]) -> ScaleReport:
+    """Return the counts; raises StepFailure that names the first scale that is not as it should."""
     found = {name: (dtype, shape) for name, dtype, shape in headers(folder)}
     for name, (dtype, _) in found.items():
         module, _, kind = name.rpartition(".")
-        for scale in _SCALES_OF.get(dtype, ()) if kind == "weight" else ():
-            if f"{module}.{scale}" not in found:
-                raise failures.missing_scale(f"{module}.{scale}")
+        # Experts that are one tensor carry no `weight` in their name.
+        owner = f"{module}." if kind == "weight" else f"{name}_"
+        for scale in _SCALES_OF.get(dtype, ()) if "scale" not in kind else ():
+            if f"{owner}{scale}" not in found:
+                raise failures.missing_scale(f"{owner}{scale}")
     if quant_config.get("kv_cache_quant_algo"):
-        _check_cache(set(found), layers)
+        _check_cache(set(found))
     values = _read_scalars(folder)
     _check_values(values)
     return ScaleReport(counts={kind: len(each) for kind, each in sorted(values.items())})
 
 
-def _check_cache(names: set[str], layers: int) -> None:
+def _check_cache(names: set[str]) -> None:
+    """Raise for the first layer whose attention lacks the scale of its keys or values."""
     for kind in _CACHE_SCALES:
         present = {name for name in names if name.endswith(f".{kind}")}
         if not present:
             raise failures.dropped_kv_scale(f"*.{kind}")
         pattern = _LAYER.fullmatch(min(present))
         assert pattern is not None, "every attention lies in a numbered layer"
-        for number in range(layers):
+        attention = pattern["after"].split(".")[1]
+        for number in _layers_with(names, pattern["before"], attention):
             name = f"{pattern['before']}{number}{pattern['after']}"
             if name not in present:
                 raise failures.dropped_kv_scale(name)
+
+
+def _layers_with(names: set[str], before: str, attention: str) -> list[int]:
+    """Return the numbers of the layers that have this attention; others keep no cache."""
+    wanted = re.compile(rf"{re.escape(before)}(\d+)\.{re.escape(attention)}\.")
+    return sorted({int(found[1]) for name in names if (found := wanted.match(name))})
 
 
 def _read_scalars(folder: Path) -> dict[str, dict[str, float]]:

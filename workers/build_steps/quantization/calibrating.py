@@ -17,8 +17,15 @@ from workers.engine.quantized import NVFP4_BLOCK
 _NOT_FINITE = re.compile(r"detected (nan|inf) values in amax")
 """What ModelOpt says when a calibrator sees them; it names no layer."""
 
+_NOTHING_ENABLED = "no weight quantizer is enabled"
+"""What ModelOpt says when its patterns match no layer."""
+
 OnSamples = Callable[[int, int, float | None], None]
 """Called with samples done, samples in all, and the seconds that are left."""
+
+
+class NothingToQuantizeError(Exception):
+    """The config names no layer that this model has."""
 
 
 def calibrate(
@@ -29,7 +36,10 @@ def calibrate(
     device: Device,
     on_samples: OnSamples,
 ) -> nn.Module:
-    """Return the model with quantizers whose scales come from the samples."""
+    """Return the model with quantizers whose scales come from the samples.
+
+    Raises NothingToQuantizeError, and StepFailure for numbers or widths that cannot be.
+    """
     forward = _Forward(samples, device, on_samples)
     try:
         with logged_warnings(), torch.inference_mode():
@@ -37,6 +47,10 @@ def calibrate(
     except AssertionError as error:
         if _NOT_FINITE.search(str(error)):
             raise failures.not_finite(_not_finite(model) or ["an activation"]) from error
+        raise
+    except RuntimeError as error:
+        if _NOTHING_ENABLED in str(error):
+            raise NothingToQuantizeError from error
         raise
     return quantized
 

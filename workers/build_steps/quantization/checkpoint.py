@@ -27,9 +27,17 @@ class Checkpoint:
     """It gives vectors, scores or labels instead of text."""
 
     @property
+    def kv_layers(self) -> int:
+        """Layers that keep keys and values from one token to the next; some keep a state."""
+        if self.is_encoder:
+            return 0
+        groups = self.facts.groups
+        return sum(each.count for each in groups if each.mixer.attends)
+
+    @property
     def has_kv_cache(self) -> bool:
-        """Whether serving it keeps keys and values from one token to the next."""
-        return not self.is_encoder
+        """Whether serving it keeps keys and values at all."""
+        return self.kv_layers > 0
 
 
 def open_checkpoint(folder: Path, *, served_as_encoder: bool) -> Checkpoint:
@@ -42,6 +50,8 @@ def open_checkpoint(folder: Path, *, served_as_encoder: bool) -> Checkpoint:
         if config.get("auto_map"):
             raise failures.remote_code(architecture)
         raise failures.unknown_architecture(architecture, transformers.__version__)
+    if config.get("is_encoder_decoder") and architecture.endswith(_CAUSAL):
+        raise failures.two_halves(architecture)
     return Checkpoint(
         folder=folder,
         architecture=architecture,

@@ -32,6 +32,8 @@ class Exported:
     """Kind of layer, such as `self_attn.q_proj` -> how many were quantized."""
     left: dict[str, int]
     """Kind of matrix that keeps 16 bits -> how many."""
+    stacked: tuple[str, ...]
+    """Experts of a layer that were quantized as one tensor."""
     kv_layers: int
     """Layers whose cache has a scale for keys and one for values."""
     quant_config: dict[str, Any]
@@ -75,11 +77,15 @@ def read_export(folder: Path) -> Exported:
     except (OSError, ValueError, KeyError) as error:
         raise failures.not_exported("hf_quant_config.json is missing or unreadable") from error
     quantized, left = Counter[str](), Counter[str]()
+    stacked: list[str] = []
     keys, values = set[str](), set[str]()
     for name, dtype, shape in headers(folder):
         module, _, kind = name.rpartition(".")
         if kind == "weight" and dtype in _QUANTIZED_DTYPES:
             quantized[kind_of(module)] += 1
+        elif dtype in _QUANTIZED_DTYPES and "scale" not in kind:
+            stacked.append(name)
+            quantized[kind_of(name)] += 1
         elif kind == "weight" and len(shape) > 1:
             left[kind_of(module)] += 1
         elif kind in ("k_scale", "v_scale"):
@@ -87,6 +93,7 @@ def read_export(folder: Path) -> Exported:
     return Exported(
         quantized=dict(sorted(quantized.items())),
         left=dict(sorted(left.items())),
+        stacked=tuple(stacked),
         kv_layers=len(keys & values),
         quant_config=stored,
     )

@@ -65,6 +65,28 @@ def unknown_architecture(architecture: str | None, transformers_version: str) ->
     )
 
 
+def two_halves(architecture: str) -> StepFailure:
+    """Return the failure for a model that reads with one half and writes with another."""
+    return _checkpoint(
+        "EHQ-ARCHITECTURE",
+        f"`{architecture}` reads with an encoder and writes with a decoder; builds quantize models "
+        "that are one of the two.",
+        hint="Serve it unquantized, or use a decoder for the same task.",
+        fix=_USE_NO_QUANT,
+    )
+
+
+def transposed_layers(architecture: str) -> StepFailure:
+    """Return the failure for matrices that lie the other way round than engines read them."""
+    return _checkpoint(
+        "EHQ-ARCHITECTURE",
+        f"`{architecture}` keeps its matrices transposed (`Conv1D`), and what ModelOpt exports of "
+        "them no engine can load.",
+        hint="Serve it unquantized: `quantization_type: no_quant`.",
+        fix=_USE_NO_QUANT,
+    )
+
+
 def remote_code(architecture: str | None) -> StepFailure:
     """Return the failure for a model that only its own Python code can load."""
     return _checkpoint(
