@@ -6,7 +6,7 @@ from controlplane.domain.wire import error_type
 from workers.gateway.event_stream import EventFilter
 from workers.gateway.headers import Header, response_head
 from workers.gateway.refusals import Refusal, event
-from workers.gateway.usage import TokenCounts, find_usage
+from workers.gateway.usage import COMPUTED_TOKENS, TokenCounts, counted_by_header, find_usage
 
 CLIENT_LEFT_STATUS = 499
 _USAGE_TAIL_BYTES = 4096
@@ -43,7 +43,7 @@ class Reply:
         self._headers = headers
         self._out: list[bytes] = []
         self._tail = b""
-        self._counts: TokenCounts | None = None
+        self._counts = counted_by_header(named.get(COMPUTED_TOKENS))
         streams = named.get(b"content-type", b"").startswith(b"text/event-stream")
         self._events = EventFilter(hides_usage=hides_usage) if streams else None
         translates = openai and status >= 400 and self.has_body and not streams
@@ -93,7 +93,7 @@ class Reply:
         elif self._events is not None:
             self._body(self._events.finish())
         else:
-            self._counts = find_usage(self._tail)
+            self._counts = find_usage(self._tail) or self._counts
         if self._chunked:
             self._out.append(_LAST_CHUNK)
 

@@ -7,6 +7,9 @@ _PROMPT = re.compile(rb'"(?:prompt|input)_tokens"\s*:\s*(\d+)')
 _COMPLETION = re.compile(rb'"(?:completion|output)_tokens"\s*:\s*(\d+)')
 _LONGEST_USAGE_BYTES = 2048
 
+COMPUTED_TOKENS = b"x-compute-tokens"
+"""Header in which an engine counts what it read, where its answer is a bare array of scores."""
+
 
 @dataclass(frozen=True, slots=True)
 class TokenCounts:
@@ -28,3 +31,8 @@ def find_usage(text: bytes) -> TokenCounts | None:
         return None
     completion = _COMPLETION.search(piece)
     return TokenCounts(int(prompt[1]), int(completion[1]) if completion else 0)
+
+
+def counted_by_header(value: bytes | None) -> TokenCounts | None:
+    """Return the tokens that were read, where a header says so."""
+    return TokenCounts(int(value), 0) if value is not None and value.isdigit() else None

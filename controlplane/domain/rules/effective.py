@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from controlplane.domain.facts.architectures import Role
+from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.memory.native_limits import (
     effective_batch_size,
     effective_sequence_length,
@@ -119,11 +119,10 @@ def _route(context: Context) -> Iterator[EffectiveValue]:
     if not isinstance(engine, TrtLlmV1) or not context.has("checkpoint"):
         return
     asked = engine.runtime.webserver_default_route
-    classifies = context.checkpoint.role is Role.SEQUENCE_CLASSIFICATION
     yield EffectiveValue(
         field="trt_llm.runtime.webserver_default_route",
         asked=asked,
-        effective=asked or ("/predict" if classifies else "/v1/embeddings"),
+        effective=asked or default_route(context.checkpoint.role),
         reason="Chosen by what the checkpoint does, as none is written.",
     )
 

@@ -14,6 +14,7 @@ from apps.accounts.models import ApiKey
 from apps.accounts.routes_version import routes_version_bump, routes_version_current
 from apps.fleet.models import Gateway
 from apps.routes.snapshot import routes_snapshot
+from controlplane.domain.rules.examples import facts
 from tests.factories import (
     make_api_key,
     make_deployment,
@@ -53,6 +54,28 @@ def test_ready_replicas_are_reached_through_model_and_environment() -> None:
             },
         }
     }
+
+
+@pytest.mark.parametrize(
+    ("architecture", "named", "route"),
+    [
+        ("BertModel", None, "/v1/embeddings"),
+        ("BertForSequenceClassification", None, "/predict"),
+        ("BertForSequenceClassification", "/rerank", "/rerank"),
+        ("BertForTokenClassification", None, "/predict_tokens"),
+    ],
+)
+def test_predict_goes_where_the_checkpoint_of_an_encoder_answers(
+    architecture: str, named: str | None, route: str
+) -> None:
+    deployment = make_deployment(environment="production")
+    deployment.spec["trt_llm"] = {
+        "build": {"base_model": "encoder_bert"}, "runtime": {"webserver_default_route": named},
+    }  # fmt: skip
+    deployment.checkpoint = facts(architectures=[architecture]).model_dump(mode="json")
+    deployment.save()
+    model = routes_snapshot()["models"][deployment.model_id]
+    assert model["deployments"][deployment.id]["predict_route"] == route
 
 
 def test_an_environment_on_its_way_names_its_first_candidate() -> None:

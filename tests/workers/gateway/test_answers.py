@@ -46,6 +46,20 @@ def test_any_model_name_is_served_and_an_adapters_name_passes(serve, http, asked
     assert engine.calls[0].json()["model"] == sent
 
 
+def test_scores_without_usage_are_metered_by_the_engines_header(shared_house, serve, http):
+    def score(call: Call) -> None:
+        call.answer(b'[{"index":0,"score":0.5}]', extra="x-compute-tokens: 17\r\n")
+
+    gateway, _ = serve(score)
+
+    answer = http.post(f"{gateway.url}{BASE}/sync/rerank", json={"query": "a", "texts": ["b"]})
+
+    assert answer.json() == [{"index": 0, "score": 0.5}]
+    record = shared_house.record_of(answer)
+    assert (record["prompt_tokens"], record["completion_tokens"]) == (17, 0)
+    assert record["route"] == "/rerank"
+
+
 def test_predict_goes_to_the_deployments_own_route(serve, http):
     gateway, engine = serve(answers)
 

@@ -24,7 +24,6 @@ from workers.engine.task import Task, read_task
 POSITIONS_AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "mpnet"})
 """Families that number positions from the padding token's id on, and so have fewer to give."""
 
-_ATTENTION = "sdpa"
 _UNUSED = ("pooler.",)
 """Tensors of a body that no embedding is made of; many checkpoints leave them out."""
 
@@ -108,12 +107,13 @@ def _read_module(
     folder: Path, config: Mapping[str, Any], task: Task, dtype: torch.dtype
 ) -> tuple[Any, tuple[str, ...]]:
     model_class = getattr(transformers, _architecture(config))
+    attention = "sdpa" if model_class._supports_sdpa else "eager"
     scheme = read_scheme(folder, config)
     if scheme is not None:
-        found = load_emulated(model_class, folder, scheme, dtype=dtype, attention=_ATTENTION)
+        found = load_emulated(model_class, folder, scheme, dtype=dtype, attention=attention)
         return found.module, found.emulated
     module, report = model_class.from_pretrained(
-        folder, dtype=dtype, attn_implementation=_ATTENTION, use_safetensors=True,
+        folder, dtype=dtype, attn_implementation=attention, use_safetensors=True,
         local_files_only=True, output_loading_info=True,
     )  # fmt: skip
     needed = [name for name in sorted(report["missing_keys"]) if _is_needed(name, module, task)]
