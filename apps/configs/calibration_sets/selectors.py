@@ -106,6 +106,9 @@ def stored_contents() -> frozenset[str]:
 
 def revisions_naming(*, team: Team, names: Iterable[str]) -> Sequence[Revision]:
     """Return the last revisions of the team's configs that name one of the sets."""
+    names = list(names)
+    if not names:
+        return []
     named = Q()
     for name in names:
         for path in _PATHS:
@@ -116,6 +119,11 @@ def revisions_naming(*, team: Team, names: Iterable[str]) -> Sequence[Revision]:
         named, config__team=team, number=Subquery(last.values("number")[:1])
     )
     return list(found.select_related("config__team").order_by("config__name"))
+
+
+def named_data(spec: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the data sets that a stored spec names."""
+    return facts.data_sets(Spec.model_validate(spec))
 
 
 def preview_list(*, team: Team) -> QuerySet[CalibrationPreview]:

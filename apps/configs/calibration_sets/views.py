@@ -1,6 +1,6 @@
 """Pages of calibration data: the team's sets, one set, and one preview."""
 
-from typing import Any
+from collections.abc import Sequence
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -13,6 +13,7 @@ from apps.configs.calibration_sets.forms import UploadForm
 from apps.configs.calibration_sets.models import CalibrationSet
 from apps.configs.calibration_sets.presentation import preview_context, set_rows
 from apps.configs.calibration_sets.selectors import (
+    named_data,
     preview_get,
     preview_list,
     revisions_naming,
@@ -21,6 +22,7 @@ from apps.configs.calibration_sets.selectors import (
     version_get,
 )
 from apps.configs.calibration_sets.services import preview_request, set_delete, set_upload
+from apps.configs.models import Config
 from apps.configs.selectors import config_get, config_list, revision_get, revision_last
 from apps.rest.errors import ApiError, Conflict, NotFound
 from apps.ui.fragments import live_answer
@@ -128,10 +130,12 @@ def _uploaded(request: HttpRequest, form: UploadForm) -> HttpResponse | None:
     return redirect("calibration_sets:set", upload.version.set_id)
 
 
-def _naming(team: Team, found: list[CalibrationSet]) -> dict[str, list[Any]]:
+def _naming(team: Team, found: Sequence[CalibrationSet]) -> dict[str, list[Config]]:
     """Return set name -> the configs whose last revision names it."""
-    naming: dict[str, list[Any]] = {each.name: [] for each in found}
-    for each in found:
-        revisions = revisions_naming(team=team, names=[each.name])
-        naming[each.name] = [revision.config for revision in revisions]
+    naming: dict[str, list[Config]] = {each.name: [] for each in found}
+    for revision in revisions_naming(team=team, names=list(naming)):
+        for dataset in named_data(revision.spec):
+            name = dataset.removeprefix(PREFIX).partition("@")[0]
+            if revision.config not in naming.get(name, [revision.config]):
+                naming[name].append(revision.config)
     return naming

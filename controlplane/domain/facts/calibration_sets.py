@@ -88,12 +88,12 @@ def may_name_sets(spec: Spec) -> bool:
 
     A bare name is an old name of the hub, unless the team has a set that is called so.
     """
-    return any(is_team_form(each) or "/" not in each for each in _data_sets(spec))
+    return any(is_team_form(each) or "/" not in each for each in data_sets(spec))
 
 
 def references_of(spec: Spec) -> dict[str, SetReference]:
     """Return data set -> set, of every data set of a spec that is rightly named as a team's."""
-    found = {each: reference_of(each) for each in _data_sets(spec)}
+    found = {each: reference_of(each) for each in data_sets(spec)}
     return {dataset: reference for dataset, reference in found.items() if reference}
 
 
@@ -118,7 +118,8 @@ def nearest(name: str, sets: Iterable[str]) -> str | None:
     return by_folded[close[0]] if close else None
 
 
-def _data_sets(spec: Spec) -> tuple[str, ...]:
+def data_sets(spec: Spec) -> tuple[str, ...]:
+    """Return the data sets that a spec names: to calibrate on, and to measure on."""
     evaluation = spec.settings.gate.evaluation_dataset
     calibration = spec.engine_build.quantization_config.calib_dataset
     return (calibration, evaluation) if evaluation else (calibration,)

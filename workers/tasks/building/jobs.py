@@ -14,6 +14,7 @@ from apps.configs.calibration_sets.selectors import sets_of_job
 from apps.configs.selectors import card_offers
 from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_names
+from controlplane.domain.lifecycle import StepState
 from controlplane.domain.spec import Spec
 from workers.build_steps.job import Job
 from workers.tasks.building.cards import HeldCards
@@ -75,12 +76,14 @@ def _pinned_commit(build: Build) -> str | None:
 
 
 def pinned_data(build: Build) -> Mapping[str, str]:
-    """Return the data that this attempt began with, as data set -> digest."""
-    for step in build.steps.all():
-        if step.name == "fetch" and step.state == "finished" and step.result:
-            told = step.result.get("calibration")
-            return {told["dataset"]: told["revision"]} if told else {}
-    return {}
+    """Return the data that this attempt began with, as data set -> digest.
+
+    Asked of the database: the build in hand was read before its `fetch` was done.
+    """
+    done = build.steps.filter(name="fetch", state__in=[StepState.FINISHED, StepState.REUSED])
+    result = done.values_list("result", flat=True).first()
+    told = (result or {}).get("calibration")
+    return {told["dataset"]: told["revision"]} if told else {}
 
 
 def _known(build: Build) -> Mapping[str, Any]:

@@ -1,8 +1,6 @@
 """Uploads: a file is read, stored by content, and only then a version of its set."""
 
-import shutil
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import BinaryIO
@@ -17,10 +15,13 @@ from apps.configs.calibration_sets.selectors import revisions_naming
 from apps.configs.services.verdicts import verdict_renew
 from apps.rest.errors import InvalidInput, TooLarge, Unavailable
 from controlplane.artifacts import ArtifactFailure, ArtifactStore, Published
+from controlplane.artifacts.durable import means_disk_full
+from controlplane.artifacts.failures import disk_full
 from controlplane.calibration_files import BadFile, Inspection, inspect_file
 from controlplane.domain.facts.calibration_sets import NAME_RULE, PREFIX, is_set_name
 
 _LONGEST_FILE_NAME = 255
+_CHUNK_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,31 +97,27 @@ def _stored(folder: Path, file: BinaryIO, file_name: str) -> tuple[Inspection, P
 
 def _copy(file: BinaryIO, target: Path, limit: int) -> None:
     """Write the upload to a file of ours; what lies in memory or in the spool is gone soon."""
-    with target.open("wb") as writer:
-        shutil.copyfileobj(_Counted(file, limit), writer, 1024 * 1024)
+    left = limit
+    try:
+        with target.open("wb") as writer:
+            while chunk := file.read(_CHUNK_BYTES):
+                left -= len(chunk)
+                if left < 0:
+                    raise _too_large(limit)
+                writer.write(chunk)
+    except OSError as error:
+        if means_disk_full(error):
+            raise disk_full(str(target.parent)) from error
+        raise
 
 
-class _Counted:
-    """A file that refuses to be read past a limit."""
-
-    def __init__(self, file: BinaryIO, limit: int) -> None:
-        self._file, self._left, self._limit = file, limit, limit
-
-    @property
-    def read(self) -> Callable[[int], bytes]:
-        return self._read
-
-    def _read(self, size: int) -> bytes:
-        content = self._file.read(size)
-        self._left -= len(content)
-        if self._left < 0:
-            raise TooLarge(
-                f"The file is larger than {self._limit // 1_000_000:,} MB.",
-                fields=["file"],
-                hint="A thousand texts are enough to calibrate on. The operator can raise "
-                "CALIBRATION_MAX_BYTES.",
-            )
-        return content
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(
+        f"The file is larger than {limit // 1_000_000:,} MB.",
+        fields=["file"],
+        hint="A thousand texts are enough to calibrate on. The operator can raise "
+        "CALIBRATION_MAX_BYTES.",
+    )
 
 
 def _version(

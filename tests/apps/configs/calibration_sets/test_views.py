@@ -1,0 +1,145 @@
+"""The pages of calibration data: uploaded, looked at, previewed and deleted by the team alone."""
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+
+from apps.configs.calibration_sets.models import CalibrationPreview, CalibrationSet
+from apps.configs.services import config_create
+from tests.apps.configs.calibration_sets.test_api import QUANTIZED
+from tests.apps.configs.calibration_sets.uploads import jsonl, stored
+from tests.apps.pages import committed_queries, polled, queries_of, signed_in
+from tests.factories import Cast, config_text, make_cast
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+SAMPLE = {
+    "row": 2,
+    "tokens": 64,
+    "truncated": True,
+    "text": "<|im_start|>user\nWhere is my parcel?<script>",
+    "is_cut": False,
+}
+RESULT = {
+    "dataset": {"dataset": "team/chats", "config": None, "split": "train", "revision": "sha256:ab"},
+    "column": "messages",
+    "samples": [SAMPLE],
+    "size": 1024,
+    "max_length": 64,
+    "seed": 20_260_101,
+    "shortest_tokens": 16,
+    "rows_read": 9,
+    "skipped_empty": 1,
+    "skipped_short": 2,
+    "skipped_duplicate": 0,
+    "truncated": 1,
+    "commit": "local-abc",
+}
+
+
+@pytest.fixture
+def cast() -> Cast:
+    return make_cast()
+
+
+def upload(client: Client, name: str, content: bytes, file_name: str = "a.jsonl") -> Any:
+    file = SimpleUploadedFile(file_name, content)
+    return client.post("/calibration-sets/", {"name": name, "file": file}, follow=True)
+
+
+def config_on(cast: Cast, dataset: str) -> Any:
+    text = config_text("/checkpoints/tiny") + QUANTIZED.format(dataset)
+    return config_create(team=cast.team, name="tiny", text=text)
+
+
+def test_a_member_uploads_sees_the_rows_and_deletes_by_name(cast: Cast) -> None:
+    client = signed_in(cast.member)
+    assert "No sets yet" in client.get("/calibration-sets/").content.decode()
+    page = upload(client, "chats", jsonl(12)).content.decode()
+    assert "is kept as version 1" in page
+    assert "The capital of France is Paris, and number 9" in page
+    assert "is version 1 already" in upload(client, "chats", jsonl(12)).content.decode()
+    upload(client, "chats", jsonl(20))
+    found = CalibrationSet.objects.get()
+    config_on(cast, "team/chats")
+    page = client.get("/calibration-sets/").content.decode()
+    assert "team/chats" in page
+    assert ">tiny</a>" in page
+    old = client.get(f"/calibration-sets/{found.id}/?version=1").content.decode()
+    assert 'value="team/chats@1"' in old
+    client.post(f"/calibration-sets/{found.id}/delete/", {"name": "other"})
+    assert CalibrationSet.objects.exists()
+    client.post(f"/calibration-sets/{found.id}/delete/", {"name": "chats"})
+    assert not CalibrationSet.objects.exists()
+
+
+def test_a_refusal_stands_beside_its_field_and_the_name_stays(cast: Cast) -> None:
+    client = signed_in(cast.owner)
+    for name, content, words in (
+        ("chats", jsonl(9) + b"\xff", "Line 10 is not UTF-8"),
+        ("two words", jsonl(), "cannot be the name"),
+        ("chats", b"", "The file has no rows"),
+    ):
+        answer = upload(client, name, content)
+        page = answer.content.decode()
+        assert answer.status_code == 400
+        assert words in page
+        assert f'value="{name}"' in page
+    assert not CalibrationSet.objects.exists()
+
+
+def test_an_outsider_sees_nothing(cast: Cast) -> None:
+    kept = stored(cast.team, "of-inside")
+    config = config_on(cast, "team/of-inside")
+    signed_in(cast.owner).post("/calibration-sets/previews/", {"config": config.id})
+    preview = CalibrationPreview.objects.get()
+    outsider = signed_in(cast.outsider)
+    assert "of-inside" not in outsider.get("/calibration-sets/").content.decode()
+    for path in (f"{kept.set_id}/", f"previews/{preview.id}/"):
+        assert outsider.get(f"/calibration-sets/{path}").status_code == 404
+    delete = f"/calibration-sets/{kept.set_id}/delete/"
+    assert outsider.post(delete, {"name": "of-inside"}).status_code == 404
+    asked = outsider.post("/calibration-sets/previews/", {"config": config.id})
+    assert asked.status_code == 404
+    assert CalibrationPreview.objects.count() == 1
+    assert "calibration-sets" in Client().get("/calibration-sets/").headers["Location"]
+
+
+def test_a_preview_waits_and_then_shows_the_samples_escaped(cast: Cast) -> None:
+    config = config_on(cast, "enginehouse/general")
+    client = signed_in(cast.owner)
+    revision = client.get(f"/configs/{config.id}/revisions/1/").content.decode()
+    assert "Preview five samples" in revision
+    assert "Preview calibration samples" in client.get(f"/configs/{config.id}/").content.decode()
+    asked = client.post("/calibration-sets/previews/", {"config": config.id, "revision": "1"})
+    path = asked.headers["Location"]
+    waiting = polled(client, path)
+    assert "Waiting for a build worker" in waiting.content.decode()
+    assert "data-moving" in waiting.content.decode()
+    again = polled(client, path, **{"HX-PTag": waiting.headers["HX-PTag"]})
+    assert again.status_code == 304
+    CalibrationPreview.objects.update(state="finished", result=RESULT, finished_at=timezone.now())
+    page = polled(client, path, **{"HX-PTag": waiting.headers["HX-PTag"]}).content.decode()
+    assert "Row 2, 64 tokens, cut off at 64" in page
+    assert "&lt;|im_start|&gt;user" in page
+    assert "<script>" not in page
+    assert "1 empty, 2 too short" in page
+    assert "samples of up to 64 tokens, seed 20260101" in page
+    failure = {"code": "EHC-NO-TEMPLATE", "sentence": "No chat template.", "hint": "Add one."}
+    CalibrationPreview.objects.update(state="failed", result=None, failure=failure)
+    page = client.get(path).content.decode()
+    assert "No chat template." in page
+    assert "Preview again" in page
+    assert path in client.get(f"/configs/{config.id}/revisions/1/").content.decode()
+
+
+def test_the_list_takes_as_many_queries_as_before(cast: Cast) -> None:
+    client = signed_in(cast.owner)
+    for number in range(3):
+        stored(cast.team, f"set-{number}")
+    few = queries_of(client, "/calibration-sets/")
+    for number in range(3, 9):
+        stored(cast.team, f"set-{number}")
+    assert queries_of(client, "/calibration-sets/") == few == committed_queries("calibration_sets")
