@@ -86,3 +86,17 @@ def test_missing_files_exit_2_and_are_named(config: Path, tmp_path: Path) -> Non
     status, _, err = _check(config, "--facts", str(broken))
     assert (status, "not a JSON object" in err) == (2, True)
     assert _check(config, "--facts", str(tmp_path / "none"))[0] == 2
+
+
+def test_a_config_for_cards_that_are_not_here_exits_0(config: Path, config_json: Path) -> None:
+    config.write_text("resources: {accelerator: H100}\n" + CONFIG)
+    status, out, _ = _check(config, "--facts", str(config_json))
+    assert status == 0
+    assert out.rstrip().endswith("It can be built where H100 is there.")
+
+
+def test_rules_that_wait_for_the_same_share_a_line(config: Path) -> None:
+    _, out, _ = _check(config)
+    (line,) = [line for line in out.splitlines() if ": waiting EH" in line]
+    assert line.endswith(": Waits for the checkpoint's files.")
+    assert "rules wait." in out

@@ -25,7 +25,7 @@ QWEN2_32B = QWEN2_7B.model_copy(
 WHOLE: dict[str, tuple[CheckpointFacts, set[str]]] = {
     "engine-builder-llm-overview-2": (
         LLAMA_70B,
-        {"EH219", "EH220", "EH690", "EH802", "EH906"},
+        {"EH219", "EH220", "EH802", "EH906"},
     ),
     "engine-builder-llm-overview-3": (
         QWEN2_32B,
@@ -38,13 +38,12 @@ WHOLE: dict[str, tuple[CheckpointFacts, set[str]]] = {
             "EH434",
             "EH515",
             "EH602",
-            "EH690",
             "EH906",
         },
     ),
-    "engine-builder-llm-overview-4": (LLAMA_3B, {"EH206", "EH220", "EH690", "EH802"}),
+    "engine-builder-llm-overview-4": (LLAMA_3B, {"EH206", "EH220", "EH802"}),
     "lookahead-decoding-1": (QWEN2_7B, {"EH402", "EH501", "EH651"}),
-    "lookahead-decoding-9": (QWEN2_7B, {"EH206", "EH412", "EH431", "EH433", "EH690"}),
+    "lookahead-decoding-9": (QWEN2_7B, {"EH206", "EH412", "EH431", "EH433"}),
 }
 _NO_ENGINE = {"trt_llm", "speculator"}
 _NO_CHECKPOINT = {"trt_llm.build.checkpoint_repository"}

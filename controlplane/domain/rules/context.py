@@ -44,6 +44,8 @@ class Known:
     cards: tuple[CardOffer, ...] | None = None
     calibration_sets: tuple[CalibrationSet, ...] | None = None
     """Those that the team keeps."""
+    runtimes: frozenset[str] | None = None
+    """The runtimes that this installation starts; None where nobody asked."""
     replicas: int | None = None
     """How many replicas are to run; None where nobody asked."""
 

@@ -73,6 +73,7 @@ class Example:
     secret_names: frozenset[str] = frozenset()
     cards: tuple[CardOffer, ...] = EVERY_KIND
     calibration_sets: tuple[CalibrationSet, ...] = ()
+    runtimes: frozenset[str] | None = None
     replicas: int | None = None
 
     @property
@@ -92,6 +93,7 @@ class Example:
             secret_names=self.secret_names,
             cards=self.cards,
             calibration_sets=self.calibration_sets,
+            runtimes=self.runtimes,
             replicas=self.replicas,
         )
 

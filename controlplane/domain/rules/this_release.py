@@ -13,7 +13,6 @@ from controlplane.domain.rules.rule import (
     Severity,
     at,
 )
-from controlplane.domain.runtimes import RUNTIMES
 
 _ACCELERATOR = "resources.accelerator"
 _RELEASE = sources.enginehouse("what this release builds and serves")
@@ -31,21 +30,27 @@ def _serve_on_cpu(c: Context) -> Patch:
     }
 
 
+def _started(c: Context) -> str:
+    return " and ".join(sorted(c.known.runtimes or ()))
+
+
 NO_DRIVER = Rule(
     code="EH690",
     name="runtime-in-this-release",
     severity=Severity.ERROR,
     runtimes=GPU_RUNTIMES,
     fields=at(_ACCELERATOR, "enginehouse.runtime"),
-    when=lambda c: c.runtime not in RUNTIMES,
+    when=lambda c: c.known.runtimes is not None and c.runtime not in c.known.runtimes,
     message=lambda c: (
-        f"This release starts the {' and '.join(RUNTIMES)} runtime only, on a CPU; `{c.runtime}` "
+        f"This release starts the {_started(c)} runtime only, on a CPU; `{c.runtime}` "
         f"{'on ' + str(c.spec.accelerator) + ' ' if c.spec.accelerator else ''}is checked and "
         "planned, not built."
     ),
     fix=Fix(label="Serve on the CPU", patch=_serve_on_cpu, safe=False),
     source=_RELEASE,
-    bad=Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B),
+    bad=Example(
+        config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B, runtimes=frozenset({"native"})
+    ),
     good=Example(),
 )
 

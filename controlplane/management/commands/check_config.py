@@ -57,7 +57,7 @@ class Command(BaseCommand):
 
 
 def _known(text: str, facts: str | None) -> Known:
-    """Return the facts to check against; cards, listed secrets and named sets are taken as there."""
+    """Return the facts to check against: everything that is not in the file counts as there."""
     spec = parse_text(text).spec
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return Known(
@@ -74,8 +74,7 @@ def _lines(examination: Examination, file: str) -> Iterator[str]:
         yield f"{place}: {finding.severity} {finding.code} {finding.name}: {finding.message}"
         if finding.fix:
             yield f"    fix: {finding.fix.label}: {json.dumps(dict(finding.fix.patch))}"
-    for waiting in examination.report.waiting:
-        yield f"{file}: waiting {waiting.code} {waiting.name}: {waiting.message}"
+    yield from _waiting(examination, file)
     for value in examination.effective:
         yield f"{file}: effective {value.field}: {value.asked} -> {value.effective}. {value.reason}"
     yield _verdict(examination)
@@ -83,8 +82,23 @@ def _lines(examination: Examination, file: str) -> Iterator[str]:
 
 def _verdict(examination: Examination) -> str:
     if not examination.blocks_build:
-        return "It can be built."
+        on = examination.spec.accelerator if examination.spec else None
+        return f"It can be built where {on} is there." if on else "It can be built."
     errors = sum(finding.severity == "error" for finding in examination.report.findings)
     waiting = len(examination.report.waiting)
-    reasons = [f"{errors} errors"] * bool(errors) + [f"{waiting} rules wait"] * bool(waiting)
+    reasons = [_counted(errors, "error", "errors")] * bool(errors)
+    reasons += [_counted(waiting, "rule waits", "rules wait")] * bool(waiting)
     return f"It cannot be built: {', '.join(reasons)}."
+
+
+def _waiting(examination: Examination, file: str) -> Iterator[str]:
+    """Yield one line for all rules that wait for the same."""
+    codes: dict[str, list[str]] = {}
+    for waiting in examination.report.waiting:
+        codes.setdefault(waiting.message, []).append(waiting.code)
+    for message, rules in codes.items():
+        yield f"{file}: waiting {' '.join(rules)}: {message}"
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

@@ -17,7 +17,6 @@ from controlplane.domain.rules.examples import LLAMA_8B, Example, facts
 
 HOST = (CardOffer(kind="L4", count=2, memory_bytes=24 * GIB),)
 EIGHT_H100 = (CardOffer(kind="H100", count=8, memory_bytes=80 * GIB),)
-NOT_YET = {"EH290", "EH690"}
 MISSING = Failure(
     code="EHL-MISSING", blame=Blame.CHECKPOINT, sentence="`/models/x` does not exist."
 )
@@ -102,7 +101,7 @@ def test_a_probe_gets_the_right_verdict(probe: Probe) -> None:
         finding.code
         for finding in examination.report.findings
         if finding.severity is Severity.ERROR
-    } - NOT_YET
+    }
     if probe.refused_by is None:
         assert errors == set()
     else:

@@ -15,7 +15,6 @@ from controlplane.domain.rules.examples import EVERY_KIND
 from tests.domain.cases import as_config_json, as_config_yaml, lines
 
 CASES = lines("truss_configs.jsonl")
-NOT_YET = {"EH690"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
@@ -26,7 +25,7 @@ def test_a_public_config_gets_the_verdict_that_truss_gives(case: dict[str, Any])
     assert examination.spec is not None, examination.errors
     errors = {f.code for f in examination.report.findings if f.severity is Severity.ERROR}
     accepted = case["truss_0_18_36"] == "valid"
-    assert (not errors - NOT_YET) == accepted, errors
+    assert (not errors) == accepted, errors
 
 
 SHAPES = {row["repo"]: row["config"] for row in lines("public_shapes.jsonl")}
@@ -42,7 +41,7 @@ def test_a_public_config_that_is_built_has_no_error_with_its_checkpoint_either(
     known = Known(checkpoint=facts, secret_names=frozenset(config["secrets"]), cards=EVERY_KIND)
     findings = examine(config, known).report.findings
     errors = {f.code for f in findings if f.severity is Severity.ERROR}
-    assert (not errors - NOT_YET) == (case["truss_0_18_36"] == "valid"), errors
+    assert (not errors) == (case["truss_0_18_36"] == "valid"), errors
 
 
 @pytest.mark.parametrize("case", lines("hf_configs.jsonl"), ids=lambda case: case["id"])
