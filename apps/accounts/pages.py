@@ -7,7 +7,7 @@ from typing import Concatenate, ParamSpec, cast
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
@@ -16,7 +16,7 @@ from apps.accounts.permissions import Action, Actor, require
 from apps.rest.errors import ApiError, NotAllowed, NotFound
 
 P = ParamSpec("P")
-PageView = Callable[Concatenate[HttpRequest, P], HttpResponse]
+PageView = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def page(view: PageView[P]) -> PageView[P]:
@@ -39,7 +39,7 @@ def allowed_page(action: Action) -> Callable[[PageView[P]], PageView[P]]:
 
 def _guarded(view: PageView[P], action: Action | None) -> PageView[P]:
     @wraps(view)
-    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         is_read = request.method in ("GET", "HEAD")
         try:
             require(actor_on(request), action or (Action.READ if is_read else Action.WRITE))

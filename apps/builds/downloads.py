@@ -23,5 +23,11 @@ def support_bundle_answer(request: HttpRequest, build: Build) -> StreamingHttpRe
 
 
 async def _paced(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    while (chunk := await sync_to_async(next)(chunks, None)) is not None:
+    # In the request's own thread, whose database connection is given back when it ends.
+    pull = sync_to_async(_next)
+    while (chunk := await pull(chunks)) is not None:
         yield chunk
+
+
+def _next(chunks: Iterator[bytes]) -> bytes | None:
+    return next(chunks, None)

@@ -1,7 +1,7 @@
 """What can be done about a failed build: apply its fix, or take its support bundle along."""
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
@@ -30,6 +30,6 @@ def fix(request: HttpRequest, number: int) -> HttpResponse:
 
 @page
 @require_GET
-def support_bundle(request: HttpRequest, number: int) -> HttpResponse | StreamingHttpResponse:
+def support_bundle(request: HttpRequest, number: int) -> HttpResponseBase:
     """Download what helps to find out why the build failed, without secrets."""
     return support_bundle_answer(request, build_numbered(person(request).team, number))

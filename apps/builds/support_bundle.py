@@ -4,6 +4,7 @@ Logs were redacted when they were written, with the values that the build had; h
 like a secret goes a second time. Environment variables are not read at all.
 """
 
+import io
 import json
 import zipfile
 from collections.abc import Iterator
@@ -53,18 +54,16 @@ def bundle_chunks(build: Build) -> Iterator[bytes]:
     yield sink.take()
 
 
-class _Sink:
+class _Sink(io.RawIOBase):
     """Takes what a zip writer writes, and gives it on."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._waiting = bytearray()
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: Any) -> int:
         self._waiting += data
         return len(data)
-
-    def flush(self) -> None:
-        """Nothing is held back."""
 
     def take(self) -> bytes:
         """Return what was written since the last call."""

@@ -16,6 +16,7 @@ from controlplane.artifacts.durable import means_disk_full
 from controlplane.domain.failures import Failure
 from controlplane.sources import SourceFailure
 from workers.build_steps import lifeline, outputs
+from workers.build_steps.circumstances import circumstances
 from workers.build_steps.crashes import told_apart
 from workers.build_steps.environment import STEP_DELAY_VARIABLE
 from workers.build_steps.events import Events
@@ -58,6 +59,7 @@ def _run(step: str, job: Job, events: Events) -> Failure | None:
         # What a killed try left here must not be sealed into this one's output.
         shutil.rmtree(job.output, ignore_errors=True)
         job.output.mkdir(parents=True)
+        log.info("on %s", circumstances(job.output))
         module = importlib.import_module(f"workers.build_steps.{step}")
         result: StepResult = module.run(job, events)
         outputs.seal(job.output, step=step, values=result.values, digests=result.digests)

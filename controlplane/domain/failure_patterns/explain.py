@@ -19,6 +19,7 @@ _CHAINED = re.compile(
     r"(?:The above exception was the direct cause of the following exception|"
     r"During handling of the above exception, another exception occurred):\s*\Z"
 )
+_COUNTS = frozenset({"bytes", "expected", "found"})
 _LOOKS_SECRET = Redactor()
 
 
@@ -44,7 +45,7 @@ def explain(remains: Remains) -> Failure:
         (each for each in PATTERNS if each.stands_before_traceback), text[:start]
     )
     if found is not None:
-        groups = {name: value or "" for name, value in found.match.groupdict().items()}
+        groups = {name: _word(name, value) for name, value in found.match.groupdict().items()}
         line = _line_at(found.match.string, found.match.start())
         return _failure(found.pattern, remains, groups, line)
     for pattern in PATTERNS:
@@ -87,6 +88,11 @@ def _failure(
         fix=pattern.fix(remains) if pattern.fix else None,
         detail=detail,
     )
+
+
+def _word(name: str, value: str | None) -> str:
+    """Return what a group matched, as a sentence has it."""
+    return f"{int(value):,}" if value and name in _COUNTS else value or ""
 
 
 def _unknown(remains: Remains) -> Failure:

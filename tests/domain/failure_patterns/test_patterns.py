@@ -139,6 +139,12 @@ def test_words_win_over_the_signal_and_a_kill_for_memory_is_told_from_any_other(
     assert explain(replace(killed, log_tail="MemoryError\n")).code == "EHB-OUT-OF-MEMORY"
 
 
+def test_counts_of_bytes_can_be_read() -> None:
+    text = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4294967296 bytes."
+    failure = explain(Remains(subject="It", exit_code=1, log_tail=text))
+    assert "4,294,967,296 bytes" in failure.sentence
+
+
 def test_what_looks_like_a_secret_is_in_neither_sentence_nor_detail() -> None:
     token = "hf_" + "a" * 34
     for text in (f"weird thing happened with {token}", f"NCCL error: refused {token} there"):
