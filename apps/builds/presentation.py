@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from apps.builds.calibration_card import CalibrationCard
+from apps.builds.failure_card import failure_card
+from apps.builds.fixes import fix_origin
 from apps.builds.gate_card import GateCard
 from apps.builds.held_cards import held_cards, held_words, waiting_of
 from apps.builds.models import Build, BuildStep
 from apps.builds.passport import passport_rows, short_digest
 from apps.ui import formats
 from apps.ui.tones import title
-from controlplane.domain.failures import Blame
 from controlplane.domain.lifecycle import (
     BUILD_MOVES,
     BUILD_TERMINAL,
@@ -28,12 +29,6 @@ LABELS = {
     "gate": "Gate",
     "package": "Package",
     "smoke_test": "Smoke test",
-}
-_BLAME_WORDS = {
-    Blame.CONFIGURATION: "The config has to change",
-    Blame.CHECKPOINT: "The checkpoint has to change",
-    Blame.MACHINE: "The machine was not up to it",
-    Blame.OURS: "A fault of Enginehouse",
 }
 
 
@@ -98,7 +93,6 @@ class BuildRow:
 
 def build_context(build: Build) -> dict[str, Any]:
     """Return the context of a build's page and of its part."""
-    failure = build.failure
     return {
         "build": build,
         "steps": [
@@ -109,8 +103,8 @@ def build_context(build: Build) -> dict[str, Any]:
         "tab_title": title(build.state, f"build {build.number}"),
         "may_cancel": build.state not in BUILD_TERMINAL and build.cancel_requested_at is None,
         "may_retry": BUILD_MOVES[BuildState(build.state)] == {BuildState.QUEUED},
-        "failure": failure,
-        "blame_words": _BLAME_WORDS[Blame(failure["blame"])] if failure else "",
+        "failed": failure_card(build),
+        "origin": fix_origin(build),
         "artifact": build.artifact,
         "short_digest": short_digest(build.artifact.content_digest) if build.artifact else "",
         "smoke_test": smoke_test_of(build),

@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.builds.fixes import fix_followers, fix_origin
 from apps.builds.held_cards import held_cards
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.rest.paging import PageQuery, page_schema
@@ -117,9 +118,30 @@ class HeldCardObject(serializers.Serializer[Any]):
     claimed_at = serializers.DateTimeField()
 
 
+class BuildOriginObject(serializers.Serializer[Any]):
+    """The failed build whose fix a build was made with."""
+
+    id = serializers.CharField(source="build.id")
+    number = serializers.IntegerField(source="build.number")
+    code = serializers.CharField()
+    sentence = serializers.CharField()
+    base_revision = serializers.IntegerField(help_text="The revision that the fix was applied to.")
+    difference = serializers.ListField(child=serializers.CharField())
+
+
+class BuildFollowerObject(serializers.Serializer[Any]):
+    """A build that was made with the fix of this one's failure."""
+
+    id = serializers.CharField()
+    number = serializers.IntegerField()
+    state = serializers.ChoiceField(choices=_STATES)
+
+
 class BuildDetailObject(BuildObject):
     """A build whole."""
 
+    after = serializers.SerializerMethodField()
+    followed_by = serializers.SerializerMethodField()
     promotion = BuildPromotionObject(allow_null=True)
     cards = serializers.SerializerMethodField()
     steps = StepObject(many=True)
@@ -127,6 +149,15 @@ class BuildDetailObject(BuildObject):
     @extend_schema_field(HeldCardObject(many=True))
     def get_cards(self, build: Build) -> Any:
         return HeldCardObject(held_cards(build), many=True).data
+
+    @extend_schema_field(BuildOriginObject(allow_null=True))
+    def get_after(self, build: Build) -> Any:
+        origin = fix_origin(build)
+        return BuildOriginObject(origin).data if origin else None
+
+    @extend_schema_field(BuildFollowerObject(many=True))
+    def get_followed_by(self, build: Build) -> Any:
+        return BuildFollowerObject(fix_followers(build), many=True).data
 
 
 class BuildLogQuery(LogQuery):

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.builds import views
+from apps.builds import failure_views, views
 from apps.builds.api import (
     ArtifactDetailView,
     ArtifactListView,
@@ -14,6 +14,7 @@ from apps.builds.api import (
     BuildRetryView,
     BuildStepsView,
 )
+from apps.builds.failure_api import BuildApplyFixView, BuildFixView, BuildSupportBundleView
 from apps.builds.internal_api import build_secrets
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
@@ -27,7 +28,8 @@ urlpatterns: list[URLPattern] = [
     path("<int:number>/cancel/", views.cancel, name="cancel"),
     path("<int:number>/retry/", views.retry, name="retry"),
     path("<int:number>/promote/", views.promote, name="promote"),
-    path("<int:number>/fix/", views.fix, name="fix"),
+    path("<int:number>/fix/", failure_views.fix, name="fix"),
+    path("<int:number>/support-bundle/", failure_views.support_bundle, name="support_bundle"),
 ]
 api: list[URLPattern] = [
     path("builds", BuildListView.as_view(), name="builds"),
@@ -35,6 +37,13 @@ api: list[URLPattern] = [
     path("builds/<id:build_id>/cancel", BuildCancelView.as_view(), name="build_cancel"),
     path("builds/<id:build_id>/retry", BuildRetryView.as_view(), name="build_retry"),
     path("builds/<id:build_id>/promote", BuildPromoteView.as_view(), name="build_promote"),
+    path("builds/<id:build_id>/fix", BuildFixView.as_view(), name="build_fix"),
+    path("builds/<id:build_id>/apply_fix", BuildApplyFixView.as_view(), name="build_apply_fix"),
+    path(
+        "builds/<id:build_id>/support_bundle",
+        BuildSupportBundleView.as_view(),
+        name="build_support_bundle",
+    ),
     path("builds/<id:build_id>/steps", BuildStepsView.as_view(), name="build_steps"),
     path("builds/<id:build_id>/logs", BuildLogsView.as_view(), name="build_logs"),
     path("artifacts", ArtifactListView.as_view(), name="artifacts"),

@@ -14,12 +14,10 @@ from apps.builds.selectors import build_list, build_log_owners
 from apps.builds.services import build_cancel, build_create, build_promote, build_retry
 from apps.configs.drafts import posted_draft
 from apps.configs.selectors import config_get
-from apps.configs.services import revision_create
 from apps.configs.views import editor_answer
 from apps.rest.errors import ApiError, NotFound
 from apps.telemetry.logs import log_lines
 from apps.ui.fragments import live_answer
-from controlplane.domain.spec import edit_yaml
 
 PAGE_SIZE = 50
 LOG_PAGE_LINES = 1_000
@@ -101,23 +99,6 @@ def promote(request: HttpRequest, number: int) -> HttpResponse:
         reason=request.POST.get("reason", ""),
     )
     return redirect("builds:build", number)
-
-
-@page
-@require_POST
-def fix(request: HttpRequest, number: int) -> HttpResponse:
-    """Save the failed build's config with the fix of its failure, and build that."""
-    failed = build_numbered(person(request).team, number)
-    patch = (failed.failure or {}).get("fix")
-    if not patch:
-        raise NotFound(f"The failure of build {number} has no fix.")
-    revision = revision_create(
-        config=failed.revision.config,
-        text=edit_yaml(failed.revision.text, patch),
-        user=person(request),
-    )
-    started = build_create(revision=revision, user=person(request))
-    return redirect("builds:build", started.number)
 
 
 @page
