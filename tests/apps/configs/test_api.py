@@ -210,3 +210,15 @@ def test_a_revision_number_past_all_bounds_is_a_404(cast: Cast) -> None:
     client = client_of(cast.owner)
     path = f"/v1/configs/{make(client)['id']}/revisions/{10**30}"
     assert client.get(path)[0] == 404
+
+
+def test_what_is_not_here_is_told_over_rest_and_text_that_is_no_yaml_is_placed(cast: Cast) -> None:
+    client = client_of(cast.owner)
+    text = config_text().replace("resources:\n", "resources:\n  accelerator: H100\n")
+    _, body = client.post("/v1/configs/check", {"text": text})
+    assert {"EH102", "EH690"} <= {finding["code"] for finding in body["findings"]}
+    status, body = client.post("/v1/configs/check", {"text": "model_name: a: b\ntrt_llm\n x: y\n"})
+    assert status == 200
+    placed = [(each["code"], each["line"], each["column"]) for each in body["findings"]]
+    assert placed[:2] == [("EH001", 1, 14), ("EH001", 2, 1)]
+    assert body["blocks_build"] is True
