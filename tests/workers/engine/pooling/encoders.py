@@ -69,10 +69,14 @@ def write_sentence_files(
     folder: Path, pooling: Mapping[str, Any], *more: str, **named: Any
 ) -> Path:
     """Add what sentence-transformers would: the steps after the model, prompts, a limit."""
-    kinds = ["Transformer", named.pop("kind", "Pooling"), *more]
+    kinds = ["Transformer", "Pooling", *more]
+    package = "sentence_transformers.models"
+    if named.pop("sparse", False):
+        kinds[:2] = ["MLMTransformer", "SpladePooling"]
+        package = "sentence_transformers.sparse_encoder.models"
     modules = [
         {"idx": index, "name": str(index), "path": "" if index == 0 else f"{index}_{kind}",
-         "type": f"sentence_transformers.models.{kind}"}
+         "type": f"{package}.{kind}"}
         for index, kind in enumerate(kinds)
     ]  # fmt: skip
     _write(folder / "modules.json", modules)

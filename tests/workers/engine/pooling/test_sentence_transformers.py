@@ -1,0 +1,139 @@
+"""Every way of pooling gives the numbers that the sentence-transformers library gives."""
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from tests.workers.engine.pooling.encoders import (
+    HIDDEN,
+    TEXTS,
+    make_encoder,
+    serving,
+    vectors,
+    write_sentence_files,
+)
+from tests.workers.engine.pooling.minilm import minilm
+
+pytestmark = pytest.mark.engine
+QUERY = "query: "
+
+
+def sentence_transformers_vectors(
+    folder: Path, texts: Sequence[str], *, kind: str = "SentenceTransformer", **how: Any
+) -> Tensor:
+    """Encode with the library itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its own, about names of older versions
+        import sentence_transformers
+
+        model = getattr(sentence_transformers, kind)(str(folder), device="cpu")
+        found = model.encode(list(texts), convert_to_tensor=True, **how)
+    return (found.to_dense() if found.is_sparse else found).float().cpu()
+
+
+def agree(ours: Tensor, theirs: Tensor) -> None:
+    torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=0)
+
+
+def test_minilm_is_equal_within_a_ten_thousandth_for_short_long_and_empty_texts() -> None:
+    texts = [*TEXTS, "", "A man is eating food.", "Someone has a meal.", "word " * 600]
+    with serving(minilm()) as client:
+        ours = vectors(client, texts)
+        assert client.get("/info").json()["max_seq_len"] == 256
+    theirs = sentence_transformers_vectors(minilm(), texts)
+    agree(ours, theirs)
+    assert float(ours[-3] @ ours[-2]) > float(ours[-3] @ ours[0]) + 0.3
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_encoder("Bert", tmp_path_factory.mktemp("bare") / "bert")
+
+
+@pytest.mark.parametrize(
+    "pooling",
+    [
+        {"pooling_mode": "cls"},
+        {"pooling_mode": "max"},
+        {"pooling_mode": "lasttoken"},
+        {"pooling_mode": "weightedmean"},
+        {"pooling_mode": "mean_sqrt_len_tokens"},
+        {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
+    ],
+    ids=lambda pooling: "+".join(str(value) for value in pooling.values()),
+)
+def test_poolings_are_equal(bare: Path, pooling: Mapping[str, Any]) -> None:
+    flags = {"pooling_mode_mean_tokens": False} if "pooling_mode" not in pooling else {}
+    write_sentence_files(bare, {**flags, **pooling})
+    with serving(bare) as client:
+        ours = vectors(client, TEXTS)
+    agree(ours, sentence_transformers_vectors(bare, TEXTS))
+
+
+@pytest.mark.parametrize("mode", ["mean", "cls", "lasttoken"])
+@pytest.mark.parametrize("includes", [True, False])
+def test_prompts_are_put_before_and_pooled_or_not(bare: Path, mode: str, includes: bool) -> None:
+    pooling = {"pooling_mode": mode, "include_prompt": includes}
+    prompts = {"query": QUERY, "document": ""}
+    write_sentence_files(bare, pooling, "Normalize", prompts=prompts, default_prompt_name=None)
+    with serving(bare) as client:
+        ours, plain = vectors(client, TEXTS, prompt_name="query"), vectors(client, TEXTS)
+        unknown = client.post("/v1/embeddings", json={"input": "a", "prompt_name": "passage"})
+    agree(ours, sentence_transformers_vectors(bare, TEXTS, prompt_name="query"))
+    agree(plain, sentence_transformers_vectors(bare, TEXTS))
+    assert "`query`" in unknown.json()["error"]["message"]
+
+
+def test_a_default_prompt_and_a_limit_hold_for_requests_that_name_none(bare: Path) -> None:
+    write_sentence_files(
+        bare, {"pooling_mode": "mean"}, max_length=16, prompts={"query": QUERY},
+        default_prompt_name="query",
+    )  # fmt: skip
+    with serving(bare) as client:
+        ours = vectors(client, TEXTS)
+    agree(ours, sentence_transformers_vectors(bare, TEXTS))
+
+
+def test_projections_after_pooling_are_applied(bare: Path) -> None:
+    write_sentence_files(bare, {"pooling_mode": "mean"}, "Dense", "Normalize")
+    dense = bare / "2_Dense"
+    dense.mkdir()
+    activation = "torch.nn.modules.activation.Tanh"
+    settings = {"in_features": HIDDEN, "out_features": 24, "bias": True}
+    (dense / "config.json").write_text(json.dumps({**settings, "activation_function": activation}))
+    random = torch.Generator().manual_seed(1)
+    save_file(
+        {"linear.weight": torch.randn(24, HIDDEN, generator=random),
+         "linear.bias": torch.randn(24, generator=random)},
+        dense / "model.safetensors",
+    )  # fmt: skip
+    with serving(bare) as client:
+        ours = vectors(client, TEXTS)
+    assert ours.shape == (len(TEXTS), 24)
+    agree(ours, sentence_transformers_vectors(bare, TEXTS))
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"activation_function": "log1p_relu"}, {"pooling_strategy": "sum"}]
+)
+def test_splade_weighs_the_words_of_the_vocabulary(tmp_path: Path, settings: Any) -> None:
+    folder = make_encoder("Bert", tmp_path, head="ForMaskedLM")
+    write_sentence_files(
+        folder, {"pooling_strategy": "max", **settings}, sparse=True,
+        model_type="SparseEncoder",
+    )  # fmt: skip
+    with serving(folder) as client:
+        ours = vectors(client, TEXTS)
+        sparse = client.post("/embed_sparse", json={"inputs": TEXTS[0]}).json()
+    agree(ours, sentence_transformers_vectors(folder, TEXTS, kind="SparseEncoder"))
+    assert {each["index"]: each["value"] for each in sparse[0]} == {
+        index: pytest.approx(float(ours[0, index]))
+        for index in ours[0].nonzero().flatten().tolist()
+    }

@@ -1,0 +1,96 @@
+"""Labels of tokens, and the names that they make up, are those of Transformers' pipeline."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from transformers import AutoTokenizer, pipeline
+
+from tests.workers.engine.pooling.encoders import make_encoder, serving
+from workers.engine.pooling.token_groups import Piece, Strategy, group
+
+pytestmark = pytest.mark.engine
+LABELS = {0: "O", 1: "B-PER", 2: "I-PER", 3: "B-LOC", 4: "I-LOC"}
+TEXTS = ("Ada went to Paris with Grace", "the sea is blue")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_encoder(
+        "Bert", tmp_path_factory.mktemp("labels") / "bert", head="ForTokenClassification",
+        id2label=LABELS, label2id={label: number for number, label in LABELS.items()},
+    )  # fmt: skip
+
+
+def ask(client: TestClient, **body: Any) -> Any:
+    answer = client.post("/predict_tokens", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_each_token_has_its_place_and_a_score_for_every_label(folder: Path) -> None:
+    with serving(folder) as client:
+        found = ask(client, inputs=[[text] for text in TEXTS])
+        raw = ask(client, inputs=TEXTS[1], raw_scores=True)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    expected = pipeline("token-classification", str(folder), ignore_labels=[])(list(TEXTS))
+    for tokens, theirs in zip(found, expected, strict=True):
+        for ours, their in zip(tokens, theirs, strict=True):
+            assert (ours["token"], ours["start"], ours["end"]) == (
+                their["word"], int(their["start"]), int(their["end"]),
+            )  # fmt: skip
+            assert tokenizer.convert_ids_to_tokens(ours["token_id"]) == ours["token"]
+            assert list(ours["results"]) == list(LABELS.values())
+            assert sum(ours["results"].values()) == pytest.approx(1)
+            assert max(ours["results"].values()) == pytest.approx(float(their["score"]), abs=1e-5)
+            assert max(ours["results"], key=ours["results"].__getitem__) == their["entity"]
+    assert len(raw) == len(found[1])
+    assert sum(raw[0]["results"].values()) != pytest.approx(1)
+
+
+@pytest.mark.parametrize("strategy", ["simple", "first", "average", "max"])
+def test_names_are_joined_as_the_pipeline_joins_them(folder: Path, strategy: str) -> None:
+    with serving(folder) as client:
+        found = ask(client, inputs=[[t] for t in TEXTS], aggregation_strategy=strategy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a tokenizer without marks for words
+        named = pipeline("token-classification", str(folder), aggregation_strategy=strategy)
+        expected = named(list(TEXTS))
+    for text, ours, theirs in zip(TEXTS, found, expected, strict=True):
+        assert [(e["start"], e["end"], list(e["results"])) for e in ours] == [
+            (e["start"], e["end"], [e["entity_group"]]) for e in theirs
+        ]
+        scores = [next(iter(each["results"].values())) for each in ours]
+        assert scores == pytest.approx([float(e["score"]) for e in theirs], abs=1e-5)
+        assert [each["token"] for each in ours] == [text[e["start"] : e["end"]] for e in ours]
+
+
+def test_a_pair_and_an_unknown_strategy_are_refused(folder: Path) -> None:
+    with serving(folder) as client:
+        pair = client.post("/predict_tokens", json={"inputs": [["a", "b"]]})
+        unknown = client.post(
+            "/predict_tokens", json={"inputs": "a", "aggregation_strategy": "sum"}
+        )
+    assert (pair.status_code, unknown.status_code) == (422, 422)
+    assert "one text at a time" in pair.json()["error"]
+    assert unknown.json()["param"] == "aggregation_strategy"
+
+
+def test_a_word_in_pieces_has_one_label_and_two_beginnings_are_two_names() -> None:
+    labels = ["O", "B-LOC", "I-LOC"]
+    pieces = [
+        Piece(token_id=5, start=0, end=2, scores=[0.1, 0.8, 0.1]),
+        Piece(token_id=6, start=2, end=5, scores=[0.9, 0.05, 0.05], continues=True),
+        Piece(token_id=7, start=6, end=9, scores=[0.2, 0.1, 0.7]),
+        Piece(token_id=8, start=10, end=12, scores=[0.1, 0.9, 0.0]),
+    ]
+
+    def found(strategy: Strategy) -> list[tuple[int, int]]:
+        return [(each.start, each.end) for each in group(pieces, labels, strategy)]
+
+    assert found(Strategy.SIMPLE) == [(0, 2), (6, 9), (10, 12)]
+    assert found(Strategy.FIRST) == [(0, 9), (10, 12)]
+    assert found(Strategy.MAX) == [(6, 9), (10, 12)]
+    assert found(Strategy.AVERAGE) == [(6, 9), (10, 12)]
