@@ -46,8 +46,9 @@ def failure_card(build: Build) -> FailureCard | None:
     """Return why the build failed, None for a build that did not."""
     if not build.failure:
         return None
+    proposal = fix_proposal(build)
     return FailureCard(
         failure=build.failure,
-        proposal=fix_proposal(build),
-        made=fix_made(build),
+        proposal=proposal,
+        made=fix_made(build) if proposal else None,
     )

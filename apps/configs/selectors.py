@@ -10,6 +10,7 @@ from apps.fleet.models import Card
 from apps.rest.errors import NotFound
 from apps.secrets.usage import Use
 from controlplane.domain.rules.context import CardOffer
+from controlplane.domain.text_difference import DifferenceLine, text_difference
 
 
 def config_list(*, team: Team) -> QuerySet[Config]:
@@ -49,6 +50,13 @@ def revision_get(*, config: Config, number: int) -> Revision:
 def revision_last(*, config: Config) -> Revision | None:
     """Return the last revision of a config."""
     return revision_list(config=config).first()
+
+
+def revision_difference(revision: Revision) -> Sequence[DifferenceLine]:
+    """Return how a revision's text differs from that of the one before it."""
+    before = Revision.objects.filter(config_id=revision.config_id, number=revision.number - 1)
+    text = before.values_list("text", flat=True).first()
+    return () if text is None else text_difference(text, revision.text)
 
 
 def card_offers() -> tuple[CardOffer, ...]:

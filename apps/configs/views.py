@@ -14,7 +14,7 @@ from apps.configs.calibration_sets.selectors import set_names
 from apps.configs.drafts import PostedDraft, opened_draft, posted_draft
 from apps.configs.editor import Draft
 from apps.configs.models import Config
-from apps.configs.selectors import config_get, config_list, revision_get
+from apps.configs.selectors import config_get, config_list, revision_difference, revision_get
 from apps.configs.whereabouts import whereabouts
 from apps.secrets.selectors import secret_names
 from apps.ui.fragments import live_answer
@@ -80,6 +80,7 @@ def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
         "config": config,
         "revision": found,
         "draft": Draft(text=found.text, checked=checked),
+        "difference": revision_difference(found),
         "builds": found.builds.order_by("-number"),
         "previews": found.calibration_previews.order_by("-created_at")[:SHOWN_PREVIEWS],
         "is_last": number == config.last_number,  # type: ignore[attr-defined]

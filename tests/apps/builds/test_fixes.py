@@ -163,3 +163,15 @@ def test_a_failure_without_fix_has_none_to_apply_and_an_outsider_none_at_all(
     assert owner.get(f"/v1/builds/{failed.id}/fix")[0] == 404
     status, answer = owner.post(f"/v1/builds/{failed.id}/apply_fix")
     assert (status, answer["message"]) == (404, f"The failure of build {failed.number} has no fix.")
+
+
+def test_the_new_revision_shows_what_changed_since_the_one_before(
+    failed: Build, cast: Cast
+) -> None:
+    made = build_apply_fix(build=failed, user=cast.owner).build
+    browser = signed_in(cast.owner)
+    address = f"/configs/{made.revision.config_id}/revisions"
+    page = browser.get(f"{address}/{made.revision.number}/").content.decode()
+    assert "Changed since revision 1" in page
+    assert "<ins>+     max_seq_len: 128</ins>" in page
+    assert "Changed since" not in browser.get(f"{address}/1/").content.decode()
