@@ -14,8 +14,13 @@ _REPOSITORY = "trt_llm.build.checkpoint_repository"
 _REPO = f"{_REPOSITORY}.repo"
 _SOURCE = f"{_REPOSITORY}.source"
 _SECRET = f"{_REPOSITORY}.runtime_secret_name"
-_GATED_PREFIXES = ("meta-llama/", "google/gemma-", "mistralai/Mistral-Large")
-"""Publishers that ask for a licence before a download, as of 2026-11-27."""
+_GATED_PREFIXES = (
+    "meta-llama/", "google/gemma-", "google/codegemma-", "google/paligemma", "google/medgemma-",
+    "google/embeddinggemma-", "mistralai/Mistral-Large", "mistralai/Codestral",
+    "mistralai/Ministral-8B", "CohereForAI/", "CohereLabs/", "bigcode/starcoder",
+)  # fmt: skip
+"""Repositories generally known to ask for a licence before a download; the hub's own answer
+(`EH801`) comes with the files."""
 _UNREADABLE_METHODS = frozenset({"gptq", "awq", "bitsandbytes", "gguf", "aqlm", "eetq", "hqq"})
 _GATED_EXAMPLE = {_SOURCE: "HF", _REPO: "meta-llama/Llama-3.2-1B-Instruct"}
 
@@ -84,7 +89,7 @@ GATED_WITHOUT_SECRET = Rule(
     name="gated-repository-without-secret",
     severity=Severity.WARNING,
     fields=at(_SECRET, "secrets"),
-    concerns=_looks_gated,
+    concerns=lambda c: _looks_gated(c) and _secret_name(c) == DEFAULT_SECRET_NAME,
     when=lambda c: _secret_name(c) not in c.spec.secret_names,
     message=lambda c: (
         f"`{_repo(c)}` asks for a licence before a download, and the secret `{_secret_name(c)}` "
@@ -104,7 +109,7 @@ UNLISTED_SECRET = Rule(
     name="named-secret-that-is-not-listed",
     severity=Severity.ERROR,
     fields=at(_SECRET, "secrets"),
-    concerns=lambda c: not _looks_gated(c),
+    concerns=lambda c: _source(c) is not CheckpointSource.LOCAL,
     when=lambda c: (
         _secret_name(c) != DEFAULT_SECRET_NAME and _secret_name(c) not in c.spec.secret_names
     ),
