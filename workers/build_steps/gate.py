@@ -22,6 +22,7 @@ from workers.build_steps.failures import StepFailure
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.gating import encoding, failures, generation, verdicts
 from workers.build_steps.gating.as_served import load_as_served
+from workers.build_steps.gating.heads import find_heads
 from workers.build_steps.gating.scales import check_scales
 from workers.build_steps.job import Job
 from workers.build_steps.quantization.calibrating import Clock
@@ -178,8 +179,9 @@ def _compare_generators(
 def _compare_encoders(
     models: _Models, samples: Sequence[Sequence[int]], step: Callable[[], None]
 ) -> encoding.EncoderResult:
-    before = encoding.read_answers(models.load_original(), samples, "original", step)
-    after = encoding.read_answers(models.load_exported(), samples, "quantized", step)
+    heads = find_heads(models.original, models.device, models.dtype)
+    before = encoding.read_answers(models.load_original(), samples, "original", step, heads=heads)
+    after = encoding.read_answers(models.load_exported(), samples, "quantized", step, heads=heads)
     return encoding.compare(before, after)
 
 

@@ -12,6 +12,7 @@ from controlplane.domain.runtimes.launch import Launch
 from controlplane.domain.runtimes.native.render import render
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
+from workers.build_steps.encoder_question import ask_encoder
 from workers.build_steps.engine_process import EngineProcess, free_port
 from workers.build_steps.events import Events
 from workers.build_steps.failures import no_runtime
@@ -21,6 +22,8 @@ from workers.build_steps.step import StepResult
 
 _HOST = "127.0.0.1"
 _START_SECONDS = 600.0
+_WRITES = "generate"
+"""The task of an engine that has no other."""
 _STAGES = 3  # taken out of the store, started, answered
 
 log = logging.getLogger(__name__)
@@ -38,21 +41,33 @@ def run(job: Job, events: Events) -> StepResult:
         engine.wait_until_ready(float(job.options.get("engine_start_seconds") or _START_SECONDS))
         events.progress(2, _STAGES, "steps")
         report = engine.report()
-        answer = engine.guarded(lambda: ask(engine.url, has_chat_template=_chats(job)))
+        answered = engine.guarded(lambda: _asked(job, engine.url, report))
     events.progress(3, _STAGES, "steps")
-    log.info("answered %r after %.2f s", answer.text, answer.first_token_seconds)
+    log.info("answered %r", answered["answer"])
     shutil.rmtree(model)
-    return StepResult(
-        values={
-            "question": QUESTION,
-            "answer": answer.text,
-            "finish_reason": answer.finish_reason,
-            "max_tokens": ANSWER_TOKENS,
-            "first_token_seconds": answer.first_token_seconds,
-            "tokens_per_second": answer.tokens_per_second,
-            "engine": report,
+    return StepResult(values={**answered, "engine": report})
+
+
+def _asked(job: Job, url: str, report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return question and answer, timed: a sentence from a decoder, figures from an encoder."""
+    if report.get("task", _WRITES) != _WRITES:
+        encoded = ask_encoder(url, report)
+        return {
+            "kind": "encoder",
+            "question": encoded.question,
+            "answer": encoded.text,
+            "answer_seconds": encoded.seconds,
         }
-    )
+    answer = ask(url, has_chat_template=_chats(job))
+    return {
+        "kind": "generation",
+        "question": QUESTION,
+        "answer": answer.text,
+        "finish_reason": answer.finish_reason,
+        "max_tokens": ANSWER_TOKENS,
+        "first_token_seconds": answer.first_token_seconds,
+        "tokens_per_second": answer.tokens_per_second,
+    }
 
 
 def _take_out(job: Job) -> Path:

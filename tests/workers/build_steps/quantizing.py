@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,17 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tests.workers.build_steps.supervising import spec_of
-from workers.build_steps import calibrate, gate, outputs
+from workers.build_steps import calibrate, gate, outputs, package, smoke_test
 from workers.build_steps.events import Events
 from workers.build_steps.job import Job
 from workers.build_steps.step import StepResult
 
-MODULES: Mapping[str, Any] = {"calibrate": calibrate, "gate": gate}
+MODULES: Mapping[str, Any] = {
+    "calibrate": calibrate,
+    "gate": gate,
+    "package": package,
+    "smoke_test": smoke_test,
+}
 CALIBRATION = {
     "calib_dataset": "enginehouse/general",
     "calib_size": 64,
@@ -32,9 +38,7 @@ def quantized_spec(folder: Path, quantization_type: str, **build: Any) -> dict[s
 
 def fetched(folder: Path, into: Path) -> Path:
     """Return a published fetch step that holds the checkpoint."""
-    (into / "model").mkdir(parents=True)
-    for path in folder.iterdir():
-        (into / "model" / path.name).hardlink_to(path)
+    shutil.copytree(folder, into / "model")
     outputs.seal(into, step="fetch", values={"commit": "c1", "calibration": None}, digests={})
     return into
 

@@ -197,7 +197,7 @@ def test_a_decoder_that_is_served_as_an_encoder_is_measured_as_one(tmp_path: Pat
 
 def answers(*vectors: list[float], logits: list[list[float]]) -> list[encoding.Answer]:
     return [
-        encoding.Answer(vector=torch.tensor(vector), logits=torch.tensor(scores))
+        encoding.Answer(vector=torch.tensor(vector), scores=torch.tensor([scores]))
         for vector, scores in zip(vectors, logits, strict=True)
     ]
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from workers.build_steps.gating import failures
-from workers.build_steps.quantization.calibrating import run_batch
+from workers.build_steps.gating.heads import Heads, batch_of
 
 OnSample = Callable[[], None]
 
@@ -19,8 +19,8 @@ class Answer:
     """What an encoder made of one sample."""
 
     vector: Tensor
-    logits: Tensor | None
-    """Scores of the labels, where it has any."""
+    scores: Tensor | None
+    """Of the labels, where it has any: a row for the text, or for each of its tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,15 +31,16 @@ class EncoderResult:
     label_agreement: float | None
     """Share of equal labels; of a single score, one minus its mean change as a probability."""
     labels: int
-    samples: int
+    labelled: int
+    """Texts, or tokens of them, that got a label."""
     cosines: tuple[float, ...]
 
     @property
     def differing_labels(self) -> int:
-        """How many samples changed their label."""
+        """How many texts or tokens changed their label."""
         if self.label_agreement is None or self.labels < 2:
             return 0
-        return round((1 - self.label_agreement) * self.samples)
+        return round((1 - self.label_agreement) * self.labelled)
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures that results store."""
@@ -48,16 +49,22 @@ class EncoderResult:
             "mean_cosine": round(self.mean_cosine, 6),
             "label_agreement": None if agreement is None else round(agreement, 6),
             "labels": self.labels,
+            "labelled": self.labelled,
         }
 
 
 def read_answers(
-    model: nn.Module, samples: Sequence[Sequence[int]], which: str, on_sample: OnSample
+    model: nn.Module,
+    samples: Sequence[Sequence[int]],
+    which: str,
+    on_sample: OnSample,
+    *,
+    heads: Heads,
 ) -> list[Answer]:
     """Return an encoder's answers; raises StepFailure when they are no numbers."""
     answers = []
     for tokens in samples:
-        answers.append(_answer(model, tokens))
+        answers.append(_answer(model, tokens, heads))
         on_sample()
     if not all(bool(torch.isfinite(each.vector).all()) for each in answers):
         raise failures.not_finite(which)
@@ -68,47 +75,29 @@ def compare(before: Sequence[Answer], after: Sequence[Answer]) -> EncoderResult:
     """Return how much the answers agree."""
     pairs = list(zip(before, after, strict=True))
     cosines = tuple(_cosine(one.vector, other.vector) for one, other in pairs)
-    logits = [
-        (one.logits, other.logits)
+    scores = [
+        (one.scores, other.scores)
         for one, other in pairs
-        if one.logits is not None and other.logits is not None
+        if one.scores is not None and other.scores is not None
     ]
     return EncoderResult(
         mean_cosine=math.fsum(cosines) / len(cosines),
-        label_agreement=_agreement(logits) if logits else None,
-        labels=logits[0][0].numel() if logits else 0,
-        samples=len(pairs),
+        label_agreement=_agreement(scores) if scores else None,
+        labels=scores[0][0].shape[-1] if scores else 0,
+        labelled=sum(len(one) for one, _ in scores),
         cosines=cosines,
     )
 
 
-def _answer(model: Any, tokens: Sequence[int]) -> Answer:
+def _answer(model: Any, tokens: Sequence[int], heads: Heads) -> Answer:
     with torch.inference_mode():
-        hidden: list[Tensor] = []
-        # The body's own output: the same for a bare encoder and for one below a head.
-        body = model.base_model
-        catch = body.register_forward_hook(
-            lambda _module, _inputs, output: hidden.append(output.last_hidden_state[0].float())
-        )
-        try:
-            output = run_batch(model, [tokens])
-        finally:
-            catch.remove()
-        is_causal = not getattr(model.config, "is_encoder_decoder", False) and _is_decoder(model)
-        vector = hidden[0][-1] if is_causal else hidden[0].mean(0)
-        logits = getattr(output, "logits", None) if _has_labels(model) else None
+        place = next(model.parameters()).device
+        batch = batch_of(model, torch.tensor(tokens, device=place))
+        scores = heads.scores(model, batch)
         return Answer(
-            vector=vector.cpu(), logits=None if logits is None else logits[0].float().cpu()
+            vector=heads.vector(model, batch).float().cpu(),
+            scores=None if scores is None else scores.cpu(),
         )
-
-
-def _is_decoder(model: Any) -> bool:
-    """Return whether only the last token has seen the whole text."""
-    return any(getattr(module, "is_causal", False) for module in model.modules())
-
-
-def _has_labels(model: Any) -> bool:
-    return type(model).__name__.endswith("ForSequenceClassification")
 
 
 def _cosine(one: Tensor, other: Tensor) -> float:
@@ -116,7 +105,7 @@ def _cosine(one: Tensor, other: Tensor) -> float:
 
 
 def _agreement(pairs: Sequence[tuple[Tensor, Tensor]]) -> float:
-    if pairs[0][0].numel() == 1:
-        moved = [abs(float(one.sigmoid() - other.sigmoid())) for one, other in pairs]
-        return 1 - math.fsum(moved) / len(moved)
-    return sum(int(one.argmax()) == int(other.argmax()) for one, other in pairs) / len(pairs)
+    before, after = (torch.cat(each) for each in zip(*pairs, strict=True))
+    if before.shape[-1] == 1:
+        return 1 - float((before.sigmoid() - after.sigmoid()).abs().mean())
+    return float((before.argmax(-1) == after.argmax(-1)).float().mean())

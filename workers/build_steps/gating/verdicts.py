@@ -29,8 +29,8 @@ def of_encoder(result: EncoderResult, gate: Gate) -> StepFailure | None:
     agreement = result.label_agreement
     if agreement is None:
         return None
-    # Of fewer than a hundred samples a single label is more than one percent: one is let pass.
-    if result.labels > 1 and result.differing_labels <= max(1, math.ceil(limit * result.samples)):
+    # Of fewer than a hundred labels a single one is more than one percent: one is let pass.
+    if result.labels > 1 and result.differing_labels <= max(1, math.ceil(limit * result.labelled)):
         return None
     if 1 - agreement > limit:
         return failures.agreement_lost("label agreement", agreement, limit)

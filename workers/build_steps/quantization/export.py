@@ -130,8 +130,11 @@ def _restore_descriptions(checkpoint: Checkpoint, folder: Path) -> None:
             config[name] = dtype
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     for source in sorted(checkpoint.folder.rglob("*")):
-        target = folder / source.relative_to(checkpoint.folder)
-        if source.is_file() and not _is_weights(source) and source.name not in _WRITTEN_HERE:
+        path = source.relative_to(checkpoint.folder)
+        target = folder / path
+        # A `config.json` below is another's: that of a sentence encoder's pooling, say.
+        is_kept = not _is_weights(source) and path.as_posix() not in _WRITTEN_HERE
+        if source.is_file() and is_kept:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
 

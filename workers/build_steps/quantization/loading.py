@@ -154,13 +154,19 @@ def _room_on_cards() -> dict[int, int]:
 
 
 def _refuse_incomplete(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:
-    if missing := sorted(report["missing_keys"]):
+    needed = (name for name in report["missing_keys"] if not _is_idle(checkpoint, name))
+    if missing := sorted(needed):
         raise failures.not_loaded(
             checkpoint.architecture,
             f"{len(missing)} tensors are missing, `{missing[0]}` among them.",
         )
     if wrong := sorted(str(each) for each in report["mismatched_keys"]):
         raise failures.not_loaded(checkpoint.architecture, f"shapes differ: {wrong[0]}.")
+
+
+def _is_idle(checkpoint: Checkpoint, name: str) -> bool:
+    """Return whether nothing is made of a tensor: many embedders leave their pooler out."""
+    return checkpoint.architecture.endswith("Model") and name.startswith("pooler.")
 
 
 def _stored_dtype(checkpoint: Checkpoint) -> torch.dtype:

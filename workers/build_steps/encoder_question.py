@@ -1,0 +1,115 @@
+"""The one question to an engine that pools: vectors, ranks or labels of a few short texts."""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from workers.build_steps.failures import bad_answer
+
+SENTENCE, PARAPHRASE, OTHER = (
+    "A cat sleeps on the mat.",
+    "The cat is asleep on a rug.",
+    "Interest rates rose in March.",
+)
+QUERY, RIGHT, WRONG = (
+    "What is the capital of France?",
+    "Paris is the capital of France.",
+    "Bananas ripen after the harvest.",
+)
+NAMES = "Ada Lovelace was born in London."
+_LONGEST_SILENCE_SECONDS = 120.0
+_ERROR_CHARACTERS = 2000
+_SHOWN = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderAnswer:
+    """What was asked, what came back in words, and how long that took."""
+
+    question: str
+    text: str
+    seconds: float
+
+
+def ask_encoder(url: str, report: Mapping[str, Any]) -> EncoderAnswer:
+    """Return what the engine makes of a few texts; raises StepFailure for what is no answer."""
+    question = _question(report)
+    started = time.monotonic()
+    with httpx.Client(trust_env=False, timeout=_LONGEST_SILENCE_SECONDS) as client:
+        response = client.post(f"{url}{question.route}", json=question.body)
+    seconds = time.monotonic() - started
+    if response.status_code != httpx.codes.OK:
+        raise bad_answer(f"HTTP {response.status_code}", response.text[:_ERROR_CHARACTERS])
+    try:
+        words = question.read(response.json())
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        body = response.text[:_ERROR_CHARACTERS]
+        raise bad_answer(f"its answer at {question.route} is of no known shape", body) from error
+    return EncoderAnswer(question=question.words, text=words, seconds=round(seconds, 4))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Question:
+    route: str
+    body: Mapping[str, Any]
+    words: str
+    read: Callable[[Any], str]
+
+
+def _question(report: Mapping[str, Any]) -> _Question:
+    if report["task"] == "embed":
+        texts = [SENTENCE, PARAPHRASE, OTHER]
+        body = {"input": texts, "encoding_format": "float"}
+        return _Question(route="/v1/embeddings", body=body, words=" / ".join(texts), read=_vectors)
+    if report["task"] == "label_tokens":
+        return _Question(
+            route="/predict_tokens", body={"inputs": [[NAMES]]}, words=NAMES, read=_tokens
+        )
+    if len(report["labels"]) == 1:
+        return _Question(
+            route="/rerank",
+            body={"query": QUERY, "texts": [RIGHT, WRONG]},
+            words=f"{QUERY} {RIGHT} / {WRONG}",
+            read=_ranks,
+        )
+    return _Question(route="/predict", body={"inputs": [[RIGHT]]}, words=RIGHT, read=_labels)
+
+
+def _vectors(answer: Any) -> str:
+    one, near, far = (each["embedding"] for each in answer["data"])
+    if not all(math.isfinite(number) for number in (*one, *near, *far)):
+        raise ValueError("a vector is not finite")
+    return (
+        f"Vectors of {len(one):,} numbers; the cosine of the first with the second is "
+        f"{_cosine(one, near):.2f}, with the third {_cosine(one, far):.2f}."
+    )
+
+
+def _ranks(answer: Any) -> str:
+    right, wrong = (_finite(each["score"]) for each in sorted(answer, key=lambda e: e["index"]))
+    return f"{right:.4f} for the first text, {wrong:.4f} for the second."
+
+
+def _labels(answer: Any) -> str:
+    best = [f"{each['label']} {_finite(each['score']):.4f}" for each in answer[0][:_SHOWN]]
+    return ", ".join(best) + "."
+
+
+def _tokens(answer: Any) -> str:
+    found = [(each["token"], max(each["results"], key=each["results"].get)) for each in answer[0]]
+    return ", ".join(f"{token} {label}" for token, label in found)
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    product = math.fsum(a * b for a, b in zip(one, other, strict=True))
+    return product / (math.hypot(*one) * math.hypot(*other))
+
+
+def _finite(score: float) -> float:
+    if not math.isfinite(score):
+        raise ValueError("a score is not finite")
+    return score
