@@ -19,7 +19,7 @@ from apps.rest.errors import NotFound
 from apps.rest.serializers import Error
 
 
-class FixChangeObject(serializers.Serializer[Any]):
+class BuildFixChangeObject(serializers.Serializer[Any]):
     """One setting before and after; null where it is left out."""
 
     field = serializers.CharField()
@@ -27,14 +27,14 @@ class FixChangeObject(serializers.Serializer[Any]):
     new = serializers.JSONField(allow_null=True)
 
 
-class FixObject(serializers.Serializer[Any]):
+class BuildFixObject(serializers.Serializer[Any]):
     """What the fix would change in the newest text of the config."""
 
     base_revision = serializers.IntegerField(source="base.number")
     moved_on = serializers.BooleanField(
         help_text="Whether the config was saved again since the build was made."
     )
-    changes = FixChangeObject(many=True)
+    changes = BuildFixChangeObject(many=True)
     difference = serializers.ListField(
         child=serializers.CharField(), help_text="Lines that begin with `- `, `+ ` or blanks."
     )
@@ -42,14 +42,14 @@ class FixObject(serializers.Serializer[Any]):
 
 
 class BuildFixView(BuildView):
-    @extend_schema(responses=FixObject)
+    @extend_schema(responses=BuildFixObject)
     def get(self, request: Request, build_id: str) -> Response:
         """Return what the fix of a build's failure would change now."""
         build = self.build()
         proposal = fix_proposal(build)
         if proposal is None:
             raise NotFound(f"The failure of build `{build.id}` has no fix.")
-        return Response(FixObject(proposal).data)
+        return Response(BuildFixObject(proposal).data)
 
 
 class BuildApplyFixView(BuildView):
