@@ -101,11 +101,13 @@ def _sizes(shape: Shape) -> dict[str, Any]:
 
 def _positions(config: Config, shape: Shape) -> dict[str, Any]:
     rope = _Rope(config)
+    trained = shape.positions if _multiplies(shape, rope) else None
     return {
         "max_positions": _max_positions(shape, rope),
         "rope_type": rope.kind,
         "rope_factor": rope.factor,
-        "original_positions": rope.original,
+        "original_positions": rope.original
+        or (shape.positions if _multiplies(shape, rope) else None),
     }
 
 
@@ -143,7 +145,18 @@ def _max_positions(shape: Shape, rope: _Rope) -> int | None:
         return positions - 2
     if rope.kind == "yarn" and rope.original and rope.factor:
         return max(positions, int(rope.original * rope.factor))
+    if _multiplies(shape, rope) and rope.factor:
+        return int((rope.original or positions) * rope.factor)
     return positions
+
+
+def _multiplies(shape: Shape, rope: _Rope) -> bool:
+    """Whether the positions of the file are those of training, as engines read these two kinds.
+
+    Gemma 3 states its positions as stretched already.
+    """
+    is_gemma = (shape.model_type or "").startswith("gemma3")
+    return rope.kind in ("linear", "dynamic") and rope.factor is not None and not is_gemma
 
 
 def _architecture(config: Config) -> str | None:

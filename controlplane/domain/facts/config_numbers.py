@@ -10,7 +10,7 @@ _TEXT_BLOCKS = (
 )  # fmt: skip
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers"),
-    "hidden_size": ("hidden_size", "n_embd", "d_model", "dim", "model_dim"),
+    "hidden_size": ("hidden_size", "n_embd", "n_embed", "d_model", "dim", "model_dim"),
     "attention_heads": (
         "num_attention_heads", "n_head", "n_heads", "num_heads", "decoder_attention_heads",
     ),
