@@ -106,8 +106,7 @@ def _positions(config: Config, shape: Shape) -> dict[str, Any]:
         "max_positions": _max_positions(shape, rope),
         "rope_type": rope.kind,
         "rope_factor": rope.factor,
-        "original_positions": rope.original
-        or (shape.positions if _multiplies(shape, rope) else None),
+        "original_positions": rope.original or trained,
     }
 
 
