@@ -1,9 +1,10 @@
 """Refusals and failures: OpenAI's shape under `/v1`, a flat one on the other routes."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -45,6 +46,17 @@ def flattening(handler: Handler) -> Handler:
         return JSONResponse(flat, written.status_code, headers=kept)
 
     return answer
+
+
+def naming(routes: Sequence[str]) -> Handler:
+    """Give back the handler of unknown paths and methods, which tells where the model answers."""
+
+    async def unknown(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        detail = f"{error.detail}. This model answers at {', '.join(routes)}"
+        return await generation.http_error(request, HTTPException(error.status_code, detail))
+
+    return flattening(unknown)
 
 
 def _speaks_openai(request: Request) -> bool:

@@ -1,0 +1,61 @@
+"""Encoders that a build quantized answer as the gate measured them."""
+
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoTokenizer
+
+from controlplane.domain.spec.choices import QuantizationType
+from tests.workers.engine.pooling.encoders import (
+    TEXTS,
+    make_encoder,
+    serving,
+    vectors,
+    write_sentence_files,
+)
+
+pytestmark = pytest.mark.engine
+
+
+def quantize_as_a_build_does(original: Path, folder: Path) -> torch.nn.Module:
+    """Export the FP8 form of an encoder; give back what the gate measures."""
+    # Loads ModelOpt, which most tests of the engine do without.
+    from workers.build_steps.gating.as_served import load_as_served
+    from workers.build_steps.quantization.checkpoint import open_checkpoint
+    from workers.build_steps.quantization.export import export
+    from workers.build_steps.quantization.loading import Device, load_model
+    from workers.build_steps.quantization.modelopt import presets, quantize
+    from workers.build_steps.quantization.recipes import RECIPES, modelopt_config
+
+    checkpoint = open_checkpoint(original, served_as_encoder=True)
+    device = Device(kind="cpu", threads=1)
+    model = load_model(checkpoint, device=device, dtype=torch.float32)
+    ids = torch.randint(3, 512, (1, 64), generator=torch.Generator().manual_seed(4))
+    recipe = RECIPES[QuantizationType.FP8]
+    wanted = modelopt_config(recipe, presets, has_kv_cache=False, is_encoder=True)
+    export(quantize(model, wanted.config, lambda each: each(ids)), checkpoint, folder)
+    return load_as_served(checkpoint, folder, device=device, dtype=torch.float32)
+
+
+@pytest.mark.parametrize(("family", "head"), [("Bert", "Model"), ("Qwen3", "ForCausalLM")])
+def test_an_fp8_encoder_is_emulated_and_says_so(tmp_path: Path, family: str, head: str) -> None:
+    original = make_encoder(family, tmp_path / "original", head=head)
+    write_sentence_files(original, {"pooling_mode": "lasttoken"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ModelOpt's, of which it has many
+        served = quantize_as_a_build_does(original, tmp_path / "quantized").base_model
+    with serving(tmp_path / "quantized") as client:
+        ours = vectors(client, TEXTS)
+        emulated = client.get("/info").json()["emulated"]
+    with serving(original) as client:
+        before = vectors(client, TEXTS)
+    assert emulated[0].startswith("FP8 weights of ")
+    tokenizer = AutoTokenizer.from_pretrained(original)
+    for vector, text in zip(ours, TEXTS, strict=True):
+        with torch.inference_mode():
+            hidden = served(**tokenizer(text, return_tensors="pt")).last_hidden_state[0, -1]
+        assert float(torch.nn.functional.cosine_similarity(vector, hidden, dim=0)) > 0.9999
+    assert not torch.allclose(ours, before, atol=1e-3)
+    assert float(torch.nn.functional.cosine_similarity(ours, before).mean()) > 0.95
