@@ -86,6 +86,7 @@ def _recorded_rows() -> dict[str, Any]:
         errors.append(100 * (_row_plan(row).full_length_requests / measured - 1))
     return {
         "rows": len(errors),
+        "rows_in_sample": len(errors),
         "rows_within_2_percent": sum(abs(error) <= 2 for error in errors),
         "rows_exact": sum(error == 0 for error in errors),
         "rows_over": sum(error > 0 for error in errors),

@@ -1,6 +1,6 @@
 """What a model family does that its `config.json` need not say.
 
-Source: the configuration and modelling code of transformers 5.24, read 2026-11-29. A number that is
+Source: the configuration and modelling code of transformers 5.24, read 2026-11-28. A number that is
 filled in from here is listed among the assumed ones.
 """
 

@@ -1,6 +1,6 @@
 """Parameters and cache of one layer by its mixer.
 
-Sources: modelling code of transformers 5.24; TensorRT-LLM 1.2 for cache widths; read 2026-11-29.
+Sources: modelling code of transformers 5.24; TensorRT-LLM 1.2 for cache widths; read 2026-11-28.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Parameters and state of the layers that keep a state of fixed size instead of a KV cache.
 
 Sources: modelling code of transformers 5.24 (gated delta net, Mamba 1 and 2, short convolution),
-read 2026-11-29. A recurrent state is kept in float32 by every engine read; convolutions in 16 bits.
+read 2026-11-28. A recurrent state is kept in float32 by every engine read; convolutions in 16 bits.
 """
 
 from dataclasses import dataclass

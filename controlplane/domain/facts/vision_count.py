@@ -1,6 +1,6 @@
 """Parameters of the vision tower of a multimodal wrapper, from the usual shapes of such towers.
 
-Within 5 % for the towers of Qwen, SigLIP, Pixtral, Gemma 4 and MiniMax; checked 2026-11-29 against
+Within 5 % for the towers of Qwen, SigLIP, Pixtral, Gemma 4 and MiniMax; checked 2026-11-28 against
 transformers 5.24. A tower that does not give its sizes counts as nothing.
 """
 

@@ -3,7 +3,7 @@
 Cards: NVIDIA/TensorRT-LLM#1331 (70B in FP8 peaks above 210 GB, four 80 GB cards). Minutes: a
 forward pass over the calibration tokens, one card at a time as ModelOpt maps it, plus reading and
 writing; set so that 8B, 32B and 70B come to the 3-6, 8-15 and 15-30 minutes that TensorRT-LLM users
-report. Estimates throughout; checked 2026-11-29.
+report. Estimates throughout; checked 2026-11-28.
 """
 
 from dataclasses import dataclass

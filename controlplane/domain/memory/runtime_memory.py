@@ -2,7 +2,7 @@
 
 Fitted to the 72 recorded TensorRT-LLM runs (H100 and GB300; Llama-3.1-8B in 16 bits, Qwen3-32B in
 block-scaled FP8; 1, 2 and 4 ranks): all 72 are met within 2 % and none is exceeded. The fit is
-in-sample; other cards, models and runtimes are estimates. Checked 2026-11-29.
+in-sample; other cards, models and runtimes are estimates. Checked 2026-11-28.
 """
 
 from collections.abc import Mapping

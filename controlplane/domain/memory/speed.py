@@ -3,7 +3,7 @@
 Floor: bytes read per step over bandwidth. Range: held against vLLM 0.25.1 on one H100 (Qwen3-8B
 shape: 6.9 ms in 16 bits, 4.6 ms in FP8, 13.5 ms at 64 requests, 8.4 ms verifying 32 tokens); other
 cards and runtimes are estimates. Tokens per step under lookahead: our simulation of code edits at
-2.5 % changed lines. Checked 2026-11-29.
+2.5 % changed lines. Checked 2026-11-28.
 """
 
 from collections.abc import Sequence
