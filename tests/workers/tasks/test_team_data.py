@@ -46,6 +46,7 @@ def run(build: Build) -> Build:
     return build
 
 
+@pytest.mark.long
 def test_the_digest_of_the_set_is_in_the_passport_and_decides_about_reuse(
     make_build: MakeBuild, revision: Revision
 ) -> None:

@@ -110,12 +110,12 @@ def preview_finish(
     *, lease: PreviewLease, result: dict[str, Any] | None = None, failure: Failure | None = None
 ) -> bool:
     """Return whether the result was stored; that of a worker whose lease was taken is dropped."""
-    ended = {"finished_at": _NOW, **_UNHELD}
+    outcome: dict[str, Any] = {"finished_at": _NOW, **_UNHELD}
     if failure is not None:
-        outcome = {"state": StepState.FAILED, "failure": failure.to_json()}
+        outcome |= {"state": StepState.FAILED, "failure": failure.to_json()}
     else:
-        outcome = {"state": StepState.FINISHED, "result": result}
-    return bool(_held(lease).update(**outcome, **ended))
+        outcome |= {"state": StepState.FINISHED, "result": result}
+    return bool(_held(lease).update(**outcome))
 
 
 def preview_redeemable(*, preview_id: str, token: int, secret: str) -> CalibrationPreview | None:
