@@ -23,11 +23,13 @@ def _paths(kind: str) -> list[URLPattern]:
 urlpatterns = [
     path("", include("apps.dashboard.urls")),
     path("", include("apps.accounts.urls")),
+    path("sign-in/", include("allauth.socialaccount.providers.openid_connect.urls")),
     path("secrets/", include("apps.secrets.urls")),
     path("nodes/", include("apps.fleet.urls")),
     path("configs/", include("apps.configs.urls")),
     path("calibration-sets/", include("apps.configs.calibration_sets.urls")),
     path("builds/", include("apps.builds.urls")),
+    path("artifacts/", include("apps.builds.artifact_urls")),
     path("models/", include("apps.deployments.urls")),
     *rest.bare,
     path("v1/", include([*rest.api, *_paths("api"), *rest.last])),

@@ -38,7 +38,9 @@ def passport_rows(artifact: Artifact) -> Sequence[PassportRow]:
     if tools := passport.get("tools"):
         named = [f"{name} {version}" for name, version in sorted(tools.items()) if version]
         rows.append(PassportRow(label="Tools", value=", ".join(named)))
-    rows += _quantization_rows(passport)
+    if words := quantized_words(passport):
+        rows.append(PassportRow(label="Quantized", value=words))
+    rows += calibration_rows(passport)
     if gate := passport.get("gate"):
         rows.append(PassportRow(label="Quality gate", value=gate_words(gate)))
     if promoted := passport.get("promoted"):
@@ -47,34 +49,36 @@ def passport_rows(artifact: Artifact) -> Sequence[PassportRow]:
     return rows
 
 
+def quantized_words(passport: Mapping[str, Any]) -> str:
+    """Return what became of the weights and the KV cache; empty where nothing was quantized."""
+    if not (quantized := passport.get("quantization")):
+        return ""
+    return (
+        f"{quantized['quantization_type']}: {quantized['quant_algo']} in "
+        f"{formats.number(quantized['layers_quantized'])} layers, KV cache "
+        f"{quantized['kv_cache_dtype']}, on {quantized['device']}"
+    )
+
+
+def calibration_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:
+    """Return the data that the model was calibrated on; none where it was not."""
+    if not (told := passport.get("calibration")):
+        return ()
+    split = " ".join(each for each in (told["config"], told["split"]) if each)
+    revision = told["revision"]
+    return (
+        PassportRow(label="Calibrated on", value=f"{told['dataset']} ({split})"),
+        PassportRow(
+            label="Data revision", value=revision, shown=short_digest(revision), copies=True
+        ),
+        PassportRow(label="Samples", value=_samples_words(told)),
+    )
+
+
 def short_digest(digest: str) -> str:
     """Return the beginning of a digest, enough to tell it apart by eye."""
     algorithm, _, value = digest.rpartition(":")
     return f"{algorithm}:{value[:12]}" if algorithm else value[:12]
-
-
-def _quantization_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:
-    rows = []
-    if quantized := passport.get("quantization"):
-        weights = f"{quantized['quant_algo']} in {formats.number(quantized['layers_quantized'])}"
-        rows.append(
-            PassportRow(
-                label="Quantized",
-                value=f"{quantized['quantization_type']}: {weights} layers, KV cache "
-                f"{quantized['kv_cache_dtype']}, on {quantized['device']}",
-            )
-        )
-    if told := passport.get("calibration"):
-        split = " ".join(each for each in (told["config"], told["split"]) if each)
-        revision = told["revision"]
-        rows += [
-            PassportRow(label="Calibrated on", value=f"{told['dataset']} ({split})"),
-            PassportRow(
-                label="Data revision", value=revision, shown=short_digest(revision), copies=True
-            ),
-            PassportRow(label="Samples", value=_samples_words(told)),
-        ]
-    return rows
 
 
 def _samples_words(told: Mapping[str, Any]) -> str:

@@ -8,10 +8,15 @@ from typing import Any
 from apps.builds.calibration_card import CalibrationCard
 from apps.builds.failure_card import failure_card
 from apps.builds.fixes import fix_origin
+from apps.builds.forecast import queue_before
+from apps.builds.forecast_card import ForecastCard, forecast_card
 from apps.builds.gate_card import GateCard
 from apps.builds.held_cards import held_cards, held_words, waiting_of
 from apps.builds.models import Build, BuildStep
 from apps.builds.passport import passport_rows, short_digest
+from apps.builds.reuse_card import reuse_card
+from apps.builds.selectors import build_previous
+from apps.builds.step_labels import LABELS
 from apps.ui import formats
 from apps.ui.tones import title
 from controlplane.domain.lifecycle import (
@@ -21,15 +26,6 @@ from controlplane.domain.lifecycle import (
     BuildState,
     StepState,
 )
-
-LABELS = {
-    "fetch": "Fetch",
-    "inspect": "Inspect",
-    "calibrate": "Calibrate",
-    "gate": "Gate",
-    "package": "Package",
-    "smoke_test": "Smoke test",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +106,17 @@ def build_context(build: Build) -> dict[str, Any]:
         "smoke_test": smoke_test_of(build),
         "calibration": calibration_of(build),
         "gate": gate_of(build),
+        "forecast": _forecast(build),
+        "reuse": reuse_card(build),
+        "previous": build_previous(build),
         "may_promote": _is_stopped_by_gate(build),
         "passport_rows": passport_rows(build.artifact) if build.artifact else [],
     }
+
+
+def _forecast(build: Build) -> ForecastCard | None:
+    is_waiting = build.state == BuildState.QUEUED
+    return forecast_card(build, queue_before(pool=build.pool, build=build) if is_waiting else None)
 
 
 def hardware_words(spec: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Reads of builds and artifacts, always within one team."""
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
+from django.db.models.fields.json import KT
 
 from apps.accounts.models import Team
 from apps.builds.models import Artifact, Build, BuildStep
@@ -53,6 +54,14 @@ def build_state(*, build_id: str) -> str | None:
     return Build.objects.filter(id=build_id).values_list("state", flat=True).first()
 
 
+def build_previous(build: Build) -> int | None:
+    """Return the number of the build of the same config before this one."""
+    earlier = Build.objects.filter(
+        team=build.team_id, revision__config=build.revision.config_id, number__lt=build.number
+    )
+    return earlier.order_by("-number").values_list("number", flat=True).first()
+
+
 def build_log_owners(*, build: Build, step: str | None = None) -> list[str]:
     """Return the names under which the build's logs are stored, or that of one step."""
     names = [each.name for each in build.steps.all() if step is None or each.name == step]
@@ -61,15 +70,45 @@ def build_log_owners(*, build: Build, step: str | None = None) -> list[str]:
 
 def artifact_list(*, team: Team) -> QuerySet[Artifact]:
     """Return the team's artifacts, newest first, without their passports."""
-    return Artifact.objects.filter(team=team).defer("passport", "files").order_by("-created_at")
+    artifacts = Artifact.objects.filter(team=team).defer("passport", "files", "inputs")
+    return artifacts.order_by("-created_at")
+
+
+def artifact_rows(artifacts: QuerySet[Artifact]) -> QuerySet[Artifact]:
+    """Return the artifacts with what a list shows: two queries for any page."""
+    builds = Build.objects.select_related("revision__config").order_by("number")
+    return artifacts.annotate(
+        quantization_type=KT("passport__quantization__quantization_type"),
+        gate_state=KT("passport__gate__state"),
+        repo=KT("passport__checkpoint__repo"),
+    ).prefetch_related(
+        Prefetch(
+            "builds",
+            queryset=builds.only("number", "artifact_id", "revision__config__name"),
+        )
+    )
 
 
 def artifact_detail(*, team: Team, artifact_id: str) -> Artifact:
-    """Return the artifact with its files and passport. Raises NotFound."""
-    artifact = Artifact.objects.filter(team=team, id=artifact_id).first()
+    """Return the artifact of that id or content digest, with files and passport.
+
+    Of several with the same content the newest. Raises NotFound.
+    """
+    named = Q(id=artifact_id) | Q(content_digest=full_digest(artifact_id))
+    artifact = Artifact.objects.filter(named, team=team).order_by("-created_at").first()
     if artifact is None:
         raise NotFound(f"There is no artifact `{artifact_id}`.")
     return artifact
+
+
+def artifact_builds(artifact: Artifact) -> QuerySet[Build]:
+    """Return the builds that ended with the artifact, the first one first."""
+    return artifact.builds.select_related("revision__config", "created_by").order_by("number")
+
+
+def full_digest(text: str) -> str:
+    """Return a digest with the name of its algorithm, which an address may leave out."""
+    return text if ":" in text else f"sha256:{text}"
 
 
 def _with_parts(builds: QuerySet[Build]) -> QuerySet[Build]:

@@ -6,6 +6,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.builds.fixes import fix_followers, fix_origin
+from apps.builds.forecast_card import forecast_card
+from apps.builds.forecast_objects import ForecastObject, MeasuredObject, OutcomeObject, ReuseObject
 from apps.builds.held_cards import held_cards
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.rest.paging import PageQuery, page_schema
@@ -101,21 +103,11 @@ class StepObject(serializers.Serializer[BuildStep]):
         allow_blank=True, help_text="Why its work has not begun: who holds what it needs."
     )
     result = serializers.DictField(allow_null=True)
+    measured = MeasuredObject(allow_null=True)
 
 
 class StepListObject(serializers.Serializer[Any]):
     steps = StepObject(many=True)
-
-
-class HeldCardObject(serializers.Serializer[Any]):
-    """A card that a running build holds, whole or in part."""
-
-    id = serializers.CharField(source="card.id")
-    node = serializers.CharField(source="card.node.name")
-    kind = serializers.CharField(source="card.kind")
-    index = serializers.IntegerField(source="card.index")
-    memory_bytes = serializers.IntegerField(help_text="What is held of it.")
-    claimed_at = serializers.DateTimeField()
 
 
 class BuildOriginObject(serializers.Serializer[Any]):
@@ -137,6 +129,17 @@ class BuildFollowerObject(serializers.Serializer[Any]):
     state = serializers.ChoiceField(choices=_STATES)
 
 
+class HeldCardObject(serializers.Serializer[Any]):
+    """A card that a running build holds, whole or in part."""
+
+    id = serializers.CharField(source="card.id")
+    node = serializers.CharField(source="card.node.name")
+    kind = serializers.CharField(source="card.kind")
+    index = serializers.IntegerField(source="card.index")
+    memory_bytes = serializers.IntegerField(help_text="What is held of it.")
+    claimed_at = serializers.DateTimeField()
+
+
 class BuildDetailObject(BuildObject):
     """A build whole."""
 
@@ -144,7 +147,15 @@ class BuildDetailObject(BuildObject):
     followed_by = serializers.SerializerMethodField()
     promotion = BuildPromotionObject(allow_null=True)
     cards = serializers.SerializerMethodField()
+    forecast = ForecastObject(allow_null=True)
+    outcome = serializers.SerializerMethodField()
+    reuse = ReuseObject(allow_null=True)
     steps = StepObject(many=True)
+
+    @extend_schema_field(OutcomeObject(many=True))
+    def get_outcome(self, build: Build) -> Any:
+        card = forecast_card(build)
+        return [each.to_json() for each in card.compared] if card else []
 
     @extend_schema_field(HeldCardObject(many=True))
     def get_cards(self, build: Build) -> Any:

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.builds import failure_views, views
+from apps.builds import comparison_views, failure_views, forecast_views, views
 from apps.builds.api import (
     ArtifactDetailView,
     ArtifactListView,
@@ -14,8 +14,11 @@ from apps.builds.api import (
     BuildRetryView,
     BuildStepsView,
 )
+from apps.builds.comparison_api import BuildComparisonView
 from apps.builds.failure_api import BuildApplyFixView, BuildFixView, BuildSupportBundleView
+from apps.builds.forecast_api import RevisionForecastView
 from apps.builds.internal_api import build_secrets
+from apps.builds.passport_api import ArtifactDownloadView, ArtifactPassportView
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "builds"
@@ -23,6 +26,13 @@ urlpatterns: list[URLPattern] = [
     path("", views.builds, name="list"),
     path("start/", views.start, name="start_new"),
     path("start/<str:config_id>/", views.start, name="start"),
+    path("compare/", comparison_views.compare, name="compare"),
+    path("forecast/", forecast_views.draft, name="forecast"),
+    path(
+        "forecast/<id:config_id>/<int:number>/",
+        forecast_views.revision,
+        name="forecast_of_revision",
+    ),
     path("<int:number>/", views.build, name="build"),
     path("<int:number>/log/", views.build_log, name="log"),
     path("<int:number>/cancel/", views.cancel, name="cancel"),
@@ -47,7 +57,23 @@ api: list[URLPattern] = [
     path("builds/<id:build_id>/steps", BuildStepsView.as_view(), name="build_steps"),
     path("builds/<id:build_id>/logs", BuildLogsView.as_view(), name="build_logs"),
     path("artifacts", ArtifactListView.as_view(), name="artifacts"),
-    path("artifacts/<id:artifact_id>", ArtifactDetailView.as_view(), name="artifact"),
+    path("artifacts/<artifact:artifact_id>", ArtifactDetailView.as_view(), name="artifact"),
+    path(
+        "artifacts/<artifact:artifact_id>/passport",
+        ArtifactPassportView.as_view(),
+        name="artifact_passport",
+    ),
+    path(
+        "artifacts/<artifact:artifact_id>/download",
+        ArtifactDownloadView.as_view(),
+        name="artifact_download",
+    ),
+    path("builds/<id:build_id>/comparison", BuildComparisonView.as_view(), name="build_comparison"),
+    path(
+        "configs/<id:config_id>/revisions/<int:number>/forecast",
+        RevisionForecastView.as_view(),
+        name="revision_forecast",
+    ),
 ]
 internal: list[URLPattern] = [
     path("builds/<id:build_id>/secrets", build_secrets, name="build_secrets"),

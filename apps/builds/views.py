@@ -9,9 +9,10 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.models import Team
 from apps.accounts.pages import page, person, say_error
 from apps.builds.models import Build
-from apps.builds.presentation import LABELS, BuildRow, build_context
+from apps.builds.presentation import BuildRow, build_context
 from apps.builds.selectors import build_list, build_log_owners
 from apps.builds.services import build_cancel, build_create, build_promote, build_retry
+from apps.builds.step_labels import LABELS
 from apps.configs.drafts import posted_draft
 from apps.configs.selectors import config_get
 from apps.configs.views import editor_answer

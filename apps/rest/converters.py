@@ -19,5 +19,12 @@ class Name(Identifier):
     regex = "[-._a-zA-Z0-9]{1,253}"
 
 
+class ArtifactReference(Identifier):
+    """An identifier, or a content digest with or without its algorithm."""
+
+    regex = "(?:sha256:)?[a-f0-9]{64}|[a-z0-9]{1,16}"
+
+
 register_converter(Identifier, "id")
+register_converter(ArtifactReference, "artifact")
 register_converter(Name, "name")

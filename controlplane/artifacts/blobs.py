@@ -28,6 +28,9 @@ class BlobStore(Protocol):
     def take(self, entry: FileEntry, destination: Path, on_bytes: Callable[[int], None]) -> None:
         """Put the verified file at `destination`."""
 
+    def read(self, entry: FileEntry) -> Iterator[bytes]:
+        """Yield the entry's bytes, the last piece only once all of them were found right."""
+
     def ages(self) -> Iterator[tuple[str, float]]:
         """Return every stored sha256 with the seconds since it was last put."""
 
@@ -77,6 +80,23 @@ class LocalBlobStore:
     ) -> None:
         self.check(entry, on_bytes)
         place_file(self._path(entry.sha256), destination, entry, link=True)
+
+    def read(self, entry: FileEntry) -> Iterator[bytes]:
+        try:
+            file = self._path(entry.sha256).open("rb")
+        except FileNotFoundError:
+            raise missing_blob(entry.path, entry.sha256) from None
+        digest, held = hashlib.sha256(), b""
+        with file:
+            for chunk in read_chunks(file):
+                digest.update(chunk)
+                # One piece behind: a damaged file must never arrive whole.
+                if held:
+                    yield held
+                held = chunk
+        if digest.hexdigest() != entry.sha256:
+            raise corrupt_blob(entry.path, entry.sha256, digest.hexdigest())
+        yield held
 
     def ages(self) -> Iterator[tuple[str, float]]:
         now = time.time()

@@ -109,6 +109,10 @@ class ArtifactStore:
             self._blobs.check(entry, on_bytes)
         return manifest
 
+    def read(self, entry: FileEntry) -> Iterator[bytes]:
+        """Yield the bytes of one file, verified: a damaged one raises before it is whole."""
+        return self._blobs.read(entry)
+
     def materialize(
         self,
         content_digest: str,

@@ -7,6 +7,7 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from apps.accounts.models import Team, User
+from apps.builds.forecast import forecast_of_revision
 from apps.builds.models import Build, BuildStep
 from apps.builds.queue import build_send
 from apps.builds.services.leases import RUNNING, UNHELD, card_holder
@@ -36,6 +37,7 @@ def build_create(
         Conflict: the checks, run again with what is known now, block it or wait for facts.
     """
     _refuse_unready(revision)
+    expected = forecast_of_revision(revision)
     team = revision.config.team
     spec = Spec.model_validate(revision.spec)
     with transaction.atomic():
@@ -47,6 +49,7 @@ def build_create(
             team=team,
             revision=revision,
             pool=spec.pool,
+            forecast=expected,
             created_by=user,
         )
         BuildStep.objects.bulk_create(

@@ -6,12 +6,12 @@ from django.conf import settings
 
 from apps.builds.selectors import build_state
 from apps.builds.services import builds_expire_leases, builds_sweep, lease_is_dead, lease_owners
+from controlplane.domain.forecast.cached import DOWNLOADS_KEPT_SECONDS
 from controlplane.sources import prune
 from workers.build_steps.reaping import reap_orphans
 from workers.tasks.building.folders import is_kept, prune_folders
 from workers.tasks.building.owner import dead_owners
 
-_KEEP_DOWNLOADS_SECONDS = 7 * 24 * 3600.0
 _log = logging.getLogger(__name__)
 
 
@@ -29,6 +29,6 @@ def reap_dead() -> None:
 def prune_host() -> None:
     """Remove build folders and downloads that are of no use any more."""
     removed = prune_folders(lambda build_id, age: is_kept(build_state(build_id=build_id), age))
-    downloads = prune(settings.DATA_DIR / "cache", _KEEP_DOWNLOADS_SECONDS)
+    downloads = prune(settings.DATA_DIR / "cache", DOWNLOADS_KEPT_SECONDS)
     if removed or downloads:
         _log.info("removed %s build folders and %s downloads", removed, downloads)

@@ -1,0 +1,195 @@
+"""A forecast in words, alone before a build and beside what was measured after it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from apps.builds.models import Build
+from apps.builds.step_labels import LABELS
+from apps.ui import formats
+from controlplane.domain.forecast import QueuePlace
+from controlplane.domain.forecast.outcome import Amount, Compared, StepTaken, compare
+from controlplane.domain.lifecycle import BuildState
+
+_LABELS = {
+    Amount.SECONDS: "Time",
+    Amount.HOST: "Host memory at its peak",
+    Amount.CARD: "Card memory at its peak",
+    Amount.DISK: "Disk: checkpoint and export",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecastRow:
+    """One amount in words."""
+
+    compared: Compared
+
+    @property
+    def label(self) -> str:
+        return _LABELS[self.compared.amount]
+
+    @property
+    def planned(self) -> str:
+        """`12 to 40 s`; a dash where nobody knows."""
+        if (estimate := self.compared.planned) is None:
+            return formats.ABSENT
+        low, high = self._words(estimate["low"]), self._words(estimate["high"])
+        return low if low == high else f"{low} to {high}"
+
+    @property
+    def basis(self) -> str:
+        """What the plan rests on: measured before, or a formula."""
+        if (estimate := self.compared.planned) is None:
+            return self.compared.absent or "" if self.compared.step is None else ""
+        return f"{estimate['basis']}: {estimate['source']}"
+
+    @property
+    def measured(self) -> str:
+        """What happened, or why that is not known."""
+        if self.compared.measured is None:
+            return self.compared.absent or formats.ABSENT
+        return self._words(self.compared.measured)
+
+    @property
+    def is_measured(self) -> bool:
+        return self.compared.measured is not None
+
+    @property
+    def ratio(self) -> str:
+        """Measured over the middle of the plan: `× 0.93`."""
+        ratio = self.compared.ratio
+        return formats.ABSENT if ratio is None else f"×{formats.THIN_SPACE}{ratio:.2f}"
+
+    def _words(self, value: float) -> str:
+        if self.compared.amount is Amount.SECONDS:
+            return formats.duration(value)
+        return formats.size(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRow:
+    """Time and memory of one step."""
+
+    label: str
+    seconds: ForecastRow
+    host: ForecastRow
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecastCard:
+    """A stored forecast; `steps` is empty before there is a build."""
+
+    told: Mapping[str, Any]
+    steps: Sequence[StepTaken] = ()
+    queue: QueuePlace | None = None
+    """The place now, of a build that still waits."""
+    has_ended: bool = False
+
+    @property
+    def absent(self) -> str:
+        """Why there is no forecast; empty where there is one."""
+        return str(self.told.get("absent") or "")
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether anything was measured yet."""
+        return any(step.measured for step in self.steps) or self.has_ended
+
+    @cached_property
+    def compared(self) -> tuple[Compared, ...]:
+        """Every amount, planned and measured."""
+        steps = self.steps or [
+            StepTaken(name=each["name"], state="waiting", measured=None)
+            for each in self.told.get("steps", ())
+        ]
+        return compare(self.told, steps)
+
+    @property
+    def totals(self) -> Sequence[ForecastRow]:
+        """The amounts of the whole build."""
+        return [ForecastRow(compared=each) for each in self.compared if each.step is None]
+
+    @property
+    def step_rows(self) -> Sequence[StepRow]:
+        """Time and memory, step by step."""
+        of_steps = [each for each in self.compared if each.step is not None]
+        return [
+            StepRow(
+                label=LABELS.get(seconds.step or "", seconds.step or ""),
+                seconds=ForecastRow(compared=seconds),
+                host=ForecastRow(compared=host),
+            )
+            for seconds, host in zip(of_steps[::2], of_steps[1::2], strict=True)
+        ]
+
+    @property
+    def disk_words(self) -> str:
+        """What is downloaded and what is exported."""
+        disk = self.told.get("disk") or {}
+        parts = []
+        if disk.get("download_bytes"):
+            parts.append(f"{formats.size(disk['download_bytes'])} to download")
+        elif disk.get("download_bytes") == 0:
+            parts.append("nothing to download")
+        if disk.get("exported_bytes"):
+            parts.append(f"{formats.size(disk['exported_bytes'])} to export")
+        return ", ".join(parts)
+
+    @property
+    def queue_words(self) -> str:
+        """How many builds come first in the pool, and about how long they take."""
+        queue = self.queue.to_json() if self.queue else self.told["queue"]
+        ahead = queue["waiting"] + queue["running"]
+        pool = f"pool `{queue['pool']}`"
+        if not ahead:
+            return f"Nothing is before it in {pool}."
+        words = (
+            f"{ahead} build{'' if ahead == 1 else 's'} before it in {pool} "
+            f"({queue['running']} running, {queue['waiting']} waiting)"
+        )
+        if queue["high_seconds"] is None:
+            return f"{words}; how long they take is {queue['source']}."
+        low, high = formats.duration(queue["low_seconds"]), formats.duration(queue["high_seconds"])
+        return f"{words}, about {low} to {high} by {queue['source']}."
+
+    @property
+    def checkpoint_words(self) -> str:
+        """Whether the checkpoint's files are there already."""
+        return str((self.told.get("cached") or {}).get("checkpoint", {}).get("words") or "")
+
+    @property
+    def artifact(self) -> Mapping[str, Any] | None:
+        """The artifact of the same commit and config, where there is one."""
+        found: Mapping[str, Any] | None = (self.told.get("cached") or {}).get("artifact")
+        return found
+
+    @property
+    def artifact_conditions(self) -> str:
+        """What else must be as it was for that artifact to be taken."""
+        if (artifact := self.artifact) is None:
+            return ""
+        tools = [
+            f"{name} {version}" for name, version in artifact["tool_versions"].items() if version
+        ]
+        words = ", ".join(sorted(tools))
+        if data := artifact["calibration"]:
+            return f"{words}, and {data['dataset']} at {str(data['revision'])[:18]}"
+        return words
+
+
+def forecast_card(build: Build, queue: QueuePlace | None = None) -> ForecastCard | None:
+    """Return what the build was expected to take, beside what it took; None for older builds."""
+    if build.forecast is None:
+        return None
+    steps = [
+        StepTaken(name=each.name, state=each.state, measured=each.measured)
+        for each in build.steps.all()
+    ]
+    return ForecastCard(
+        told=build.forecast,
+        steps=steps,
+        queue=queue if build.state == BuildState.QUEUED else None,
+        has_ended=build.finished_at is not None,
+    )

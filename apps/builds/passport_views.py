@@ -1,0 +1,61 @@
+"""Pages of artifacts: the list, one passport, and both as downloads."""
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from apps.accounts.pages import page, person
+from apps.builds.artifact_download import artifact_archive_answer, passport_document
+from apps.builds.passport_page import ArtifactRow, PassportPage
+from apps.builds.selectors import (
+    artifact_builds,
+    artifact_detail,
+    artifact_list,
+    artifact_rows,
+)
+
+PAGE_SIZE = 50
+
+
+@page
+@require_GET
+def artifacts(request: HttpRequest) -> HttpResponse:
+    """Show the team's artifacts, newest first."""
+    pages = Paginator(artifact_rows(artifact_list(team=person(request).team)), PAGE_SIZE)
+    shown = pages.get_page(request.GET.get("page"))
+    rows = [ArtifactRow(artifact=artifact) for artifact in shown]
+    return render(request, "artifacts/list.html", {"rows": rows, "page": shown})
+
+
+@page
+@require_GET
+def artifact(request: HttpRequest, artifact_id: str) -> HttpResponse:
+    """Show an artifact's passport and who uses it; its content digest is an address too."""
+    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    deployments = found.deployments.select_related("model").order_by("-created_at")
+    context = {
+        "artifact": found,
+        "passport": PassportPage(artifact=found),
+        "builds": artifact_builds(found),
+        "deployments": deployments,
+    }
+    return render(request, "artifacts/artifact.html", context)
+
+
+@page
+@require_GET
+def passport(request: HttpRequest, artifact_id: str) -> HttpResponse:
+    """Return the passport as a JSON file."""
+    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    answer = JsonResponse(passport_document(found), json_dumps_params={"indent": 1})
+    answer["Content-Disposition"] = f'attachment; filename="artifact-{found.id}.passport.json"'
+    return answer
+
+
+@page
+@require_GET
+def download(request: HttpRequest, artifact_id: str) -> HttpResponseBase:
+    """Return the artifact's files as a tar archive."""
+    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    return artifact_archive_answer(request, found)
