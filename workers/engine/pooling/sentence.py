@@ -52,8 +52,10 @@ class Sentence:
         return "splade" if self.splade else "+".join(self.modes)
 
 
-def read_sentence(folder: Path) -> Sentence:
+def read_sentence(folder: Path, architecture: str) -> Sentence:
     """Give back the steps of the folder. Raises: `CheckpointRefused` that names what is missing."""
+    if architecture.endswith("ForMaskedLM") and not (folder / SENTENCE_MODULES).exists():
+        return Sentence(splade=Splade())  # all that a language head by itself can be for
     names = _modules(folder)
     first = names[0][0] if names else ""
     if first not in _TRANSFORMERS or len(names) < 2:

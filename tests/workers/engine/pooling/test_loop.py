@@ -1,0 +1,103 @@
+"""The loop outlives what fails, forgets who left, and takes no more than it may."""
+
+from collections.abc import Sequence
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from workers.engine.errors import QueueFull, RowFailed
+from workers.engine.pooling.batching import Buckets
+from workers.engine.pooling.loop import PoolingLoop
+from workers.engine.pooling.metrics import PoolingMetrics
+from workers.engine.pooling.rows import Row
+
+PATIENCE_SECONDS = 10
+POISON = 666
+
+
+class Runner:
+    """Fails on a poisoned row, alone or among others; waits where it is told to."""
+
+    def __init__(self) -> None:
+        self.may_go_on = Event()
+        self.may_go_on.set()
+        self.batches: list[int] = []
+
+    def forward(self, rows: Sequence[Row]) -> list[Tensor]:
+        assert self.may_go_on.wait(PATIENCE_SECONDS)
+        self.batches.append(len(rows))
+        if any(POISON in row.ids for row in rows):
+            raise RuntimeError("poison")
+        return [torch.tensor(float(row.ids[0])) for row in rows]
+
+
+class Stage:
+    def __init__(self, **limits: Any) -> None:
+        self.runner = Runner()
+        self.metrics = PoolingMetrics()
+        buckets = Buckets(max_rows=8, max_tokens=1000)
+        runner: Any = self.runner
+        self.loop = PoolingLoop(runner, buckets, self.metrics, **{"max_requests": 9, **limits})
+        self.thread = Thread(target=self.loop.run)
+        self.thread.start()
+
+    def __enter__(self) -> "Stage":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.runner.may_go_on.set()
+        self.loop.stop()
+        self.thread.join(PATIENCE_SECONDS)
+        assert not self.thread.is_alive()
+
+    def metric(self, name: str) -> float:
+        lines = self.metrics.expose().decode().splitlines()
+        return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
+
+
+def rows(*first: int) -> list[Row]:
+    return [Row(ids=[number, 0]) for number in first]
+
+
+def test_one_bad_text_fails_its_own_request_and_no_other() -> None:
+    with Stage() as stage:
+        stage.runner.may_go_on.clear()
+        first = stage.loop.submit(rows(1))  # holds the loop until the others wait together
+        bad = stage.loop.submit([*rows(2), Row(ids=[POISON, 0])])
+        good = stage.loop.submit(rows(3, 4))
+        stage.runner.may_go_on.set()
+        assert good.answer.result(PATIENCE_SECONDS) == [torch.tensor(3.0), torch.tensor(4.0)]
+        with pytest.raises(RowFailed, match="RuntimeError"):
+            bad.answer.result(PATIENCE_SECONDS)
+        assert first.answer.result(PATIENCE_SECONDS) == [torch.tensor(1.0)]
+        later = stage.loop.submit(rows(5))
+        assert later.answer.result(PATIENCE_SECONDS) == [torch.tensor(5.0)]
+
+
+def test_who_leaves_makes_room_and_is_not_computed() -> None:
+    with Stage(max_requests=2) as stage:
+        stage.runner.may_go_on.clear()
+        held, left = stage.loop.submit(rows(1)), stage.loop.submit(rows(2, 3))
+        with pytest.raises(QueueFull, match="2 requests"):
+            stage.loop.submit(rows(4))
+        assert left.answer.cancel()
+        next_one = stage.loop.submit(rows(5))
+        stage.runner.may_go_on.set()
+        assert held.answer.result(PATIENCE_SECONDS)
+        assert next_one.answer.result(PATIENCE_SECONDS) == [torch.tensor(5.0)]
+        assert sum(stage.runner.batches) == 2
+        assert stage.metric("engine_requests_running") == 0
+        assert stage.metric("engine_requests_waiting") == 0
+
+
+def test_padding_and_tokens_are_counted() -> None:
+    with Stage() as stage:
+        request = stage.loop.submit([Row(ids=[1] * 4), Row(ids=[1] * 3, was_cut=True)])
+        request.answer.result(PATIENCE_SECONDS)
+        assert stage.metric("engine_prompt_tokens_total") == 7
+        assert stage.metric("engine_padding_tokens_total") == 1
+        assert stage.metric("engine_truncated_inputs_total") == 1
+        assert stage.metric("engine_end_to_end_seconds_count") == 1
