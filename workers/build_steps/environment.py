@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from workers.build_steps.processes import INSTANCE_VARIABLE, LEASE_VARIABLE
 
 STEP_DELAY_VARIABLE = "ENGINEHOUSE_STEP_DELAY_SECONDS"
+SAMPLE_DELAY_VARIABLE = "ENGINEHOUSE_SAMPLE_DELAY_SECONDS"
+"""In each batch of calibration samples: time in which to do harm, as at the start of each step."""
 
 _ALLOWED = (
     "PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP",
@@ -13,7 +15,7 @@ _ALLOWED = (
     "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
     "http_proxy", "https_proxy", "all_proxy", "no_proxy",
-    "LOG_LEVEL", STEP_DELAY_VARIABLE,
+    "LOG_LEVEL", STEP_DELAY_VARIABLE, SAMPLE_DELAY_VARIABLE,
 )  # fmt: skip
 
 _FIXED = {

@@ -10,6 +10,13 @@ from controlplane.domain.spec import parse_text
 from tests import factories
 
 MakeBuild = Callable[..., Build]
+QUANTIZED_STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test")
+FP8 = """    quantization_type: fp8
+    quantization_config:
+      calib_dataset: enginehouse/general
+      calib_size: 64
+      calib_max_seq_length: 64
+"""
 
 
 def make_buildable(checkpoint: Path, *, added: str = "", **changes: Any) -> Revision:
@@ -20,6 +27,14 @@ def make_buildable(checkpoint: Path, *, added: str = "", **changes: Any) -> Revi
     return factories.make_revision(
         repo=str(checkpoint), text=text, spec=spec.model_dump(mode="json"), **changes
     )
+
+
+def make_quantized(
+    make_build: MakeBuild, checkpoint: Path, *, added: str = "", **changes: Any
+) -> Build:
+    """A queued FP8 build of the tiny checkpoint, with its six steps."""
+    revision = make_buildable(checkpoint, added=FP8 + added)
+    return make_build(revision=revision, **changes)
 
 
 def steps(build: Build) -> dict[str, str]:

@@ -51,11 +51,22 @@ def make_build(revision: "Revision", data_dir: Path) -> "Iterator[MakeBuild]":
 def pair(
     request: pytest.FixtureRequest, broker: str, django_db_setup: None, django_db_blocker: Any
 ) -> "Iterator[Pair]":
-    """Two ready build workers whose steps take a while, of a pool of their own."""
+    """Ready build workers whose steps take a while, of a pool of their own."""
     from tests.workers.tasks.pair import DELAY_SECONDS, Pair
+    from workers.build_steps.environment import SAMPLE_DELAY_VARIABLE, STEP_DELAY_VARIABLE
 
-    delay = getattr(request.module, "STEP_DELAY_SECONDS", DELAY_SECONDS)
-    workers = Pair(request.module.__name__.rpartition(".")[2], delay_seconds=delay)
+    def wanted(name: str, default: float) -> float:
+        value: float = getattr(request.module, name, default)
+        return value
+
+    workers = Pair(
+        request.module.__name__.rpartition(".")[2],
+        environment={
+            STEP_DELAY_VARIABLE: str(wanted("STEP_DELAY_SECONDS", DELAY_SECONDS)),
+            SAMPLE_DELAY_VARIABLE: str(wanted("SAMPLE_DELAY_SECONDS", 0.0)),
+        },
+        count=int(wanted("WORKERS", 2)),
+    )
     try:
         with django_db_blocker.unblock():
             workers.fill()

@@ -1,5 +1,6 @@
 """Hands on running builds: which processes they are, and the sweep that would look after them."""
 
+import signal
 import time
 from collections.abc import Callable
 
@@ -15,6 +16,7 @@ from workers.build_steps.processes import (
     process,
     processes,
 )
+from workers.build_steps.processes import send as signal_process
 from workers.tasks.sweep import sweep
 
 TRUE_STATE_SECONDS = 15.0
@@ -69,6 +71,33 @@ def wait_for_step(build: Build, step: str) -> int:
     return wait_for(
         lambda: next(iter(child_pids(fresh(build))), 0), seconds=20, what=f"a child of {step}"
     )
+
+
+def wait_for_samples(build: Build) -> None:
+    """Return in the middle of calibration: some samples are through, and some are not."""
+
+    def is_partly_done(_build: Build) -> bool:
+        step = build.steps.get(name="calibrate")
+        return step.progress_unit == "samples" and 0 < step.progress_done < step.progress_total
+
+    wait_for_build(build, is_partly_done)
+
+
+def is_at_work(build: Build, step: str) -> bool:
+    return bool(build.lease_owner) and step_is(build, step, "running")
+
+
+def kill_process(pid: int) -> None:
+    found = process(pid)
+    assert found is not None
+    signal_process(found, signal.SIGKILL)
+
+
+def assert_nothing_left(build: Build) -> None:
+    """No process of a lease that nobody holds, and no output that is half done."""
+    wait_for(lambda: not orphans(), seconds=CANCEL_SECONDS, what=lambda: f"no orphan: {orphans()}")
+    drafts = (settings.DATA_DIR / "builds" / build.id).glob(".*")
+    assert not list(drafts), "a draft was left"
 
 
 def child_pids(build: Build) -> list[int]:

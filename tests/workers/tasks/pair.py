@@ -1,4 +1,6 @@
-"""Two build workers on one queue; a killed one is replaced."""
+"""Build workers on one queue; a killed one is replaced."""
+
+from collections.abc import Mapping
 
 from tests.processes import CeleryWorker
 
@@ -7,21 +9,20 @@ DELAY_SECONDS = 1.5
 
 
 class Pair:
-    """Keeps two workers alive; every step of theirs takes a while."""
+    """Keeps so many workers alive, two unless told otherwise."""
 
-    def __init__(self, pool: str, *, delay_seconds: float) -> None:
+    def __init__(self, pool: str, *, environment: Mapping[str, str], count: int = 2) -> None:
         self.pool = pool
-        self._delay = str(delay_seconds)
+        self._environment = environment
+        self._count = count
         self._workers: dict[int, CeleryWorker] = {}
         self._gone: list[CeleryWorker] = []
 
     def fill(self) -> None:
         """Start what is missing; it becomes ready by itself."""
-        while len(self._workers) < 2:
+        while len(self._workers) < self._count:
             worker = CeleryWorker(
-                f"build.{self.pool}",
-                concurrency=1,
-                environment={"ENGINEHOUSE_STEP_DELAY_SECONDS": self._delay},
+                f"build.{self.pool}", concurrency=1, environment=self._environment
             )
             self._workers[worker.pid] = worker
 

@@ -1,5 +1,6 @@
 """Run samples through a model that ModelOpt watches, so that every scale is found."""
 
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -8,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from workers.build_steps.environment import SAMPLE_DELAY_VARIABLE
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.loading import Device
 from workers.build_steps.quantization.modelopt import logged_warnings, quantize
@@ -80,8 +82,10 @@ class _Forward:
         clock = Clock(len(self._samples))
         self._on_samples(0, len(self._samples), None)
         done = 0
+        pause = float(os.environ.get(SAMPLE_DELAY_VARIABLE) or 0)
         for batch in batches(self._samples, self._tokens):
             self._run(model, batch)
+            time.sleep(pause)
             done += len(batch)
             self._on_samples(done, len(self._samples), clock.seconds_left(done))
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import psutil
 from django.conf import settings
 from django.db.models import QuerySet
 
@@ -94,7 +95,8 @@ class StepCards:
                 f"no node named {settings.NODE_NAME} is enrolled: running on this host's CPU "
                 "without a lease on its memory"
             )
-            return HeldCards(kind=CPU, memory_bytes=need(0).memory_bytes)
+            whole = psutil.virtual_memory().total
+            return HeldCards(kind=CPU, memory_bytes=need(whole).memory_bytes)
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not isinstance(found := self._ask(kind, need), HeldCards):
             self._tell(found.reason)

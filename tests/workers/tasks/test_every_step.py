@@ -1,0 +1,181 @@
+"""Whatever is killed or cancelled in whichever step of a build, it is true again in seconds."""
+
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from apps.builds.models import Artifact, Build
+from apps.builds.services import build_cancel, build_retry
+from apps.fleet.models import CardLease
+from tests import factories
+from tests.processes import wait_for
+from tests.workers.tasks.building import (
+    QUANTIZED_STEPS,
+    MakeBuild,
+    make_quantized,
+    steps,
+)
+from tests.workers.tasks.hands import (
+    CANCEL_SECONDS,
+    TRUE_STATE_SECONDS,
+    Sweeper,
+    assert_nothing_left,
+    fresh,
+    is_at_work,
+    kill_process,
+    orphans,
+    owner_pid,
+    send,
+    wait_for_build,
+    wait_for_samples,
+    wait_for_step,
+)
+from tests.workers.tasks.pair import Pair
+from workers.build_steps.processes import process
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.recovery, pytest.mark.engine]
+STEP_DELAY_SECONDS = 1.0
+SAMPLE_DELAY_SECONDS = 1.0
+"""In each of the two batches of samples."""
+LONG_SECONDS = 120.0
+STEPS_WITH_CARDS = ("calibrate", "gate", "smoke_test")
+
+Harm = Callable[[Build, str, Pair], None]
+
+
+def child_killed(build: Build, step: str, _pair: Pair) -> None:
+    """The build fails with that cause; a retry goes on."""
+    kill_process(wait_for_step(build, step))
+    ended = wait_for_build(build, lambda each: each.state == "failed", seconds=TRUE_STATE_SECONDS)
+    assert ended.failure["code"] == "EHB-KILLED"
+    assert step in ended.failure["sentence"]
+    assert steps(build)[step] == "failed"
+    build_retry(build=ended)
+
+
+def cancelled(build: Build, step: str, _pair: Pair) -> None:
+    """The build ends within five seconds; a retry goes on."""
+    wait_for_step(build, step)
+    if step == "calibrate":
+        wait_for_samples(build)
+    asked_at = time.monotonic()
+    build_cancel(build=fresh(build))
+    ended = wait_for_build(build, lambda each: each.finished_at, seconds=CANCEL_SECONDS + 1)
+    assert time.monotonic() - asked_at < CANCEL_SECONDS
+    assert (ended.state, steps(build)[step]) == ("cancelled", "cancelled")
+    assert_nothing_left(build)
+    assert not (settings.DATA_DIR / "builds" / build.id / step).exists()
+    assert not live_claims(build)
+    build_retry(build=ended)
+
+
+def worker_killed(build: Build, step: str, pair: Pair) -> None:
+    """The child ends by itself, and another worker goes on with the step."""
+    child = wait_for_step(build, step)
+    if step == "calibrate":
+        wait_for_samples(build)
+    pid = owner_pid(fresh(build))
+    pair.take(pid).kill()
+    wait_for(lambda: not process(child), seconds=TRUE_STATE_SECONDS, what="the child's end")
+    wait_for_another(build, step, pid)
+
+
+def both_killed(build: Build, step: str, pair: Pair) -> None:
+    """Another worker goes on with the step."""
+    child = wait_for_step(build, step)
+    pid = owner_pid(fresh(build))
+    worker = pair.take(pid)
+    worker.send(signal.SIGKILL)
+    kill_process(child)
+    wait_for_another(build, step, pid)
+
+
+def wait_for_another(build: Build, step: str, late: int) -> None:
+    attempt = fresh(build).attempt
+    wait_for_build(
+        build,
+        lambda each: is_at_work(each, step) and owner_pid(each) != late,
+        seconds=TRUE_STATE_SECONDS,
+        meanwhile=Sweeper(),
+    )
+    assert fresh(build).attempt == attempt
+    before = QUANTIZED_STEPS[: QUANTIZED_STEPS.index(step)]
+    assert {steps(build)[name] for name in before} <= {"finished", "reused"}
+    assert not orphans()
+
+
+def live_claims(build: Build) -> int:
+    return CardLease.objects.filter(holder=f"build:{build.id}", released_at=None).count()
+
+
+EVERYTHING: Mapping[str, Sequence[Harm]] = dict.fromkeys(
+    QUANTIZED_STEPS, (child_killed, cancelled, worker_killed, both_killed)
+)
+IN_TURN: Mapping[str, Sequence[Harm]] = {
+    step: (child_killed, cancelled, (worker_killed, both_killed)[number % 2])
+    for number, step in enumerate(QUANTIZED_STEPS)
+}
+
+
+@pytest.mark.parametrize(
+    "harms",
+    [
+        pytest.param(IN_TURN, id="in turn"),
+        pytest.param(EVERYTHING, id="everything", marks=pytest.mark.long),
+    ],
+)
+def test_a_build_that_is_harmed_in_every_step_is_true_at_once_and_ends_whole(
+    make_build: MakeBuild,
+    checkpoint: Path,
+    pair: Pair,
+    harms: Mapping[str, Sequence[Harm]],
+) -> None:
+    later = timezone.now() + timedelta(minutes=15)
+    node = factories.make_node(name=settings.NODE_NAME, last_heartbeat_at=later)
+    factories.make_card(node=node)
+    build = send(make_quantized(make_build, checkpoint, pool=pair.pool))
+    for step in QUANTIZED_STEPS:
+        for harm in harms[step]:
+            wait_for_step(build, step)
+            assert live_claims(build) == (step in STEPS_WITH_CARDS)
+            harm(build, step, pair)
+    ended = wait_for_build(
+        build, lambda each: each.finished_at, seconds=LONG_SECONDS, meanwhile=Sweeper()
+    )
+    assert (ended.state, ended.failure) == ("succeeded", None)
+    assert Artifact.objects.count() == 1
+    assert_nothing_left(build)
+    assert not live_claims(build)
+    assert_calibrated_and_gated(ended)
+    assert_reused(send(make_build(revision=build.revision, pool=pair.pool)), build)
+
+
+def assert_calibrated_and_gated(build: Build) -> None:
+    assert build.artifact is not None
+    passport = build.artifact.passport
+    assert passport["calibration"]["dataset"] == "enginehouse/general"
+    assert passport["calibration"]["revision"].startswith("sha256:")
+    assert passport["calibration"]["used"] == 62
+    assert passport["gate"] == build.steps.get(name="gate").result
+    assert passport["gate"]["state"] == "passed"
+    engine = build.steps.get(name="smoke_test").result["engine"]
+    assert any("FP8 weights of 14 layers" in each for each in engine["emulated"])
+    assert "hf_quant_config.json" in {each["path"] for each in build.artifact.files}
+
+
+def assert_reused(second: Build, first: Build) -> None:
+    """The second build of the same inputs takes the first one's artifact, and shows its gate."""
+    ended = wait_for_build(second, lambda each: each.finished_at)
+    assert ended.artifact == fresh(first).artifact
+    made = {name: state for name, state in steps(second).items() if name not in QUANTIZED_STEPS[:2]}
+    assert made == dict.fromkeys(QUANTIZED_STEPS[2:], "reused")
+    gates = [each.steps.get(name="gate").result for each in (first, second)]
+    assert gates[0] == gates[1]
+    calibrated = second.steps.get(name="calibrate").result
+    assert calibrated["calibration"]["used"] == 62
