@@ -25,7 +25,7 @@ class ComparisonQuery(StrictSerializer):
 class ComparedRowObject(serializers.Serializer[Any]):
     """One thing of both builds; null where a build does not have it."""
 
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a name that DRF has too
     left = serializers.JSONField(allow_null=True)
     right = serializers.JSONField(allow_null=True)
     differs = serializers.BooleanField()

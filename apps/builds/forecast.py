@@ -132,7 +132,7 @@ def _past(team: Team, spec: Spec) -> Iterator[PastStep]:
             other = Spec.model_validate(row["build__revision__spec"])
             kinds[revision_id] = is_same_kind(spec, other)
         if kinds[revision_id]:
-            measured = row["measured"]
+            measured: Mapping[str, Any] = row["measured"] or {}
             yield PastStep(
                 name=row["name"],
                 seconds=measured["seconds"],
@@ -182,9 +182,10 @@ def _known_artifact(team: Team, spec: Spec, known: Known) -> dict[str, Any] | No
     found = same.defer("files", "passport").order_by("-created_at").first()
     if found is None:
         return None
+    inputs: Mapping[str, Any] = found.inputs or {}
     return {
         "id": found.id,
         "content_digest": found.content_digest,
-        "tool_versions": found.inputs["tool_versions"],
-        "calibration": found.inputs.get("calibration"),
+        "tool_versions": inputs["tool_versions"],
+        "calibration": inputs.get("calibration"),
     }

@@ -14,7 +14,7 @@ class EstimateObject(serializers.Serializer[Any]):
     low = serializers.FloatField()
     high = serializers.FloatField()
     basis = serializers.ChoiceField(choices=[each.value for each in Basis])
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]  # a name that DRF has too
     builds = serializers.IntegerField(help_text="How many earlier builds it was measured in.")
 
 
@@ -35,7 +35,7 @@ class ForecastDiskObject(serializers.Serializer[Any]):
     download_bytes = serializers.IntegerField(allow_null=True)
     exported_bytes = serializers.IntegerField(allow_null=True)
     working_bytes = serializers.IntegerField(allow_null=True)
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]  # a name that DRF has too
 
 
 class QueuePlaceObject(serializers.Serializer[Any]):
@@ -46,7 +46,7 @@ class QueuePlaceObject(serializers.Serializer[Any]):
     running = serializers.IntegerField()
     low_seconds = serializers.FloatField(allow_null=True)
     high_seconds = serializers.FloatField(allow_null=True)
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]  # a name that DRF has too
 
 
 class CachedCheckpointObject(serializers.Serializer[Any]):
@@ -107,7 +107,7 @@ class DifferenceObject(serializers.Serializer[Any]):
     """One input that differs from the nearest earlier artifact's."""
 
     path = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a name that DRF has too
     before = serializers.JSONField(allow_null=True)
     now = serializers.JSONField(allow_null=True)
 

@@ -31,6 +31,6 @@ def download_answer(
 
 
 async def _paced(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    pull = sync_to_async(next, thread_sensitive=False)
-    while (chunk := await pull(chunks, None)) is not None:
+    pull = sync_to_async(lambda: next(chunks, None), thread_sensitive=False)
+    while (chunk := await pull()) is not None:
         yield chunk
