@@ -51,8 +51,8 @@ def read(
     shape = read_shape(config)
     tied = _tied(config, shape)
     counted = count(shape, tied=bool(tied))
-    quantization = read_quantization(config, hf_quant_config)
     names = tuple(str(name) for name in files)
+    quantization = read_quantization(config, hf_quant_config, names)
     return CheckpointFacts(
         **_identity(config, shape),
         **_sizes(shape),

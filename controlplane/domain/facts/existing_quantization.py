@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -21,6 +21,9 @@ _WORDS = (
     ("float8", 1.0), ("int8", 1.0), ("w8a8", 1.0), ("w4a", _INT4_BYTES), ("int4", _INT4_BYTES),
 )  # fmt: skip
 
+_OWN_FILES: Mapping[str, str] = {"quantize_config.json": "gptq", "quant_config.json": "awq"}
+"""Written by AutoGPTQ and AutoAWQ before config.json had a place for it."""
+
 _ATTENTION = re.compile(
     r"(attn|attention)(\.?\*|\.\*.*)?$|(q_proj|q_a_proj|o_proj|in_proj_qkvz?)\*?$"
 )
@@ -38,6 +41,8 @@ class ExistingQuantization(BaseModel):
     algorithm: str | None = None
     kv_cache: str | None = None
     bits: int | None = None
+    block: int | None = None
+    """Rows of weights that share a scale, where scales come in blocks."""
     keeps_attention: bool = False
     """Attention stays in 16 bits."""
     keeps_mlp: bool = False
@@ -70,9 +75,12 @@ class ExistingQuantization(BaseModel):
 
 
 def read_quantization(
-    config: Config, hf_quant_config: Config | None
+    config: Config, hf_quant_config: Config | None, files: Collection[str] = ()
 ) -> ExistingQuantization | None:
-    """Return what the files say, or None for a checkpoint in its own precision."""
+    """Return what the files say, or None for a checkpoint in its own precision.
+
+    `files` are the names in the checkpoint's folder: older tools wrote a file of their own.
+    """
     given = hf_quant_config if isinstance(hf_quant_config, Mapping) else {}
     exported = given.get("quantization")
     if isinstance(exported, Mapping):
@@ -84,9 +92,7 @@ def read_quantization(
             **_left_out(exported.get("exclude_modules")),
         )
     block = numbers.mapping(config, "quantization_config", "compression_config")
-    method = _word(block.get("quant_method"))
-    if method is None and _word(block.get("quant_algo")):
-        method = "modelopt"
+    method = _method(block) or _method_by_file(files)
     if method is None:
         return None
     return ExistingQuantization(
@@ -94,9 +100,23 @@ def read_quantization(
         algorithm=_algorithm(block),
         kv_cache=_cache(block),
         bits=numbers.whole(block.get("bits")) or _bits_of_bitsandbytes(block),
+        block=_rows_of_a_block(block),
         mixed_algorithm=_word(block.get("moe_quant_algo")),
         **_left_out(block.get("ignore") or block.get("modules_to_not_convert")),
     )
+
+
+def _method(block: Config) -> str | None:
+    """Return the method that a block names, by its own word or by settings that only it has."""
+    if named := _word(block.get("quant_method")):
+        return named
+    if _word(block.get("quant_algo")):
+        return "modelopt"
+    return "bitsandbytes" if _bits_of_bitsandbytes(block) else None
+
+
+def _method_by_file(files: Collection[str]) -> str | None:
+    return next((method for name, method in _OWN_FILES.items() if name in files), None)
 
 
 def _algorithm(block: Config) -> str | None:
@@ -128,6 +148,11 @@ def _cache(block: Config) -> str | None:
     if named or not isinstance(scheme, Mapping):
         return named
     return {8: "FP8", 4: "NVFP4"}.get(numbers.whole(scheme.get("num_bits")) or 0)
+
+
+def _rows_of_a_block(block: Config) -> int | None:
+    sizes = block.get("weight_block_size")
+    return numbers.whole(sizes[0]) if isinstance(sizes, list | tuple) and sizes else None
 
 
 def _bits_of_bitsandbytes(block: Config) -> int | None:

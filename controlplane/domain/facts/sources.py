@@ -88,6 +88,11 @@ def tensorrt_llm(section: str) -> Source:
     return _seed("TensorRT-LLM 1.2", section)
 
 
+def vllm(section: str) -> Source:
+    """Return a dated reference into vLLM 0.25 to 0.33."""
+    return Source(document="vLLM 0.25 to 0.33", section=section, checked="2026-11-28")
+
+
 def enginehouse(section: str) -> Source:
     """Return a dated reference into what this program itself can do."""
     return _seed("Enginehouse 0.1", section)

@@ -225,25 +225,7 @@ LATENT_CACHE = Rule(
     good=Example(config=_TWO, checkpoint=LLAMA_8B),
 )
 
-UNEVEN_MLP = Rule(
-    code="EH319",
-    name="ranks-that-do-not-divide-the-mlp",
-    severity=Severity.WARNING,
-    runtimes=GPU_RUNTIMES,
-    needs=("checkpoint",),
-    fields=_fields,
-    concerns=lambda c: c.spec.tensor_parallel > 1,
-    when=lambda c: (c.checkpoint.intermediate_size or 0) % c.spec.tensor_parallel != 0,
-    message=lambda c: (
-        f"The MLP is {c.checkpoint.intermediate_size or 0:,} wide, which does not divide by "
-        f"{c.spec.tensor_parallel} cards; the engine may refuse to share it out."
-    ),
-    source=sources.tensorrt_llm("tensor_parallel_size, weight sharding"),
-    bad=Example(config=_TWO, checkpoint=LLAMA_8B.model_copy(update={"intermediate_size": 14_335})),
-    good=Example(config=_TWO, checkpoint=LLAMA_8B),
-)
-
 RULES = (
     DRAFTS_OVER_STAGES, TOO_MANY_STAGES, UNEVEN_STAGES, SEQUENCE_PARALLEL, DIVIDED_SMALL,
-    FEW_FOR_LARGE, UNEVEN_EXPERTS, EXPERTS_OF_DENSE, LATENT_CACHE, UNEVEN_MLP,
+    FEW_FOR_LARGE, UNEVEN_EXPERTS, EXPERTS_OF_DENSE, LATENT_CACHE,
 )  # fmt: skip
