@@ -3,6 +3,7 @@
 import os
 import secrets
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -74,6 +75,14 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django_htmx",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "axes",
+    "django_otp",
+    "django_otp.plugins.otp_static",
+    "django_otp.plugins.otp_totp",
     "rest_framework",
     "drf_spectacular",
     "apps.rest",
@@ -100,6 +109,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "controlplane.urls"
@@ -125,7 +136,47 @@ DATABASES = {"default": env.database(DATABASE_URL)} if DATABASE_URL else {}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["apps.accounts.backends.PasswordBackend"]
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "apps.accounts.backends.PasswordBackend",
+]
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_USERNAME_FORM_FIELD = "username"
+AXES_USERNAME_CALLABLE = "apps.accounts.services.sign_ins.account_of_attempt"
+AXES_SENSITIVE_PARAMETERS = ["email", "password"]
+AXES_DISABLE_ACCESS_LOG = True
+AXES_VERBOSE = False
+OTP_TOTP_ISSUER = "Enginehouse"
+# Sign-in through the organisation's OpenID Connect provider, where one is named.
+OIDC_ISSUER_URL = env.env_optional_url("OIDC_ISSUER_URL", schemes=("https", "http"))
+OIDC_NAME = env.env_str("OIDC_NAME", "Single sign-on")
+OIDC_DOMAINS = [domain.lower() for domain in env.env_list("OIDC_DOMAINS")]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+SOCIALACCOUNT_ADAPTER = "apps.accounts.oidc.OpenIdConnectAdapter"
+# A link, since browsers hold a form's redirects to our own `form-action`.
+SOCIALACCOUNT_LOGIN_ON_GET = True
+SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = ""
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": "oidc",
+                "name": OIDC_NAME,
+                "client_id": env.env_str("OIDC_CLIENT_ID"),
+                "secret": env.env_secret("OIDC_CLIENT_SECRET"),
+                "settings": {"server_url": OIDC_ISSUER_URL},
+            }
+        ]
+        if OIDC_ISSUER_URL
+        else [],
+    }
+}
 LOGIN_URL = "accounts:sign_in"
 LOGIN_REDIRECT_URL = "dashboard:overview"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]

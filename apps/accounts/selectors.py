@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from django.contrib.sessions.models import Session
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
@@ -10,6 +11,7 @@ from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import (
     ApiKey,
     ApiKeyType,
+    BrowserSession,
     Invitation,
     Membership,
     RestrictedEnvironment,
@@ -93,6 +95,12 @@ def restricted_environment_list(team: Team) -> QuerySet[RestrictedEnvironment]:
 def person_list() -> QuerySet[User]:
     """Return everybody of the organisation, by address."""
     return User.objects.prefetch_related("memberships__team").order_by("email")
+
+
+def browser_list(user: User) -> QuerySet[BrowserSession]:
+    """Return the browsers in which the person is signed in, newest first."""
+    live = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    return user.browser_sessions.filter(session_key__in=live).order_by("-created_at")
 
 
 def user_by_id(user_id: str) -> User | None:

@@ -6,15 +6,23 @@ from apps.accounts.api import environments
 from apps.accounts.api import keys as keys_api
 from apps.accounts.api import people as people_api
 from apps.accounts.api import teams as teams_api
-from apps.accounts.views import joining, keys, people, signing_in, teams
+from apps.accounts.views import account, joining, keys, people, signing_in, teams
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "accounts"
 urlpatterns: list[URLPattern] = [
     path("sign-in/", signing_in.sign_in_page, name="sign_in"),
+    path("sign-in/code/", signing_in.code_page, name="code"),
     path("sign-in/<str:token>/", signing_in.sign_in_link, name="sign_in_link"),
     path("sign-out/", signing_in.sign_out_page, name="sign_out"),
     path("join/<str:token>/", joining.join, name="join"),
+    path("account/", account.account, name="account"),
+    path("account/password/", account.change_password, name="change_password"),
+    path("account/two-steps/begin/", account.begin_two_steps, name="begin_two_steps"),
+    path("account/two-steps/confirm/", account.confirm_two_steps, name="confirm_two_steps"),
+    path("account/two-steps/end/", account.end_two_steps, name="end_two_steps"),
+    path("account/browsers/end/", account.end_other_browsers, name="end_other_browsers"),
+    path("account/browsers/<id:browser_id>/end/", account.end_browser, name="end_browser"),
     path("keys/", keys.key_list, name="keys"),
     path("keys/create/", keys.key_create, name="key_create"),
     path("keys/<str:key_id>/revoke/", keys.key_revoke, name="key_revoke"),

@@ -49,23 +49,17 @@ class SignInLink(models.Model):
         return f"sign-in link of {self.user_id}"
 
 
-class SignInFailure(models.Model):
-    """A password that was wrong; counted for a quarter of an hour, then forgotten.
+class BrowserSession(models.Model):
+    """A browser in which somebody is signed in; it goes with the session of that key."""
 
-    The account is kept as a hash: people type passwords into the field for the address.
-    """
-
-    id = models.BigAutoField(primary_key=True)
-    account_sha256 = models.CharField(max_length=64)
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="browser_sessions")
+    session_key = models.CharField(max_length=40, unique=True)
     address = models.CharField(max_length=64, blank=True)
-    at = models.DateTimeField()
-
-    class Meta:
-        indexes = [
-            models.Index(
-                fields=["account_sha256", "address", "at"], name="accounts_recent_failures"
-            )
-        ]
+    user_agent = models.CharField(max_length=300, blank=True)
+    way = models.CharField(max_length=16)
+    """`password`, `link` or `oidc`."""
+    created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
-        return f"failed sign-in from {self.address}"
+        return f"browser of {self.user_id}"

@@ -17,6 +17,11 @@ from apps.accounts.services.members import (
     person_reactivate,
     person_set_admin,
 )
+from apps.accounts.services.own_account import (
+    browser_end,
+    browsers_end_others,
+    password_change,
+)
 from apps.accounts.services.restricted_environments import (
     environment_release,
     environment_restrict,
@@ -27,8 +32,21 @@ from apps.accounts.services.sign_in_links import (
     sign_in_link_redeem,
     sign_in_link_url,
 )
-from apps.accounts.services.sign_ins import password_sign_in, sign_in, sign_out
+from apps.accounts.services.sign_ins import (
+    awaited_user,
+    code_sign_in,
+    lock_lift,
+    password_sign_in,
+    sign_in,
+    sign_out,
+)
 from apps.accounts.services.teams import team_create, team_delete, team_enter, team_rename
+from apps.accounts.services.two_steps import (
+    has_two_steps,
+    two_steps_begin,
+    two_steps_confirm,
+    two_steps_end,
+)
 
 __all__ = [
     "Bootstrap",
@@ -38,16 +56,23 @@ __all__ = [
     "admin_ensure",
     "api_key_create",
     "api_key_revoke",
+    "awaited_user",
+    "browser_end",
+    "browsers_end_others",
+    "code_sign_in",
     "environment_release",
     "environment_restrict",
     "environment_set_people",
+    "has_two_steps",
     "invitation_accept",
     "invitation_accept_as_new",
     "invitation_create",
     "invitation_withdraw",
+    "lock_lift",
     "member_add",
     "member_remove",
     "member_set_role",
+    "password_change",
     "password_sign_in",
     "person_deactivate",
     "person_reactivate",
@@ -61,4 +86,7 @@ __all__ = [
     "team_delete",
     "team_enter",
     "team_rename",
+    "two_steps_begin",
+    "two_steps_confirm",
+    "two_steps_end",
 ]

@@ -1,66 +1,109 @@
-"""Signing in with a password, and out again; who guesses is locked out for a while."""
+"""Signing in with a password, and out again; django-axes locks out who guesses."""
 
 from datetime import timedelta
 
+from axes.models import AccessAttempt
+from axes.utils import reset
+from django.conf import settings
 from django.contrib.auth import authenticate, login, logout
-from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
 from apps.accounts.hashing import sha256_hex
-from apps.accounts.models import SignInFailure, User
+from apps.accounts.models import BrowserSession, User
+from apps.accounts.services.two_steps import code_is_right, has_two_steps
 from apps.rest.errors import TooMany, Unauthenticated
 
-FAILURES_ALLOWED = 10
-WINDOW = timedelta(minutes=15)
 _BACKEND = "apps.accounts.backends.PasswordBackend"
+_AWAITED = "awaits_code"
+_CODE_WITHIN = timedelta(minutes=5)
 
 
-def password_sign_in(*, request: HttpRequest, email: str, password: str) -> User:
-    """Return the person, signed in.
+def password_sign_in(*, request: HttpRequest, email: str, password: str) -> User | None:
+    """Return the person, signed in, or None where a code is asked for as the second step.
 
     Raises Unauthenticated in the same words for a wrong password and an unknown address, TooMany
     after ten failures within 15 minutes for that account from that address.
     """
-    account = sha256_hex(email.strip().lower())
-    address = str(request.META.get("REMOTE_ADDR", ""))
-    _refuse_if_locked(account, address)
     user = authenticate(request, username=email.strip(), password=password)
+    if getattr(request, "axes_locked_out", False):
+        raise _locked(request, email)
     if not isinstance(user, User):
-        _note_failure(account, address)
         raise Unauthenticated("This e-mail address and password do not match.")
-    SignInFailure.objects.filter(account_sha256=account, address=address).delete()
-    sign_in(request=request, user=user)
+    if has_two_steps(user):
+        request.session[_AWAITED] = {"user": user.id, "until": _deadline()}
+        return None
+    sign_in(request=request, user=user, way="password")
     return user
 
 
-def sign_in(*, request: HttpRequest, user: User) -> None:
+def awaited_user(request: HttpRequest) -> User | None:
+    """Return whose password was right a moment ago and whose code is still missing."""
+    awaited = request.session.get(_AWAITED)
+    if awaited is None or awaited["until"] < timezone.now().timestamp():
+        return None
+    return User.objects.filter(id=awaited["user"], is_active=True).first()
+
+
+def code_sign_in(*, request: HttpRequest, code: str) -> User:
+    """Return the person, signed in by the second step. Raises Unauthenticated or TooMany."""
+    user = awaited_user(request)
+    if user is None:
+        raise Unauthenticated("The time for the code is over.", hint="Sign in again.")
+    if not code_is_right(user, code):
+        raise Unauthenticated("This code is not right, or it was used before.")
+    sign_in(request=request, user=user, way="password")
+    return user
+
+
+def sign_in(*, request: HttpRequest, user: User, way: str) -> None:
     """Begin a session for `user` under a new session key."""
+    request.session.pop(_AWAITED, None)
     login(request, user, backend=_BACKEND)
+    if request.session.session_key is None:
+        request.session.create()
+    BrowserSession.objects.create(
+        user=user,
+        session_key=str(request.session.session_key),
+        address=str(request.META.get("REMOTE_ADDR", ""))[:64],
+        user_agent=request.headers.get("User-Agent", "")[:300],
+        way=way,
+    )
 
 
 def sign_out(*, request: HttpRequest) -> None:
     """End the session and forget all of it."""
+    BrowserSession.objects.filter(session_key=request.session.session_key).delete()
     logout(request)
 
 
-def _refuse_if_locked(account: str, address: str) -> None:
-    since = timezone.now() - WINDOW
-    failures = SignInFailure.objects.filter(
-        account_sha256=account, address=address, at__gt=since
-    ).order_by("-at")
-    times = list(failures.values_list("at", flat=True)[:FAILURES_ALLOWED])
-    if len(times) < FAILURES_ALLOWED:
-        return
-    minutes = int((times[-1] - since).total_seconds() // 60) + 1
-    raise TooMany(
+def lock_lift(*, email: str) -> int:
+    """Let an account try again from everywhere; return how many locks there were."""
+    return int(reset(username=_account(email)))
+
+
+def account_of_attempt(request: HttpRequest, credentials: dict[str, str] | None) -> str:
+    """Return under what name failures are counted.
+
+    As a hash: people type passwords into the field for the address.
+    """
+    return _account((credentials or {}).get("username", ""))
+
+
+def _account(email: str) -> str:
+    return sha256_hex(email.strip().lower())
+
+
+def _deadline() -> float:
+    return (timezone.now() + _CODE_WITHIN).timestamp()
+
+
+def _locked(request: HttpRequest, email: str) -> TooMany:
+    address = str(request.META.get("REMOTE_ADDR", ""))
+    last = AccessAttempt.objects.filter(username=_account(email)).order_by("-attempt_time").first()
+    ends = (last.attempt_time if last else timezone.now()) + settings.AXES_COOLOFF_TIME
+    minutes = int((ends - timezone.now()).total_seconds() // 60) + 1
+    return TooMany(
         f"Too many failed sign-ins for this account from {address}.",
         hint=f"Try again in {minutes} min, or ask an admin for a sign-in link.",
     )
-
-
-def _note_failure(account: str, address: str) -> None:
-    now = timezone.now()
-    with transaction.atomic():
-        SignInFailure.objects.create(account_sha256=account, address=address, at=now)
-        SignInFailure.objects.filter(at__lt=now - WINDOW).delete()

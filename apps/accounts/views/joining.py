@@ -37,7 +37,7 @@ def _joined(request: HttpRequest, token: str, form: JoinForm) -> HttpResponse | 
         team = invitation_accept(token=token, user=request.user)
     elif form.is_valid():
         user = invitation_accept_as_new(token=token, **form.cleaned_data)
-        sign_in(request=request, user=user)
+        sign_in(request=request, user=user, way="link")
         team = user.team
     else:
         return None

@@ -4,6 +4,7 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
+from axes.models import AccessAttempt
 from django.contrib.sessions.backends.db import SessionStore
 from django.core.management import CommandError, call_command
 from django.http import HttpRequest
@@ -11,9 +12,10 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 from pytest_django import Settings
 
-from apps.accounts.models import ApiKey, SignInFailure, SignInLink, Team, User
+from apps.accounts.models import ApiKey, SignInLink, Team, User
 from apps.accounts.services import (
     admin_bootstrap,
+    lock_lift,
     password_sign_in,
     sign_in_link_create,
     sign_in_link_redeem,
@@ -89,24 +91,41 @@ def test_a_wrong_password_and_an_unknown_address_get_the_same_words() -> None:
     assert words[0] == words[1]
 
 
-def test_ten_failures_lock_the_account_for_that_address_only() -> None:
+def test_ten_failures_lock_the_account_for_that_address_only(
+    settings: Settings,
+) -> None:
+    settings.AXES_FAILURE_LIMIT = 3
     make_user(email="ada@example.com", password=PASSWORD)
-    with pytest.raises(Unauthenticated):
+    for _ in range(2):
+        with pytest.raises(Unauthenticated):
+            password_sign_in(request=request_from(), email="ada@example.com", password="wrong")
+    with pytest.raises(TooMany):
         password_sign_in(request=request_from(), email="ada@example.com", password="wrong")
-    failure = SignInFailure.objects.get()
-    SignInFailure.objects.bulk_create(
-        SignInFailure(account_sha256=failure.account_sha256, address="10.0.0.1", at=failure.at)
-        for _ in range(9)
-    )
     with pytest.raises(TooMany) as caught:
         password_sign_in(request=request_from(), email="Ada@example.com", password=PASSWORD)
     assert "15 min" in str(caught.value.hint)
     assert password_sign_in(
         request=request_from("10.0.0.2"), email="ada@example.com", password=PASSWORD
     )
-    SignInFailure.objects.update(at=timezone.now() - timedelta(minutes=16))
+    AccessAttempt.objects.update(attempt_time=timezone.now() - timedelta(minutes=16))
     assert password_sign_in(request=request_from(), email="ada@example.com", password=PASSWORD)
-    assert SignInFailure.objects.count() == 0
+
+
+def test_what_was_typed_is_not_kept_with_a_failure() -> None:
+    with pytest.raises(Unauthenticated):
+        password_sign_in(request=request_from(), email="my secret pass", password="hunter22")
+    kept = str(list(AccessAttempt.objects.values()))
+    assert "my secret pass" not in kept
+    assert "hunter22" not in kept
+
+
+def test_an_admin_lifts_a_lock(settings: Settings) -> None:
+    settings.AXES_FAILURE_LIMIT = 1
+    make_user(email="ada@example.com", password=PASSWORD)
+    with pytest.raises(TooMany):
+        password_sign_in(request=request_from(), email="ada@example.com", password="wrong")
+    assert lock_lift(email="ADA@example.com") == 1
+    assert password_sign_in(request=request_from(), email="ada@example.com", password=PASSWORD)
 
 
 def test_a_session_may_read_and_needs_the_csrf_token_to_write() -> None:

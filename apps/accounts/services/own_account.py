@@ -1,0 +1,46 @@
+"""What people change about themselves: password and signed-in browsers."""
+
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.password_validation import validate_password
+from django.contrib.sessions.models import Session
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest
+
+from apps.accounts.models import BrowserSession, User
+from apps.rest.errors import InvalidInput, NotFound
+
+
+def password_change(*, request: HttpRequest, user: User, old: str, new: str) -> None:
+    """Set a new password; every other browser is signed out. Raises InvalidInput."""
+    if user.has_usable_password() and not user.check_password(old):
+        raise InvalidInput("The present password is not right.", fields=["old"])
+    try:
+        validate_password(new, user)
+    except ValidationError as error:
+        raise InvalidInput(" ".join(error.messages), fields=["new"]) from None
+    user.set_password(new)
+    user.save(update_fields=["password"])
+    kept = request.session.session_key
+    update_session_auth_hash(request, user)
+    BrowserSession.objects.filter(session_key=kept).update(session_key=request.session.session_key)
+    browsers_end_others(user=user, but=str(request.session.session_key))
+
+
+@transaction.atomic
+def browser_end(*, user: User, browser_id: str) -> None:
+    """Sign one browser out. Raises NotFound."""
+    found = BrowserSession.objects.filter(user=user, id=browser_id).first()
+    if found is None:
+        raise NotFound(f"There is no signed-in browser `{browser_id}`.")
+    Session.objects.filter(session_key=found.session_key).delete()
+    found.delete()
+
+
+@transaction.atomic
+def browsers_end_others(*, user: User, but: str) -> int:
+    """Sign out all browsers but one; return how many there were."""
+    others = BrowserSession.objects.filter(user=user).exclude(session_key=but)
+    Session.objects.filter(session_key__in=others.values("session_key")).delete()
+    ended, _ = others.delete()
+    return ended
