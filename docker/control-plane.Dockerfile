@@ -11,7 +11,8 @@ COPY apps apps
 COPY workers workers
 COPY templates templates
 COPY static static
-RUN useradd --system --create-home enginehouse && mkdir /data && chown enginehouse /data
+RUN useradd --system --create-home enginehouse && mkdir /data /artifacts \
+    && chown enginehouse /data /artifacts && chmod 2777 /artifacts
 USER enginehouse
 ENV DATA_DIR=/data DJANGO_SETTINGS_MODULE=controlplane.settings
 VOLUME /data

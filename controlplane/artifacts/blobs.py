@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from controlplane.artifacts.digests import FileEntry, hash_file, ignore_bytes, read_chunks
-from controlplane.artifacts.durable import sync_directory, sync_file
+from controlplane.artifacts.durable import make_folder, sync_directory, sync_file
 from controlplane.artifacts.failures import corrupt_blob, missing_blob
 
 _READ_ONLY = 0o444
@@ -50,12 +50,10 @@ class LocalBlobStore:
 
     def put(self, source: Path, entry: FileEntry, *, link: bool) -> None:
         target = self._path(entry.sha256)
-        if self._holds(target, entry):
-            # A sweep spares what is young: reuse makes an old blob young again.
-            os.utime(target)
+        if self._holds(target, entry) and _made_young(target):
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        self._temporary.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
+        make_folder(self._temporary)
         temporary = self._temporary / uuid.uuid4().hex
         try:
             place_file(source, temporary, entry, link=link)
@@ -120,6 +118,18 @@ class LocalBlobStore:
     def _holds(self, target: Path, entry: FileEntry) -> bool:
         # Publishing again is how a damaged blob heals, so its presence alone is not enough.
         return target.exists() and hash_file(target) == entry.sha256
+
+
+def _made_young(blob: Path) -> bool:
+    """Return whether a reused blob counts as young, which a sweep spares.
+
+    That of another user cannot be touched, only put there anew.
+    """
+    try:
+        os.utime(blob)
+    except PermissionError:
+        return False
+    return True
 
 
 def place_file(source: Path, destination: Path, entry: FileEntry, *, link: bool) -> None:

@@ -1,7 +1,9 @@
 """Writes that either happened whole or did not happen, also when power or the process is lost."""
 
+import contextlib
 import errno
 import os
+import stat
 import uuid
 from pathlib import Path
 
@@ -27,6 +29,21 @@ def write_atomically(path: Path, content: bytes) -> None:
     finally:
         temporary.unlink(missing_ok=True)
     sync_directory(path.parent)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, each as open to others as the one that it lies in.
+
+    Web and build workers may run as different users; the operator's mode of the store's own folder
+    says whether both may write to it.
+    """
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    # Another user who was first has given it this mode already.
+    with contextlib.suppress(PermissionError):
+        folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode))
 
 
 def sync_file(path: Path) -> None:

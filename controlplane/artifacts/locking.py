@@ -30,8 +30,16 @@ def exclusive(root: Path) -> Iterator[bool]:
 @contextmanager
 def _opened(root: Path) -> Iterator[int]:
     root.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = _open(root / "lock")
     try:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except PermissionError:
+        # Another user made it; to hold it, reading is enough.
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -16,7 +16,12 @@ from urllib.parse import unquote, urlsplit
 
 from controlplane.artifacts.blobs import BlobStore, LocalBlobStore
 from controlplane.artifacts.digests import FileEntry, describe, ignore_bytes
-from controlplane.artifacts.durable import means_disk_full, sync_directory, write_atomically
+from controlplane.artifacts.durable import (
+    make_folder,
+    means_disk_full,
+    sync_directory,
+    write_atomically,
+)
 from controlplane.artifacts.failures import (
     ArtifactFailure,
     disk_full,
@@ -71,6 +76,8 @@ class ArtifactStore:
             for entry in manifest.files:
                 self._blobs.put(directory / entry.path, entry, link=link)
             digest = manifest.content_digest
+            make_folder(self._manifest_path(digest).parent)
+            make_folder(self._passport_path(digest).parent)
             reused = self.exists(digest)
             if not reused:
                 write_atomically(self._passport_path(digest), _to_json(passport))

@@ -53,6 +53,11 @@ def set_upload(
             raise _refusal(refused) from None
         except ArtifactFailure as failed:
             raise Unavailable(failed.failure.sentence, hint=failed.failure.hint) from None
+        except PermissionError as error:
+            raise Unavailable(
+                f"The web process may not write to `{error.filename}`.",
+                hint="Open the folder behind ARTIFACT_URL to its user; builds write there too.",
+            ) from None
     with transaction.atomic():
         upload = _version(team, name, found, published, file_name, user)
     _check_again(team, name)
