@@ -12,7 +12,6 @@ from apps.ui import formats
 from apps.ui.tones import Tone
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState, ReplicaState
 
-KEY_PLACEHOLDER = "$ENGINEHOUSE_API_KEY"
 _OFF = frozenset({DeploymentState.INACTIVE, DeploymentState.DEACTIVATING})
 _ASLEEP = frozenset({DeploymentState.SCALED_TO_ZERO})
 _RETRYABLE = frozenset(
@@ -193,39 +192,6 @@ def comparison_of(
         if planned is not None and reported is not None
     ]
     return reporting.id, rows
-
-
-def snippets_of(deployment: Deployment, served_name: str) -> dict[str, str]:
-    """Return code that works when pasted, once the key is in the environment."""
-    base = endpoint_of(deployment)
-    body = (
-        f'{{"model": "{served_name}", "messages": '
-        '[{"role": "user", "content": "Say hello."}], "max_tokens": 64, "temperature": 0}'
-    )
-    curl = (
-        f"curl {base}/chat/completions \\\n"
-        f'  -H "Authorization: Bearer {KEY_PLACEHOLDER}" \\\n'
-        '  -H "Content-Type: application/json" \\\n'
-        f"  -d '{body}'"
-    )
-    python = (
-        "import os\n\nfrom openai import OpenAI\n\n"
-        "client = OpenAI(\n"
-        f'    base_url="{base}",\n'
-        '    api_key=os.environ["ENGINEHOUSE_API_KEY"],\n'
-        ")\n"
-        "answer = client.chat.completions.create(\n"
-        f'    model="{served_name}",\n'
-        '    messages=[{"role": "user", "content": "Say hello."}],\n'
-        "    max_tokens=64,\n"
-        "    temperature=0,\n"
-        "    stream=True,\n"
-        ")\n"
-        "for chunk in answer:\n"
-        "    if chunk.choices:\n"
-        '        print(chunk.choices[0].delta.content or "", end="", flush=True)\n'
-    )
-    return {"curl": curl, "python": python}
 
 
 def _difference(planned: float, reported: float) -> str:

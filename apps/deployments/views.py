@@ -19,7 +19,6 @@ from apps.deployments.presentation import (
     endpoint_of,
     places_of,
     promotions_of,
-    snippets_of,
 )
 from apps.deployments.restrictions import (
     closed_environments,
@@ -32,7 +31,6 @@ from apps.deployments.selectors import (
     environment_list,
     model_list,
     replica_list,
-    served_model_name,
 )
 from apps.deployments.services import (
     deployment_activate,
@@ -43,6 +41,7 @@ from apps.deployments.services import (
     environment_promote,
     model_create,
 )
+from apps.deployments.snippets import snippets_of
 from apps.rest.errors import ApiError, Conflict, NotFound
 from apps.telemetry.traffic import traffic_by_deployment, traffic_series
 from apps.ui.fragments import live_answer
@@ -92,7 +91,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "comparison_replica": comparison_replica,
         "promotions": promotions_of(found, environments),
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
-        "snippets": snippets_of(found, served_model_name(found)),
+        "snippets": snippets_of(found),
         "tab_title": title(found.state, f"{found.model.name} {found.name}"),
         **actions_of(found, environments, closed_environments(actor_on(request), environments)),
     }
