@@ -11,6 +11,7 @@ from apps.ui import formats
 from controlplane.domain.reuse import leaves
 
 _PLAN_PARTS = ("model", "per_gpu", "capacity", "builder")
+_LONGEST_WORDS = 300
 _SMOKE_FIELDS = ("first_token_seconds", "tokens_per_second", "finish_reason", "answer")
 
 
@@ -170,7 +171,7 @@ def _result(build: Build, name: str) -> Mapping[str, Any]:
 def _words(label: str, value: Any) -> str:
     """Return the value as a page writes it, in the unit that its name ends with."""
     if not _is_amount(value):
-        return formats.ABSENT if value is None else value_words(value)
+        return formats.ABSENT if value is None else value_words(value)[:_LONGEST_WORDS]
     if label.endswith("_bytes"):
         return formats.size(value)
     if label.endswith("seconds"):

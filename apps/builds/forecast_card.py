@@ -9,7 +9,13 @@ from apps.builds.models import Build
 from apps.builds.step_labels import LABELS
 from apps.ui import formats
 from controlplane.domain.forecast import QueuePlace
-from controlplane.domain.forecast.outcome import Amount, Compared, StepTaken, compare
+from controlplane.domain.forecast.outcome import (
+    Amount,
+    Compared,
+    StepTaken,
+    compare,
+    planned_only,
+)
 from controlplane.domain.lifecycle import BuildState
 
 _LABELS = {
@@ -18,6 +24,9 @@ _LABELS = {
     Amount.CARD: "Card memory at its peak",
     Amount.DISK: "Disk: checkpoint and export",
 }
+
+
+_BASES = {"formula": "by formula", "measured": "as measured before"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,21 +49,30 @@ class ForecastRow:
 
     @property
     def basis(self) -> str:
-        """What the plan rests on: measured before, or a formula."""
+        """Where both numbers come from, or why one is not there."""
+        compared, parts = self.compared, []
+        if compared.planned is not None:
+            parts.append(f"{_BASES[compared.planned['basis']]}: {compared.planned['source']}")
+        if compared.measured_by:
+            parts.append(f"measured: {compared.measured_by}")
+        elif compared.absent:
+            parts.append(compared.absent if compared.planned is None else _none(compared.absent))
+        return "; ".join(parts) or "no formula says"
+
+    @property
+    def planned_by(self) -> str:
+        """What the plan rests on, alone."""
         if (estimate := self.compared.planned) is None:
-            return self.compared.absent or "" if self.compared.step is None else ""
-        return f"{estimate['basis']}: {estimate['source']}"
+            return "is not known: no formula says"
+        return f"{_BASES[estimate['basis']]}: {estimate['source']}"
 
     @property
     def measured(self) -> str:
-        """What happened, or why that is not known."""
-        if self.compared.measured is None:
-            return self.compared.absent or formats.ABSENT
-        return self._words(self.compared.measured)
-
-    @property
-    def is_measured(self) -> bool:
-        return self.compared.measured is not None
+        """What happened; for a step that has nothing to show, why."""
+        if self.compared.measured is not None:
+            return self._words(self.compared.measured)
+        is_reused = (self.compared.absent or "").startswith("reused")
+        return "reused" if is_reused else formats.ABSENT
 
     @property
     def ratio(self) -> str:
@@ -75,6 +93,11 @@ class StepRow:
     label: str
     seconds: ForecastRow
     host: ForecastRow
+
+    @property
+    def basis(self) -> str:
+        """What both plans rest on."""
+        return f"Time {self.seconds.planned_by}. Memory {self.host.planned_by}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +123,9 @@ class ForecastCard:
     @cached_property
     def compared(self) -> tuple[Compared, ...]:
         """Every amount, planned and measured."""
-        steps = self.steps or [
-            StepTaken(name=each["name"], state="waiting", measured=None)
-            for each in self.told.get("steps", ())
-        ]
-        return compare(self.told, steps)
+        if self.steps:
+            return compare(self.told, self.steps)
+        return planned_only(self.told)
 
     @property
     def totals(self) -> Sequence[ForecastRow]:
@@ -177,6 +198,10 @@ class ForecastCard:
         if data := artifact["calibration"]:
             return f"{words}, and {data['dataset']} at {str(data['revision'])[:18]}"
         return words
+
+
+def _none(absent: str) -> str:
+    return f"not measured: {absent}"
 
 
 def forecast_card(build: Build, queue: QueuePlace | None = None) -> ForecastCard | None:

@@ -1,7 +1,7 @@
 """A build's forecast beside what happened: the same amounts, planned and measured."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -65,6 +65,18 @@ class Compared:
 def compare(forecast: Mapping[str, Any], steps: Sequence[StepTaken]) -> tuple[Compared, ...]:
     """Return every amount of the build and then of each step, whether or not it is known."""
     return (*_of_build(forecast, steps), *_of_steps(forecast, steps))
+
+
+def planned_only(forecast: Mapping[str, Any]) -> tuple[Compared, ...]:
+    """Return the same amounts before anything ran; `absent` only says why nothing is planned."""
+    steps = [
+        StepTaken(name=each["name"], state="waiting", measured=None)
+        for each in forecast.get("steps", ())
+    ]
+    return tuple(
+        each if each.amount is Amount.CARD and each.planned is None else replace(each, absent=None)
+        for each in compare(forecast, steps)
+    )
 
 
 def _of_build(forecast: Mapping[str, Any], steps: Sequence[StepTaken]) -> Iterator[Compared]:

@@ -104,6 +104,7 @@ def make_forecast(*, seconds: float = 10.0) -> dict[str, Any]:
             "low": low, "high": high, "basis": "formula", "source": "arithmetic", "builds": 0,
         }  # fmt: skip
 
+    memory = estimate(1e9, 1.8e9)
     steps = ("fetch", "inspect", "package", "smoke_test")
     return {
         "format": 1,
@@ -123,7 +124,7 @@ def make_forecast(*, seconds: float = 10.0) -> dict[str, Any]:
             "source": "files",
         },
         "steps": [
-            {"name": name, "seconds": estimate(seconds, seconds), "host_bytes": estimate(1, 3)}
+            {"name": name, "seconds": estimate(seconds, seconds), "host_bytes": memory}
             for name in steps
         ],
         "cached": {
