@@ -49,6 +49,15 @@ def not_a_checkpoint(checkpoint: CheckpointRepository, missing: str) -> SourceFa
     )
 
 
+def gguf_only(checkpoint: CheckpointRepository, names: Sequence[str]) -> SourceFailure:
+    """Return the failure for weights in blocks that no runtime reads."""
+    return _checkpoint(
+        f"{code_prefix(checkpoint)}-GGUF",
+        f"`{_repo(checkpoint)}` holds GGUF files only (`{names[0]}`), which no runtime here reads.",
+        "Name the repository that they were made from, with `config.json` and safetensors.",
+    )
+
+
 def pickled_weights(checkpoint: CheckpointRepository, names: Sequence[str]) -> SourceFailure:
     """Return the failure for weights in a format that runs code when it is loaded."""
     return _checkpoint(

@@ -6,7 +6,13 @@ from collections.abc import Iterable, Sequence
 from controlplane.artifacts.digests import checked_path
 from controlplane.artifacts.failures import ArtifactFailure
 from controlplane.domain.spec import CheckpointRepository
-from controlplane.sources.failures import incomplete, not_a_checkpoint, pickled_weights, unsafe_name
+from controlplane.sources.failures import (
+    gguf_only,
+    incomplete,
+    not_a_checkpoint,
+    pickled_weights,
+    unsafe_name,
+)
 
 _PICKLED = re.compile(r".*\.(bin|pt|pth|pkl|pickle|ckpt)")
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.safetensors")
@@ -23,6 +29,9 @@ def select(checkpoint: CheckpointRepository, names: Iterable[str]) -> tuple[str,
     listed = sorted(names)
     for name in listed:
         _check_name(checkpoint, name)
+    quantized = [name for name in listed if name.endswith(".gguf")]
+    if quantized and not any(name.endswith(".safetensors") for name in listed):
+        raise gguf_only(checkpoint, quantized)
     if "config.json" not in listed:
         raise not_a_checkpoint(checkpoint, "`config.json`")
     weights = _weights(checkpoint, [each for each in listed if "/" not in each])

@@ -63,6 +63,17 @@ def test_pickled_weights_are_refused_with_words(repository: Repository, name: st
     assert "safetensors" in (caught.value.failure.hint or "")
 
 
+@pytest.mark.parametrize("others", [[], ["config.json", "tokenizer.json"]])
+def test_gguf_files_are_refused_before_a_byte_is_fetched(
+    repository: Repository, others: list[str]
+) -> None:
+    with pytest.raises(SourceFailure, match=r"model-q4_k_m\.gguf") as caught:
+        select(repository(), [*others, "model-q4_k_m.gguf"])
+    assert caught.value.failure.code == "EHF-GGUF"
+    both = select(repository(), ["config.json", "model.safetensors", "model-q4_k_m.gguf"])
+    assert both == ("config.json", "model.safetensors")
+
+
 def test_no_weights_at_all_is_no_checkpoint(repository: Repository) -> None:
     with pytest.raises(SourceFailure) as caught:
         select(repository(), ["config.json", "tokenizer.json"])

@@ -17,6 +17,8 @@ _NETWORK = "Check network, proxy and the configured endpoint of the build machin
 OF_ANY = (
     entry_of(SOURCES, "NOT-A-CHECKPOINT", CHECKPOINT, "A file that each checkpoint has is missing.",
              "Name a repository with config.json, safetensors and tokenizer at its top level."),
+    entry_of(SOURCES, "GGUF", CHECKPOINT, "The weights are GGUF files, which no runtime reads.",
+             "Name the repository that they were made from."),
     entry_of(SOURCES, "PICKLED-WEIGHTS", CHECKPOINT, "The weights are pickles, which can run code.",
              "Convert them to safetensors, or name a revision that has them."),
     entry_of(SOURCES, "INCOMPLETE", CHECKPOINT, "Some of the sharded weight files are not there.",

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from controlplane.artifacts import ArtifactStore, input_digest, input_document
+from controlplane.artifacts import ArtifactStore, describe, input_digest, input_document
 from controlplane.artifacts.durable import means_disk_full
+from controlplane.sources import folder_facts
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.tiny_families import make_family
 from tests.workers.build_steps.quantizing import (
@@ -74,9 +75,9 @@ def test_a_checkpoint_is_calibrated_gated_and_packaged_by_real_children(
     assert "samples.json" not in paths
 
 
-def inspected(folder: Path) -> Path:
+def inspected(folder: Path, checkpoint: dict[str, Any] | None = None) -> Path:
     folder.mkdir(parents=True)
-    values = {"checkpoint": {}, "examination": {"effective": []}}
+    values = {"checkpoint": checkpoint or {}, "examination": {"effective": []}}
     outputs.seal(folder, step="inspect", values=values, digests={})
     return folder
 
@@ -204,6 +205,9 @@ def refused(folder: Path, tmp_path: Path, spec: dict[str, Any], **options: Any) 
           "config_groups": {"g": {"weights": {"type": "float", "num_bits": 8}}}},
          "compressed-tensors"),
         ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "bitsandbytes"),
+        ({"load_in_8bit": True}, "bitsandbytes"),
+        ({"quant_method": "mxfp4"}, "mxfp4"),
+        ({"quant_method": "gguf"}, "gguf"),
     ],
 )  # fmt: skip
 def test_a_quantized_checkpoint_is_not_quantized_again(
@@ -216,6 +220,31 @@ def test_a_quantized_checkpoint_is_not_quantized_again(
     assert failure.code == "EHQ-ALREADY-QUANTIZED"
     assert words in failure.sentence
     assert failure.fix == {"trt_llm.build.quantization_type": "no_quant"}
+
+
+def test_a_quantized_checkpoint_is_passed_through_as_it_is_and_answers(
+    tiny: Path, tmp_path: Path
+) -> None:
+    source = fetched(tiny, tmp_path / "original")
+    run_here("calibrate", quantized_spec(tiny, "fp8_kv"), tmp_path / "export", fetch=source)
+    exported = tmp_path / "export" / "model"
+    spec = quantized_spec(exported, "no_quant")
+    facts = folder_facts(exported, commit="c1", name="tiny").model_dump(mode="json")
+    steps = {
+        "fetch": fetched(exported, tmp_path / "fetch"),
+        "inspect": inspected(tmp_path / "inspect", checkpoint=facts),
+    }
+    options = {"artifact_url": (tmp_path / "artifacts").as_uri(), "memory_bytes": 2_000_000_000}
+    packaged = run_here("package", spec, tmp_path / "package", options, **steps).values
+    assert {(each["path"], each["sha256"]) for each in packaged["manifest"]} == {
+        (each.path, each.sha256) for each in describe(exported)
+    }
+    assert packaged["passport"]["gate"] == "unmeasured"
+    steps["package"] = tmp_path / "package"
+    engine = run_here("smoke_test", spec, tmp_path / "smoke_test", options, **steps).values[
+        "engine"
+    ]
+    assert engine["emulated"][0].startswith("FP8 weights of 14 layers")
 
 
 def test_our_own_export_is_recognised_as_quantized(tiny: Path, tmp_path: Path) -> None:
