@@ -14,6 +14,7 @@ from controlplane.domain.commands.report import ConfigExport
 from controlplane.domain.runtimes.trtllm.flags import GRAMMAR
 from controlplane.domain.spec import Spec, parse_text
 from tests.domain.cases import DATA, as_config_yaml, lines
+from tests.domain.commands.command_cases import as_command, command_cases
 
 FULL = """\
 # a comment
@@ -78,6 +79,20 @@ def test_an_exported_trtllm_import_imports_to_the_same_config(line: str) -> None
         mode="json"
     )
     assert exported.files["engine.yaml"] in exported.text
+
+
+def test_a_public_vllm_line_imports_exports_and_imports_to_the_same_config() -> None:
+    compared = 0
+    for facts in command_cases():
+        first = import_command(as_command(facts))
+        if not first.complete:
+            continue
+        again = import_command(export_config(first.text, ExportFormat.VLLM).text)
+        assert spec_of(again.text).model_dump(mode="json") == spec_of(first.text).model_dump(
+            mode="json"
+        ), facts["id"]
+        compared += 1
+    assert compared >= 35
 
 
 def test_a_vllm_line_says_what_it_can_and_lists_the_rest() -> None:
