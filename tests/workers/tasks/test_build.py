@@ -3,28 +3,22 @@
 import json
 import shutil
 from collections.abc import Mapping
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.utils import timezone
 from pytest_django import Settings
 
 from apps.builds.models import Build
 from apps.builds.services import build_retry
 from apps.configs.models import Revision
-from apps.fleet.models import CardLease, Node
-from apps.fleet.selectors import SILENT_SECONDS
 from apps.secrets.services import secret_set
 from apps.telemetry.logs import log_lines
 from controlplane.artifacts import ArtifactStore
 from controlplane.domain.failures import Blame, Failure
-from tests import factories
 from tests.workers.tasks.building import MakeBuild, make_buildable, steps
 from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, run_step
 from workers.tasks.build import build_run
-from workers.tasks.building import cards
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
 QUANTIZED_WITH_SECRET = """    quantization_type: fp8
@@ -43,12 +37,6 @@ def run(build: Build) -> Build:
 
 def said(build: Build, step: str) -> str:
     return "\n".join(line.message for line in log_lines(owners=[f"build:{build.id}:{step}"]))
-
-
-def make_this_host(settings: Settings) -> Node:
-    """The node of this host, which counts as live however long a build takes."""
-    later = timezone.now() + timedelta(minutes=5)
-    return factories.make_node(name=settings.NODE_NAME, last_heartbeat_at=later)
 
 
 def test_a_build_ends_with_an_artifact_which_the_next_one_takes_unless_it_was_lost(
@@ -109,62 +97,6 @@ def test_a_checkpoint_that_is_not_there_fails_with_the_field_to_change(
     assert (build.state, build.failure["code"]) == ("failed", "EHL-MISSING")
     assert build.failure["field"].startswith("trt_llm.build.checkpoint_repository")
     assert build.failure["hint"]
-
-
-def test_the_smoke_test_holds_memory_of_this_host_and_gives_it_back(
-    make_build: MakeBuild, settings: Settings
-) -> None:
-    node = make_this_host(settings)
-    factories.make_card(node=node)
-    build = run(make_build())
-    assert build.state == "succeeded", build.failure
-    lease = CardLease.objects.get(holder=f"build:{build.id}")
-    assert lease.released_at is not None
-    assert 0 < lease.memory_bytes < 4 * factories.GIB
-
-
-def test_without_room_the_build_waits_and_says_for_what(
-    make_build: MakeBuild, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cards, "_PATIENCE_SECONDS", 0.5)
-    node = make_this_host(settings)
-    card = factories.make_card(node=node)
-    factories.make_lease(card=card, holder="replica:abcde", memory_bytes=card.memory_bytes)
-    build = run(make_build())
-    assert (build.state, build.failure["code"]) == ("failed", "EHB-NO-ROOM")
-    assert "waiting for room" in said(build, "smoke_test")
-
-
-def test_where_this_hosts_node_is_silent_the_build_waits_until_it_speaks(
-    make_build: MakeBuild, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    node = factories.make_node(name=settings.NODE_NAME, last_heartbeat_at=None)
-    factories.make_card(node=node)
-
-    def heard_too_late() -> Any:
-        assert not CardLease.objects.exists()
-        Node.objects.filter(id=node.id).update(last_heartbeat_at=timezone.now())
-        return silent()
-
-    silent = cards._silent
-    monkeypatch.setattr(cards, "_silent", heard_too_late)
-    build = run(make_build())
-    assert (build.state, build.failure) == ("succeeded", None)
-    assert CardLease.objects.filter(holder=f"build:{build.id}").exists()
-    log = said(build, "smoke_test")
-    assert f"waiting for room: Node `{settings.NODE_NAME}` has not spoken" in log
-    assert "without a lease" not in log
-
-
-def test_a_node_that_stays_silent_is_the_cause(
-    make_build: MakeBuild, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cards, "_PATIENCE_SECONDS", 0.5)
-    long_ago = timezone.now() - timedelta(seconds=SILENT_SECONDS + 1)
-    factories.make_node(name=settings.NODE_NAME, last_heartbeat_at=long_ago)
-    build = run(make_build())
-    assert (build.state, build.failure["code"]) == ("failed", "EHB-NODE-SILENT")
-    assert build.failure["blame"] == "machine"
 
 
 @pytest.fixture

@@ -1,0 +1,234 @@
+"""A step that holds a model waits for its cards in sight of all, and runs on those alone."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from pytest_django import Settings
+
+from apps.builds.models import Build
+from apps.builds.services import CardNeed, build_cancel, build_claim
+from apps.fleet.models import Card, CardLease, Node
+from apps.fleet.selectors import SILENT_SECONDS
+from apps.fleet.services import cards_release
+from apps.telemetry.logs import log_lines
+from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.spec import Spec, edit_yaml, parse_text
+from controlplane.sources import folder_facts
+from tests import factories
+from tests.workers.tasks.building import FP8, MakeBuild, make_quantized
+from tests.workers.tasks.hands import CANCEL_SECONDS, wait_for_build
+from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, run_step
+from workers.tasks.build import build_run
+from workers.tasks.building import cards
+from workers.tasks.building.cards import StepCards
+from workers.tasks.building.keeper import LeaseKeeper
+from workers.tasks.building.needs import step_need
+from workers.tasks.building.report import StepReport
+
+pytestmark = pytest.mark.django_db(transaction=True)
+REPLICA = "replica:abcde"
+
+
+@pytest.fixture
+def node(settings: Settings) -> Node:
+    """The node of this host, which counts as live for long, with a CPU."""
+    later = timezone.now() + timedelta(minutes=5)
+    made = factories.make_node(name=settings.NODE_NAME, last_heartbeat_at=later)
+    factories.make_card(node=made)
+    return made
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[StepCommand]:
+    """The steps that were started; one that holds a model ends without loading any."""
+    seen: list[StepCommand] = []
+
+    def watched(command: StepCommand, **callbacks: Any) -> StepOutcome:
+        seen.append(command)
+        if command.step not in ("calibrate", "smoke_test"):
+            return run_step(command, **callbacks)
+        failure = Failure(code="EHX-ENOUGH", blame=Blame.OURS, sentence="Enough was seen.")
+        return StepOutcome(kind=OutcomeKind.FAILED, failure=failure, exit_code=1)
+
+    monkeypatch.setattr("workers.tasks.building.run.run_step", watched)
+    return seen
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Builds that wait for nobody but other builds."""
+    monkeypatch.setattr(cards, "_PATIENCE_SECONDS", 0.3)
+
+
+def full(node: Node, holder: str) -> Card:
+    card = node.cards.get(kind="CPU")
+    factories.make_lease(card=card, holder=holder, memory_bytes=card.memory_bytes)
+    return card
+
+
+def run(build: Build) -> Build:
+    build_run(build_id=build.id, format=1)
+    build.refresh_from_db()
+    return build
+
+
+@contextmanager
+def running(build: Build) -> Iterator[threading.Thread]:
+    """A worker's thread that carries the build out."""
+
+    def work() -> None:
+        try:
+            build_run(build_id=build.id, format=1)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        thread.join(30)
+    assert not thread.is_alive()
+
+
+def waits_for(build: Build, step: str) -> str:
+    reason: str = build.steps.get(name=step).waits_for
+    return reason
+
+
+def said(build: Build, step: str) -> str:
+    return "\n".join(line.message for line in log_lines(owners=[f"build:{build.id}:{step}"]))
+
+
+def claims(build: Build) -> int:
+    return CardLease.objects.filter(holder=f"build:{build.id}", released_at=None).count()
+
+
+def test_calibration_and_gate_see_the_builders_gpus_alone_and_later_steps_give_them_back(
+    make_build: MakeBuild, checkpoint: Path, node: Node
+) -> None:
+    gpus = [factories.make_card(node=node, kind="H100", memory_bytes=80 << 30) for _ in range(4)]
+    factories.make_lease(card=gpus[0], holder=REPLICA, memory_bytes=80 << 30)
+    spec, facts = on_gpus(checkpoint), folder_facts(checkpoint, commit="", name="tiny")
+    build = make_build()
+    lease = build_claim(build_id=build.id, owner="worker")
+    assert lease is not None
+    with LeaseKeeper(lease, stopping=threading.Event()) as keeper:
+        for step in ("calibrate", "gate"):
+            held = StepCards(keeper, StepReport(keeper, step=step, attempt=1), step=step)
+            found = held.claim(
+                spec,
+                lambda smallest, name=step: step_need(
+                    name, spec, facts.model_dump(), smallest_card_bytes=smallest
+                ),
+            )
+            assert (found.kind, found.device, found.memory_bytes) == ("H100", "cuda", 80 << 30)
+            uuids = f"{gpus[1].uuid},{gpus[2].uuid}"
+            assert found.environment == {"CUDA_VISIBLE_DEVICES": uuids}
+            assert claims(build) == 2
+        held.release()
+    assert not claims(build)
+
+
+def on_gpus(checkpoint: Path) -> Spec:
+    """What is served on one H100 and quantized on two."""
+    text = edit_yaml(
+        factories.config_text(str(checkpoint)) + FP8,
+        {"resources.accelerator": "H100", "trt_llm.build.num_builder_gpus": 2},
+    )
+    spec = parse_text(text).spec
+    assert spec is not None
+    return spec
+
+
+def test_without_room_a_build_says_who_has_it_and_can_be_cancelled(
+    make_build: MakeBuild, checkpoint: Path, node: Node, commands: list[StepCommand]
+) -> None:
+    full(node, REPLICA)
+    build = make_quantized(make_build, checkpoint)
+    with running(build):
+        wait_for_build(build, lambda each: REPLICA in waits_for(each, "calibrate"), seconds=20)
+        assert not claims(build)
+        asked_at = time.monotonic()
+        build_cancel(build=Build.objects.get(id=build.id))
+        wait_for_build(build, lambda each: each.state == "cancelled", seconds=CANCEL_SECONDS)
+    assert time.monotonic() - asked_at < CANCEL_SECONDS + 1
+    assert f"Held by `{REPLICA}` (16.0 GiB)" in said(build, "calibrate")
+    assert "calibrate" not in {each.step for each in commands}
+
+
+@pytest.mark.usefixtures("impatient")
+def test_other_builds_are_waited_for_as_long_as_they_run(
+    make_build: MakeBuild, checkpoint: Path, node: Node, commands: list[StepCommand]
+) -> None:
+    full(node, "build:abcdefgh")
+    build = make_quantized(make_build, checkpoint)
+    with running(build):
+        wait_for_build(build, lambda each: waits_for(each, "calibrate"), seconds=20)
+        time.sleep(3 * cards._PATIENCE_SECONDS)
+        assert Build.objects.get(id=build.id).state == "calibrating"
+        cards_release(holder="build:abcdefgh")
+    build.refresh_from_db()
+    assert build.failure["code"] == "EHX-ENOUGH", build.failure
+    assert commands[-1].environment == {"CUDA_VISIBLE_DEVICES": ""}
+    assert waits_for(build, "calibrate") == ""
+    assert "got room" in said(build, "calibrate")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_replica_that_stays_is_the_cause_in_the_end(make_build: MakeBuild, node: Node) -> None:
+    full(node, REPLICA)
+    build = run(make_build())
+    assert (build.state, build.failure["code"]) == ("failed", "EHB-NO-ROOM")
+    assert REPLICA in build.failure["sentence"]
+    assert "waiting for room" in said(build, "smoke_test")
+
+
+def test_memory_that_this_host_never_has_is_refused_at_once(
+    make_build: MakeBuild, checkpoint: Path, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    huge = CardNeed(kind="CPU", count=1, memory_bytes=17 << 30)
+    monkeypatch.setattr("workers.tasks.building.run.step_need", lambda *_, **_named: huge)
+    build = run(make_quantized(make_build, checkpoint))
+    assert (build.state, build.failure["code"]) == ("failed", "EHB-NO-CARDS"), build.failure
+    assert f"Node `{node.name}` has 0 of 1 `CPU` cards with 17.0 GiB" in build.failure["sentence"]
+
+
+def test_where_this_hosts_node_is_silent_the_build_waits_until_it_speaks(
+    make_build: MakeBuild,
+    node: Node,
+    commands: list[StepCommand],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Node.objects.update(last_heartbeat_at=None)
+
+    def heard_too_late() -> Any:
+        assert not CardLease.objects.exists()
+        Node.objects.filter(id=node.id).update(last_heartbeat_at=timezone.now())
+        return silent()
+
+    silent = cards._silent
+    monkeypatch.setattr(cards, "_silent", heard_too_late)
+    build = run(make_build())
+    assert build.failure["code"] == "EHX-ENOUGH", build.failure
+    assert CardLease.objects.filter(holder=f"build:{build.id}").exists()
+    log = said(build, "smoke_test")
+    assert f"waiting for room: Node `{node.name}` has not spoken" in log
+    assert "without a lease" not in log
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_node_that_stays_silent_is_the_cause(make_build: MakeBuild, node: Node) -> None:
+    long_ago = timezone.now() - timedelta(seconds=SILENT_SECONDS + 1)
+    Node.objects.update(last_heartbeat_at=long_ago)
+    build = run(make_build())
+    assert (build.state, build.failure["code"]) == ("failed", "EHB-NODE-SILENT")
+    assert build.failure["blame"] == "machine"
