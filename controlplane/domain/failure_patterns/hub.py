@@ -30,7 +30,10 @@ PATTERNS = (
     Pattern(
         code="EHF-NOT-FOUND",
         blame=Blame.CONFIGURATION,
-        expression=re.compile(r"Repository Not Found for url: (?P<url>\S+?)\.?(?:\s|$)"),
+        expression=re.compile(
+            r"(?:Repository Not Found for url: |Client error '404 Not Found' for url ')"
+            r"(?P<url>[^\s']+?)['.]?(?:\s|$)"
+        ),
         sentence="The hub has nothing at {url}, or the token in secret `{secret}` may not see it.",
         hint="Check the spelling of {repo}; for a private repository, store a token that may "
         "read it as the secret `{secret}`.",
@@ -74,7 +77,7 @@ PATTERNS = (
         code="EHF-TOKEN",
         blame=Blame.CONFIGURATION,
         expression=re.compile(
-            r"Invalid username or password|Invalid user token|"
+            r"Client error '401 Unauthorized'|Invalid username or password|Invalid user token|"
             r"Invalid credentials in Authorization header"
         ),
         sentence="The hub does not accept the token in secret `{secret}`, asked for {repo}.",
@@ -82,20 +85,20 @@ PATTERNS = (
         field=_SECRET,
         example=Example(
             text="Invalid credentials in Authorization header",
-            source="huggingface/huggingface_hub issues, answer of huggingface.co",
+            source=f"{_CLIENT}, with the message of the hub's answer",
             checked=_CHECKED,
         ),
     ),
     Pattern(
         code="EHF-RATE-LIMIT",
         blame=Blame.MACHINE,
-        expression=re.compile(r"429 Client Error|429 Too Many Requests"),
+        expression=re.compile(r"429 Too Many Requests"),
         sentence="The hub allows no more requests for now (HTTP 429), asked for {repo}.",
         hint="Retry later, or store a token as the secret `{secret}`: it has a higher limit.",
         field=_SECRET,
         example=Example(
-            text="huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for "
-            "url: https://huggingface.co/api/models/Qwen/Qwen3-8B/revision/main",
+            text="huggingface_hub.errors.HfHubHTTPError: 429 Too Many Requests for url: "
+            "https://huggingface.co/api/models/Qwen/Qwen3-8B.",
             source=f"{_CLIENT}, utils._http.hf_raise_for_status",
             checked=_CHECKED,
         ),
@@ -103,12 +106,12 @@ PATTERNS = (
     Pattern(
         code="EHF-UNAVAILABLE",
         blame=Blame.MACHINE,
-        expression=re.compile(r"(?P<status>50[0-4]) Server Error"),
+        expression=re.compile(r"Server error '(?P<status>50[0-4]) [^'\n]*' for url"),
         sentence="The hub answered HTTP {status} for {repo}.",
         hint="Retry later: what was fetched so far is kept.",
         example=Example(
-            text="huggingface_hub.errors.HfHubHTTPError: 503 Server Error: Service Temporarily "
-            "Unavailable for url: https://huggingface.co/Qwen/Qwen3-8B/resolve/main/config.json",
+            text="huggingface_hub.errors.HfHubHTTPError: Server error '503 Service Unavailable' "
+            "for url 'https://huggingface.co/api/models/Qwen/Qwen3-8B'",
             source=f"{_CLIENT}, utils._http.hf_raise_for_status",
             checked=_CHECKED,
         ),
