@@ -13,7 +13,13 @@ from django.utils import timezone
 
 from apps.accounts.models import ApiKey, ApiKeyType, Membership, Team, TeamRole, User
 from apps.builds.models import Artifact, Build, BuildStep
-from apps.configs.models import CheckpointRecord, Config, Revision
+from apps.configs.models import (
+    CalibrationSet,
+    CalibrationVersion,
+    CheckpointRecord,
+    Config,
+    Revision,
+)
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.fleet.models import Card, CardLease, Gateway, Node
 from apps.rest.identifiers import new_id
@@ -196,6 +202,26 @@ def make_artifact(**changes: Any) -> Artifact:
         "passport": {"format": 1},
     }
     return Artifact.objects.create(**defaults | changes)
+
+
+def make_calibration_version(name: str = "support-chats", **changes: Any) -> CalibrationVersion:
+    """A version of a team's set whose file is nowhere; `team` says whose."""
+    team = changes.pop("team", None) or make_team()
+    kept, _ = CalibrationSet.objects.get_or_create(team=team, name=name)
+    defaults = {
+        "number": kept.versions.count() + 1,
+        "digest": DIGEST,
+        "content_digest": DIGEST,
+        "file_name": "rows.jsonl",
+        "uploaded_name": f"{name}.jsonl",
+        "column": "messages",
+        "rows": 1200,
+        "empty_rows": 3,
+        "short_rows": 12,
+        "size_bytes": 412_000,
+        "head": ["user: Where is my parcel?\nassistant: It has left the depot."],
+    }
+    return CalibrationVersion.objects.create(set=kept, **defaults | changes)
 
 
 def make_finished_build(**changes: Any) -> Build:

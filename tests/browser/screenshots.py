@@ -56,6 +56,8 @@ def _pages(stage: Stage) -> dict[str, str]:
     return {
         "overview": "/",
         "configs": "/configs/",
+        "calibration-data": "/calibration-sets/",
+        "calibration-set": f"/calibration-sets/{stage.team.calibration_sets.get().id}/",
         "editor": f"/configs/{stage.blocked.id}/",
         "editor-yaml": f"/configs/{stage.blocked.id}/?view=yaml",
         "editor-cpu": f"/configs/{stage.small.id}/",
@@ -72,6 +74,9 @@ def _pages(stage: Stage) -> dict[str, str]:
         "nodes": "/nodes/",
         "secrets": "/secrets/",
         "keys": "/keys/",
+        "people": "/people/",
+        "teams": "/teams/",
+        "account": "/account/",
         "sign-in": "/sign-in/",
     }
 

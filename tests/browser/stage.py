@@ -89,6 +89,7 @@ def make_stage() -> Stage:
     know_checkpoint(team, SMOLLM, SMOLLM_CONFIG, weight_bytes=269_030_016)
     secret_set(team=team, name="hf_access_token", value="not-a-token", user=owner)
     factories.make_api_key(team=team, name="playground")
+    factories.make_calibration_version(team=team, created_by=owner)
     node = factories.make_node(name="workbench", agent_version="0.1.0", host_memory_bytes=16 * GIB)
     card = factories.make_card(node=node, memory_bytes=8 * GIB, used_bytes=3 * GIB, name="EPYC")
     blocked = config_create(team=team, name="llama-3.3-70b", text=BLOCKED_TEXT, user=owner)

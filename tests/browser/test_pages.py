@@ -26,6 +26,8 @@ def test_no_page_scrolls_sideways_at_320_px_in_either_theme(
         f"/configs/{stage.blocked.id}/",
         f"/configs/{stage.blocked.id}/?view=yaml",
         f"/configs/{stage.blocked.id}/revisions/1/",
+        "/calibration-sets/",
+        f"/calibration-sets/{stage.team.calibration_sets.get().id}/",
         "/builds/",
         f"/builds/{stage.failed.number}/",
         f"/builds/{stage.built.number}/",
@@ -35,6 +37,9 @@ def test_no_page_scrolls_sideways_at_320_px_in_either_theme(
         "/nodes/",
         "/secrets/",
         "/keys/",
+        "/people/",
+        "/teams/",
+        "/account/",
     )
     page = visit("/", color_scheme="dark", viewport={"width": 320, "height": 640})
     origin = page.url.rstrip("/")
