@@ -21,8 +21,6 @@ OF_ANY = (
              "Name the repository that they were made from."),
     entry_of(SOURCES, "PICKLED-WEIGHTS", CHECKPOINT, "The weights are pickles, which can run code.",
              "Convert them to safetensors, or name a revision that has them."),
-    entry_of(SOURCES, "GGUF", CHECKPOINT, "Only GGUF files lie there, which no runtime here reads.",
-             "Name the repository that they were made from."),
     entry_of(SOURCES, "INCOMPLETE", CHECKPOINT, "Some of the sharded weight files are not there.",
              "Upload the missing files, or name a complete revision."),
     entry_of(SOURCES, "NAME", CHECKPOINT, "A file name could lead outside its folder.",
