@@ -120,3 +120,28 @@ def test_a_build_that_the_gate_stopped_is_promoted_from_its_page() -> None:
     page = client.get(address).content.decode()
     assert f"Promoted by {cast.owner.email}: &lt;i&gt;fine&lt;/i&gt;" in page
     assert "Promote anyway" not in page
+
+
+def test_the_page_says_that_nothing_here_has_run_what_is_fp4() -> None:
+    note = "No card here computes in FP4: the figures are emulated, and nothing here has run this."
+    page = page_of(GATE | {"note": note, "runs_here": False}, quantization=QUANTIZATION)
+    assert note in page
+
+
+def test_the_first_answer_tells_what_is_emulated_and_how_an_encoder_answered() -> None:
+    cast = make_cast()
+    build: Build = make_finished_build(team=cast.team)
+    result = {
+        "kind": "encoder",
+        "question": "A cat sleeps on the mat.",
+        "answer": "Vectors of 384 numbers.",
+        "answer_seconds": 0.25,
+        "engine": {"emulated": ["FP8 weights of 36 layers are expanded to float32"]},
+    }
+    build.steps.filter(name="smoke_test").delete()
+    build.steps.create(name="smoke_test", position=10, state="finished", result=result)
+    page = signed_in(cast.owner).get(f"/builds/{build.number}/").content.decode()
+    assert "answered after 250\u2009ms" in page
+    assert "Vectors of 384 numbers." in page
+    assert "Emulated on this machine: FP8 weights of 36 layers" in page
+    assert "tokens/s" not in page
