@@ -51,7 +51,7 @@ def _standard_library(level: str) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": level},
         # Each request to the hub or to our own control plane would make a line.
-        "loggers": {"httpx": {"level": "WARNING"}, "httpx2": {"level": "WARNING"}},
+        "loggers": {name: {"level": "WARNING"} for name in ("axes", "httpx", "httpx2")},
     }
 
 
