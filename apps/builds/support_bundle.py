@@ -21,6 +21,7 @@ from controlplane.domain.redaction import Redactor
 
 LARGEST_LOG_CHARACTERS = 512 * 1024
 _LOG_LINES = 5_000
+_LAST_ATTEMPTS = 3
 _LONGEST_LINE = 4_000
 _PACKAGES = ("enginehouse", "django", "celery", "pydantic", "huggingface-hub", "safetensors")
 _REDACTOR = Redactor()
@@ -30,7 +31,7 @@ What a build of Enginehouse left, for whoever is to find out why it failed.
 build.json     the build, its steps with times and results, its failure
 config.yaml    the config as it was saved
 checks.json    what the checks and the memory plan said of it
-logs/          the end of each step's log, one file per step and attempt
+logs/          the end of each step's log, one file per step for the last three attempts
 versions.json  the control plane's packages
 machines.json  the nodes and cards of the installation
 
@@ -81,13 +82,24 @@ def _files(build: Build) -> Iterator[tuple[str, str]]:
     yield "versions.json", _json({name: _version(name) for name in _PACKAGES})
     yield "machines.json", _json(_machine_words())
     for step in steps:
-        for attempt in range(1, build.attempt + 1):
+        for attempt in range(max(1, build.attempt - _LAST_ATTEMPTS + 1), build.attempt + 1):
             if text := _log_end(build, step.name, attempt):
                 yield f"logs/{attempt}-{step.position}-{step.name}.log", text
 
 
 def _build_words(build: Build, steps: list[BuildStep]) -> dict[str, Any]:
-    told = ("id", "number", "state", "attempt", "pool", "failure", "promotion", "fixed")
+    told = (
+        "id",
+        "number",
+        "state",
+        "attempt",
+        "pool",
+        "failure",
+        "promotion",
+        "fixed",
+        "forecast",
+        "reuse",
+    )
     times = ("created_at", "started_at", "finished_at", "cancel_requested_at")
     of_step = ("name", "state", "started_at", "finished_at", "progress_done", "progress_total")
     return {
@@ -96,7 +108,10 @@ def _build_words(build: Build, steps: list[BuildStep]) -> dict[str, Any]:
         "revision": build.revision.number,
         "after_build": build.after_id,
         "steps": [
-            {name: getattr(step, name) for name in (*of_step, "progress_unit", "result")}
+            {
+                name: getattr(step, name)
+                for name in (*of_step, "progress_unit", "measured", "result")
+            }
             for step in steps
         ],
     }
