@@ -107,6 +107,11 @@ def _validate(document: Document) -> tuple[Spec | None, list[SpecError]]:
     except ValidationError as failure:
         found = describe(failure, document, stack=stack)
         errors += [error for error in found if error.path != "trt_llm" or "trt_llm" in data]
+    meant = {path for error in errors if error.patch for path, value in error.patch.items()
+             if value is not None}  # fmt: skip
+    errors = [
+        error for error in errors if error.problem is not Problem.MISSING or error.path not in meant
+    ]
     taken = {error.path for error in errors}
     errors += [
         error for error in find_contradictions(document, stack=stack) if error.path not in taken

@@ -1,6 +1,7 @@
 """Where each key of `config.yaml` belongs: the schema turned round, for hints on unknown keys."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from types import UnionType
@@ -16,8 +17,10 @@ SUCCESSORS: Mapping[str, str] = {
     "tensor_parallel_count": "tensor_parallel_size",
     "enable_chunked_prefill": "enable_chunked_context",
     "enable_chunked_context": "enable_chunked_prefill",
+    "rank": "max_lora_rank",
+    "lora_rank": "max_lora_rank",
 }
-"""The same setting under its name in the other stack."""
+"""The same setting under its name in the other stack, or in other programs."""
 FOREIGN: Mapping[str, str] = {
     "model": "trt_llm.build.checkpoint_repository.repo",
     "quantization": "trt_llm.build.quantization_type",
@@ -31,17 +34,20 @@ FOREIGN: Mapping[str, str] = {
 REMOVED: Mapping[str, str] = {
     "gemm_plugin": "It was taken back: the engine chooses its kernels by itself. Remove it.",
     "serve": "It was taken back: `trt_llm.runtime` replaced it.",
+    "token": "Store it as a secret, list its name under `secrets`, and name it in "
+    "`runtime_secret_name`.",
 }
-"""Settings of older versions, with what to do instead."""
+"""Settings of older versions and of other programs, with what to do instead."""
 _MAX_LEVELS = 6
 
 
 def keys_at(path: Path, *, stack: str) -> tuple[str, ...]:
     """Return the keys that the block at `path` may hold, or none where it is free-form."""
-    blocks: list[type[Section]] = [_TOP]
+    blocks: list[type[Section] | _Named] = [_TOP]
     for step in path:
-        blocks = [inner for block in blocks for inner in _inside(block, step, stack)]
-    return tuple(name for block in blocks for name in block.model_fields)
+        blocks = [inner for block in blocks for inner in _step(block, step, stack)]
+    sections = (block for block in blocks if not isinstance(block, _Named))
+    return tuple(name for block in sections for name in block.model_fields)
 
 
 def closest(key: str, path: Path, *, stack: str) -> str | None:
@@ -53,6 +59,12 @@ def closest(key: str, path: Path, *, stack: str) -> str | None:
     return matches[0] if matches else None
 
 
+def nearest(key: str, *, stack: str) -> tuple[Path, str] | None:
+    """Return the key of any block that `key` is nearly, where it is like no other as much."""
+    matches = get_close_matches(key, _homes(stack), n=1, cutoff=0.85)
+    return (homes(matches[0], stack=stack)[0], matches[0]) if matches else None
+
+
 def homes(key: str, *, stack: str) -> tuple[Path, ...]:
     """Return the blocks that hold a key of this name, the engine's own first."""
     found = _homes(stack).get(key, ())
@@ -60,6 +72,34 @@ def homes(key: str, *, stack: str) -> tuple[Path, ...]:
 
 
 _TOP = Spec
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Blocks of one kind under names of the user's own, such as adapters."""
+
+    block: type[Section]
+
+
+def _step(
+    block: "type[Section] | _Named", step: str | int, stack: str
+) -> "Iterator[type[Section] | _Named]":
+    if isinstance(block, _Named):
+        yield block.block
+        return
+    field = block.model_fields.get(step) if isinstance(step, str) else None
+    if field is not None and _is_mapping(field.annotation):
+        yield from map(_Named, _named_sections(field.annotation))
+        return
+    yield from _inside(block, step, stack)
+
+
+def _named_sections(annotation: Any) -> Iterator[type[Section]]:
+    for inner in get_args(annotation):
+        if isinstance(inner, type) and issubclass(inner, Section):
+            yield inner
+        else:
+            yield from _named_sections(inner)
 
 
 def _inside(block: type[Section], step: str | int, stack: str) -> Iterator[type[Section]]:

@@ -168,8 +168,25 @@ def _unknown_key(path: Path, document: Document, stack: str, given: Any) -> Spec
             hint=f"It belongs under {place}.",
             patch=patch,
         )
-    known = places.keys_at(block, stack=stack)
-    near = get_close_matches(key, known, n=1, cutoff=0.5)
+    return _nearly(path, document, stack, given)
+
+
+def _nearly(path: Path, document: Document, stack: str, given: Any) -> SpecError:
+    """Return the error for a key that is no setting of any block, with the one that it is like."""
+    key, block = str(path[-1]), path[:-1]
+    where = f"under `{dotted(block)}`" if block else "at the top of the file"
+    message = f"`{key}` is not a setting {where}."
+    if found := places.nearest(key, stack=stack):
+        home = (*found[0], found[1])
+        return at(
+            document,
+            path,
+            message,
+            Problem.MISPLACED_KEY,
+            hint=f"Did you mean `{dotted(home)}`?",
+            patch={dotted(path): None, dotted(home): given},
+        )
+    near = get_close_matches(key, places.keys_at(block, stack=stack), n=1, cutoff=0.5)
     hint = f"Did you mean `{near[0]}`?" if near else None
     return at(document, path, message, Problem.UNKNOWN_KEY, hint=hint)
 
@@ -252,6 +269,6 @@ def _hint_for_missing(path: Path) -> str | None:
             return "It names the checkpoint and how to prepare it."
         case ("trt_llm", "runtime"):
             return "The v2 stack requires it; `runtime: {}` takes the defaults."
-        case (*_, "source"):
+        case (*above, "source") if "weights" not in above:
             return "Write `source: HF` for the hub, or `source: LOCAL` for a folder."
     return None

@@ -84,6 +84,13 @@ def test_all_errors_come_together_with_their_lines() -> None:
         ("enable_chunked_context: true", "enable_chunked_context", "`trt_llm.runtime`"),
         ("lora_cache_host_memory_bytes: 1", "lora_cache_host_memory_bytes", "trt_llm.runtime"),
         ("accelerator: H100", "accelerator", "It belongs under `resources`."),
+        ("kv_cache_free_gpu_memory_fraction: 1", "kv_cache_free_gpu_memory_fraction",
+         "Did you mean `trt_llm.runtime.kv_cache_free_gpu_mem_fraction`?"),
+        ("lora_adapters: {x: {source: HF, repoo: a/b}}", "lora_adapters.x.repoo",
+         "Did you mean `repo`?"),
+        ("lora_configuration: {rank: 4}", "lora_configuration.rank", "`max_lora_rank`"),
+        ("lora_adapters: {x: {source: HF, repo: a/b, token: c}}", "lora_adapters.x.token",
+         "Store it as a secret"),
         ("max_seq_len: '10'", "max_seq_len", "without quotes"),
         ("base_model: Decoder", "base_model", "Did you mean `decoder`?"),
         ("quantization_config: {calib_size: 100}", "quantization_config.calib_size", None),
@@ -273,33 +280,3 @@ def test_a_setting_that_was_taken_back_says_what_replaced_it() -> None:
     assert error.path == "trt_llm.build.plugin_configuration.gemm_plugin"
     assert "taken back" in (error.hint or "")
     assert error.patch == {error.path: None}
-
-
-@pytest.mark.parametrize(
-    ("line", "path", "meant"),
-    [
-        ("resources: {cpu: 4}", "resources.cpu", "4"),
-        ("resources: {memory: 0.5}", "resources.memory", "0.5"),
-        ("model_metadata: {repo_id: 7}", "model_metadata.repo_id", "7"),
-    ],
-)
-def test_a_number_where_text_belongs_is_offered_in_quotes(line: str, path: str, meant: str) -> None:
-    error = _errors(_engine(rest=line))[path]
-    assert error.problem is Problem.WRONG_TYPE
-    assert error.patch == {path: meant}
-
-
-def test_a_quoted_number_is_offered_without_its_quotes() -> None:
-    error = _errors(_engine("max_seq_len: ' 4096'"))["trt_llm.build.max_seq_len"]
-    assert error.patch == {"trt_llm.build.max_seq_len": 4096}
-
-
-@pytest.mark.parametrize(
-    ("entry", "path"),
-    [
-        ("{repo_id: a/b}", "model_cache.0.use_volume"),
-        ("{repo_id: a/b, use_volume: true}", "model_cache.0"),
-    ],
-)
-def test_a_cached_repository_says_where_its_files_go(entry: str, path: str) -> None:
-    assert path in _errors(_engine(rest=f"model_cache: [{entry}]"))
