@@ -25,8 +25,9 @@ _PLACES = (
     ("API keys", "accounts:keys"),
     ("People", "accounts:people"),
 )
-# Pages of `accounts` that belong to the place of keys; the rest are about people.
+# Pages of `accounts` that belong to the place of keys, and to none; the rest are about people.
 _KEY_PAGES = frozenset({"keys", "key_create", "key_revoke"})
+_OWN_PAGES = frozenset({"account", "begin_two_steps", "confirm_two_steps"})
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
@@ -49,4 +50,6 @@ def _place(route: str) -> str:
     namespace, _, name = route.partition(":")
     if namespace != "accounts":
         return namespace
+    if name in _OWN_PAGES:
+        return ""
     return "keys" if name in _KEY_PAGES else "people"
