@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -60,6 +60,8 @@ def as_api_error(error: Exception) -> ApiError:
             return NotAllowed("You may not do this.")
         case RequestDataTooBig():
             return TooLarge("The body is larger than this address takes.")
+        case SuspiciousOperation():
+            return InvalidInput("The form has too many fields or files.", code="malformed_body")
     return InternalError("Something broke on our side; the request was not completed.")
 
 

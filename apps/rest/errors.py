@@ -82,6 +82,13 @@ class TooLarge(ApiError):
     code = "too_large"
 
 
+class NotAForm(ApiError):
+    """The body is no form, and this address takes files."""
+
+    status = 415
+    code = "unsupported_media_type"
+
+
 class TooMany(ApiError):
     """The caller asks too often; the hint says how long to wait."""
 

@@ -1,6 +1,7 @@
 """REST of calibration sets and previews."""
 
 from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -24,13 +25,18 @@ from apps.configs.calibration_sets.serializers import (
 )
 from apps.configs.calibration_sets.services import preview_request, set_delete, set_upload
 from apps.configs.selectors import config_get, revision_get, revision_last
-from apps.rest.errors import NotFound
+from apps.rest.errors import NotAForm, NotFound
 from apps.rest.paging import PageQuery, page_of
 from apps.rest.serializers import validated
 
 
 class CalibrationSetListView(TeamView):
     parser_classes = [MultiPartParser]
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, UnsupportedMediaType):
+            exc = NotAForm(str(exc.detail), hint="Send a form: `-F name=NAME -F file=@FILE`.")
+        return super().handle_exception(exc)
 
     @extend_schema(parameters=[PageQuery], responses=CalibrationSetPage)
     def get(self, request: Request) -> Response:

@@ -3,6 +3,8 @@
 import hashlib
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 from pytest_django import Settings
 
 from apps.configs.calibration_sets.models import CalibrationPreview, CalibrationVersion
@@ -13,7 +15,7 @@ from controlplane.artifacts import ArtifactStore
 from controlplane.domain.spec import Spec
 from tests.apps.configs.calibration_sets.uploads import chats, jsonl, posted, stored
 from tests.apps.rest_client import client_of
-from tests.factories import Cast, config_text, make_card, make_cast
+from tests.factories import Cast, config_text, make_api_key, make_card, make_cast
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 QUANTIZED = """    quantization_type: fp8
@@ -181,3 +183,15 @@ def test_a_preview_is_asked_for_once_while_it_waits_and_only_of_sets_that_are_th
     assert (status, body["code"]) == (400, "calibration_set_unknown")
     assert body["hint"] == "Did you mean `team/support-chats`?"
     assert client.get(f"/v1/calibration_previews/{first['id']}")[1] == first
+
+
+def test_what_is_no_form_or_too_much_of_one_is_said_so(cast: Cast) -> None:
+    status, body = client_of(cast.owner).post("/v1/calibration_sets", {"name": "a"})
+    assert (status, body["code"]) == (415, "unsupported_media_type")
+    assert "-F file=@FILE" in body["hint"]
+    headers = {"authorization": f"Bearer {make_api_key(user=cast.owner, type='PERSONAL')}"}
+    files = {f"file{number}": SimpleUploadedFile("a", b"a") for number in range(150)}
+    answer = Client().post("/v1/calibration_sets", files, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformed_body")
+    answer = Client().post("/v1/calibration_sets", {"name": "a"}, headers=headers)
+    assert (answer.status_code, answer.json()["fields"]) == (400, ["file"])
