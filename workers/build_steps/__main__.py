@@ -22,6 +22,7 @@ from workers.build_steps.environment import STEP_DELAY_VARIABLE
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure, disk_full
 from workers.build_steps.job import Job, read_job
+from workers.build_steps.processes import memory_of
 from workers.build_steps.step import StepResult
 
 STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test", "preview")
@@ -44,6 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     events = Events(options.events_fd)
     job = read_job(options.job).with_secrets(_read_secrets(options.secrets_fd))
     failure = _run(options.step, job, events)
+    events.peak(memory_of(os.getpid()).get("VmHWM", 0))
     if failure is None:
         return 0
     log.error("%s: %s", failure.code, failure.sentence)

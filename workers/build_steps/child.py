@@ -199,6 +199,7 @@ class _Child:
         self._wait()
         while self._read_events():
             pass
+        self._meter.take_own(self._events.peak_host_bytes)
         self._finished = True
 
     def outcome(self) -> StepOutcome:

@@ -52,6 +52,10 @@ class Events:
         """Say why the step cannot succeed."""
         self._send({"type": "failure", "failure": failure.to_json()})
 
+    def peak(self, held_bytes: int) -> None:
+        """Tell how much memory this process held at most."""
+        self._send({"type": "peak", "host_bytes": held_bytes})
+
     def _send(self, event: Mapping[str, Any]) -> None:
         line = json.dumps(event).encode() + b"\n"
         while line:
@@ -64,6 +68,7 @@ class EventReader:
     def __init__(self) -> None:
         self.values: dict[str, Any] | None = None
         self.failure: Failure | None = None
+        self.peak_host_bytes: int | None = None
         self._progress: Progress | None = None
         self._rest = b""
 
@@ -91,6 +96,8 @@ class EventReader:
                     )
                 case "result":
                     self.values = dict(event["values"])
+                case "peak":
+                    self.peak_host_bytes = int(event["host_bytes"])
                 case "failure":
                     self.failure = Failure.from_json(event["failure"])
         except (ValueError, KeyError, TypeError):

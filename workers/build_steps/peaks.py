@@ -3,15 +3,12 @@
 import os
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from resource import struct_rusage
 
 from workers.build_steps.card_memory import CardMemory
-from workers.build_steps.processes import Process, belongs_to, living
+from workers.build_steps.processes import Process, belongs_to, living, memory_of
 
-_PROC = Path("/proc")
 _PAUSE_SECONDS = 0.25
 _KIB = 1024
 
@@ -32,7 +29,7 @@ class PeakMeter:
     """Looks at the processes of a session now and then, and keeps what was highest.
 
     What rises and falls between two looks is caught for each process by the kernel's own high-water
-    mark, and for the first process also by what it leaves to `wait4`.
+    mark, which the first process also tells at its end; if it could not, by what `wait4` tells.
     """
 
     def __init__(self, session: int) -> None:
@@ -42,7 +39,7 @@ class PeakMeter:
         self._looked_at = float("-inf")
         self._started_at = time.monotonic()
         # The kernel counts the parent's memory, shared until exec, as the child's own peak.
-        self._inherited = _status(os.getpid()).get("VmHWM", 0)
+        self._inherited = memory_of(os.getpid()).get("VmHWM", 0)
 
     def look(self) -> None:
         """Take a sample where the last one is old enough."""
@@ -59,6 +56,10 @@ class PeakMeter:
         if own > self._inherited:
             self._host = max(self._host, own)
 
+    def take_own(self, held_bytes: int | None) -> None:
+        """Take what the first process told of itself before it ended."""
+        self._host = max(self._host, held_bytes or 0)
+
     def peaks(self) -> Peaks:
         """Return the highest so far."""
         return Peaks(
@@ -70,15 +71,6 @@ class PeakMeter:
 
 def _resident_bytes(found: Iterable[Process]) -> int:
     """Return the larger of what all hold now and of what one of them ever held."""
-    states = [_status(each.pid) for each in found]
+    states = [memory_of(each.pid) for each in found]
     now = sum(each.get("VmRSS", 0) for each in states)
     return max([now, *(each.get("VmHWM", 0) for each in states)])
-
-
-def _status(pid: int) -> dict[str, int]:
-    """Return the sizes in a process's status, in bytes; empty when it is gone."""
-    with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
-        lines = (_PROC / str(pid) / "status").read_text(errors="replace").splitlines()
-        sizes = (line.split() for line in lines if line.startswith(("VmHWM:", "VmRSS:")))
-        return {name.rstrip(":"): int(size) * _KIB for name, size, _unit in sizes}
-    return {}

@@ -12,6 +12,8 @@ INSTANCE_VARIABLE = "ENGINEHOUSE_INSTANCE"
 """Which installation a process belongs to: two may share a machine."""
 
 _PROC = Path("/proc")
+_SIZES = ("VmHWM:", "VmRSS:")
+_KIB = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +60,16 @@ def environment(pid: int) -> dict[str, str]:
         return {}
     pairs = (entry.partition(b"=") for entry in content.split(b"\0") if entry)
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
+
+
+def memory_of(pid: int) -> dict[str, int]:
+    """Return a process's `VmRSS` and `VmHWM` in bytes; empty when it is gone."""
+    try:
+        status = (_PROC / str(pid) / "status").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return {}
+    sizes = (line.split() for line in status.splitlines() if line.startswith(_SIZES))
+    return {name.rstrip(":"): int(size) * _KIB for name, size, _unit in sizes}
 
 
 def send(target: Process, number: signal.Signals) -> None:

@@ -90,7 +90,6 @@ def forecast(
     card: Card,
     *,
     host: Card | None,
-    cores: int | None = None,
     past: Mapping[str, PastStepRecord] | None = None,
     is_fetched: bool = False,
 ) -> BuildForecast:
@@ -101,7 +100,7 @@ def forecast(
     """
     disk = disk_need(spec, facts, is_fetched=is_fetched)
     past = _that_holds(past or {}, disk)
-    seconds = step_seconds(spec, facts, card, disk, cores=cores)
+    seconds = step_seconds(spec, facts, card, disk)
     host_bytes = memory.host_bytes(spec, facts, host)
     card_bytes = past.get("calibrate", NOTHING_PAST).card_bytes or memory.card_bytes(
         spec, facts, card

@@ -29,11 +29,11 @@ BEST_LINK_BYTES_PER_SECOND, WORST_LINK_BYTES_PER_SECOND = 250e6, 12.5e6
 GATE_SAMPLES = 64
 """Most that are held out for the gate, which runs the original and the exported files."""
 _START: Mapping[str, tuple[float, float]] = {
-    "fetch": (0.5, 3.0),
+    "fetch": (0.3, 3.0),
     "inspect": (0.5, 4.0),
     "calibrate": (7.0, 30.0),
     "gate": (7.0, 30.0),
-    "package": (0.5, 3.0),
+    "package": (0.3, 3.0),
     "smoke_test": (6.0, 40.0),
 }
 """Seconds before and beside the work: imports, an engine's start, its first answer."""
@@ -46,12 +46,7 @@ _CARD_START: Mapping[str, tuple[float, float]] = {
 
 
 def step_seconds(
-    spec: Spec,
-    facts: CheckpointFacts,
-    card: Card,
-    disk: DiskNeed,
-    *,
-    cores: int | None,
+    spec: Spec, facts: CheckpointFacts, card: Card, disk: DiskNeed
 ) -> Mapping[str, Estimate]:
     """Return step -> its seconds, for the steps that this build has."""
     is_on_cpu = card.kind == CPU
@@ -59,7 +54,7 @@ def step_seconds(
     exported = disk.exported_bytes or read
     work = calibration_operations(spec, facts)
     gate_work = _gate_operations(spec, work)
-    speed = _speed(card, cores)
+    speed = _speed(card)
     found = {
         "fetch": _fetch(disk),
         "inspect": _step("inspect", is_on_cpu, 0, 0, speed),
@@ -95,16 +90,16 @@ def _step(
         worst += operations / speed[1]
         per_second = f"{speed[1] / 1e12:,.3g} to {speed[0] / 1e12:,.3g}"
         source += f"; {operations / 1e12:,.3g} T operations at {per_second} T a second"
+        source += f" on {ASSUMED_CORES} cores" if is_on_cpu else ""
     return by_formula(best, worst, source)
 
 
-def _speed(card: Card, cores: int | None) -> tuple[float, float]:
+def _speed(card: Card) -> tuple[float, float]:
     """Return operations a second, at best and at worst; zeros where nobody knows."""
     if card.kind == CPU:
-        count = cores or ASSUMED_CORES
         return (
-            count * BEST_CORE_OPERATIONS_PER_SECOND,
-            count * WORST_CORE_OPERATIONS_PER_SECOND,
+            ASSUMED_CORES * BEST_CORE_OPERATIONS_PER_SECOND,
+            ASSUMED_CORES * WORST_CORE_OPERATIONS_PER_SECOND,
         )
     gpu = PLANNABLE_GPUS.get(card.kind)
     flops = gpu.flops if gpu and gpu.flops else 0.0

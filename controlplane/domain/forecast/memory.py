@@ -16,8 +16,10 @@ from controlplane.domain.memory.sizing import builder_cards
 from controlplane.domain.memory.weights import FLOAT32_BYTES, SIXTEEN_BIT_BYTES
 from controlplane.domain.spec import Spec
 
-LEAST_STEP_BYTES, MOST_STEP_BYTES = 60_000_000, 160_000_000
+LEAST_STEP_BYTES, MOST_STEP_BYTES = 35_000_000, 160_000_000
 """A step that holds no model: Python, the checks and its clients; measured 2026-11-28."""
+ENGINE_BYTES = 450_000_000
+"""An engine before any model; its plan reserves twice as much. Measured 2026-11-28."""
 _LIGHT = "Python and its libraries; the files go through in pieces"
 _ON_CPU = (
     "0.8 GB for Python, torch and ModelOpt, the weights as the host computes in them "
@@ -80,11 +82,11 @@ def _engine(spec: Spec, facts: CheckpointFacts, host: Card | None) -> Estimate |
         planned = plan(spec, facts, host, "native")
     except UnplannableError:
         return None
-    least = planned.weights_bytes + planned.overhead_bytes
+    least = planned.weights_bytes + ENGINE_BYTES
     one_request = min(planned.kv_cache_bytes, planned.sequence_tokens * planned.kv_bytes_per_token)
     return by_formula(
         least,
         planned.fixed_bytes + one_request,
-        "the plan of the native engine: weights in float32, its runtime, and up to one batch "
-        "and the KV cache of one full-length request",
+        "weights in float32 and 0.45 GB of an idle engine, up to the native engine's plan with "
+        "one batch and the KV cache of one full-length request",
     )

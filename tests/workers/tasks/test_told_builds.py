@@ -1,0 +1,104 @@
+"""A real build measures its steps, keeps its inputs, and says which of them kept it from reuse."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.builds.models import Artifact, Build
+from apps.builds.services import build_create
+from controlplane.artifacts import input_digest
+from controlplane.domain.forecast.outcome import StepTaken, compare
+from tests import factories
+from tests.workers.tasks.building import MakeBuild, make_buildable
+from workers.build_steps.versions import tool_versions
+from workers.tasks.build import build_run
+from workers.tasks.building import reuse
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
+MIB = 1024**2
+SHORTER = "    max_num_tokens: 256\n"
+
+
+def run(build: Build) -> Build:
+    build_run(build_id=build.id, format=1)
+    build.refresh_from_db()
+    assert build.failure is None, build.failure
+    return build
+
+
+def differences(build: Build) -> dict[str, tuple[Any, Any]]:
+    told: Any = build.reuse
+    return {each["label"]: (each["before"], each["now"]) for each in told["differences"]}
+
+
+def test_a_build_is_measured_and_the_next_ones_say_why_they_could_not_take_its_artifact(
+    make_build: MakeBuild, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run(make_build())
+    assert_measured(first)
+    assert first.reuse["state"] == "first"
+    made = Artifact.objects.get(id=first.artifact_id)
+    assert made.inputs == first.reuse["inputs"]
+    assert input_digest(made.inputs) == made.input_digest
+
+    same = run(make_build())
+    assert (same.reuse["state"], same.reuse["artifact_id"]) == ("same", made.id)
+    assert same.steps.get(name="smoke_test").measured is None
+
+    team = first.team
+    changed = make_buildable(checkpoint, team=team, added=SHORTER)
+    other = run(factories.make_build(revision=changed))
+    assert other.reuse["state"] == "differs"
+    assert differences(other)["trt_llm.build.max_num_tokens"][1] == 256
+
+    newer = tool_versions() | {"torch": "99.0"}
+    monkeypatch.setattr(reuse, "tool_versions", lambda: newer)
+    rebuilt = run(make_build())
+    assert differences(rebuilt) == {"torch version": (tool_versions()["torch"], "99.0")}
+
+    Artifact.objects.update(inputs=None)
+    assert run(make_build()).reuse["state"] == "incomparable"
+
+
+def assert_measured(build: Build) -> None:
+    """Each step took time and memory by its supervisor's count; no card, which is not zero."""
+    measured = {step.name: step.measured for step in build.steps.all()}
+    for name, each in measured.items():
+        assert each["seconds"] > 0, name
+        assert each["peak_host_bytes"] > 20 * MIB, name
+        assert each["peak_card_bytes"] is each["card_bytes_from"] is None
+    assert measured["smoke_test"]["peak_host_bytes"] > 150 * MIB
+    assert measured["fetch"]["disk_bytes"] > 100_000
+
+
+def test_the_forecast_of_a_build_is_held_against_what_it_took(
+    checkpoint: Path, broker: str, transactional_db: None, data_dir: Path
+) -> None:
+    from django.utils import timezone
+
+    from controlplane.sources import folder_facts
+
+    revision = make_buildable(checkpoint)
+    factories.make_card()
+    factories.make_checkpoint_record(
+        team=revision.config.team,
+        repo=str(checkpoint),
+        state="ready",
+        facts=folder_facts(checkpoint, commit="c0ffee").model_dump(mode="json"),
+        commit="c0ffee",
+        fetched_at=timezone.now(),
+    )
+    build = run(build_create(revision=revision, user=None))
+    steps = [
+        StepTaken(name=each.name, state=each.state, measured=each.measured)
+        for each in build.steps.all()
+    ]
+    told = {each.amount.value: each for each in compare(build.forecast, steps) if each.step is None}
+    assert told["seconds"].ratio is not None
+    assert told["seconds"].measured <= 2 * told["seconds"].planned["high"]
+    assert told["peak_host_bytes"].ratio is not None
+    assert 0.4 < told["peak_host_bytes"].ratio < 1.5
+    assert told["disk_bytes"].ratio is not None
+    second = build_create(revision=revision, user=None)
+    assert {each["seconds"]["basis"] for each in second.forecast["steps"]} == {"measured"}
