@@ -20,7 +20,7 @@ from workers.engine.pooling.heads import (
     score_tokens,
 )
 from workers.engine.pooling.sentence import Sentence, read_sentence
-from workers.engine.task import SENTENCE_MODULES, Task, read_task
+from workers.engine.task import Task, read_task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +51,11 @@ def find_heads(checkpoint: Checkpoint, device: Device, dtype: torch.dtype) -> He
         return Heads(pooled=None, labels=score_texts)
     if task is Task.LABEL_TOKENS:
         return Heads(pooled=None, labels=score_tokens)
-    if not (folder / SENTENCE_MODULES).exists():
-        return Heads(pooled=None, labels=None)
     try:
-        sentence = read_sentence(folder)
+        sentence = read_sentence(folder, checkpoint.architecture)
         return Heads(pooled=_sentence_head(sentence, device, dtype), labels=None)
     except CheckpointRefused:
-        # Another runtime may pool like this; how near two vectors are shows in the usual ones too.
+        # Another runtime may pool it; how near two vectors are shows in the usual ones too.
         return Heads(pooled=None, labels=None)
 
 
