@@ -41,8 +41,8 @@ from workers.build_steps.processes import process
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.recovery, pytest.mark.engine]
 STEP_DELAY_SECONDS = 1.0
-SAMPLE_DELAY_SECONDS = 1.0
-"""In each of the two batches of samples."""
+SAMPLE_DELAY_SECONDS = 2.0
+"""In each of the two batches of samples; progress is stored once a second."""
 LONG_SECONDS = 120.0
 STEPS_WITH_CARDS = ("calibrate", "gate", "smoke_test")
 
