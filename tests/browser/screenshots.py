@@ -68,6 +68,10 @@ def _pages(stage: Stage) -> dict[str, str]:
         "build-running": f"/builds/{stage.running.number}/",
         "build-failed": f"/builds/{stage.failed.number}/",
         "build-succeeded": f"/builds/{stage.built.number}/",
+        "builds-compared": "/builds/compare/"
+        f"?build={stage.failed.number}&build={stage.built.number}",
+        "artifacts": "/artifacts/",
+        "passport": f"/artifacts/{stage.built.artifact_id}/",
         "deploy": f"/models/deploy/{stage.built.number}/",
         "models": "/models/",
         "deployment": f"/models/{deployment.model_id}/{deployment.id}/",
