@@ -4,7 +4,7 @@ import pytest
 
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.failures import Blame, Failure
-from controlplane.domain.rules.examples import SMOLLM2_135M
+from controlplane.domain.rules.examples import BERT, SMOLLM2_135M
 from controlplane.domain.runtimes import RUNTIMES, Feature, Support
 from controlplane.domain.runtimes.native import failures, metrics, parse, render
 from controlplane.domain.runtimes.native.capabilities import capability
@@ -40,6 +40,20 @@ def test_a_rendered_command_parses_to_the_same_settings(make_spec: MakeSpec) -> 
         spec, SMOLLM2_135M, model_dir="/m", host="::1", port=0, threads=1, memory_bytes=3 * GIB
     )
     assert parse.parse(render.to_arguments(settings)) == settings
+
+
+def test_an_encoder_gets_no_cache_its_own_limits_and_the_task(make_spec: MakeSpec) -> None:
+    spec = make_spec({"base_model": "encoder", "max_seq_len": 64}, model_name="bert")
+    settings = render.engine_settings(
+        spec, BERT, model_dir="/m", host="::1", port=0, threads=1, memory_bytes=3 * GIB
+    )
+    arguments = render.to_arguments(settings)
+    assert arguments[-2:] == ("--task", "pool")
+    assert not {"--kv-cache-bytes", "--default-max-tokens"} & {*arguments}
+    assert parse.parse(arguments) == settings
+    # 32 texts a forward as BEI, up to the model's own length: `max_seq_len` has no effect on it.
+    assert (settings.max_batch_size, settings.max_seq_len) == (32, 512)
+    assert settings.max_num_tokens == 16_384
 
 
 @pytest.mark.parametrize(

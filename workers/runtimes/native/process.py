@@ -42,7 +42,8 @@ def serve(address: Address, settings: EngineSettings) -> int:
 
 def _serve_on(listener: socket.socket, settings: EngineSettings) -> int:
     started = monotonic()
-    os.environ.setdefault("OMP_NUM_THREADS", str(settings.threads))  # read when torch loads
+    for pool in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS"):  # read when torch and tokenizers load
+        os.environ.setdefault(pool, str(settings.threads))
     try:
         engine, create_app = _load(settings)
     except CheckpointRefused as error:
