@@ -91,7 +91,10 @@ def _beside(planned: MemoryPlan) -> Iterator[str]:
     builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.card)
     cards = builder.need.cards if builder.need else builder.leased_cards
     short = f", {builder.leased_cards} leased" if builder.verdict != "fits" else ""
-    yield f"The build takes {_range(builder.minutes)} minutes on {cards} card(s){short}."
+    yield (
+        f"Without the download, the build takes {_range(builder.minutes)} minutes on {cards} "
+        f"card(s){short}."
+    )
     for change in changes(planned):
         after = change.plan
         yield (

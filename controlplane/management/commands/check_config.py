@@ -76,7 +76,8 @@ def _lines(examination: Examination, file: str) -> Iterator[str]:
             yield f"    fix: {finding.fix.label}: {json.dumps(dict(finding.fix.patch))}"
     yield from _waiting(examination, file)
     for value in examination.effective:
-        yield f"{file}: effective {value.field}: {value.asked} -> {value.effective}. {value.reason}"
+        asked = "left open" if value.asked is None else value.asked
+        yield f"{file}: effective {value.field}: {asked} -> {value.effective}. {value.reason}"
     yield _verdict(examination)
 
 
