@@ -45,6 +45,8 @@ def test_scores_come_through_and_are_metered_and_refusals_are_in_the_clients_sha
     assert refused.status_code == 422
     assert refused.json()["error"].startswith("`texts`")
 
-    openai = OpenAI(base_url=f"{sync}/v1", api_key=KEY, max_retries=0)
-    with pytest.raises(NotFoundError, match="This model answers at /predict, /rerank"):
+    with (
+        OpenAI(base_url=f"{sync}/v1", api_key=KEY, max_retries=0) as openai,
+        pytest.raises(NotFoundError, match="This model answers at /predict, /rerank"),
+    ):
         openai.embeddings.create(model="any", input="a")
