@@ -1,6 +1,7 @@
 """Host memory of the steps that hold a model, by arithmetic; the steps themselves ask it too.
 
-Held against the tiny families and SmolLM2-135M on two cores; checked 2026-11-28.
+SmolLM2-135M in FP8 on a CPU that computes in bfloat16 held 1.12 GB in calibration and 1.24 GB in
+the gate, where this says 1.2 GB without a batch and 2.1 GB with one; measured 2026-11-28.
 """
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts

@@ -23,7 +23,7 @@ ENGINE_BYTES = 450_000_000
 _LIGHT = "Python and its libraries; the files go through in pieces"
 _ON_CPU = (
     "0.8 GB for Python, torch and ModelOpt, the weights as the host computes in them "
-    "(2 to 4 bytes a number), the exported copy at 0.6 of 16 bits, and one batch of 2,048 tokens"
+    "(2 to 4 bytes a number), the exported copy at 0.6 of 16 bits, and up to one batch of 2,048 tokens"
 )
 _ON_CARDS = f"{HOST_SHARE} bytes of host memory per byte of the checkpoint"
 
@@ -66,10 +66,10 @@ def _of_model(spec: Spec, facts: CheckpointFacts, *, calibrating: bool) -> Estim
         ask(
             facts,
             number_bytes=width,
-            batch_tokens=CPU_BATCH_TOKENS,
+            batch_tokens=tokens,
             is_encoder=spec.base_model.is_encoder,
         )
-        for width in (SIXTEEN_BIT_BYTES, FLOAT32_BYTES)
+        for width, tokens in ((SIXTEEN_BIT_BYTES, 0), (FLOAT32_BYTES, CPU_BATCH_TOKENS))
     )
     return by_formula(low, high, _ON_CPU)
 
