@@ -1,6 +1,5 @@
 """Raw scores to the numbers that a client reads."""
 
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -15,19 +14,14 @@ class Function(StrEnum):
     NONE = "none"
 
 
-_BY_PROBLEM: Mapping[str, Function] = {
-    "single_label_classification": Function.SOFTMAX,
-    "multi_label_classification": Function.SIGMOID,
-    "regression": Function.NONE,
-}
-
-
 def choose_function(config: Any) -> Function:
     """Give back what the checkpoint's problem asks for; one label alone is a probability."""
-    if config.num_labels == 1:
+    problem = getattr(config, "problem_type", None)
+    if problem == "regression":
+        return Function.NONE
+    if problem == "multi_label_classification" or config.num_labels == 1:
         return Function.SIGMOID
-    named = _BY_PROBLEM.get(str(getattr(config, "problem_type", None)))
-    return named or Function(getattr(config, "function_to_apply", None) or Function.SOFTMAX)
+    return Function.SOFTMAX
 
 
 def rate(function: Function, logits: Tensor) -> Tensor:

@@ -133,7 +133,7 @@ def pytest_approx_scores(scores: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("family", ["Bert", "Qwen2"])
 @pytest.mark.parametrize(
     ("problem", "labels"),
-    [(None, 3), ("multi_label_classification", 3), ("regression", 2), (None, 1)],
+    [(None, 3), ("multi_label_classification", 3), ("regression", 1), ("regression", 2), (None, 1)],
 )
 def test_the_problem_decides_what_is_done_to_scores(
     tmp_path: Path, family: str, problem: str | None, labels: int
