@@ -14,9 +14,11 @@ import django
 import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
-STEPS = ("fetch", "inspect", "package", "smoke_test")
-STEP_SECONDS = 2.0
+STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test")
+STEP_SECONDS = 1.5
 """Time in the middle of each step, in which to kill."""
+SAMPLE_SECONDS = 2.0
+"""The same in each of the two batches of samples; progress is stored once a second."""
 _START_SECONDS = 60.0
 _Value = TypeVar("_Value")
 
@@ -29,6 +31,7 @@ def enginehouse(folder: Path) -> Iterator[psutil.Process]:
         DATA_DIR=str(folder),
         LOCAL_CHECKPOINT_ROOTS=str(folder / "checkpoints"),
         ENGINEHOUSE_STEP_DELAY_SECONDS=str(STEP_SECONDS),
+        ENGINEHOUSE_SAMPLE_DELAY_SECONDS=str(SAMPLE_SECONDS),
     )
     with (folder / "up.log").open("wb") as log:
         up = subprocess.Popen([sys.executable, "manage.py", "up"], cwd=ROOT, stdout=log, stderr=log)
