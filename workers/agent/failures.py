@@ -56,6 +56,26 @@ def not_started(sentence: str) -> Failure:
     )
 
 
+class NoLauncher(Exception):
+    """An order names a runtime that this agent cannot start; `failure` says so."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.sentence)
+        self.failure = failure
+
+
+def no_launcher(runtime: str) -> Failure:
+    """Return the failure of a replica whose runtime this agent has no launcher for."""
+    return Failure(
+        code="EHN-NO-LAUNCHER",
+        blame=Blame.MACHINE,
+        sentence=f"The agent of this node cannot start the runtime `{runtime}`.",
+        field="enginehouse.runtime",
+        hint="Serve on a node whose agent has it, or set `enginehouse.runtime: native` and build "
+        "again.",
+    )
+
+
 def not_rendered(sentence: str) -> Failure:
     """Return the failure of a replica for which no command can be written."""
     return Failure(

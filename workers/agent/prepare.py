@@ -16,9 +16,9 @@ from typing import Any
 from controlplane.artifacts import ArtifactFailure, ArtifactStore
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory import UnplannableError
-from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes import RUNTIMES, STARTABLE
 from controlplane.domain.spec import Spec
-from workers.agent.failures import not_rendered
+from workers.agent.failures import NoLauncher, no_launcher, not_rendered
 from workers.agent.folders import ReplicaFolder
 from workers.agent.models import mark_used, model_folder
 
@@ -35,7 +35,7 @@ def main() -> int:
         return 1
     try:
         folder.write("launch", _launch(folder, wanted, run))
-    except ArtifactFailure as error:
+    except (ArtifactFailure, NoLauncher) as error:
         _log.error("%s", error)
         folder.write("failure", error.failure.to_json())
         return 1
@@ -49,6 +49,8 @@ def main() -> int:
 def _launch(
     folder: ReplicaFolder, wanted: Mapping[str, Any], run: Mapping[str, Any]
 ) -> dict[str, Any]:
+    if wanted["runtime"] not in STARTABLE:
+        raise NoLauncher(no_launcher(str(wanted["runtime"])))
     model_dir = _materialize(wanted, Path(run["models_dir"]))
     host, port = str(run["host"]), _free_port(str(run["host"]))
     launch = RUNTIMES[wanted["runtime"]].render.render(
@@ -64,7 +66,7 @@ def _launch(
     for name, text in launch.files.items():
         (folder.path / name).write_text(text)
     return {
-        "argv": list(launch.argv),
+        "argv": list(launch.argv_in(str(folder.path))),
         "environment": dict(launch.environment),
         "host": host,
         "port": port,

@@ -57,11 +57,12 @@ class Probe:
         self.report = content if isinstance(content, dict) else None
 
     def _read_metrics(self) -> None:
-        answer = self._get("/metrics")
+        metrics = RUNTIMES[self._runtime].metrics
+        answer = self._get(metrics.PATH)
         if answer is None:
             return
         self._metrics_at = self.answered_at + METRICS_SECONDS
-        self.metrics = RUNTIMES[self._runtime].metrics.read(answer.decode(errors="replace"))
+        self.metrics = metrics.read(answer.decode(errors="replace"))
 
     def _get(self, path: str) -> bytes | None:
         connection = http.client.HTTPConnection(*self._address, timeout=TIMEOUT_SECONDS)

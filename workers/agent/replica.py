@@ -157,7 +157,8 @@ class Replica:
         text = tail(self.folder.log, _TAIL_BYTES)
         runtime = RUNTIMES.get(str(self.wanted.get("runtime")))
         # A signal from outside leaves no trace in the log: older lines would mislead.
-        known = runtime.failures.explain(text) if runtime and not record["signal"] else None
+        explain = runtime.failures.explain if runtime and not record["signal"] else None
+        known = explain(text, self.wanted.get("spec")) if explain else None
         lines = text.strip().splitlines()
         found: Failure = known or failures.of_exit(record, lines[-1][:300] if lines else "")
         return found

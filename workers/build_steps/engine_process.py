@@ -48,7 +48,7 @@ class EngineProcess:
         log.info("starting %s", " ".join(self._launch.argv))
         # In the step's own session: what ends the step ends the engine.
         self._process = subprocess.Popen(
-            self._launch.argv,
+            self._launch.argv_in(str(self._folder)),
             env=engine_environment(self._launch.environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -3,7 +3,7 @@
 import logging
 
 from controlplane.domain.rules import CardOffer, Known, examine
-from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes import STARTABLE
 from controlplane.domain.spec import Spec
 from controlplane.sources import folder_facts
 from workers.build_steps import outputs
@@ -36,7 +36,7 @@ def run(job: Job, events: Events) -> StepResult:
             checkpoint_failure=None,
             secret_names=frozenset(job.options.get("secret_names") or job.secrets),
             cards=_cards(job),
-            runtimes=frozenset(RUNTIMES),
+            runtimes=STARTABLE,
             calibration_sets=known_sets(job.options),
         ),
     )

@@ -17,7 +17,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.rules.context import Known
 from controlplane.domain.rules.examine import Examination, examine
-from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes import STARTABLE
 from controlplane.domain.spec import ParseResult, Spec, parse_text
 from controlplane.domain.spec.choices import CheckpointSource
 
@@ -51,7 +51,7 @@ def known_of(*, team: Team, spec: Spec | None) -> Known:
         checkpoint_failure=failure,
         secret_names=stored | written,
         cards=card_offers(),
-        runtimes=frozenset(RUNTIMES),
+        runtimes=STARTABLE,
         calibration_sets=known_sets(team=team) if may_name_sets(spec) else (),
     )
 

@@ -28,14 +28,15 @@ _REASONS: Mapping[str, str] = {
     "trt_llm.runtime.webserver_default_route": "The gateway routes requests, not the engine.",
     "trt_llm.version_overrides": "Versions of the hosted product's images have no effect.",
 }
-_ELSE = "The command line has no flag for it."
+NO_FLAG = "The command line has no flag for it."
 
 
 class Outgoing:
     """Holds the words of a command and keeps account of every setting that the config gives."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, reasons: Mapping[str, str] | None = None) -> None:
         self.spec = spec
+        self._reasons = _REASONS if reasons is None else reasons
         self.words: list[str] = []
         self.changed: list[Changed] = []
         self._left = _given(spec)
@@ -63,6 +64,10 @@ class Outgoing:
         if self._left.pop(field, None) is not None:
             self._not_carried.append(NotCarried(flag=field, reason=reason))
 
+    def miss(self, field: str, reason: str) -> None:
+        """Say that a part of a field, which the rest of it says, has no counterpart."""
+        self._not_carried.append(NotCarried(flag=field, reason=reason))
+
     def _add(self, words: Sequence[object]) -> None:
         texts = [str(word) for word in words]
         if len(texts) == 2 and texts[1].startswith("-"):
@@ -72,7 +77,7 @@ class Outgoing:
     def not_carried(self) -> tuple[NotCarried, ...]:
         """Return every setting that was not said."""
         rest = [
-            NotCarried(flag=field, reason=_reason(field))
+            NotCarried(flag=field, reason=_reason(field, self._reasons))
             for field in self._left
             if field in self._differing
         ]
@@ -133,9 +138,9 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def _reason(field: str) -> str:
+def _reason(field: str, reasons: Mapping[str, str]) -> str:
     steps = field.split(".")
     for length in range(len(steps), 0, -1):
-        if reason := _REASONS.get(".".join(steps[:length])):
+        if reason := reasons.get(".".join(steps[:length])):
             return reason
-    return _ELSE
+    return NO_FLAG

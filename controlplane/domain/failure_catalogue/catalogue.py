@@ -8,6 +8,7 @@ from controlplane.domain.failure_catalogue.entry import Entry
 from controlplane.domain.failure_patterns.pattern import Pattern
 from controlplane.domain.failure_patterns.remains import Remains
 from controlplane.domain.failure_patterns.table import FAMILIES
+from controlplane.domain.runtimes import trtllm, vllm
 from controlplane.domain.runtimes.native.failures import PATTERNS as ENGINE_PATTERNS
 
 
@@ -41,7 +42,13 @@ def _families() -> tuple[Family, ...]:
         Family(title=f"Read from logs: {title}", entries=tuple(_of_patterns(patterns, named)))
         for title, patterns in FAMILIES.items()
     )
-    return (*_RAISED, *read, Family(title="Read from the native engine's log", entries=_engine()))
+    engines = (
+        ("the native engine", _engine()),
+        ("vLLM", _of_log((*vllm.failures.PATTERNS, *vllm.failures.ECHOES))),
+        ("TensorRT-LLM", _of_log(trtllm.failures.PATTERNS)),
+    )
+    logs = (Family(title=f"Read from {name}'s log", entries=found) for name, found in engines)
+    return (*_RAISED, *read, *logs)
 
 
 def _of_patterns(patterns: Iterable[Pattern], named: set[str]) -> Iterable[Entry]:
@@ -55,6 +62,10 @@ def _of_patterns(patterns: Iterable[Pattern], named: set[str]) -> Iterable[Entry
                 meaning=pattern.say({**words, **groups}),
                 remedy=pattern.hint.format_map({**words, **groups}),
             )
+
+
+def _of_log(patterns: Iterable[Pattern]) -> tuple[Entry, ...]:
+    return tuple(_of_patterns(patterns, set()))
 
 
 def _engine() -> tuple[Entry, ...]:

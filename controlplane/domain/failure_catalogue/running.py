@@ -74,5 +74,7 @@ SERVING = (
           "Read the agent's log on that node."),
     entry("EHN-NOT-RENDERED", CONFIGURATION, "No command can be written for the engine.",
           "Check the config again and build a new revision."),
+    entry("EHN-NO-LAUNCHER", MACHINE, "The node's agent cannot start the runtime of the config.",
+          "Serve on a node whose agent has it, or choose another `enginehouse.runtime`."),
     entry("EHN-ENDED", MACHINE, "The engine ended and nobody asked it to.", _LOGS),
 )  # fmt: skip

@@ -58,7 +58,7 @@ def _v1(context: Context) -> Iterator[EffectiveValue]:
         return
     if engine.build.base_model.is_encoder:
         yield from _encoder(engine)
-    elif engine.build.speculator is not None:
+    elif engine.build.speculator is not None and context.runtime != "vllm":
         yield EffectiveValue(
             field="trt_llm.runtime.enable_chunked_context",
             asked=engine.runtime.enable_chunked_context,

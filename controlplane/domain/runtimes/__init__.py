@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 from types import MappingProxyType, ModuleType
 
-from controlplane.domain.runtimes import native
+from controlplane.domain.runtimes import native, trtllm, vllm
 from controlplane.domain.runtimes.capability import Capability, Feature, Support
 from controlplane.domain.runtimes.launch import Launch
 
-RUNTIMES: Mapping[str, ModuleType] = MappingProxyType({"native": native})
-"""Runtimes that this version can start; a config may name others and be planned for them."""
+RUNTIMES: Mapping[str, ModuleType] = MappingProxyType(
+    {"native": native, "vllm": vllm, "trtllm": trtllm}
+)
+"""Runtimes whose commands, capabilities, failures and metrics are known."""
+STARTABLE = frozenset({"native"})
+"""Those that `workers.runtimes` starts; a config may name any of them and be planned for it."""
 
-__all__ = ["RUNTIMES", "Capability", "Feature", "Launch", "Support"]
+__all__ = ["RUNTIMES", "STARTABLE", "Capability", "Feature", "Launch", "Support"]

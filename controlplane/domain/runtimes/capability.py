@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from controlplane.domain.facts.sources import Source
+
 
 class Support(StrEnum):
     """Native: as asked. Emulated: with the same result by other means. Refused: not at all."""
@@ -40,7 +42,24 @@ class Capability:
 
     support: Support
     how: str
+    source: Source | None = None
+    """Where it was read or measured; none where it is about our own engine."""
 
     @property
     def is_refused(self) -> bool:
         return self.support is Support.REFUSED
+
+
+def native(how: str, source: Source | None = None) -> Capability:
+    """Return a capability that is there as asked."""
+    return Capability(support=Support.NATIVE, how=how, source=source)
+
+
+def emulated(how: str, source: Source | None = None) -> Capability:
+    """Return a capability that comes to the same by other means."""
+    return Capability(support=Support.EMULATED, how=how, source=source)
+
+
+def refused(why: str, source: Source | None = None) -> Capability:
+    """Return a capability that is not there, with the reason."""
+    return Capability(support=Support.REFUSED, how=why, source=source)

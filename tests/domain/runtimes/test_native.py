@@ -5,7 +5,7 @@ import pytest
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.rules.examples import BERT, SMOLLM2_135M
-from controlplane.domain.runtimes import RUNTIMES, Feature, Support
+from controlplane.domain.runtimes import RUNTIMES, STARTABLE, Feature, Support
 from controlplane.domain.runtimes.native import failures, metrics, parse, render
 from controlplane.domain.runtimes.native.capabilities import capability
 from tests.domain.conftest import MakeSpec
@@ -71,7 +71,8 @@ def test_every_feature_is_answered_on_every_kind_of_card() -> None:
     assert capability(Feature.FP4_WEIGHTS).support is Support.EMULATED
     assert capability(Feature.CHAT).support is Support.NATIVE
     assert capability(Feature.CHAT, "H100").is_refused
-    assert set(RUNTIMES) == {"native"}
+    assert set(RUNTIMES) == {"native", "vllm", "trtllm"}
+    assert set(RUNTIMES) >= STARTABLE
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from controlplane.domain.facts.gpus import CPU
-from controlplane.domain.runtimes.capability import Capability, Feature, Support
+from controlplane.domain.runtimes.capability import (
+    Capability,
+    Feature,
+    emulated,
+    native,
+    refused,
+)
 
 VERSION = "0.1"
-
 
 POOLED_FAMILIES = (
     "Bert", "DistilBert", "Gemma3Text", "Llama", "MPNet", "Mistral", "ModernBert", "Qwen2", "Qwen3",
@@ -26,37 +31,25 @@ def pools(architecture: str) -> bool:
     return head is not None and architecture.removesuffix(head) in POOLED_FAMILIES
 
 
-def _native(how: str) -> Capability:
-    return Capability(support=Support.NATIVE, how=how)
-
-
-def _emulated(how: str) -> Capability:
-    return Capability(support=Support.EMULATED, how=how)
-
-
-def _refused(why: str) -> Capability:
-    return Capability(support=Support.REFUSED, how=why)
-
-
 ON_CPU: Mapping[Feature, Capability] = MappingProxyType(
     {
-        Feature.CHAT: _native("by the checkpoint's own chat template"),
-        Feature.COMPLETIONS: _native("as given"),
-        Feature.STRUCTURED_OUTPUT: _native("llguidance masks tokens before sampling"),
-        Feature.CHUNKED_PREFILL: _native("prompts enter in pieces of `max_num_tokens`"),
-        Feature.TOOLS: _refused("tool calls are not parsed yet"),
-        Feature.LOOKAHEAD: _refused("the drafter is not wired in yet"),
-        Feature.ADAPTERS: _refused("adapters are not loaded yet"),
-        Feature.TENSOR_PARALLEL: _refused("one process computes the whole model"),
-        Feature.PIPELINE_PARALLEL: _refused("one process computes the whole model"),
-        Feature.POOLING: _native("texts of like length share a forward"),
-        Feature.MULTIMODAL: _refused("only text goes in"),
-        Feature.FP8_WEIGHTS: _emulated("FP8 weights are expanded, inputs rounded to FP8"),
-        Feature.FP8_KV_CACHE: _emulated("keys and values are rounded to FP8 and kept in float32"),
-        Feature.FP4_WEIGHTS: _emulated("NVFP4 weights are expanded, inputs rounded by blocks"),
-        Feature.ACCELERATOR: _refused("it runs on the CPU only so far"),
-        Feature.HOST_KV_CACHE: _native("all of the KV cache is in host memory"),
-        Feature.ENGINE_ARGUMENTS: _refused("it has no further arguments"),
+        Feature.CHAT: native("by the checkpoint's own chat template"),
+        Feature.COMPLETIONS: native("as given"),
+        Feature.STRUCTURED_OUTPUT: native("llguidance masks tokens before sampling"),
+        Feature.CHUNKED_PREFILL: native("prompts enter in pieces of `max_num_tokens`"),
+        Feature.TOOLS: refused("tool calls are not parsed yet"),
+        Feature.LOOKAHEAD: refused("the drafter is not wired in yet"),
+        Feature.ADAPTERS: refused("adapters are not loaded yet"),
+        Feature.TENSOR_PARALLEL: refused("one process computes the whole model"),
+        Feature.PIPELINE_PARALLEL: refused("one process computes the whole model"),
+        Feature.POOLING: native("texts of like length share a forward"),
+        Feature.MULTIMODAL: refused("only text goes in"),
+        Feature.FP8_WEIGHTS: emulated("FP8 weights are expanded, inputs rounded to FP8"),
+        Feature.FP8_KV_CACHE: emulated("keys and values are rounded to FP8 and kept in float32"),
+        Feature.FP4_WEIGHTS: emulated("NVFP4 weights are expanded, inputs rounded by blocks"),
+        Feature.ACCELERATOR: refused("it runs on the CPU only so far"),
+        Feature.HOST_KV_CACHE: native("all of the KV cache is in host memory"),
+        Feature.ENGINE_ARGUMENTS: refused("it has no further arguments"),
     }
 )
 

@@ -1,7 +1,9 @@
 """What the native engine's last lines mean: torch, transformers, the hub client and the system."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from controlplane.domain.failures import Blame, Failure
 
@@ -21,10 +23,11 @@ class Pattern:
     field: str | None = None
 
 
-def explain(log_tail: str) -> Failure | None:
+def explain(log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | None:
     """Return what the end of an engine's log says went wrong, or None where it says nothing known.
 
-    The pattern that matches last in the text wins: earlier errors are often retried.
+    The pattern that matches last in the text wins: earlier errors are often retried. No fix is
+    made of `spec`, which other runtimes read.
     """
     tail = log_tail[-_TAIL_CHARACTERS:]
     best: tuple[int, Pattern, re.Match[str]] | None = None

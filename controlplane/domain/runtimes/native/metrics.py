@@ -1,85 +1,29 @@
 """The native engine's Prometheus page -> numbers under the names used here."""
 
-import math
-import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from types import MappingProxyType
 
-_LINE = re.compile(r"(?P<name>[A-Za-z_:][\w:]*)(?:\{(?P<labels>.*)\})?\s+(?P<value>\S+)")
-_BUCKET_EDGE = re.compile(r'le="(?P<edge>[^"]+)"')
-_PLAIN: Mapping[str, str] = {
-    "engine_requests_running": "requests_running",
-    "engine_requests_waiting": "requests_waiting",
-    "engine_kv_cache_used_ratio": "kv_cache_used_ratio",
-    "engine_prompt_tokens_total": "prompt_tokens_total",
-    "engine_completion_tokens_total": "completion_tokens_total",
-}
-_HISTOGRAMS: Mapping[str, str] = {
-    "engine_time_to_first_token_seconds": "time_to_first_token_seconds",
-    "engine_inter_token_seconds": "inter_token_seconds",
-    "engine_end_to_end_seconds": "end_to_end_seconds",
-}
-_QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+from controlplane.domain.runtimes.exposition import read_exposition
+
+PATH = "/metrics"
+PLAIN: Mapping[str, str] = MappingProxyType(
+    {
+        "engine_requests_running": "requests_running",
+        "engine_requests_waiting": "requests_waiting",
+        "engine_kv_cache_used_ratio": "kv_cache_used_ratio",
+        "engine_prompt_tokens_total": "prompt_tokens_total",
+        "engine_completion_tokens_total": "completion_tokens_total",
+    }
+)
+HISTOGRAMS: Mapping[str, str] = MappingProxyType(
+    {
+        "engine_time_to_first_token_seconds": "time_to_first_token_seconds",
+        "engine_inter_token_seconds": "inter_token_seconds",
+        "engine_end_to_end_seconds": "end_to_end_seconds",
+    }
+)
 
 
 def read(exposition_text: str) -> dict[str, float]:
-    """Return each known metric by our name; histograms as count, sum, and estimated quantiles.
-
-    Quantiles are over the engine's whole life. What is unknown or malformed is left out.
-    """
-    metrics: dict[str, float] = {}
-    buckets: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for name, labels, value in _samples(exposition_text):
-        if name in _PLAIN:
-            ours = _PLAIN[name]
-            metrics[ours] = metrics.get(ours, 0.0) + value
-            continue
-        base, _, part = name.rpartition("_")
-        if base not in _HISTOGRAMS:
-            continue
-        if part in ("count", "sum"):
-            metrics[f"{_HISTOGRAMS[base]}_{part}"] = value
-        elif part == "bucket" and (edge := _BUCKET_EDGE.search(labels)):
-            buckets[_HISTOGRAMS[base]].append((_number(edge["edge"]), value))
-    for ours, counted in buckets.items():
-        metrics |= {f"{ours}_{label}": value for label, value in _quantiles(counted)}
-    return metrics
-
-
-def _samples(text: str) -> Iterator[tuple[str, str, float]]:
-    for line in text.splitlines():
-        if line.startswith("#") or not (match := _LINE.match(line.strip())):
-            continue
-        value = _number(match["value"])
-        if math.isfinite(value):
-            yield match["name"], match["labels"] or "", value
-
-
-def _quantiles(counted: list[tuple[float, float]]) -> Iterator[tuple[str, float]]:
-    counted.sort()
-    total = counted[-1][1] if counted else 0.0
-    if total <= 0:
-        return
-    for label, share in _QUANTILES.items():
-        yield label, _quantile(counted, share * total)
-
-
-def _quantile(counted: list[tuple[float, float]], rank: float) -> float:
-    """Return the value at a rank by linear interpolation within its bucket."""
-    lower_edge, lower_count = 0.0, 0.0
-    for edge, count in counted:
-        if count >= rank:
-            if math.isinf(edge):
-                return lower_edge
-            width = count - lower_count
-            share = (rank - lower_count) / width if width else 1.0
-            return lower_edge + (edge - lower_edge) * share
-        lower_edge, lower_count = edge, count
-    return lower_edge
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+    """Return each known metric by our name; histograms as count, sum, and estimated quantiles."""
+    return read_exposition(exposition_text, plain=PLAIN, histograms=HISTOGRAMS)

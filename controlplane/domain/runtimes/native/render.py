@@ -11,11 +11,11 @@ from controlplane.domain.memory.native_limits import (
 from controlplane.domain.memory.plan import plan
 from controlplane.domain.runtimes.launch import Launch
 from controlplane.domain.runtimes.native.settings import EngineSettings
+from controlplane.domain.runtimes.served_name import served_model_name
 from controlplane.domain.spec import Spec
 
 MODULE = "workers.runtimes.native"
 DTYPES = ("float32", "bfloat16")
-FALLBACK_MODEL_NAME = "model"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +83,6 @@ def engine_settings(
         default_max_tokens=None if pools else min(spec.default_max_tokens or length, length),
         pools=pools,
     )
-
-
-def served_model_name(spec: Spec) -> str:
-    """Return the name that `/v1/models` lists: the served one, the config's, or the repo's."""
-    repo = spec.checkpoint.repo.rstrip("/").rsplit("/", 1)[-1] if spec.checkpoint else ""
-    return spec.served_model_name or spec.model_name or repo or FALLBACK_MODEL_NAME
 
 
 def to_arguments(settings: EngineSettings) -> tuple[str, ...]:

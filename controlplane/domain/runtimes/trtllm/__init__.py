@@ -1,5 +1,12 @@
-"""TensorRT-LLM as commands know it; what starts one comes beside it."""
+"""TensorRT-LLM's PyTorch backend as the rest of the program sees it: all of it pure."""
 
-from controlplane.domain.runtimes.trtllm import export, parse
+from controlplane.domain.runtimes.trtllm import (
+    capabilities,
+    export,
+    failures,
+    metrics,
+    parse,
+    render,
+)
 
-__all__ = ["export", "parse"]
+__all__ = ["capabilities", "export", "failures", "metrics", "parse", "render"]

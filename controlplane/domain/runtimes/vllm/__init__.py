@@ -1,5 +1,12 @@
-"""vLLM as commands know it; what starts one comes beside it."""
+"""vLLM on NVIDIA cards as the rest of the program sees it: all of it pure."""
 
-from controlplane.domain.runtimes.vllm import export, parse
+from controlplane.domain.runtimes.vllm import (
+    capabilities,
+    export,
+    failures,
+    metrics,
+    parse,
+    render,
+)
 
-__all__ = ["export", "parse"]
+__all__ = ["capabilities", "export", "failures", "metrics", "parse", "render"]

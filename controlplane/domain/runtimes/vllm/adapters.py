@@ -12,6 +12,8 @@ from controlplane.domain.commands.options import Option, no_number
 RANK = "trt_llm.build.lora_configuration.max_lora_rank"
 DEFAULT_RANK = 16
 """What vLLM takes without `--max-lora-rank`; a config that names none takes 64."""
+RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""What `--max-lora-rank` takes; source: vLLM `config/lora.py`, checked 2026-11-28."""
 _AT_BUILD = (
     "Adapters are fixed at build time: name them in `lora_adapters` with the place of their files."
 )
@@ -33,6 +35,11 @@ def carry_adapters(draft: Draft, options: Mapping[str, Option], around: Around) 
     if enabled and places:
         draft.leave(enabled.text, "Adapters that are named are on.")
     _carry_rank(draft, rank, bool(places))
+
+
+def rank_for(rank: int) -> int:
+    """Return the smallest rank that vLLM takes and that holds adapters of this one."""
+    return next((each for each in RANKS if each >= rank), RANKS[-1])
 
 
 def _carry_rank(draft: Draft, rank: Option | None, adapters: bool) -> None:

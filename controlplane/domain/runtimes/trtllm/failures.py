@@ -1,0 +1,19 @@
+"""What TensorRT-LLM's last lines mean."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controlplane.domain.failures import Failure
+from controlplane.domain.runtimes.engine_log import explain_log
+from controlplane.domain.runtimes.native import failures as shared
+from controlplane.domain.runtimes.trtllm import failures_of_models, failures_of_start
+
+PATTERNS = (*failures_of_start.PATTERNS, *failures_of_models.PATTERNS)
+
+
+def explain(log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | None:
+    """Return what the end of the log says went wrong, or None where it says nothing known.
+
+    `spec` is the dump of the config, from which a fix is made.
+    """
+    return explain_log(PATTERNS, log_tail, spec) or shared.explain(log_tail)

@@ -1,0 +1,84 @@
+"""TensorRT-LLM's complaints about checkpoints, precisions and cards."""
+
+from controlplane.domain.failures import Blame
+from controlplane.domain.runtimes.engine_log import (
+    ACCELERATOR,
+    QUANTIZATION,
+    REPOSITORY,
+    TENSOR_PARALLEL,
+    log_pattern,
+    no_drafts,
+)
+
+_T = "NVIDIA/TensorRT-LLM"
+_CONFIG, _CHECKPOINT, _MACHINE = Blame.CONFIGURATION, Blame.CHECKPOINT, Blame.MACHINE
+
+PATTERNS = (
+    log_pattern(
+        "ETR-ARCHITECTURE", _CHECKPOINT,
+        r"Unknown architecture for AutoModelForCausalLM: (?P<name>\w+)",
+        "This TensorRT-LLM has no `{name}`.",
+        "Use a version that has it, or serve with vLLM: `enginehouse.runtime: vllm`.",
+        text="ValueError: Unknown architecture for AutoModelForCausalLM: WhisperForConditional",
+        source=f"{_T}#7706", field=REPOSITORY,
+    ),
+    log_pattern(
+        "ETR-NO-CONFIG", _CHECKPOINT, r"Failed to infer model format because no config\.json",
+        "The artifact has no config.json.", "Build again.",
+        text="ValueError: Failed to infer model format because no config.json exists in /models/a",
+        source="TensorRT-LLM 1.2, llmapi/llm_args.py", field=REPOSITORY,
+    ),
+    log_pattern(
+        "ETR-BFLOAT16", _MACHINE, r"Pre SM 80 GPUs do not support bfloat16",
+        "This card cannot compute in bfloat16.", "Use an Ampere card or newer.",
+        text="RuntimeError: Pre SM 80 GPUs do not support bfloat16",
+        source="TensorRT-LLM 1.2, llmapi/llm_args.py", field=ACCELERATOR,
+    ),
+    log_pattern(
+        "ETR-HEADS", _CONFIG, r"num_attention_heads must be divisible by tp_size",
+        "The attention heads do not divide by the cards.",
+        "Choose a tensor parallel size that divides them.",
+        text="AssertionError: num_attention_heads must be divisible by tp_size",
+        source="TensorRT-LLM 1.2, mapping.py", field=TENSOR_PARALLEL,
+    ),
+    log_pattern(
+        "ETR-KV-ALGORITHMS", _CHECKPOINT, r"The kvcache config in 'quant_cfg\.json'",
+        "Two files of the checkpoint name different types of KV cache.",
+        "Remove quant_cfg.json, or export the checkpoint again.",
+        text="RuntimeError: The kvcache config in 'quant_cfg.json', FP8, is different from "
+        "'hf_quant_config.json', None!",
+        source="TensorRT-LLM 1.2, _torch/model_config.py", field=REPOSITORY,
+    ),
+    log_pattern(
+        "ETR-QUANT-ALGORITHM", _CHECKPOINT, r"'(?P<name>\w+)' is not a valid QuantAlgo",
+        "hf_quant_config.json names `{name}`, which this TensorRT-LLM does not know.",
+        "Build again with another `quantization_type`, or use a newer version.",
+        text="ValueError: 'W4A16_NVFP5' is not a valid QuantAlgo",
+        source="TensorRT-LLM 1.2, quantization/mode.py", field=QUANTIZATION,
+    ),
+    log_pattern(
+        "ETR-GUIDED-DRAFTS", _CONFIG,
+        r"Guided decoding is not supported for speculative decoding mode: (?P<mode>\w+)",
+        "Structured output does not go together with `{mode}`.",
+        "Draft with NGram, Eagle3 or MTP, or serve without drafts.",
+        text="ValueError: Guided decoding is not supported for speculative decoding mode: MEDUSA",
+        source="TensorRT-LLM 1.2, _torch/pyexecutor/py_executor_creator.py",
+        field="trt_llm.runtime.patch_kwargs.speculative_config", fix=no_drafts,
+    ),
+    log_pattern(
+        "ETR-GUIDED-BACKEND", _CONFIG, r"GuidedDecodingParams, but GuidedDecoder is not setup",
+        "A request asked for structured output, and the engine has no backend for it.",
+        "Leave `guided_decoding_backend` to the driver, which sets xgrammar.",
+        text="Request is specified with GuidedDecodingParams, but GuidedDecoder is not setup",
+        source="NVIDIA/TensorRT#4855",
+        field="trt_llm.runtime.patch_kwargs.guided_decoding_backend",
+    ),
+    log_pattern(
+        "ETR-CRASHED", Blame.OURS, r"CppExecutorError|Assertion failed: (?P<what>[^\n(]+)",
+        "TensorRT-LLM's executor ended while it served.",
+        "Nothing to change: another replica takes its place. Report it with the log.",
+        text="terminate called after throwing an instance of 'tensorrt_llm::common::TllmException' "
+        "what():  [TensorRT-LLM][ERROR] Assertion failed: Failed: MPI error",
+        source=f"{_T}#1826",
+    ),
+)  # fmt: skip

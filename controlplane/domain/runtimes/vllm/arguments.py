@@ -1,0 +1,134 @@
+"""What an exported line and a started engine say alike: serving, drafts, adapters, pooling."""
+
+import json
+from collections.abc import Callable
+
+from controlplane.domain.commands.draft import ADAPTERS
+from controlplane.domain.commands.lookahead import REASON, SPECULATOR, drafted_by, is_plain
+from controlplane.domain.commands.outgoing import Outgoing
+from controlplane.domain.facts.gpus import GIB
+from controlplane.domain.runtimes.vllm.adapters import RANK, rank_for
+from controlplane.domain.runtimes.vllm.parse import (
+    BASE_MODEL,
+    CHUNKED,
+    COUNTS,
+    DEFAULT_TOKENS,
+    EXPERTS,
+    KV_HOST_BYTES,
+    ROUTE,
+)
+from controlplane.domain.spec import CheckpointRepository, Spec
+from controlplane.domain.spec.choices import BaseModelKind
+
+FLAGS = {field: f"--{name}" for name, field in COUNTS.items()} | {
+    "trt_llm.runtime.max_seq_len": "--max-model-len",
+    "trt_llm.runtime.max_batch_size": "--max-num-seqs",
+    "trt_llm.runtime.max_num_tokens": "--max-num-batched-tokens",
+    "trt_llm.runtime.tensor_parallel_size": "--tensor-parallel-size",
+}
+"""Limit or size of either stack -> its flag."""
+CHUNKED_V2 = "trt_llm.runtime.enable_chunked_prefill"
+_CONVERSIONS = {"/v1/embeddings": "embed", "/predict": "classify"}
+_HOST_REASON = "vLLM counts GiB over all cards together; here it is bytes for each."
+
+
+def say_host_cache(line: Outgoing, *, cards: int = 1) -> None:
+    """Add the room for keys and values in host memory, of all cards together."""
+    if line.gives(KV_HOST_BYTES):
+        gib = int(str(value_of(line.spec, KV_HOST_BYTES))) * cards / GIB
+        line.change(KV_HOST_BYTES, ("--kv-offloading-size", _number(gib)), _HOST_REASON)
+
+
+def say_chunked_prefill(line: Outgoing) -> None:
+    """Add the switch where the config has it."""
+    for field in (CHUNKED, CHUNKED_V2):
+        if line.gives(field):
+            on = bool(value_of(line.spec, field))
+            line.say(field, f"--{'' if on else 'no-'}enable-chunked-prefill")
+
+
+def say_default_tokens(line: Outgoing) -> None:
+    """Add the length of answers to requests that name none."""
+    if line.gives(DEFAULT_TOKENS):
+        given = json.dumps({"max_new_tokens": line.spec.default_max_tokens})
+        reason = "vLLM refuses longer answers; here it is the length of requests that name none."
+        line.change(DEFAULT_TOKENS, ("--override-generation-config", given), reason)
+
+
+def say_experts(line: Outgoing) -> None:
+    """Add expert parallelism where it spans the cards as vLLM's does."""
+    experts = line.spec.engine_build.moe_expert_parallel_option
+    if line.gives(EXPERTS) and experts == line.spec.tensor_parallel:
+        line.say(EXPERTS, "--enable-expert-parallel")
+    elif experts != -1:
+        line.leave(EXPERTS, "vLLM spreads experts over all cards of the tensor parallel size.")
+
+
+def say_lookahead(line: Outgoing) -> None:
+    """Add n-gram drafts of the same length as the config's lookahead."""
+    speculator = line.spec.speculator
+    drafted = drafted_by(speculator) if speculator else None
+    if speculator is None or drafted is None:
+        return
+    given = {
+        "method": "ngram",
+        "num_speculative_tokens": drafted,
+        "prompt_lookup_max": speculator.lookahead_ngram_size or drafted,
+        "prompt_lookup_min": min(2, speculator.lookahead_ngram_size or drafted),
+    }
+    more = "" if is_plain(speculator) else " Window and verification sizes have no counterpart."
+    line.change(SPECULATOR, ("--speculative-config", json.dumps(given)), REASON + more)
+
+
+def say_adapters(line: Outgoing, place_of: Callable[[str, CheckpointRepository], str]) -> None:
+    """Add the adapters by name and place, and a rank that holds the largest of them."""
+    build = line.spec.engine_build
+    shape, places = build.lora_configuration, build.lora_adapters or {}
+    if not places and (shape is None or not line.gives(RANK)):
+        return
+    line.words.append("--enable-lora")
+    if places:
+        named = (_adapter(name, place_of(name, place)) for name, place in places.items())
+        line.words += ["--lora-modules", *named]
+        line.say(ADAPTERS)
+    asked = shape.max_lora_rank if shape else 64
+    rank = rank_for(asked)
+    if rank == asked:
+        line.say(RANK, "--max-lora-rank", rank)
+    else:
+        line.change(RANK, ("--max-lora-rank", rank), "vLLM takes certain ranks only.")
+
+
+def say_pooling(line: Outgoing) -> None:
+    """Add the pooling runner for encoders."""
+    kind = line.spec.base_model
+    if not kind.is_encoder:
+        line.say(BASE_MODEL)
+        return
+    words = ["--runner", "pooling"]
+    route = getattr(line.spec.trt_llm.runtime, "webserver_default_route", None)
+    if conversion := _CONVERSIONS.get(route or ""):
+        words += ["--convert", conversion]
+        line.say(ROUTE)
+    if kind is BaseModelKind.ENCODER:
+        line.say(BASE_MODEL, *words)
+    else:
+        line.change(BASE_MODEL, words, "vLLM tells the families of encoders apart by itself.")
+
+
+def value_of(spec: Spec, field: str) -> object:
+    """Return what stands at a dotted path."""
+    value: object = spec
+    for step in field.split("."):
+        value = getattr(value, step)
+    return value
+
+
+def _adapter(name: str, path: str) -> str:
+    """Return `name=path`, or JSON where that would be read otherwise."""
+    is_plain_text = not name.startswith("-") and len(path.split()) == 1 and path == path.strip()
+    return f"{name}={path}" if is_plain_text else json.dumps({"name": name, "path": path})
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)

@@ -1,0 +1,115 @@
+"""What vLLM can do, by version and kind of card."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from controlplane.domain.facts import sources
+from controlplane.domain.facts.gpus import CPU, PLANNABLE_GPUS
+from controlplane.domain.facts.precision_support import (
+    EMULATED_FP4_CAPABILITY,
+    EMULATED_FP8_CAPABILITY,
+)
+from controlplane.domain.facts.quantization import FP4_CAPABILITY, FP8_CAPABILITY
+from controlplane.domain.runtimes.capability import (
+    Capability,
+    Feature,
+    emulated,
+    native,
+    refused,
+)
+
+VERSIONS = tuple(f"0.{minor}" for minor in range(25, 34))
+VERSION = VERSIONS[-1]
+RUN_BY_US = "0.25.1 on one H100, 2026-11-27"
+OLDEST_CARD = (7, 5)
+
+_DOCS = sources.vllm("installation, GPU requirements")
+_SPECULATION = sources.vllm("features, speculative decoding")
+_KERNELS = sources.measured("artifacts made on a CPU, loaded by vLLM 0.25.1 on an H100")
+_WITHOUT_CARDS: Mapping[Feature, Capability] = MappingProxyType(
+    {
+        Feature.CHAT: native("by the checkpoint's own chat template", sources.vllm("server")),
+        Feature.COMPLETIONS: native("as given", sources.vllm("server")),
+        Feature.STRUCTURED_OUTPUT: native(
+            "xgrammar masks tokens before sampling, under drafts too",
+            sources.vllm("v1/structured_output"),
+        ),
+        Feature.CHUNKED_PREFILL: native(
+            "prompts enter in pieces of `max_num_tokens`", sources.vllm("SchedulerConfig")
+        ),
+        Feature.TOOLS: native(
+            "where `patch_kwargs` names a `tool_parser`", sources.vllm("features, tool calling")
+        ),
+        Feature.LOOKAHEAD: emulated(
+            "its own n-gram drafts of the same length; where matches are looked up differs",
+            _SPECULATION,
+        ),
+        Feature.ADAPTERS: native(
+            "`--lora-modules`, chosen by the model's name; the rank is rounded up to one it takes",
+            sources.vllm("LoRAConfig"),
+        ),
+        Feature.TENSOR_PARALLEL: native("over the cards of one host", sources.vllm("parallelism")),
+        Feature.PIPELINE_PARALLEL: native("without drafts", sources.vllm("parallelism")),
+        Feature.POOLING: native(
+            "`--runner pooling`: vectors, scores and labels", sources.vllm("pooling models")
+        ),
+        Feature.MULTIMODAL: native(
+            "for the classes of its list; the memory plan counts their text part",
+            sources.vllm("supported models"),
+        ),
+        Feature.HOST_KV_CACHE: native("`--kv-offloading-size`", sources.vllm("CacheConfig")),
+        Feature.ENGINE_ARGUMENTS: emulated(
+            "names of TensorRT-LLM are translated where there is a counterpart; a check lists the "
+            "others",
+            sources.enginehouse("engine arguments of the v2 stack under vLLM"),
+        ),
+        Feature.ACCELERATOR: native("NVIDIA cards from compute capability 7.5 on", _DOCS),
+    }
+)
+
+
+def capability(feature: Feature, card_kind: str = "H100", version: str = VERSION) -> Capability:
+    """Return whether this version offers a feature on a kind of card, and how or why not."""
+    if version not in VERSIONS:
+        return refused(f"versions {VERSIONS[0]} to {VERSIONS[-1]} are known here", _DOCS)
+    if card_kind == CPU:
+        return refused(
+            "on a CPU the native engine serves; vLLM's CPU build has no kernel for FP8 artifacts",
+            sources.measured("vLLM's CPU build and FP8 artifacts"),
+        )
+    gpu = PLANNABLE_GPUS.get(card_kind)
+    if gpu is None or gpu.compute_capability is None:
+        return refused(f"nothing is known about `{card_kind}`", _DOCS)
+    if not gpu.has_capability(*OLDEST_CARD):
+        return refused(f"it needs compute capability 7.5, and {gpu.kind} has "
+                       f"{gpu.capability_text}", _DOCS)  # fmt: skip
+    by_card = _by_card(feature, gpu.compute_capability)
+    return by_card or _WITHOUT_CARDS[feature]
+
+
+def _by_card(feature: Feature, has: tuple[int, int]) -> Capability | None:
+    match feature:
+        case Feature.FP8_WEIGHTS:
+            return _weights("FP8", has, FP8_CAPABILITY, EMULATED_FP8_CAPABILITY)
+        case Feature.FP4_WEIGHTS:
+            return _weights("NVFP4", has, FP4_CAPABILITY, EMULATED_FP4_CAPABILITY)
+        case Feature.FP8_KV_CACHE:
+            if has >= FP8_CAPABILITY:
+                return native("keys and values in E4M3, with the artifact's scales", _KERNELS)
+            return refused("E4M3 keys and values need compute capability 8.9", _KERNELS)
+    return None
+
+
+def _weights(
+    name: str, has: tuple[int, int], needed: tuple[int, int], expanded: tuple[int, int]
+) -> Capability:
+    if has >= needed:
+        return native(f"in {name} arithmetic", _KERNELS)
+    if has >= expanded:
+        return emulated(
+            f"{name} weights in memory, computed in 16 bits by Marlin: memory saved, no faster "
+            "arithmetic",
+            _KERNELS,
+        )
+    return refused(f"{name} weights need compute capability {'.'.join(map(str, expanded))}",
+                   _KERNELS)  # fmt: skip

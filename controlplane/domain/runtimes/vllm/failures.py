@@ -1,0 +1,23 @@
+"""What vLLM's last lines mean."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controlplane.domain.failures import Failure
+from controlplane.domain.runtimes.engine_log import explain_log
+from controlplane.domain.runtimes.native import failures as shared
+from controlplane.domain.runtimes.vllm import failures_of_models, failures_of_settings
+
+PATTERNS = (*failures_of_settings.PATTERNS, *failures_of_models.PATTERNS)
+ECHOES = failures_of_settings.ECHOES
+"""Words that follow an error which was printed before them."""
+
+
+def explain(log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | None:
+    """Return what the end of vLLM's log says went wrong, or None where it says nothing known.
+
+    `spec` is the dump of the config, from which a fix is made. What any engine may print of its
+    host comes after vLLM's own words, and echoes of an earlier error come last.
+    """
+    found = explain_log(PATTERNS, log_tail, spec) or shared.explain(log_tail)
+    return found or explain_log(ECHOES, log_tail, spec)

@@ -1,0 +1,168 @@
+"""vLLM's complaints about checkpoints, precisions and cards."""
+
+from controlplane.domain.failures import Blame
+from controlplane.domain.runtimes.engine_log import (
+    ACCELERATOR,
+    QUANTIZATION,
+    REPOSITORY,
+    log_pattern,
+)
+
+_V = "vllm-project/vllm"
+_CONFIG, _CHECKPOINT, _MACHINE = Blame.CONFIGURATION, Blame.CHECKPOINT, Blame.MACHINE
+_RANK = "trt_llm.build.lora_configuration.max_lora_rank"
+_ADAPTERS = "trt_llm.build.lora_adapters"
+
+PATTERNS = (
+    log_pattern(
+        "EVL-ARCHITECTURE", _CHECKPOINT,
+        r"Model architectures \['(?P<name>[\w]+)'\][^\n]* are not supported",
+        "This vLLM has no `{name}`.",
+        "Use a newer vLLM or another checkpoint.",
+        text="ValueError: Model architectures ['Qwen2ForCausalLM'] are not supported for now.",
+        source=f"{_V}#3463", field=REPOSITORY,
+    ),
+    log_pattern(
+        "EVL-BFLOAT16", _MACHINE,
+        r"Bfloat16 is only supported on GPUs with compute capability of at least 8\.0\. Your "
+        r"(?P<card>[^\n]+?) GPU has compute capability (?P<has>[\d.]+)",
+        "The weights are bfloat16, and {card} has compute capability {has}.",
+        "Use an Ampere card or newer.",
+        text="ValueError: Bfloat16 is only supported on GPUs with compute capability of at least "
+        "8.0. Your Tesla T4 GPU has compute capability 7.5.",
+        source=f"{_V}#1157", field=ACCELERATOR,
+    ),
+    log_pattern(
+        "EVL-METHOD-ON-CARD", _CONFIG,
+        r"quantization method (?P<method>\w+) is not supported for the current GPU\. Minimum "
+        r"capability: (?P<needs>\d+)\. Current capability: (?P<has>\d+)",
+        "`{method}` needs compute capability {needs} (times ten), and the card has {has}.",
+        "Use a newer card, or `quantization_type: no_quant`.",
+        text="ValueError: The quantization method fp8 is not supported for the current GPU. "
+        "Minimum capability: 90. Current capability: 86.",
+        source=f"{_V}#4327", field=QUANTIZATION,
+    ),
+    log_pattern(
+        "EVL-SCHEME-ON-CARD", _CONFIG,
+        r"Quantization scheme is not supported for[^\n]*?Min capability: (?P<needs>\d+)",
+        "The checkpoint's quantization needs compute capability {needs} (times ten).",
+        "Use a newer card, or build from the original weights.",
+        text="RuntimeError: ('Quantization scheme is not supported for ', 'the current GPU. Min "
+        "capability: 80. ', 'Current capability: 75.')",
+        source=f"{_V}#14040", field=ACCELERATOR,
+    ),
+    log_pattern(
+        "EVL-METHOD-DIFFERS", _CONFIG,
+        r"Quantization method specified in the model config \((?P<stored>[\w-]+)\) does not match "
+        r"the quantization method specified in the `quantization` argument \((?P<asked>[\w-]+)\)",
+        "The checkpoint is quantized with `{stored}`, and `{asked}` was asked for.",
+        "Set `quantization_type: no_quant`: a quantized checkpoint is served as it is.",
+        text="ValueError: Quantization method specified in the model config (gptq) does not match "
+        "the quantization method specified in the `quantization` argument (auto-round).",
+        source="intel/auto-round#2242", field=QUANTIZATION,
+    ),
+    log_pattern(
+        "EVL-FP8-KERNEL", _MACHINE, r"type fp8e4nv not supported in this architecture",
+        "This card has no FP8 arithmetic in E4M3.",
+        "Use a card of compute capability 8.9 or newer (L4, L40S, H100).",
+        text="ValueError: type fp8e4nv not supported in this architecture. The supported fp8 "
+        "dtypes are ('fp8e4b15', 'fp8e5')",
+        source="kvcache-ai/ktransformers#851", field=ACCELERATOR,
+    ),
+    log_pattern(
+        "EVL-WEIGHTS-MISSING", _CHECKPOINT,
+        r"Following weights were not initialized from checkpoint: \{'(?P<name>[\w.]+)'",
+        "The checkpoint lacks weights, `{name}` among them.",
+        "Build again from a complete revision.",
+        text="ValueError: Following weights were not initialized from checkpoint: "
+        "{'model.layers.47.mlp.gate_up_proj.weight', 'model.layers.49.input_layernorm.weight'}",
+        source=f"{_V}#12860", field=REPOSITORY,
+    ),
+    log_pattern(
+        "EVL-WEIGHTS-UNKNOWN", _CHECKPOINT,
+        r"There is no module or parameter named '(?P<name>[\w.]+)' in (?P<model>\w+)",
+        "The checkpoint has `{name}`, which `{model}` does not.",
+        "The class in its config.json is not the one that its weights are of.",
+        text="ValueError: There is no module or parameter named 'mm_whisper_embeddings' in "
+        "LlamaForCausalLM",
+        source=f"{_V}#21176", field=REPOSITORY,
+    ),
+    log_pattern(
+        "EVL-WEIGHT-NAME", _CHECKPOINT,
+        r"KeyError: '(?P<name>(?:[\w]+\.)*layers\.\d+\.[\w.]+)'",
+        "vLLM's model has no place for the checkpoint's `{name}`.",
+        "A newer vLLM may; or the quantization left this layer in a form that it does not read.",
+        text="KeyError: 'layers.0.mlp.down_proj.weight_scale'",
+        source="vllm-project/llm-compressor#959", field=REPOSITORY,
+    ),
+    log_pattern(
+        "EVL-WEIGHT-SHAPE", _CHECKPOINT,
+        r"Attempted to load weight \(torch\.Size\((?P<given>\[[^\]]*\])\)\) into parameter "
+        r"\(torch\.Size\((?P<wanted>\[[^\]]*\])\)\)",
+        "A weight has the shape {given}, and the model wants {wanted}.",
+        "config.json and weights are of different revisions.",
+        text="AssertionError: Attempted to load weight (torch.Size([128256, 4096])) into parameter "
+        "(torch.Size([128258, 4096]))",
+        source="vLLM 0.25.1, model_executor/model_loader/weight_utils.py", field=REPOSITORY,
+    ),
+    log_pattern(
+        "EVL-NO-WEIGHTS", _CHECKPOINT, r"Cannot find any model weights with `(?P<path>[^`\n]+)`",
+        "`{path}` holds no weights.", "The artifact is incomplete: build again.",
+        text="RuntimeError: Cannot find any model weights with `/models/a1b2`",
+        source="vLLM 0.25.1, model_executor/model_loader/default_loader.py", field=REPOSITORY,
+    ),
+    log_pattern(
+        "EVL-LORA-RANK", _CONFIG,
+        r"LoRA rank (?P<rank>\d+) is greater than max_lora_rank (?P<most>\d+)",
+        "An adapter has rank {rank}, and the engine takes {most} at most.",
+        "Set max_lora_rank to {rank} or more.",
+        text="ValueError: LoRA rank 64 is greater than max_lora_rank 16.",
+        source=f"{_V}#2847", field=_RANK,
+    ),
+    log_pattern(
+        "EVL-LORA-RANK-VALUE", _CONFIG, r"max_lora_rank\s+Input should be (?P<values>[\d, or]+)",
+        "vLLM takes {values} as max_lora_rank.", "Choose the next larger one.",
+        text="pydantic_core._pydantic_core.ValidationError: 1 validation error for LoRAConfig\n"
+        "max_lora_rank\n  Input should be 1, 8, 16, 32, 64, 128, 256, 320 or 512 "
+        "[type=literal_error, input_value=48, input_type=int]",
+        source="vllm-project/vllm-omni#1397", field=_RANK,
+    ),
+    log_pattern(
+        "EVL-LORA-MODULE", _CHECKPOINT,
+        r"expected target modules in \[?[^\n]*?but received \['?(?P<name>[\w.]+)",
+        "An adapter changes `{name}`, which the engine adapts in no model of this class.",
+        "Train the adapter on attention and MLP projections.",
+        text="ValueError: While loading /l/x, expected target modules in ['qkv_proj'] but received "
+        "['model.embed_tokens']. Please verify that the loaded LoRA module is correct",
+        source="vLLM 0.25.1, lora/lora_model.py", field=_ADAPTERS,
+    ),
+    log_pattern(
+        "EVL-LORA-UNSUPPORTED", _CONFIG, r"(?P<name>\w+) does not support LoRA yet",
+        "vLLM serves no adapters on `{name}`.", "Merge the adapter into the weights.",
+        text="ValueError: GPTJForCausalLM does not support LoRA yet.",
+        source="vLLM 0.25.1, v1/worker/lora_model_runner_mixin.py", field=_ADAPTERS,
+    ),
+    log_pattern(
+        "EVL-KERNEL-IMAGE", _MACHINE, r"no kernel image is available for execution on the device",
+        "This build of the engine has no kernels for the card.",
+        "Install an engine that was built for the card's compute capability.",
+        text="torch.AcceleratorError: CUDA error: no kernel image is available for execution on "
+        "the device",
+        source="CUDA runtime, cudaErrorNoKernelImageForDevice", field=ACCELERATOR,
+    ),
+    log_pattern(
+        "EVL-DRIVER", _MACHINE, r"NVIDIA driver on your system is too old|CUDA driver version is "
+        r"insufficient for CUDA runtime version",
+        "The NVIDIA driver is older than the CUDA that the engine was built with.",
+        "Update the driver of this host, or install an engine for an older CUDA.",
+        text="RuntimeError: The NVIDIA driver on your system is too old (found version 12020).",
+        source="torch 2.11, torch/cuda/__init__.py",
+    ),
+    log_pattern(
+        "EVL-NO-CARD", _MACHINE, r"Failed to infer device type|No CUDA GPUs are available",
+        "The engine sees no card.",
+        "Check `nvidia-smi` on the host, and that the process may open /dev/nvidia*.",
+        text="RuntimeError: Failed to infer device type, please set the environment variable",
+        source="vLLM 0.25.1, config/device.py", field=ACCELERATOR,
+    ),
+)  # fmt: skip

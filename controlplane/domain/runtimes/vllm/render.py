@@ -1,0 +1,168 @@
+"""Spec -> the command that starts vLLM on an artifact."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from controlplane.domain.commands.outgoing import Outgoing
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.existing_quantization import ExistingQuantization
+from controlplane.domain.facts.gpus import CPU, PLANNABLE_GPUS
+from controlplane.domain.memory import UnplannableError
+from controlplane.domain.memory.plan import plan
+from controlplane.domain.runtimes.launch import Launch
+from controlplane.domain.runtimes.outside_engine import account
+from controlplane.domain.runtimes.served_name import served_model_name
+from controlplane.domain.runtimes.vllm import arguments
+from controlplane.domain.runtimes.vllm.capabilities import VERSION, VERSIONS
+from controlplane.domain.runtimes.vllm.engine_keys import say_engine_arguments
+from controlplane.domain.runtimes.vllm.parse import KV_FRACTION, SERVED_NAME
+from controlplane.domain.runtimes.vllm.reasons import REASONS
+from controlplane.domain.spec import Spec
+
+MODULE = "vllm.entrypoints.cli.main"
+MOST_OF_A_CARD = 0.95
+"""What vLLM may take at most: its CUDA context and graphs lie outside of its own share."""
+_TOKENS_REASON = "vLLM wants a step to hold a whole prompt without chunked prefill."
+_BATCH_REASON = "vLLM wants a step to hold one token of every request."
+_SHARE_REASON = (
+    "vLLM takes a share of the whole card for weights, activations and KV cache together; it is "
+    "worked out from the memory plan so that the KV cache gets this share of what is left."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Card:
+    kind: str
+    memory_bytes: int
+
+
+def render(
+    spec: Spec,
+    checkpoint: CheckpointFacts,
+    *,
+    model_dir: str,
+    host: str,
+    port: int,
+    python: str,
+    threads: int,
+    memory_bytes: int,
+    version: str = VERSION,
+    exported: ExistingQuantization | None = None,
+    adapter_dirs: Mapping[str, str] | None = None,
+) -> Launch:
+    """Return the launch of vLLM on the artifact in `model_dir`.
+
+    `exported` is how the artifact is quantized, where that was read from its own files; adapters
+    lie below the artifact unless `adapter_dirs` says otherwise. Raises ValueError for a version
+    that is not known here.
+    """
+    if version not in VERSIONS:
+        raise ValueError(f"vLLM {version} is not known here; {VERSIONS[0]} to {VERSIONS[-1]} are.")
+    line = account(spec, REASONS)
+    line.words += [model_dir, "--host", host, "--port", str(port)]
+    line.say("model_name")
+    line.say("trt_llm.build.checkpoint_repository")
+    line.say(SERVED_NAME, "--served-model-name", served_model_name(spec))
+    _say_limits(line, checkpoint)
+    _say_precision(line, exported or checkpoint.existing_quantization)
+    _say_share(line, _memory_share(spec, checkpoint, memory_bytes))
+    cards = spec.tensor_parallel * spec.pipeline_parallel
+    arguments.say_host_cache(line, cards=cards)
+    arguments.say_default_tokens(line)
+    arguments.say_experts(line)
+    arguments.say_lookahead(line)
+    folders = adapter_dirs or {}
+    arguments.say_adapters(
+        line, lambda name, _: folders.get(name) or f"{model_dir}/adapters/{name}"
+    )
+    arguments.say_pooling(line)
+    say_engine_arguments(line, cards=cards)
+    for field in ("enginehouse.runtime", "model_metadata.enginehouse.runtime"):
+        line.say(field)
+    return Launch(
+        argv=(python, "-m", MODULE, "serve", *line.words),
+        environment={
+            "HF_HUB_OFFLINE": "1",
+            "TRANSFORMERS_OFFLINE": "1",
+            "VLLM_NO_USAGE_STATS": "1",
+            "OMP_NUM_THREADS": str(threads),
+        },
+        files={},
+        changed=tuple(line.changed),
+        without_effect=line.not_carried(),
+    )
+
+
+def _say_limits(line: Outgoing, checkpoint: CheckpointFacts) -> None:
+    """Say every limit, also those that are a default here: vLLM's own differ by card."""
+    spec = line.spec
+    _say_size(line, "max_seq_len", spec.max_seq_len)
+    _say_size(line, "max_batch_size", spec.max_batch_size)
+    _say_step(line, checkpoint)
+    line.say(spec.tensor_parallel_path, "--tensor-parallel-size", spec.tensor_parallel)
+    stages = spec.pipeline_parallel
+    line.say("trt_llm.build.pipeline_parallel_count",
+             *(("--pipeline-parallel-size", stages) if stages > 1 else ()))  # fmt: skip
+    for field in (arguments.CHUNKED, arguments.CHUNKED_V2):
+        line.say(field)
+    if not spec.base_model.is_encoder:
+        line.words.append(f"--{'' if _chunks(spec) else 'no-'}enable-chunked-prefill")
+
+
+def _say_size(line: Outgoing, name: str, value: int | None) -> None:
+    field = f"{line.spec.limits_path}.{name}"
+    line.say(field, *((arguments.FLAGS[field], value) if value is not None else ()))
+
+
+def _say_step(line: Outgoing, checkpoint: CheckpointFacts) -> None:
+    """Say the tokens of a step, raised to what vLLM insists on."""
+    spec = line.spec
+    field = f"{spec.limits_path}.max_num_tokens"
+    length = spec.max_seq_len or checkpoint.max_positions or 0
+    needed = 0 if _chunks(spec) else length
+    tokens = max(spec.max_num_tokens, spec.max_batch_size, needed)
+    words = (arguments.FLAGS[field], tokens)
+    if tokens == spec.max_num_tokens:
+        line.say(field, *words)
+    else:
+        line.change(field, words, _TOKENS_REASON if tokens == needed else _BATCH_REASON)
+
+
+def _chunks(spec: Spec) -> bool:
+    """Return whether long prompts enter in pieces; under drafts too, which vLLM allows."""
+    if spec.base_model.is_encoder:
+        return False
+    runtime = spec.trt_llm.runtime
+    return bool(getattr(runtime, "enable_chunked_context", spec.chunks_prefill))
+
+
+def _say_precision(line: Outgoing, stored: ExistingQuantization | None) -> None:
+    """Say the KV cache's type; the artifact itself says how its weights are stored."""
+    line.say("trt_llm.build.quantization_type")
+    holds_fp8 = stored is not None and (stored.kv_cache or "").upper() == "FP8"
+    if line.spec.quantization_type.quantizes_kv_cache or holds_fp8:
+        line.words += ["--kv-cache-dtype", "fp8"]
+
+
+def _say_share(line: Outgoing, share: float) -> None:
+    words = ("--gpu-memory-utilization", f"{share:.3f}")
+    if line.gives(KV_FRACTION):
+        line.change(KV_FRACTION, words, _SHARE_REASON)
+    else:
+        line.words += words
+
+
+def _memory_share(spec: Spec, checkpoint: CheckpointFacts, memory_bytes: int) -> float:
+    """Return the share of a card in which the KV cache gets the config's share of what is left."""
+    kind = spec.accelerator.kind if spec.accelerator else CPU
+    gpu = PLANNABLE_GPUS.get(kind)
+    total = gpu.memory_bytes if gpu and gpu.memory_bytes else memory_bytes
+    wanted = min(max(spec.kv_cache_fraction, 0.0), 1.0)
+    try:
+        planned = plan(spec, checkpoint, _Card(kind=kind, memory_bytes=total), "vllm")
+    except UnplannableError:
+        return min(wanted, MOST_OF_A_CARD)
+    used = planned.weights_bytes + planned.activations_bytes + planned.overhead_bytes
+    share = wanted + (1 - wanted) * min(used / total, 1.0)
+    return min(math.floor(share * 1000) / 1000, MOST_OF_A_CARD)

@@ -1,0 +1,262 @@
+"""vLLM and TensorRT-LLM, what both must hold: no field lost, failures, capabilities, metrics."""
+
+from typing import Any
+
+import pytest
+
+from controlplane.domain.commands.outgoing import NO_FLAG
+from controlplane.domain.facts.existing_quantization import ExistingQuantization
+from controlplane.domain.facts.gpus import CPU, GPUS
+from controlplane.domain.failure_patterns.pattern import Pattern
+from controlplane.domain.rules.examples import LLAMA_8B, Example
+from controlplane.domain.runtimes import RUNTIMES, Feature, Support, trtllm, vllm
+from controlplane.domain.runtimes.launch import Launch
+from controlplane.domain.runtimes.outside_engine import OUTSIDE
+from controlplane.domain.spec import Spec, parse_mapping
+from controlplane.domain.spec.engine_build import (
+    EngineBuild,
+    LoraConfiguration,
+    PluginConfiguration,
+)
+from controlplane.domain.spec.engine_runtime import RuntimeV1, RuntimeV2
+from controlplane.domain.spec.enginehouse_settings import EnginehouseSettings
+from tests.domain.runtimes.golden import DRIVERS, launch_of
+
+_PLACE = {"source": "HF", "repo": "owner/name"}
+_LOOKAHEAD = {"speculative_decoding_mode": "LOOKAHEAD_DECODING", "lookahead_windows_size": 1,
+              "lookahead_ngram_size": 8, "lookahead_verification_set_size": 1}  # fmt: skip
+BUILD: dict[str, Any] = {
+    "base_model": "encoder", "checkpoint_repository": _PLACE, "max_seq_len": 2048,
+    "max_batch_size": 3, "max_num_tokens": 4096, "max_beam_width": 1,
+    "max_prompt_embedding_table_size": 4, "gather_all_token_logits": True, "strongly_typed": True,
+    "quantization_type": "fp8_kv", "quantization_config": {"calib_size": 128},
+    "tensor_parallel_count": 2, "pipeline_parallel_count": 2, "sequence_parallel_count": 2,
+    "moe_expert_parallel_option": 2, "plugin_configuration": {"paged_kv_cache": False},
+    "num_builder_gpus": 2, "speculator": _LOOKAHEAD, "lora_adapters": {"x": _PLACE},
+    "lora_configuration": {"max_lora_rank": 8}, "skip_build_result": True,
+}  # fmt: skip
+RUNTIME_V1: dict[str, Any] = {
+    "kv_cache_free_gpu_mem_fraction": 0.5, "kv_cache_host_memory_bytes": 1 << 30,
+    "enable_chunked_context": False, "batch_scheduler_policy": "max_utilization",
+    "request_default_max_tokens": 9, "served_model_name": "name", "total_token_limit": 7,
+    "webserver_default_route": "/predict", "lora_cache_max_adapter_size": 8,
+    "lora_cache_optimal_adapter_size": 8, "lora_cache_gpu_memory_fraction": 0.1,
+    "lora_cache_host_memory_bytes": 1 << 20,
+}  # fmt: skip
+RUNTIME_V2: dict[str, Any] = {
+    "max_seq_len": 2048, "max_batch_size": 3, "max_num_tokens": 4096, "tensor_parallel_size": 2,
+    "enable_chunked_prefill": False, "served_model_name": "name",
+    "patch_kwargs": {"stream_interval": 4},
+}  # fmt: skip
+INNER: dict[str, Any] = {
+    "lora_configuration.max_lora_rank": 100,
+    "lora_configuration.lora_target_modules": ["attn_q"],
+    "plugin_configuration.paged_kv_cache": False,
+    "plugin_configuration.use_paged_context_fmha": False,
+    "plugin_configuration.use_fp8_context_fmha": True,
+}
+OURS: dict[str, Any] = {
+    "runtime": "vllm", "gate": {"enabled": False}, "calibration": {"samples": 8},
+    "draft_factor": 2, "pool": "fast",
+}  # fmt: skip
+
+
+def spec_with(changes: dict[str, Any], stack: str = "v1") -> Spec:
+    base: dict[str, Any] = {"resources.accelerator": "H100:2"}
+    if stack == "v2":
+        base |= {"trt_llm.inference_stack": "v2", "trt_llm.build.max_seq_len": None,
+                 "trt_llm.runtime": {}}  # fmt: skip
+    parsed = parse_mapping(Example(config={**base, **changes}).content)
+    assert parsed.spec is not None, parsed.errors
+    return parsed.spec
+
+
+def _fields() -> list[tuple[str, str, Any]]:
+    found = [("v1", f"trt_llm.build.{name}", value) for name, value in BUILD.items()]
+    found += [("v1", f"trt_llm.build.{name}", value) for name, value in INNER.items()]
+    found += [("v1", f"trt_llm.runtime.{name}", value) for name, value in RUNTIME_V1.items()]
+    found += [("v2", f"trt_llm.runtime.{name}", value) for name, value in RUNTIME_V2.items()]
+    return found + [("v1", f"enginehouse.{name}", value) for name, value in OURS.items()]
+
+
+def _words(launch: Launch) -> tuple[Any, ...]:
+    return launch.argv, dict(launch.files)
+
+
+def test_the_lists_above_name_every_field_of_the_engine_blocks() -> None:
+    assert set(BUILD) == set(EngineBuild.model_fields)
+    assert set(RUNTIME_V1) == set(RuntimeV1.model_fields)
+    assert set(RUNTIME_V2) == set(RuntimeV2.model_fields)
+    assert set(OURS) == set(EnginehouseSettings.model_fields)
+    inner = (("lora_configuration", LoraConfiguration), ("plugin_configuration",
+             PluginConfiguration))  # fmt: skip
+    assert set(INNER) == {f"{block}.{name}" for block, kind in inner for name in kind.model_fields}
+
+
+def test_every_other_field_of_a_config_has_a_reason_why_no_engine_is_told() -> None:
+    assert set(Spec.model_fields) - {"trt_llm"} <= set(OUTSIDE)
+
+
+@pytest.mark.parametrize("runtime", DRIVERS)
+@pytest.mark.parametrize(("stack", "field", "value"), _fields(), ids=lambda each: str(each)[:48])
+def test_a_field_is_told_to_the_engine_or_said_to_have_no_effect(
+    runtime: str, stack: str, field: str, value: Any
+) -> None:
+    beside = {"trt_llm.build.lora_adapters": {"x": _PLACE}} if "lora_c" in field else {}
+    plain = launch_of(runtime, spec_with(beside, stack))
+    launch = launch_of(runtime, spec_with({**beside, field: value}, stack))
+    said = [each.field for each in launch.changed] + [each.flag for each in launch.without_effect]
+    mentioned = any(each == field or each.startswith(f"{field}.") for each in said)
+    by_artifact = field in ("trt_llm.build.checkpoint_repository", "enginehouse.runtime",
+                            "trt_llm.build.max_beam_width")  # fmt: skip
+    assert mentioned or by_artifact or _words(launch) != _words(plain)
+    assert NO_FLAG not in [each.reason for each in launch.without_effect]
+
+
+@pytest.mark.parametrize("version", vllm.capabilities.VERSIONS)
+def test_vllm_is_rendered_alike_by_every_known_version(version: str) -> None:
+    spec = spec_with({"trt_llm.build.speculator": _LOOKAHEAD})
+    argv = launch_of("vllm", spec, version=version).argv
+    assert '"num_speculative_tokens": 13' in argv[argv.index("--speculative-config") + 1]
+
+
+def test_lookahead_is_a_suffix_automaton_from_1_3_on() -> None:
+    spec = spec_with({"trt_llm.build.speculator": _LOOKAHEAD})
+    old, new = (launch_of("trtllm", spec, version=each) for each in ("1.2", "1.3"))
+    assert "decoding_type: NGram" in old.files["engine.yaml"]
+    assert "--extra_llm_api_options" in old.argv
+    assert "decoding_type: SA" in new.files["engine.yaml"]
+    assert "disable_overlap_scheduler" not in new.files["engine.yaml"]
+    assert new.argv_in("/run/x")[-2:] == ("--config", "/run/x/engine.yaml")
+
+
+@pytest.mark.parametrize("runtime", DRIVERS)
+def test_an_unknown_version_is_refused_by_name(runtime: str) -> None:
+    with pytest.raises(ValueError, match=r"9\.9 is not known here"):
+        launch_of(runtime, spec_with({}), version="9.9")
+
+
+def test_drafts_of_the_v2_stack_reach_vllm_in_its_own_words() -> None:
+    def words(**given: Any) -> str:
+        patch = {"trt_llm.runtime.patch_kwargs": {"speculative_config": given}}
+        return " ".join(launch_of("vllm", spec_with(patch, "v2")).argv)
+
+    assert '"method": "eagle3", "model": "/d"' in words(
+        decoding_type="Eagle", max_draft_len=3, speculative_model_dir="/d"
+    )
+    assert '"method": "mtp"' in words(decoding_type="MTP", num_nextn_predict_layers=1)
+    assert '"method": "ngram"' in words(decoding_type="NGram", max_draft_len=8)
+    assert "--speculative-config" not in words(decoding_type="Medusa", max_draft_len=8)
+
+
+def test_an_exported_fp8_kv_cache_is_told_to_both() -> None:
+    kept = ExistingQuantization(method="modelopt", algorithm="FP8", kv_cache="FP8")
+    for driver in DRIVERS.values():
+        launch = driver.render.render(
+            spec_with({}), LLAMA_8B, model_dir="/m", host="::1", port=1, python="p", threads=1,
+            memory_bytes=1 << 36, exported=kept,
+        )  # fmt: skip
+        assert "fp8" in " ".join((*launch.argv, *launch.files.values()))
+
+
+LOGS = {
+    "vllm": (*vllm.failures.PATTERNS, *vllm.failures.ECHOES),
+    "trtllm": trtllm.failures.PATTERNS,
+}
+EACH = [(runtime, pattern) for runtime, patterns in LOGS.items() for pattern in patterns]
+
+
+def test_more_than_forty_failures_are_known() -> None:
+    assert len({pattern.code for _, pattern in EACH}) == len(EACH) >= 40
+
+
+@pytest.mark.parametrize(("runtime", "pattern"), EACH, ids=lambda each: getattr(each, "code", each))
+def test_a_pattern_explains_its_own_example_and_no_other(runtime: str, pattern: Pattern) -> None:
+    failure = RUNTIMES[runtime].failures.explain(f"INFO\n{pattern.example.text}\n", {})
+    assert failure is not None
+    assert failure.code == pattern.code
+    assert "{" not in failure.sentence + (failure.hint or "")
+    assert pattern.example.source
+    others = [each.code for each in LOGS[runtime]
+              if each is not pattern and each.last_match(pattern.example.text)]  # fmt: skip
+    assert others == []
+
+
+def test_a_fix_changes_the_field_of_the_config_at_hand() -> None:
+    log = next(each for each in vllm.failures.PATTERNS if each.code == "EVL-OUT-OF-MEMORY")
+    for stack, field in (("v1", "trt_llm.build"), ("v2", "trt_llm.runtime")):
+        spec = spec_with({}, stack).model_dump(mode="json")
+        failure = vllm.failures.explain(log.example.text, spec)
+        assert failure is not None
+        assert failure.fix == {f"{field}.max_num_tokens": 4096}
+
+
+def test_what_any_engine_prints_of_its_host_is_explained_after_its_own_words() -> None:
+    for driver in DRIVERS.values():
+        failure = driver.failures.explain("OSError: [Errno 28] No space left on device")
+        assert failure is not None
+        assert failure.code == "ENG-DISK-FULL"
+        assert driver.failures.explain("INFO all is well") is None
+
+
+@pytest.mark.parametrize("runtime", DRIVERS)
+def test_every_feature_is_answered_for_every_version_and_card_with_its_source(
+    runtime: str,
+) -> None:
+    capabilities = RUNTIMES[runtime].capabilities
+    for version in (*capabilities.VERSIONS, "0.0"):
+        for kind in (*GPUS, "NONESUCH"):
+            for feature in Feature:
+                found = capabilities.capability(feature, kind, version)
+                assert found.how
+                assert found.source is not None
+    assert capabilities.capability(Feature.CHAT, CPU).is_refused
+
+
+def test_what_is_emulated_or_refused_where() -> None:
+    fp8, fp4 = Feature.FP8_WEIGHTS, Feature.FP4_WEIGHTS
+    assert vllm.capabilities.capability(fp4, "H100").support is Support.EMULATED
+    assert vllm.capabilities.capability(fp8, "A100").support is Support.EMULATED
+    assert vllm.capabilities.capability(fp8, "L4").support is Support.NATIVE
+    assert vllm.capabilities.capability(Feature.CHAT, "V100").is_refused
+    assert trtllm.capabilities.capability(fp4, "H100").is_refused
+    assert trtllm.capabilities.capability(fp4, "B200").support is Support.NATIVE
+    assert trtllm.capabilities.capability(Feature.CHAT, "T4").is_refused
+    assert trtllm.capabilities.capability(Feature.POOLING, "H100").is_refused
+    guided = Feature.STRUCTURED_OUTPUT
+    assert trtllm.capabilities.capability(guided, "H100", "1.2").support is Support.EMULATED
+    assert trtllm.capabilities.capability(guided, "H100", "1.3").support is Support.NATIVE
+
+
+def test_vllm_metrics_come_under_our_names() -> None:
+    page = (
+        'vllm:num_requests_running{engine="0",model_name="m"} 3.0\n'
+        'vllm:kv_cache_usage_perc{engine="0"} 0.5\n'
+        'vllm:request_success_total{finished_reason="stop"} 2\n'
+        'vllm:request_success_total{finished_reason="length"} 1\n'
+        'vllm:time_to_first_token_seconds_bucket{le="0.1"} 5\n'
+        'vllm:time_to_first_token_seconds_bucket{le="+Inf"} 10\n'
+        "vllm:time_to_first_token_seconds_count 10\nvllm:time_to_first_token_seconds_sum 2\n"
+    )
+    found = vllm.metrics.read(page)
+    assert found["requests_running"] == 3
+    assert found["kv_cache_used_ratio"] == 0.5
+    assert found["requests_finished_total"] == 3
+    assert found["time_to_first_token_seconds_p50"] == pytest.approx(0.1)
+    assert vllm.metrics.PATH == "/metrics"
+
+
+def test_tensorrt_llm_metrics_come_under_our_names() -> None:
+    page = (
+        'trtllm_kv_cache_utilization{model_name="undefined"} 0.25\n'
+        'trtllm_request_success_total{finished_reason="stop"} 4\n'
+        "trtllm_e2e_request_latency_seconds_count 4\ntrtllm_e2e_request_latency_seconds_sum 8\n"
+    )
+    assert trtllm.metrics.read(page) == {
+        "kv_cache_used_ratio": 0.25,
+        "requests_finished_total": 4.0,
+        "end_to_end_seconds_count": 4.0,
+        "end_to_end_seconds_sum": 8.0,
+    }
+    assert trtllm.metrics.PATH == "/prometheus/metrics"
+    assert set(trtllm.metrics.PLAIN.values()) > trtllm.metrics.SINCE_1_3
