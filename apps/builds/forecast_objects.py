@@ -115,7 +115,7 @@ class DifferenceObject(serializers.Serializer[Any]):
 class ReuseObject(serializers.Serializer[Any]):
     """What the worker found of the same inputs, or how the nearest artifact differs."""
 
-    state = serializers.ChoiceField(choices=["same", "differs", "incomparable", "first"])
+    state = serializers.ChoiceField(choices=["same", "lost", "differs", "incomparable", "first"])
     artifact_id = serializers.CharField(allow_null=True)
     differences = DifferenceObject(many=True)
     inputs = serializers.DictField()

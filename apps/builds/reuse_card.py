@@ -10,6 +10,7 @@ from apps.builds.values import value_words
 
 _TITLES = {
     ReuseState.SAME: "Taken from an earlier build",
+    ReuseState.LOST: "Built anew",
     ReuseState.DIFFERS: "Why it was built anew",
     ReuseState.INCOMPARABLE: "Built anew",
     ReuseState.FIRST: "Built anew",
@@ -49,6 +50,11 @@ class ReuseCard:
                 return (
                     "Checkpoint commit, config, tools and calibration data are those of an "
                     "artifact that exists, so nothing was made a second time."
+                )
+            case ReuseState.LOST:
+                return (
+                    "An artifact of exactly these inputs exists, but its stored files were gone "
+                    "or damaged, so it was made again."
                 )
             case ReuseState.DIFFERS:
                 inputs = "input differs" if count == 1 else "inputs differ"

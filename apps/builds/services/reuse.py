@@ -24,16 +24,24 @@ class ReuseState(StrEnum):
 
     SAME = "same"
     """An artifact of exactly these exists."""
+    LOST = "lost"
+    """It exists, and its stored files do not."""
     DIFFERS = "differs"
     INCOMPARABLE = "incomparable"
     """There are earlier artifacts, made before their inputs were kept."""
     FIRST = "first"
 
 
-def build_explain_reuse(*, lease: Lease, inputs: Mapping[str, Any]) -> None:
-    """Store the build's inputs and, where no artifact has the same, how the nearest one differs."""
+def build_explain_reuse(*, lease: Lease, inputs: Mapping[str, Any], is_lost: bool) -> None:
+    """Store the build's inputs and, where no artifact has the same, how the nearest one differs.
+
+    `is_lost`: there is one, and the store does not have its files whole.
+    """
     with held_build(lease) as build:
-        told = storable({**reuse_of(build, inputs), "inputs": inputs})
+        found = reuse_of(build, inputs)
+        if is_lost:
+            found["state"] = ReuseState.LOST.value
+        told = storable({**found, "inputs": inputs})
         Build.objects.filter(id=build.id).update(reuse=told)
 
 

@@ -23,7 +23,8 @@ ENGINE_BYTES = 450_000_000
 _LIGHT = "Python and its libraries; the files go through in pieces"
 _ON_CPU = (
     "0.8 GB for Python, torch and ModelOpt, the weights as the host computes in them "
-    "(2 to 4 bytes a number), the exported copy at 0.6 of 16 bits, and up to one batch of 2,048 tokens"
+    "(2 to 4 bytes a number), the exported copy at 0.6 of 16 bits, and up to one batch of "
+    "2,048 tokens"
 )
 _ON_CARDS = f"{HOST_SHARE} bytes of host memory per byte of the checkpoint"
 

@@ -56,6 +56,7 @@ def test_a_build_ends_with_an_artifact_which_the_next_one_takes_unless_it_was_lo
     shutil.rmtree(data_dir / "artifacts" / "blobs")
     third = run(make_build())
     assert third.artifact == build.artifact
+    assert third.reuse["state"] == "lost"
     assert_ended_well(third, data_dir)
 
 

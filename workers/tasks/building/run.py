@@ -100,7 +100,14 @@ class BuildRun:
         self._has_looked = True
         known = known_artifact(self._keeper, self._build, self._results["fetch"])
         self._lost_content_digest = known.lost_content_digest
-        insist(self._keeper, lambda: build_explain_reuse(lease=self._lease, inputs=known.inputs))
+        insist(
+            self._keeper,
+            lambda: build_explain_reuse(
+                lease=self._lease,
+                inputs=known.inputs,
+                is_lost=known.lost_content_digest is not None,
+            ),
+        )
         if known.package is not None:
             _log.info("reusing artifact %s", known.package["content_digest"])
             self._known_results = known_results(known.package)
