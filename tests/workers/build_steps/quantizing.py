@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tests.workers.build_steps.supervising import spec_of
 from workers.build_steps import calibrate, gate, outputs, package, smoke_test
 from workers.build_steps.events import Events
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import Job
 from workers.build_steps.step import StepResult
 
@@ -88,3 +90,19 @@ def change_export(folder: Path, changes: Mapping[str, Tensor | None]) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(path.read_bytes())
     return content
+
+
+def inspected(folder: Path, checkpoint: dict[str, Any] | None = None) -> Path:
+    """Return a published inspect step."""
+    folder.mkdir(parents=True)
+    values = {"checkpoint": checkpoint or {}, "examination": {"effective": []}}
+    outputs.seal(folder, step="inspect", values=values, digests={})
+    return folder
+
+
+def refused(folder: Path, tmp_path: Path, spec: dict[str, Any], **options: Any) -> Any:
+    """Return the failure that calibration ends with before it begins."""
+    source = fetched(folder, tmp_path / "refused" / "fetch")
+    with pytest.raises(StepFailure) as raised:
+        run_here("calibrate", spec, tmp_path / "refused" / "out", options, fetch=source)
+    return raised.value.failure
