@@ -53,12 +53,12 @@ def test_a_taken_port_is_said_at_once(tiny_folder: Path) -> None:
 
 def test_a_folder_that_cannot_be_served_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").touch()
-    (tmp_path / "config.json").write_text(json.dumps({"architectures": ["BertModel"]}))
+    (tmp_path / "config.json").write_text(json.dumps({"architectures": ["AlbertModel"]}))
     ended = _run(tmp_path, free_port())
     assert ended.returncode == 2
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("ERROR checkpoint refused: ")
-    assert "`BertModel`" in last
+    assert "`AlbertModel`" in last
 
 
 def _run(folder: Path, port: int) -> "subprocess.CompletedProcess[str]":
