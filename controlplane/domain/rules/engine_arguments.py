@@ -129,7 +129,7 @@ UNKNOWN = Rule(
     when=lambda c: bool(_unknown(c)),
     message=lambda c: (
         f"TensorRT-LLM 1.2 has no argument {_with_meant(c)}, and its server ends at start when it "
-        "meets one that it does not know."
+        "meets one that it does not know, so it is left out."
     ),
     fix=Fix(label="Remove them", patch=lambda c: _without(_unknown(c)), safe=False),
     source=_SOURCE,

@@ -1,0 +1,95 @@
+"""The capability tables -> docs/runtimes.md."""
+
+from collections.abc import Iterator
+from types import ModuleType
+
+from controlplane.domain.facts.gpus import CPU
+from controlplane.domain.runtimes import STARTABLE, native, trtllm, vllm
+from controlplane.domain.runtimes.capability import Capability, Feature, Support
+
+_CARDS = ("T4", "V100", "A100", "L4", "H100", "B200", "RTX_PRO_6000")
+"""One of each kind that differs."""
+_HEAD = """\
+# Runtimes
+
+What each runtime can do, per version and kind of card. Written by `manage.py
+write_runtime_reference` from the tables that the checks read; do not edit.
+
+**native**: as asked. **emulated**: the same result by other means. **refused**: not at all.
+
+| Runtime | Versions | Started by this release | Run by us |
+|---|---|---|---|
+"""
+_AFTER = """
+A config is rendered for each of them, whichever is started here: limits, precision, parallelism,
+drafts, adapters and engine arguments, or a sentence that says why a setting has no effect. Of the
+v2 stack's `patch_kwargs`, TensorRT-LLM is told what its version takes and vLLM what it has a flag
+for; a check lists the others.
+
+**TensorRT-LLM is not yet run by us.** Its driver was written from its source and documents, and
+every file that it writes is held to the names and types of its arguments. Whoever has an H100 can
+run `benchmarks/gpu/trtllm.sh` and send the result.
+
+**Metrics.** The numbers on the pages come from the engine under these names:
+
+| Ours | native | vLLM | TensorRT-LLM |
+|---|---|---|---|
+"""
+
+
+def write_reference() -> str:
+    """Return the page."""
+    parts = [_HEAD, *_runtimes(), _AFTER, *_metrics()]
+    for title, module in (("vLLM", vllm), ("TensorRT-LLM", trtllm)):
+        parts += [f"\n## {title} {module.capabilities.VERSION}\n\n", *_table(module)]
+    parts += [f"\n## The native engine {native.capabilities.VERSION}\n\n", *_native()]
+    return "".join(parts)
+
+
+def _runtimes() -> Iterator[str]:
+    yield f"| `native` | {native.capabilities.VERSION} | yes | in every test, on a CPU |\n"
+    for name, module, label in (
+        ("vllm", vllm, vllm.capabilities.RUN_BY_US),
+        ("trtllm", trtllm, trtllm.capabilities.RUN_BY_US or trtllm.capabilities.NOT_YET_RUN),
+    ):
+        versions = ", ".join(module.capabilities.VERSIONS)
+        started = "yes" if name in STARTABLE else "no"
+        yield f"| `{name}` | {versions} | {started} | {label} |\n"
+
+
+def _metrics() -> Iterator[str]:
+    tables = [{ours: theirs for theirs, ours in {**m.metrics.PLAIN, **m.metrics.HISTOGRAMS}.items()}
+              for m in (native, vllm, trtllm)]  # fmt: skip
+    for name in sorted({name for table in tables for name in table}):
+        cells = (f"`{table[name]}`" if name in table else "–" for table in tables)
+        since = " (since 1.3)" if name in trtllm.metrics.SINCE_1_3 else ""
+        yield f"| `{name}` | {' | '.join(cells)}{since} |\n"
+
+
+def _table(module: ModuleType) -> Iterator[str]:
+    yield f"| Feature | {' | '.join(_CARDS)} | How, or why not | Source |\n"
+    yield "|---" * (len(_CARDS) + 3) + "|\n"
+    for feature in Feature:
+        found = [module.capabilities.capability(feature, kind) for kind in _CARDS]
+        values = " | ".join(each.support.value for each in found)
+        yield f"| {feature.value} | {values} | {_how(found)} | {_source(found)} |\n"
+
+
+def _native() -> Iterator[str]:
+    yield "| Feature | CPU | How, or why not |\n|---|---|---|\n"
+    for feature in Feature:
+        found = native.capabilities.capability(feature, CPU)
+        yield f"| {feature.value} | {found.support.value} | {found.how} |\n"
+
+
+def _how(found: list[Capability]) -> str:
+    """Return each different way once; cards that the runtime is not for say so in one row."""
+    too_old = {each.how for each in found if each.how.startswith("it needs compute capability")}
+    ways = dict.fromkeys(each.how for each in found if each.how not in too_old)
+    return "; ".join(ways)
+
+
+def _source(found: list[Capability]) -> str:
+    working = next((each for each in found if not each.is_refused), found[-1])
+    source = working.source
+    return f"{source.document}, {source.section}, {source.checked}" if source else ""
