@@ -98,7 +98,8 @@ PATTERNS = (
         code="EHP-SHAPE",
         blame=Blame.CHECKPOINT,
         expression=re.compile(
-            r"(?P<tensor>[\w.{}, ]+?) +\| MISMATCH[^\n]*?ckpt: torch\.Size\((?P<stored>[^)]*)\) vs "
+            r"(?P<tensor>[\w.{}, ]{1,160}?) {1,80}\| MISMATCH[^\n]*?ckpt: "
+            r"torch\.Size\((?P<stored>[^)]*)\) vs "
             r"model:torch\.Size\((?P<wanted>[^)]*)\)"
         ),
         sentence="The weights of {repo} do not have the shapes that its config.json gives: "
