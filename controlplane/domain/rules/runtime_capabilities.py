@@ -1,5 +1,7 @@
 """EH65, second part: what vLLM and TensorRT-LLM refuse, emulate or do not read on a card."""
 
+from typing import Any
+
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.engine_arguments import ARGUMENTS, arguments_of, v2_example
@@ -50,7 +52,7 @@ def _unread(c: Context) -> list[str]:
 
 def _gives(c: Context, path: str) -> bool:
     _, *blocks, name = path.split(".")
-    section = c.spec.trt_llm
+    section: Any = c.spec.trt_llm
     for block in blocks:
         section = getattr(section, block, None)
     return section is not None and name in section.model_fields_set

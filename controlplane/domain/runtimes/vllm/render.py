@@ -16,7 +16,7 @@ from controlplane.domain.runtimes.served_name import served_model_name
 from controlplane.domain.runtimes.vllm import arguments
 from controlplane.domain.runtimes.vllm.capabilities import VERSION, VERSIONS
 from controlplane.domain.runtimes.vllm.engine_keys import say_engine_arguments
-from controlplane.domain.runtimes.vllm.parse import KV_FRACTION, SERVED_NAME
+from controlplane.domain.runtimes.vllm.parse import CHUNKED, KV_FRACTION, SERVED_NAME
 from controlplane.domain.runtimes.vllm.reasons import REASONS
 from controlplane.domain.spec import Spec
 
@@ -104,7 +104,7 @@ def _say_limits(line: Outgoing, checkpoint: CheckpointFacts) -> None:
     stages = spec.pipeline_parallel
     line.say("trt_llm.build.pipeline_parallel_count",
              *(("--pipeline-parallel-size", stages) if stages > 1 else ()))  # fmt: skip
-    for field in (arguments.CHUNKED, arguments.CHUNKED_V2):
+    for field in (CHUNKED, arguments.CHUNKED_V2):
         line.say(field)
     if not spec.base_model.is_encoder:
         line.words.append(f"--{'' if _chunks(spec) else 'no-'}enable-chunked-prefill")
