@@ -5,7 +5,7 @@ from types import ModuleType
 
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.runtimes import STARTABLE, native, trtllm, vllm
-from controlplane.domain.runtimes.capability import Capability, Feature, Support
+from controlplane.domain.runtimes.capability import Capability, Feature
 
 _CARDS = ("T4", "V100", "A100", "L4", "H100", "B200", "RTX_PRO_6000")
 """One of each kind that differs."""
