@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 
 from apps.accounts.models import Team
-from apps.configs.models import Config, Revision
+from apps.configs.models import CheckpointRecord, Config, Revision
 from apps.fleet.models import Card
 from apps.rest.errors import NotFound
 from apps.secrets.usage import Use
+from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.rules.context import CardOffer
+from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.text_difference import DifferenceLine, text_difference
 
 
@@ -57,6 +59,21 @@ def revision_difference(revision: Revision) -> Sequence[DifferenceLine]:
     before = Revision.objects.filter(config_id=revision.config_id, number=revision.number - 1)
     text = before.values_list("text", flat=True).first()
     return () if text is None else text_difference(text, revision.text)
+
+
+def facts_known(*, team: Team, checkpoint: CheckpointRepository | None) -> CheckpointFacts | None:
+    """Return what was read of a checkpoint last; asks for nothing that is not there."""
+    if checkpoint is None:
+        return None
+    known = CheckpointRecord.objects.filter(
+        team=team,
+        source=checkpoint.source,
+        repo=checkpoint.repo,
+        revision=checkpoint.revision or "",
+        facts__isnull=False,
+    )
+    facts = known.order_by("-requested_at").values_list("facts", flat=True).first()
+    return CheckpointFacts.model_validate(facts) if facts else None
 
 
 def card_offers() -> tuple[CardOffer, ...]:

@@ -13,6 +13,7 @@ from apps.accounts.pages import page, person
 from apps.configs.calibration_sets.selectors import set_names
 from apps.configs.drafts import PostedDraft, opened_draft, posted_draft
 from apps.configs.editor import Draft
+from apps.configs.effective_command import effective_command
 from apps.configs.models import Config
 from apps.configs.selectors import config_get, config_list, revision_difference, revision_get
 from apps.configs.whereabouts import whereabouts
@@ -81,6 +82,7 @@ def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
         "revision": found,
         "draft": Draft(text=found.text, checked=checked),
         "difference": revision_difference(found),
+        "started": effective_command(found),
         "builds": found.builds.order_by("-number"),
         "previews": found.calibration_previews.order_by("-created_at")[:SHOWN_PREVIEWS],
         "is_last": number == config.last_number,  # type: ignore[attr-defined]

@@ -1,0 +1,66 @@
+"""What a revision's engine is started with, as its page shows it."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from apps.configs.models import Revision
+from apps.configs.selectors import facts_known
+from controlplane.domain.commands.report import Changed, NotCarried
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.gpus import PLANNABLE_GPUS
+from controlplane.domain.memory import UnplannableError
+from controlplane.domain.runtimes import RUNTIMES, STARTABLE, Launch
+from controlplane.domain.spec import Spec, parse_text
+
+NAMES = {"native": "the native engine", "vllm": "vLLM", "trtllm": "TensorRT-LLM"}
+_MODEL_DIR, _HOST, _PORT = "/models/ARTIFACT", "127.0.0.1", 8000
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectiveCommand:
+    """A command with its files, and every setting that it says otherwise or not at all."""
+
+    runtime: str
+    command: str
+    files: Mapping[str, str]
+    changed: tuple[Changed, ...]
+    without_effect: tuple[NotCarried, ...]
+    is_started_here: bool
+
+
+def effective_command(revision: Revision) -> EffectiveCommand | None:
+    """Return the command of a revision, or None where too little is known to write it."""
+    spec = parse_text(revision.text).spec
+    if spec is None:
+        return None
+    launch = _launch(spec, facts_known(team=revision.config.team, checkpoint=spec.checkpoint))
+    if launch is None:
+        return None
+    return EffectiveCommand(
+        runtime=NAMES[spec.runtime_name],
+        command=shlex.join(launch.argv),
+        files=launch.files,
+        changed=launch.changed,
+        without_effect=launch.without_effect,
+        is_started_here=spec.runtime_name in STARTABLE,
+    )
+
+
+def _launch(spec: Spec, facts: CheckpointFacts | None) -> Launch | None:
+    gpu = PLANNABLE_GPUS.get(spec.accelerator.kind) if spec.accelerator else None
+    memory = gpu.memory_bytes if gpu and gpu.memory_bytes else spec.resources.memory_bytes
+    try:
+        launch: Launch = RUNTIMES[spec.runtime_name].render.render(
+            spec,
+            facts or CheckpointFacts(),
+            model_dir=_MODEL_DIR,
+            host=_HOST,
+            port=_PORT,
+            python="python",
+            threads=1,
+            memory_bytes=memory,
+        )
+    except (UnplannableError, ValueError):
+        return None
+    return launch
