@@ -1,7 +1,11 @@
 """Every config of the seeds and of the public cases, as vLLM and TensorRT-LLM are started on it."""
 
 import json
+import os
 import re
+import shlex
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,3 +103,14 @@ def in_range(value: float, words: str) -> bool:
     if match[1]:
         return value >= int(match[2]) if match[1] == ">=" else value > int(match[2])
     return int(match[3]) <= value <= int(match[4])
+
+
+@pytest.mark.skipif("TRTLLM_ARGS_CHECK" not in os.environ, reason="needs a checker of its classes")
+def test_every_engine_file_passes_the_classes_of_tensorrt_llm(tmp_path: Path) -> None:
+    """`TRTLLM_ARGS_CHECK` is a command that takes YAML files and ends with 1 at the first wrong."""
+    for name, spec in {**CASES, **arguments_cases()}.items():
+        content = launch_of("trtllm", spec).files["engine.yaml"]
+        (tmp_path / f"{name}.yaml").write_text(content)
+    command = [*shlex.split(os.environ["TRTLLM_ARGS_CHECK"]), *map(str, tmp_path.glob("*.yaml"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout
