@@ -1,8 +1,7 @@
 """The keys that seal secrets: a file of mode 0600 on the web hosts, and nowhere else.
 
-The first key is made with the first start. Rotation adds a key and makes it the primary one; older
-keys stay readable until the rotation after, so that a web process which read the file a moment ago
-cannot seal a value that nobody can open.
+The first key is made with the first start. Rotation adds a key and makes it the primary one; an
+older key goes once nothing is sealed by it.
 """
 
 import base64
@@ -93,18 +92,26 @@ def key_ring_ensure(path: Path) -> KeyRing:
     return key_ring_load(path)
 
 
-def key_ring_rotate(path: Path, *, still_used: frozenset[str]) -> KeyRing:
-    """Return the ring with a new primary key; keys that seal nothing any more are dropped.
+def key_ring_rotate(path: Path) -> KeyRing:
+    """Return the ring with a new primary key; the older ones still open what they sealed."""
+    with _locked(path):
+        ring = key_ring_load(path)
+        name, key = _new_key()
+        rotated = replace(ring, primary=name, keys={**ring.keys, name: key})
+        _write(path, rotated)
+    return rotated
 
-    The key that was primary until now is kept in any case.
-    """
+
+def key_ring_retire(path: Path, *, still_used: frozenset[str]) -> KeyRing:
+    """Return the ring without the older keys that are not among those `still_used`."""
     with _locked(path):
         ring = key_ring_load(path)
         kept = {n: key for n, key in ring.keys.items() if n in still_used or n == ring.primary}
-        name, key = _new_key()
-        rotated = replace(ring, primary=name, keys=kept | {name: key})
-        _write(path, rotated)
-    return rotated
+        if len(kept) == len(ring.keys):
+            return ring
+        retired = replace(ring, keys=kept)
+        _write(path, retired)
+    return retired
 
 
 def _new_key() -> tuple[str, bytes]:

@@ -1,15 +1,24 @@
 """Re-encryption of every secret under a new key, in batches, readable throughout."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.db import connection, transaction
 
-from apps.secrets.key_ring import KeyRing, key_ring_rotate
+from apps.rest.errors import Conflict
+from apps.secrets.key_ring import KeyRing, key_ring_load, key_ring_retire, key_ring_rotate
 from apps.secrets.models import Secret
-from apps.secrets.services.values import binding, key_ring_prepare, sealed_of
+from apps.secrets.services.values import (
+    KEY_RING_LOCK,
+    binding,
+    key_ring_prepare,
+    sealed_of,
+)
 
 BATCH_ROWS = 200
+_ROTATION_LOCK = 4_702_111_011
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,22 +27,54 @@ class Rotation:
 
     key_id: str
     resealed: int
+    retired: tuple[str, ...]
+    """Older keys that seal nothing any more and are out of the ring."""
 
 
-def secret_rotate(*, on_progress: Callable[[int], None] = lambda done: None) -> Rotation:
+def secret_rotate(
+    *, on_progress: Callable[[int, int], None] = lambda done, total: None
+) -> Rotation:
     """Return the new primary key's id and how many values it seals now.
 
-    A run that was interrupted leaves some rows under an older key, which the ring keeps; the next
-    run takes them along. A value that changes meanwhile is sealed by its writer, not by us.
+    `on_progress` hears how many are done, of how many. A run that was interrupted leaves some rows
+    under an older key, which the ring keeps; the next run takes them along. A value that changes
+    meanwhile is sealed by its writer, not by us.
+
+    Raises:
+        Conflict: another rotation is running.
     """
-    key_ring_prepare()
-    in_use = frozenset(Secret.objects.values_list("key_id", flat=True).distinct())
-    ring = key_ring_rotate(settings.KEY_RING_FILE, still_used=in_use)
-    resealed = 0
-    while batch := list(Secret.objects.exclude(key_id=ring.primary).order_by("id")[:BATCH_ROWS]):
-        resealed += sum(_reseal(secret, ring) for secret in batch)
-        on_progress(resealed)
-    return Rotation(key_id=ring.primary, resealed=resealed)
+    with _alone():
+        key_ring_prepare()
+        ring = key_ring_rotate(settings.KEY_RING_FILE)
+        resealed = _reseal_all(ring, on_progress)
+        retired = _retire(ring)
+    return Rotation(key_id=ring.primary, resealed=resealed, retired=retired)
+
+
+def _reseal_all(ring: KeyRing, on_progress: Callable[[int, int], None]) -> int:
+    older = Secret.objects.exclude(key_id=ring.primary).order_by("id")
+    done, total = 0, older.count()
+    while batch := list(older[:BATCH_ROWS]):
+        done += sum(_reseal(secret, ring) for secret in batch)
+        on_progress(done, max(done, total))
+    return done
+
+
+def _retire(ring: KeyRing) -> tuple[str, ...]:
+    """Return the keys that are out of the ring, now that nothing is sealed by them.
+
+    Whoever reads or writes a secret holds the lock, shared, from the row to the ring: here nobody
+    does, so no value can be sealed by a key that is about to go, or wait to be opened by it.
+    """
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [KEY_RING_LOCK])
+        for secret in Secret.objects.exclude(key_id=ring.primary):
+            _reseal(secret, ring)
+        in_use = frozenset(Secret.objects.values_list("key_id", flat=True).distinct())
+        before = key_ring_load(settings.KEY_RING_FILE)
+        kept = key_ring_retire(settings.KEY_RING_FILE, still_used=in_use)
+    return tuple(sorted(set(before.keys) - set(kept.keys)))
 
 
 def _reseal(secret: Secret, ring: KeyRing) -> int:
@@ -42,3 +83,21 @@ def _reseal(secret: Secret, ring: KeyRing) -> int:
     sealed = ring.seal(value, bound_to=bound_to)
     unchanged = Secret.objects.filter(id=secret.id, key_id=secret.key_id, nonce=secret.nonce)
     return unchanged.update(key_id=sealed.key_id, nonce=sealed.nonce, ciphertext=sealed.ciphertext)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the rotation; the database lets go of it when this process dies.
+
+    Raises:
+        Conflict: somebody holds it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_ROTATION_LOCK])
+        if not cursor.fetchone()[0]:
+            raise Conflict("Another rotation is running.", hint="Let it end, then run this again.")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [_ROTATION_LOCK])

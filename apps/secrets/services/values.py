@@ -1,6 +1,10 @@
 """Setting, deleting and redeeming one secret."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.conf import settings
+from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.accounts.models import Team, User
@@ -10,6 +14,9 @@ from apps.secrets.models import Secret
 from apps.secrets.names import checked_name, normal_name
 
 LONGEST_VALUE_BYTES = 100_000
+KEY_RING_LOCK = 4_702_111_012
+"""Held, shared, from a row to the ring by all that read or write a value, and alone by whoever
+takes keys out of the ring."""
 
 
 def secret_set(*, team: Team, name: str, value: str, user: User | None = None) -> Secret:
@@ -19,17 +26,18 @@ def secret_set(*, team: Team, name: str, value: str, user: User | None = None) -
         raise InvalidInput(
             f"A secret has between 1 and {LONGEST_VALUE_BYTES:,} bytes.", fields=["value"]
         )
-    sealed = key_ring_prepare().seal(value, bound_to=binding(team.id, name))
-    secret, _ = Secret.objects.update_or_create(
-        team=team,
-        name=name,
-        defaults={
-            "key_id": sealed.key_id,
-            "nonce": sealed.nonce,
-            "ciphertext": sealed.ciphertext,
-            "updated_by": user,
-        },
-    )
+    with _ring_as_it_is():
+        sealed = key_ring_prepare().seal(value, bound_to=binding(team.id, name))
+        secret, _ = Secret.objects.update_or_create(
+            team=team,
+            name=name,
+            defaults={
+                "key_id": sealed.key_id,
+                "nonce": sealed.nonce,
+                "ciphertext": sealed.ciphertext,
+                "updated_by": user,
+            },
+        )
     return secret
 
 
@@ -47,13 +55,14 @@ def secret_reveal(*, team: Team, name: str) -> str | None:
     Only the redemption of a live lease may call this: a value goes to a build or a fetch, never
     into an answer to a person.
     """
-    secret = Secret.objects.filter(team=team, name=normal_name(name)).first()
-    if secret is None:
-        return None
-    value = key_ring_load(settings.KEY_RING_FILE).open(
-        sealed_of(secret), bound_to=binding(team.id, secret.name)
-    )
-    Secret.objects.filter(id=secret.id).update(last_used_at=timezone.now())
+    with _ring_as_it_is():
+        secret = Secret.objects.filter(team=team, name=normal_name(name)).first()
+        if secret is None:
+            return None
+        value = key_ring_load(settings.KEY_RING_FILE).open(
+            sealed_of(secret), bound_to=binding(team.id, secret.name)
+        )
+        Secret.objects.filter(id=secret.id).update(last_used_at=timezone.now())
     return value
 
 
@@ -78,3 +87,12 @@ def sealed_of(secret: Secret) -> Sealed:
     return Sealed(
         key_id=secret.key_id, nonce=bytes(secret.nonce), ciphertext=bytes(secret.ciphertext)
     )
+
+
+@contextmanager
+def _ring_as_it_is() -> Iterator[None]:
+    """Open a transaction in which no key leaves the ring."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [KEY_RING_LOCK])
+        yield

@@ -1,16 +1,13 @@
 """Secrets are sealed at rest, open only where they belong, and outlive the rotation of keys."""
 
-import json
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 
 from apps.rest.errors import InvalidInput, NotFound
 from apps.secrets.key_ring import KeyRingError, key_ring_ensure, key_ring_load
 from apps.secrets.models import Secret
-from apps.secrets.services import rotation as rotation_module
 from apps.secrets.services import secret_delete, secret_reveal, secret_rotate, secret_set
 from tests.factories import make_team
 
@@ -96,45 +93,6 @@ def test_a_broken_ring_is_named(key_ring: Path, content: str) -> None:
     key_ring.write_text(content)
     with pytest.raises(KeyRingError, match=str(key_ring)):
         key_ring_load(key_ring)
-
-
-def test_rotation_reseals_every_value_and_keeps_it_readable(
-    key_ring: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rotation_module, "BATCH_ROWS", 2)
-    team = make_team()
-    for number in range(5):
-        secret_set(team=team, name=f"s{number}", value=f"value-{number}")
-    old = key_ring_load(key_ring).primary
-    done = secret_rotate()
-    assert done.resealed == 5
-    assert set(Secret.objects.values_list("key_id", flat=True)) == {done.key_id} != {old}
-    assert [secret_reveal(team=team, name=f"s{n}") for n in range(5)] == [
-        f"value-{n}" for n in range(5)
-    ]
-    assert set(json.loads(key_ring.read_text())["keys"]) == {old, done.key_id}
-    call_command("secret_rotate")
-    assert old not in json.loads(key_ring.read_text())["keys"]
-    assert secret_reveal(team=team, name="s0") == "value-0"
-
-
-def test_an_interrupted_rotation_is_finished_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rotation_module, "BATCH_ROWS", 1)
-    team = make_team()
-    for number in range(3):
-        secret_set(team=team, name=f"s{number}", value=f"value-{number}")
-
-    class Interrupted(Exception):
-        pass
-
-    def interrupt(done: int) -> None:
-        raise Interrupted
-
-    with pytest.raises(Interrupted):
-        secret_rotate(on_progress=interrupt)
-    values = [secret_reveal(team=team, name=f"s{n}") for n in range(3)]
-    assert values == ["value-0", "value-1", "value-2"]
-    assert secret_rotate().resealed == 3
 
 
 def test_a_missing_secret_cannot_be_deleted() -> None:

@@ -1,0 +1,165 @@
+"""Rotation of the key ring: readable throughout, stopped anywhere, one at a time."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from apps.accounts.models import Team
+from apps.secrets.key_ring import key_ring_ensure, key_ring_load
+from apps.secrets.models import Secret
+from apps.secrets.services import rotation as rotation_module
+from apps.secrets.services import secret_reveal, secret_rotate, secret_set
+from apps.secrets.services.values import binding
+from tests.factories import make_team
+from tests.processes import ROOT, database_url
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def store(count: int, key_ring: Path) -> Team:
+    """Store secrets `s0`, `s1`, ... whose values are `value-0`, `value-1`, ..."""
+    team, ring = make_team(), key_ring_ensure(key_ring)
+    sealed = {
+        f"s{n}": ring.seal(f"value-{n}", bound_to=binding(team.id, f"s{n}")) for n in range(count)
+    }
+    Secret.objects.bulk_create(
+        Secret(
+            team=team,
+            name=name,
+            key_id=each.key_id,
+            nonce=each.nonce,
+            ciphertext=each.ciphertext,
+        )
+        for name, each in sealed.items()
+    )
+    return team
+
+
+def keys_in(key_ring: Path) -> set[str]:
+    return set(json.loads(key_ring.read_text())["keys"])
+
+
+def in_thread(act: Callable[[], None]) -> threading.Thread:
+    """Start `act` with a connection of its own."""
+
+    def run() -> None:
+        try:
+            act()
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+def test_every_value_is_sealed_anew_and_the_old_key_is_gone(
+    key_ring: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rotation_module, "BATCH_ROWS", 2)
+    team = store(5, key_ring)
+    old = key_ring_load(key_ring).primary
+    said: list[tuple[int, int]] = []
+    done = secret_rotate(on_progress=lambda done, total: said.append((done, total)))
+    assert (done.resealed, done.retired) == (5, (old,))
+    assert said == [(2, 5), (4, 5), (5, 5)]
+    assert (
+        set(Secret.objects.values_list("key_id", flat=True)) == {done.key_id} == keys_in(key_ring)
+    )
+    assert secret_reveal(team=team, name="s4") == "value-4"
+
+
+def test_values_are_read_and_written_while_keys_rotate(
+    key_ring: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rotation_module, "BATCH_ROWS", 5)
+    team = store(30, key_ring)
+    ended = threading.Event()
+    wrong: list[object] = []
+    reads = [0]
+
+    def read() -> None:
+        number = 0
+        while not ended.is_set():
+            number = (number + 7) % 30
+            value = secret_reveal(team=team, name=f"s{number}")
+            reads[0] += 1
+            if value != f"value-{number}":
+                wrong.append(value)
+
+    def write() -> None:
+        while not ended.is_set():
+            secret_set(team=team, name="s3", value="value-3")
+
+    threads = [in_thread(read), in_thread(read), in_thread(write)]
+    try:
+        for _ in range(4):
+            secret_rotate()
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+    assert reads[0] > 20
+    assert keys_in(key_ring) >= set(Secret.objects.values_list("key_id", flat=True))
+    assert [secret_reveal(team=team, name=f"s{n}") for n in range(30)] == [
+        f"value-{n}" for n in range(30)
+    ]
+
+
+def test_a_key_stays_in_the_ring_while_something_is_sealed_by_it(key_ring: Path) -> None:
+    team = store(1, key_ring)
+    old = key_ring_load(key_ring).primary
+
+    rings: list[set[str]] = []
+    done = secret_rotate(on_progress=lambda done, total: rings.append(keys_in(key_ring)))
+    assert rings == [{old, done.key_id}]
+    assert keys_in(key_ring) == {done.key_id}
+    assert secret_reveal(team=team, name="s0") == "value-0"
+
+
+def test_a_rotation_that_is_killed_is_finished_by_the_next(key_ring: Path) -> None:
+    team = store(1200, key_ring)
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "secret_rotate"],
+        cwd=ROOT,
+        env=os.environ | {"DATABASE_URL": database_url(), "KEY_RING_FILE": str(key_ring)},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stderr is not None
+    with process.stderr:
+        first = process.stderr.readline()
+        process.kill()
+    process.wait(10)
+    assert first == "200 of 1200 re-encrypted\n"
+    assert len(keys_in(key_ring)) == 2
+    assert {secret_reveal(team=team, name=f"s{n}") for n in range(0, 1200, 100)} == {
+        f"value-{n}" for n in range(0, 1200, 100)
+    }
+    assert secret_rotate().resealed == 1200
+    assert len(keys_in(key_ring)) == 1
+    assert secret_reveal(team=team, name="s1199") == "value-1199"
+
+
+def test_of_two_rotations_the_second_says_that_one_is_running(key_ring: Path) -> None:
+    store(1, key_ring)
+    refused: list[str] = []
+
+    def rotate_too() -> None:
+        with pytest.raises(CommandError) as caught:
+            call_command("secret_rotate")
+        refused.append(str(caught.value))
+
+    secret_rotate(on_progress=lambda done, total: in_thread(rotate_too).join())
+    assert refused == ["Another rotation is running. Let it end, then run this again."]
+    assert len(keys_in(key_ring)) == 1
