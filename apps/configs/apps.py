@@ -6,7 +6,8 @@ class ConfigsConfig(AppConfig):
 
     def ready(self) -> None:
         # Models must be loaded before anything that reads them is imported.
-        from apps.configs.selectors import secret_uses
-        from apps.secrets.usage import uses_register
+        from apps.configs.secret_uses import secret_opens, secret_uses
+        from apps.secrets.usage import opened_register, uses_register
 
         uses_register(secret_uses)
+        opened_register(secret_opens)

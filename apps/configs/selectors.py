@@ -1,6 +1,6 @@
 """Reads of configs, their revisions, and what the checks compare them with."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 
@@ -8,7 +8,6 @@ from apps.accounts.models import Team
 from apps.configs.models import CheckpointRecord, Config, Revision
 from apps.fleet.models import Card
 from apps.rest.errors import NotFound
-from apps.secrets.usage import Use
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.rules.context import CardOffer
 from controlplane.domain.spec import CheckpointRepository
@@ -100,18 +99,3 @@ def host_offers() -> tuple[CardOffer, ...]:
         CardOffer(kind=host["kind"], count=host["count"], memory_bytes=host["memory_bytes"])
         for host in hosts
     )
-
-
-def secret_uses(team: Team, names: Sequence[str]) -> Iterator[tuple[str, Use]]:
-    """Return which configs name which of the secrets in their last revision."""
-    # Asked once per revision that lists a name; as NOT EXISTS it would join every revision.
-    last = Revision.objects.filter(config=OuterRef("config")).order_by("-number")
-    using = Revision.objects.filter(
-        config__team=team,
-        secret_names__has_any_keys=list(names),
-        number=Subquery(last.values("number")[:1]),
-    ).select_related("config")
-    for revision in using.only("secret_names", "config__name").order_by("config__name"):
-        use = Use(kind="config", id=revision.config_id, name=revision.config.name)
-        for name in sorted(set(revision.secret_names) & set(names)):
-            yield name, use

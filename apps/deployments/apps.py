@@ -3,3 +3,10 @@ from django.apps import AppConfig
 
 class DeploymentsConfig(AppConfig):
     name = "apps.deployments"
+
+    def ready(self) -> None:
+        # Models must be loaded before anything that reads them is imported.
+        from apps.deployments.secret_uses import secret_uses
+        from apps.secrets.usage import uses_register
+
+        uses_register(secret_uses)

@@ -1,9 +1,10 @@
-"""Named secrets: written, replaced, used by builds, never read back."""
+"""Named secrets: written, replaced, used by builds, never read back; and tests of them."""
 
 from django.db import models
 
 from apps.accounts.models import Team, User
 from apps.rest.identifiers import new_id
+from controlplane.domain.lifecycle import StepState
 
 
 class Secret(models.Model):
@@ -19,6 +20,8 @@ class Secret(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
     updated_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     last_used_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)
+    """When the value stops working, as whoever stored it says."""
 
     class Meta:
         constraints = [
@@ -27,3 +30,32 @@ class Secret(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class SecretTest(models.Model):
+    """One try of a secret on what it should open, made by a worker.
+
+    A worker holds the row while `lease_expires_at` is ahead of the database's clock.
+    """
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    secret = models.ForeignKey(Secret, on_delete=models.CASCADE, related_name="tests")
+    kind = models.CharField(max_length=16)
+    target = models.CharField(max_length=2000)
+    state = models.CharField(max_length=16, default=StepState.WAITING)
+    works = models.BooleanField(null=True)
+    """None until it is known."""
+    sentence = models.TextField(blank=True)
+    hint = models.TextField(blank=True)
+    lease_token = models.BigIntegerField(default=0)
+    lease_expires_at = models.DateTimeField(null=True)
+    lease_secret_sha256 = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["secret", "-created_at"], name="secrets_tests_of_secret")]
+
+    def __str__(self) -> str:
+        return self.id

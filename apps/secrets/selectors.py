@@ -1,10 +1,17 @@
-"""Reads of secrets: names and dates, never values."""
+"""Reads of secrets: names, dates and tests, never values."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from apps.accounts.models import Team
-from apps.secrets.models import Secret
+from apps.rest.errors import NotFound
+from apps.secrets.models import Secret, SecretTest
 from apps.secrets.names import normal_name
+from controlplane.domain.rules.context import SecretExpiry
+from controlplane.domain.rules.secret_expiry import WARNING_DAYS
 
 
 def secret_list(*, team: Team) -> QuerySet[Secret]:
@@ -25,3 +32,59 @@ def secret_names(*, team: Team) -> frozenset[str]:
 def secret_get(*, team: Team, name: str) -> Secret | None:
     """Return the secret of that name in either spelling."""
     return secret_list(team=team).filter(name=normal_name(name)).first()
+
+
+def secret_named(*, team: Team, name: str) -> Secret:
+    """Return the secret of that name in either spelling. Raises NotFound."""
+    secret = secret_get(team=team, name=name)
+    if secret is None:
+        raise NotFound(f"There is no secret `{name}`.")
+    return secret
+
+
+def secret_of_id(*, team: Team, secret_id: str) -> Secret:
+    """Return the team's secret of that id. Raises NotFound."""
+    secret = secret_list(team=team).filter(id=secret_id).first()
+    if secret is None:
+        raise NotFound(f"There is no secret `{secret_id}`.")
+    return secret
+
+
+def secret_expiries(*, team: Team, names: Iterable[str]) -> tuple[SecretExpiry, ...]:
+    """Return when those of the names end, as they are spelled, whose secrets end at all."""
+    spellings: dict[str, list[str]] = {}
+    for name in sorted(names):
+        spellings.setdefault(normal_name(name), []).append(name)
+    if not spellings:
+        return ()
+    ending = Secret.objects.filter(team=team, name__in=spellings, expires_at__isnull=False)
+    return tuple(
+        SecretExpiry(name=spelled, on=expires_at.date(), days_left=days_until(expires_at))
+        for name, expires_at in ending.values_list("name", "expires_at").order_by("name")
+        for spelled in spellings[name]
+    )
+
+
+def secrets_ending(*, team: Team) -> QuerySet[Secret]:
+    """Return the team's secrets that have ended or will within the days of warning."""
+    horizon = timezone.now() + timedelta(days=WARNING_DAYS + 1)
+    return secret_list(team=team).filter(expires_at__lt=horizon).order_by("expires_at")
+
+
+def days_until(moment: datetime) -> int:
+    """Return the whole days until then, below nought once it is over."""
+    return (moment - timezone.now()).days
+
+
+def secret_test_list(*, secret: Secret) -> QuerySet[SecretTest]:
+    """Return the tests of a secret, newest first."""
+    tests = SecretTest.objects.filter(secret=secret).select_related("created_by")
+    return tests.order_by("-created_at")
+
+
+def secret_test_get(*, secret: Secret, test_id: str) -> SecretTest:
+    """Return that test of a secret. Raises NotFound."""
+    found = secret_test_list(secret=secret).filter(id=test_id).first()
+    if found is None:
+        raise NotFound(f"There is no test `{test_id}` of `{secret.name}`.")
+    return found

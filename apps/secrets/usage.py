@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.accounts.models import Team
+from controlplane.domain.secret_tests import ProbeKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,18 +15,39 @@ class Use:
     """`config`, `build` or `deployment`."""
     id: str
     name: str
+    url: str
+    """Its page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """Something that a secret is to open, as a config says."""
+
+    kind: ProbeKind
+    target: str
+    named_by: str
+    """The config."""
 
 
 FindUses = Callable[[Team, Sequence[str]], Iterable[tuple[str, Use]]]
 """Takes a team and normal names of secrets, gives (name, use) pairs."""
+FindOpened = Callable[[Team, str], Iterable[Opened]]
+"""Takes a team and the normal name of a secret."""
 
 _finders: list[FindUses] = []
+_openers: list[FindOpened] = []
 
 
 def uses_register(finder: FindUses) -> None:
     """Let an app above say where it uses secrets; called once, when Django starts."""
     if finder not in _finders:
         _finders.append(finder)
+
+
+def opened_register(finder: FindOpened) -> None:
+    """Let an app above say what its secrets open; called once, when Django starts."""
+    if finder not in _openers:
+        _openers.append(finder)
 
 
 def uses_of(team: Team, names: Sequence[str]) -> Mapping[str, list[Use]]:
@@ -35,3 +57,9 @@ def uses_of(team: Team, names: Sequence[str]) -> Mapping[str, list[Use]]:
         for name, use in finder(team, names):
             found[name].append(use)
     return found
+
+
+def opened_by(team: Team, name: str) -> Sequence[Opened]:
+    """Return what the team's configs have the secret open, each once."""
+    found = {(each.kind, each.target): each for finder in _openers for each in finder(team, name)}
+    return list(found.values())

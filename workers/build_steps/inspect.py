@@ -1,8 +1,10 @@
 """Step `inspect`: the facts of what was really fetched, and the rules run on them."""
 
 import logging
+from datetime import date
 
 from controlplane.domain.rules import CardOffer, Known, examine
+from controlplane.domain.rules.context import SecretExpiry
 from controlplane.domain.runtimes import STARTABLE
 from controlplane.domain.spec import Spec
 from controlplane.sources import folder_facts
@@ -35,6 +37,7 @@ def run(job: Job, events: Events) -> StepResult:
             checkpoint=facts,
             checkpoint_failure=None,
             secret_names=frozenset(job.options.get("secret_names") or job.secrets),
+            secret_expiries=_expiries(job),
             cards=_cards(job),
             runtimes=STARTABLE,
             calibration_sets=known_sets(job.options),
@@ -47,6 +50,15 @@ def run(job: Job, events: Events) -> StepResult:
     if examination.blocks_build:
         raise blocked(told)
     return StepResult(values={"checkpoint": facts.model_dump(mode="json"), "examination": told})
+
+
+def _expiries(job: Job) -> tuple[SecretExpiry, ...]:
+    return tuple(
+        SecretExpiry(
+            name=each["name"], on=date.fromisoformat(each["on"]), days_left=each["days_left"]
+        )
+        for each in job.options.get("secret_expiries") or ()
+    )
 
 
 def _cards(job: Job) -> tuple[CardOffer, ...]:

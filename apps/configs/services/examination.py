@@ -11,7 +11,7 @@ from apps.configs.selectors import card_offers
 from apps.configs.services.facts import facts_request
 from apps.rest.errors import InvalidInput
 from apps.secrets.names import normal_name
-from apps.secrets.selectors import secret_names
+from apps.secrets.selectors import secret_expiries, secret_names
 from controlplane.domain.facts.calibration_sets import may_name_sets
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Blame, Failure
@@ -50,6 +50,7 @@ def known_of(*, team: Team, spec: Spec | None) -> Known:
         checkpoint=facts,
         checkpoint_failure=failure,
         secret_names=stored | written,
+        secret_expiries=secret_expiries(team=team, names=spec.secret_names),
         cards=card_offers(),
         runtimes=STARTABLE,
         calibration_sets=known_sets(team=team) if may_name_sets(spec) else (),

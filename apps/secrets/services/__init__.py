@@ -1,12 +1,19 @@
 """Writes of secrets, and the one way to a value: `secret_reveal`."""
 
 from apps.secrets.services.rotation import Rotation, secret_rotate
-from apps.secrets.services.values import key_ring_prepare, secret_delete, secret_reveal, secret_set
+from apps.secrets.services.values import (
+    key_ring_prepare,
+    secret_delete,
+    secret_expire,
+    secret_reveal,
+    secret_set,
+)
 
 __all__ = [
     "Rotation",
     "key_ring_prepare",
     "secret_delete",
+    "secret_expire",
     "secret_reveal",
     "secret_rotate",
     "secret_set",

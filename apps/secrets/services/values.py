@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -19,8 +20,18 @@ KEY_RING_LOCK = 4_702_111_012
 takes keys out of the ring."""
 
 
-def secret_set(*, team: Team, name: str, value: str, user: User | None = None) -> Secret:
-    """Return the secret, made or replaced; the value is sealed for this team and name."""
+def secret_set(
+    *,
+    team: Team,
+    name: str,
+    value: str,
+    user: User | None = None,
+    expires_at: datetime | None = None,
+) -> Secret:
+    """Return the secret, made or replaced; the value is sealed for this team and name.
+
+    A new value ends when `expires_at` says, or never: the day of the old one went with it.
+    """
     name = checked_name(name)
     if not 1 <= len(value.encode()) <= LONGEST_VALUE_BYTES:
         raise InvalidInput(
@@ -36,8 +47,16 @@ def secret_set(*, team: Team, name: str, value: str, user: User | None = None) -
                 "nonce": sealed.nonce,
                 "ciphertext": sealed.ciphertext,
                 "updated_by": user,
+                "expires_at": _checked_end(expires_at),
             },
         )
+    return secret
+
+
+def secret_expire(*, secret: Secret, expires_at: datetime | None) -> Secret:
+    """Return the secret, which ends then from now on, or never."""
+    Secret.objects.filter(id=secret.id).update(expires_at=_checked_end(expires_at))
+    secret.refresh_from_db(fields=["expires_at"])
     return secret
 
 
@@ -87,6 +106,16 @@ def sealed_of(secret: Secret) -> Sealed:
     return Sealed(
         key_id=secret.key_id, nonce=bytes(secret.nonce), ciphertext=bytes(secret.ciphertext)
     )
+
+
+def _checked_end(expires_at: datetime | None) -> datetime | None:
+    if expires_at is not None and expires_at <= timezone.now():
+        raise InvalidInput(
+            f"{expires_at:%Y-%m-%d %H:%M} UTC is over.",
+            fields=["expires_at"],
+            hint="Give a moment that is to come, or none.",
+        )
+    return expires_at
 
 
 @contextmanager

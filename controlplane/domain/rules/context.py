@@ -1,6 +1,7 @@
 """What rules see: the spec and the facts that have arrived."""
 
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import TypeVar
 
@@ -35,12 +36,23 @@ def every_kind(*, cpu_memory_bytes: int) -> tuple[CardOffer, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SecretExpiry:
+    """When a stored secret ends; `days_left` are whole days, below nought once it has."""
+
+    name: str
+    on: date
+    days_left: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Known:
     """The facts at hand. None means not asked or not arrived; an empty set is an answer."""
 
     checkpoint: CheckpointFacts | None = None
     checkpoint_failure: Failure | None = None
     secret_names: frozenset[str] | None = None
+    secret_expiries: tuple[SecretExpiry, ...] = ()
+    """Of those stored secrets that end."""
     cards: tuple[CardOffer, ...] | None = None
     calibration_sets: tuple[CalibrationSet, ...] | None = None
     """Those that the team keeps."""

@@ -10,7 +10,7 @@ from controlplane.domain.facts.calibration_sets import CalibrationSet
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.failures import Failure
-from controlplane.domain.rules.context import CardOffer, Known, every_kind
+from controlplane.domain.rules.context import CardOffer, Known, SecretExpiry, every_kind
 
 Config = dict[str, Any]
 
@@ -71,6 +71,7 @@ class Example:
     checkpoint: CheckpointFacts | None = SMOLLM2_135M
     checkpoint_failure: Failure | None = None
     secret_names: frozenset[str] = frozenset()
+    secret_expiries: tuple[SecretExpiry, ...] = ()
     cards: tuple[CardOffer, ...] = EVERY_KIND
     calibration_sets: tuple[CalibrationSet, ...] = ()
     runtimes: frozenset[str] | None = None
@@ -91,6 +92,7 @@ class Example:
             checkpoint=self.checkpoint,
             checkpoint_failure=self.checkpoint_failure,
             secret_names=self.secret_names,
+            secret_expiries=self.secret_expiries,
             cards=self.cards,
             calibration_sets=self.calibration_sets,
             runtimes=self.runtimes,

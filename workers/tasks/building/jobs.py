@@ -13,7 +13,7 @@ from apps.builds.models import Build
 from apps.configs.calibration_sets.selectors import sets_of_job
 from apps.configs.selectors import card_offers
 from apps.secrets.names import normal_name
-from apps.secrets.selectors import secret_names
+from apps.secrets.selectors import secret_expiries, secret_names
 from controlplane.domain.lifecycle import StepState
 from controlplane.domain.spec import Spec
 from workers.build_steps.job import Job
@@ -93,6 +93,10 @@ def _known(build: Build) -> Mapping[str, Any]:
     offers = card_offers()
     return {
         "secret_names": sorted(stored | {each for each in listed if normal_name(each) in stored}),
+        "secret_expiries": [
+            {"name": each.name, "on": each.on.isoformat(), "days_left": each.days_left}
+            for each in secret_expiries(team=build.team, names=listed)
+        ],
         "cards": [
             {"kind": each.kind, "count": each.count, "memory_bytes": each.memory_bytes}
             for each in offers
