@@ -6,11 +6,12 @@ from time import monotonic
 from torch import Tensor
 
 from workers.engine.detokenizer import Detokenizer
-from workers.engine.generation import FinishReason, Generation, Progress
+from workers.engine.generation import FinishReason, Generation, Progress, TokenScore
 from workers.engine.runner import Segment
 from workers.engine.sampler import Sampler
 from workers.engine.slots import Row
 from workers.engine.stop_strings import StopStrings
+from workers.engine.token_scores import forbid, score_token, shape_scores
 
 
 class Answer:
@@ -28,7 +29,9 @@ class Answer:
         self.tokens = list(generation.prompt)
         self.arrived_at = self.last_token_at = monotonic()
         self.is_cancelled = False
-        self._end_tokens = () if generation.sampling.ignore_eos else end_tokens
+        ends = () if generation.sampling.ignore_eos else end_tokens
+        self._end_tokens = frozenset(ends) | generation.sampling.stop_tokens
+        self._untold_scores: list[TokenScore] = []
         self._sampler = Sampler(generation.sampling)
         self._detokenizer = Detokenizer(decode)
         self._stops = StopStrings(generation.sampling.stop)
@@ -64,6 +67,9 @@ class Answer:
         self.last_token_at = monotonic()
         if token in self._end_tokens:
             return self._finish(FinishReason.STOP, "")
+        if self.generation.sampling.top_logprobs is not None:
+            how_many = self.generation.sampling.top_logprobs
+            self._untold_scores.append(score_token(logits, token, how_many))
         text = self._stops.push(self._detokenizer.push(token))
         reason = self._reason_to_end()
         if reason is not None:
@@ -71,11 +77,15 @@ class Answer:
         return self._progress(text, None) if text else None
 
     def _choose(self, logits: Tensor) -> int:
-        grammar = self.generation.grammar
-        if grammar is None:
-            return self._sampler.choose(logits)
-        token = self._sampler.choose(grammar.mask(logits))
-        grammar.advance(token)
+        generation = self.generation
+        answer = self.tokens[len(generation.prompt) :]
+        scores = shape_scores(logits, generation.sampling, prompt=generation.prompt, answer=answer)
+        if len(answer) < generation.sampling.min_tokens:
+            scores = forbid(scores, self._end_tokens)
+        if generation.grammar is None:
+            return self._sampler.choose(scores)
+        token = self._sampler.choose(generation.grammar.mask(scores))
+        generation.grammar.advance(token)
         return token
 
     def _reason_to_end(self) -> FinishReason | None:
@@ -94,4 +104,10 @@ class Answer:
         return self._progress(text + self._stops.flush(), reason)
 
     def _progress(self, text: str, reason: FinishReason | None) -> Progress:
-        return Progress(text=text, completion_tokens=self.completion_tokens, finish_reason=reason)
+        scores, self._untold_scores = tuple(self._untold_scores), []
+        return Progress(
+            text=text,
+            completion_tokens=self.completion_tokens,
+            scores=scores,
+            finish_reason=reason,
+        )

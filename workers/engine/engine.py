@@ -105,7 +105,9 @@ class Engine:
 
     def submit(self, generation: Generation) -> Answer:
         """Queue a request and give back its handle. Raises: `QueueFull`."""
-        answer = Answer(generation, end_tokens=self._end_tokens, decode=self.codec.decode)
+        shows_special = generation.sampling.shows_special_tokens
+        decode = self.codec.decode_all if shows_special else self.codec.decode
+        answer = Answer(generation, end_tokens=self._end_tokens, decode=decode)
         self._scheduler.submit(answer)
         return answer
 

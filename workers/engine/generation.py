@@ -1,7 +1,7 @@
 """One request as the engine sees it, and what it tells back."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from workers.engine.grammar import Grammar
@@ -17,9 +17,22 @@ class Sampling:
     top_p: float = 1.0
     top_k: int = 0
     """Zero keeps the whole vocabulary."""
+    min_p: float = 0.0
+    """Tokens less likely than this share of the likeliest are left out."""
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    repetition_penalty: float = 1.0
+    """Also for tokens of the prompt, where the other two look at the answer alone."""
+    logit_bias: Mapping[int, float] = field(default_factory=dict)
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    stop_tokens: frozenset[int] = frozenset()
     ignore_eos: bool = False
+    min_tokens: int = 0
+    """No end and no stop token comes before so many."""
+    top_logprobs: int | None = None
+    """How many of the likeliest tokens are told beside each chosen one; absent: tell nothing."""
+    shows_special_tokens: bool = False
 
 
 class FinishReason(StrEnum):
@@ -30,11 +43,22 @@ class FinishReason(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TokenScore:
+    """A chosen token with what the model gave it, before any setting of the request."""
+
+    token: int
+    logprob: float
+    likeliest: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Progress:
     """A piece of an answer; the last one carries why it ended, or what failed."""
 
     text: str
     completion_tokens: int
+    scores: tuple[TokenScore, ...] = ()
+    """Of the tokens since the piece before, where the request asks for them."""
     finish_reason: FinishReason | None = None
     failure: str | None = None
 

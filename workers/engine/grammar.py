@@ -1,52 +1,83 @@
-"""Holds an answer to a JSON schema, token by token."""
+"""Holds an answer to a JSON schema or a grammar, token by token."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from llguidance import LLMatcher, LLTokenizer
+from llguidance.gbnf_to_lark import gbnf_to_lark
 from torch import Tensor
 
-from workers.engine.errors import RequestRefused, RowFailed
+from workers.engine.errors import CheckpointRefused, RequestRefused, RowFailed
 
 ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
 # Free whitespace lets a weak model spend its whole answer on blanks.
 JSON_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+GBNF_MARK = "::="
 
 
 class Grammars:
-    """Compiles schemas for one tokenizer."""
+    """Compiles schemas and grammars for one tokenizer."""
 
     def __init__(self, tokenizer: Any, *, vocabulary: int, end_tokens: Collection[int]) -> None:
+        known = tokenizer.get_vocab_size()
+        if known > vocabulary:
+            raise CheckpointRefused(
+                f"The tokenizer has {known} tokens and the model {vocabulary}; use the tokenizer "
+                "that the model was trained with."
+            )
         self._vocabulary = vocabulary
+        # A checkpoint may end its answers with a token that its tokenizer does not list.
+        self._unlisted_ends = [end for end in end_tokens if known <= end < vocabulary]
         self._tokenizer = LLTokenizer(
-            tokenizer.to_str(), n_vocab=vocabulary, eos_token=sorted(end_tokens) or None
+            tokenizer.to_str(),
+            n_vocab=vocabulary,
+            eos_token=sorted(end for end in end_tokens if end < known) or None,
         )
 
-    def compile(self, schema: Mapping[str, Any], *, field: str) -> "Grammar":
+    def compile(self, schema: Mapping[str, Any] | bool, *, field: str) -> "Grammar":
         """Give back a matcher at its start. Raises: `RequestRefused` that names `field`."""
-        grammar = LLMatcher.grammar_from_json_schema(json.dumps(schema), defaults=JSON_STYLE)
-        failed, messages = LLMatcher.validate_grammar_with_warnings(grammar, self._tokenizer)
-        if failed or messages:
-            raise RequestRefused(
-                f"The schema cannot be held to: {'; '.join(messages).strip()}", field=field
-            )
-        matcher = LLMatcher(self._tokenizer, grammar, log_level=0)
-        if matcher.is_error():
-            raise RequestRefused(
-                f"The schema cannot be held to: {matcher.get_error().strip()}", field=field
-            )
-        return Grammar(matcher, self._vocabulary)
+        text = LLMatcher.grammar_from_json_schema(json.dumps(schema), defaults=JSON_STYLE)
+        return self._start(text, "schema", field)
+
+    def compile_regex(self, pattern: str, *, field: str) -> "Grammar":
+        """Give back a matcher of a whole answer. Raises: `RequestRefused`."""
+        return self._start(LLMatcher.grammar_from_regex(pattern), "expression", field)
+
+    def compile_choice(self, choices: Sequence[str], *, field: str) -> "Grammar":
+        """Give back a matcher of one of some texts. Raises: `RequestRefused`."""
+        return self.compile_lark("start: " + " | ".join(map(json.dumps, choices)), field=field)
+
+    def compile_lark(self, grammar: str, *, field: str) -> "Grammar":
+        """Give back a matcher of a grammar in Lark's notation or GBNF. Raises: `RequestRefused`."""
+        if GBNF_MARK in grammar:
+            grammar = _from_gbnf(grammar, field)
+        return self._start(LLMatcher.grammar_from_lark(grammar), "grammar", field)
+
+    def token_bytes(self, token: int) -> bytes:
+        """Give back what one token stands for, often less than a character."""
+        return self._tokenizer.decode_bytes([token])
+
+    def _start(self, text: str, what: str, field: str) -> "Grammar":
+        failed, messages = LLMatcher.validate_grammar_with_warnings(text, self._tokenizer)
+        matcher = LLMatcher(self._tokenizer, text, log_level=0)
+        if failed or messages or matcher.is_error():
+            reason = "; ".join(messages).strip() or matcher.get_error().strip()
+            raise RequestRefused(f"The {what} cannot be held to: {reason}", field=field)
+        return Grammar(matcher, self._vocabulary, self._unlisted_ends)
 
 
 class Grammar:
-    """Where one row stands in its schema."""
+    """Where one row stands in its grammar."""
 
-    def __init__(self, matcher: LLMatcher, vocabulary: int) -> None:
+    def __init__(
+        self, matcher: LLMatcher, vocabulary: int, unlisted_ends: Sequence[int] = ()
+    ) -> None:
         self._matcher = matcher
         self._vocabulary = vocabulary
+        self._unlisted_ends = unlisted_ends
 
     @property
     def is_complete(self) -> bool:
@@ -54,18 +85,29 @@ class Grammar:
         return self._matcher.is_stopped()
 
     def mask(self, logits: Tensor) -> Tensor:
-        """Give back the logits with every token that breaks the schema at minus infinity."""
+        """Give back the logits with every token that breaks the grammar at minus infinity."""
         bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
         self._raise_error()
         allowed = np.unpackbits(bits, bitorder="little", count=self._vocabulary)
+        if self._unlisted_ends and self._matcher.is_accepting():
+            allowed[self._unlisted_ends] = 1
         forbidden = torch.from_numpy(allowed == 0).to(logits.device)
         return logits.masked_fill(forbidden, float("-inf"))
 
     def advance(self, token: int) -> None:
         """Move past a token that the mask allowed."""
-        self._matcher.consume_token(token)
-        self._raise_error()
+        if token not in self._unlisted_ends:
+            self._matcher.consume_token(token)
+            self._raise_error()
 
     def _raise_error(self) -> None:
         if self._matcher.is_error():
             raise RowFailed(f"the grammar stopped: {self._matcher.get_error().strip()}")
+
+
+def _from_gbnf(grammar: str, field: str) -> str:
+    try:
+        return gbnf_to_lark(grammar)
+    except Exception as error:  # llguidance raises nothing narrower for a slip in the grammar
+        message = f"The grammar cannot be held to: {error}"
+        raise RequestRefused(message, field=field) from error

@@ -1,5 +1,7 @@
 """Picks the next token of one row."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -30,6 +32,7 @@ class Sampler:
             return best
         scores, tokens = _keep_top_k(logits / self._sampling.temperature, self._sampling.top_k)
         scores, tokens = _keep_top_p(scores, tokens, self._sampling.top_p)
+        scores, tokens = _keep_min_p(scores, tokens, self._sampling.min_p)
         drawn = torch.multinomial(scores.softmax(-1), 1, generator=self._generator)
         return int(tokens[drawn])
 
@@ -53,3 +56,11 @@ def _keep_top_p(scores: Tensor, tokens: Tensor, top_p: float) -> tuple[Tensor, T
             break
     kept = int((reached < top_p).sum()) + 1
     return best[:kept], tokens[order[:kept]]
+
+
+def _keep_min_p(scores: Tensor, tokens: Tensor, min_p: float) -> tuple[Tensor, Tensor]:
+    """The tokens that are at least `min_p` as likely as the likeliest."""
+    if min_p <= 0:
+        return scores, tokens
+    kept = scores >= scores.max() + math.log(min_p)
+    return scores[kept], tokens[kept]

@@ -71,6 +71,10 @@ class TextCodec:
         """Give back the text of tokens, special tokens left out."""
         return self.backend.decode(tokens, skip_special_tokens=True)
 
+    def decode_all(self, tokens: Sequence[int]) -> str:
+        """Give back the text of tokens, special tokens by their names."""
+        return self.backend.decode(tokens, skip_special_tokens=False)
+
     def _encode(self, text: str, *, field: str, add_special_tokens: bool) -> list[int]:
         try:
             return self.backend.encode(text, add_special_tokens=add_special_tokens).ids

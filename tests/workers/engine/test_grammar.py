@@ -1,17 +1,21 @@
 """Answers under a schema are valid JSON, whatever the model would rather say."""
 
 import json
+import re
 from datetime import date
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from tests.workers.engine.asking import Asked
+from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.workers.engine.asking import Asked, start_engine
 from workers.engine.engine import Engine
-from workers.engine.errors import RequestRefused
+from workers.engine.errors import CheckpointRefused, RequestRefused
 from workers.engine.generation import FinishReason
+from workers.engine.grammar import Grammars
 
 pytestmark = pytest.mark.engine
 
@@ -85,9 +89,82 @@ def test_a_pydantic_schema_is_held_to(engine: Engine, seed: int) -> None:
         {"$ref": "#/$defs/missing"},
         {"type": "integer", "minimum": 5, "maximum": 3},
         {"type": "array", "uniqueItems": True},
+        {"type": "string", "pattern": "(?=a)b"},
+        {"type": "object", "properties": {"a": {"not": {"type": "string"}}}},
+        {"$ref": "https://example.com/schema.json"},
     ],
 )
 def test_a_schema_that_cannot_be_held_to_is_refused(engine: Engine, schema: dict[str, Any]) -> None:
     with pytest.raises(RequestRefused) as refused:
         engine.grammars.compile(schema, field="response_format.json_schema.schema")
     assert refused.value.field == "response_format.json_schema.schema"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_references_patterns_unions_and_lists_are_held_to(engine: Engine, seed: int) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "code": {"type": "string", "pattern": "^[A-Z]{3}-[0-9]{2}$"},
+            "tags": {
+                "type": "array",
+                "items": {"$ref": "#/$defs/tag"},
+                "minItems": 2,
+                "maxItems": 2,
+            },
+            "size": {"anyOf": [{"const": 7}, {"const": None}]},
+        },
+        "required": ["code", "tags", "size"],
+        "additionalProperties": False,
+        "$defs": {"tag": {"enum": ["red", "blue"]}},
+    }
+    grammar = engine.grammars.compile(schema, field="schema")
+    answer = json.loads(
+        Asked(engine, PROMPT, grammar=grammar, max_tokens=200, seed=seed).finish().text
+    )
+    assert re.fullmatch(r"[A-Z]{3}-[0-9]{2}", answer["code"])
+    assert set(answer["tags"]) <= {"red", "blue"}
+    assert answer["size"] in (7, None)
+
+
+def test_expressions_choices_and_grammars_are_held_to(engine: Engine) -> None:
+    grammars = engine.grammars
+    by_expression = grammars.compile_regex(r"[0-9]{3}-[0-9]{4}", field="guided_regex")
+    by_choice = grammars.compile_choice(["red", 'a "blue"'], field="guided_choice")
+    by_lark = grammars.compile_lark('start: "x" ("y" | "z")', field="guided_grammar")
+    by_gbnf = grammars.compile_lark('root ::= "x" ("y" | "z")', field="guided_grammar")
+    texts = [
+        Asked(engine, PROMPT, grammar=grammar).finish().text
+        for grammar in (by_expression, by_choice, by_lark, by_gbnf)
+    ]
+    assert re.fullmatch(r"[0-9]{3}-[0-9]{4}", texts[0])
+    assert texts[1] in ("red", 'a "blue"')
+    assert {*texts[2:]} <= {"xy", "xz"}
+
+
+@pytest.mark.parametrize("text", ["start: missing", 'root ::= "a', "root ::= ("])
+def test_a_grammar_with_a_slip_is_refused(engine: Engine, text: str) -> None:
+    with pytest.raises(RequestRefused) as refused:
+        engine.grammars.compile_lark(text, field="guided_grammar")
+    assert refused.value.field == "guided_grammar"
+
+
+def test_an_end_token_that_the_tokenizer_does_not_list_still_ends_an_answer(
+    tmp_path: Path,
+) -> None:
+    unlisted = 500
+    folder = make_tiny_checkpoint(tmp_path / "tiny")
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [2, unlisted]}))
+    engine = start_engine(folder)
+    grammar = engine.grammars.compile_regex("[ab]{1,9}", field="guided_regex")
+    bias = {unlisted: 100.0}
+    asked = Asked(engine, PROMPT, grammar=grammar, logit_bias=bias).finish()
+    engine.stop()
+    assert asked.tokens[-1] == unlisted
+    assert (asked.text, asked.reason) in {("a", FinishReason.STOP), ("b", FinishReason.STOP)}
+
+
+def test_a_tokenizer_larger_than_the_model_is_refused(engine: Engine) -> None:
+    tokenizer = engine.codec.backend
+    with pytest.raises(CheckpointRefused, match=r"397 tokens and the model 300"):
+        Grammars(tokenizer, vocabulary=300, end_tokens={2})
