@@ -15,9 +15,11 @@ class AttentionRule:
     scale: float
     window: int | None = None
     """Tokens that a query may see, itself included."""
+    soft_cap: float | None = None
+    """Scores are bent towards this limit by a hyperbolic tangent."""
 
 
-def attend_one_query(q: Tensor, k: Tensor, v: Tensor, window: int | None, output: Tensor) -> None:
+def attend_one_query(q: Tensor, k: Tensor, v: Tensor, rule: AttentionRule, output: Tensor) -> None:
     """Fill `output` for a row that decodes.
 
     Heads that share a KV head are rows of one product, so that no key is copied. Plain products:
@@ -25,9 +27,10 @@ def attend_one_query(q: Tensor, k: Tensor, v: Tensor, window: int | None, output
     Shapes: `q` (scaled already), `output` `[kv_heads, group, head_dim]`; `k`
     `[kv_heads, head_dim, length]`; `v` `[kv_heads, length, head_dim]`.
     """
+    window = rule.window
     if window is not None and v.shape[1] > window:
         k, v = k[:, :, -window:], v[:, -window:]
-    torch.bmm(torch.bmm(q, k).softmax(-1), v, out=output)
+    torch.bmm(_bent(torch.bmm(q, k), rule.soft_cap).softmax(-1), v, out=output)
 
 
 def attend_many_queries(
@@ -42,12 +45,29 @@ def attend_many_queries(
         length = rule.window + queries - 1
         k, v = k[:, :, -length:], v[:, -length:]
     plain = queries == length and (rule.window is None or length <= rule.window)
+    if rule.soft_cap is not None:
+        _attend_capped(q, k, v, rule, output)
+        return
     mask = None if plain else _causal_mask(queries, length, rule.window, q.device)
     result = scaled_dot_product_attention(
         q.transpose(0, 1)[None], k.transpose(1, 2)[None], v[None],
         attn_mask=mask, is_causal=plain, scale=rule.scale, enable_gqa=q.shape[1] != v.shape[0],
     )  # fmt: skip
     output.copy_(result[0].transpose(0, 1))
+
+
+def _attend_capped(q: Tensor, k: Tensor, v: Tensor, rule: AttentionRule, output: Tensor) -> None:
+    """The same in plain products: no fused kernel bends scores."""
+    (queries, heads, head_dim), (kv_heads, length, _) = q.shape, v.shape
+    mask = _causal_mask(queries, length, rule.window, q.device)
+    grouped = q.transpose(0, 1).reshape(kv_heads, heads // kv_heads, queries, head_dim) * rule.scale
+    scores = _bent(grouped @ k[:, None], rule.soft_cap).masked_fill_(~mask, float("-inf"))
+    result = (scores.softmax(-1) @ v[:, None]).reshape(heads, queries, head_dim)
+    output.copy_(result.transpose(0, 1))
+
+
+def _bent(scores: Tensor, soft_cap: float | None) -> Tensor:
+    return scores if soft_cap is None else (scores / soft_cap).tanh_().mul_(soft_cap)
 
 
 @lru_cache(maxsize=4)  # every layer of a step asks for the same few

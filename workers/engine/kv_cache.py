@@ -129,7 +129,7 @@ class SlotCache:
         for span in lengths:
             k, v, end = span.keys[layer], span.values[layer], first + span.queries
             if span.queries == 1:
-                attend_one_query(scaled[first], k, v, rule.window, grouped_output[first])
+                attend_one_query(scaled[first], k, v, rule, grouped_output[first])
             else:
                 attend_many_queries(q[first:end], k, v, rule, output[first:end])
             first = end

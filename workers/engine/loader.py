@@ -21,7 +21,8 @@ from workers.engine.scheme import read_scheme
 from workers.engine.settings import EngineSettings
 
 ARCHITECTURES = frozenset({
-    "LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM",
+    "Gemma2ForCausalLM", "Gemma3ForCausalLM", "LlamaForCausalLM", "MistralForCausalLM",
+    "Phi3ForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM",
 })  # fmt: skip
 """The shapes whose greedy answers the tests compare with Transformers' own."""
 

@@ -60,6 +60,11 @@ def load_emulated(
     if left := emulate_inputs(module, plain):
         raise CheckpointRefused(f"`{left[0]}.input_scale` belongs to no layer. {ANEW}")
     scales = tuple(_cache_scales(module, plain)) if scheme.has_fp8_cache else ()
+    if scheme.has_fp8_cache and not scales:
+        raise CheckpointRefused(
+            f"The KV cache is FP8, and `{type(module).__name__}` has no projection of keys alone "
+            "whose scale could be read. Build it without the FP8 cache."
+        )
     return EmulatedModel(
         module=module, cache_scales=scales, emulated=tuple(_words(scheme, len(quantized), dtype))
     )

@@ -76,10 +76,11 @@ def _slot_attention(
     slot_step: StepLayout,
     scaling: float | None = None,
     sliding_window: int | None = None,
+    softcap: float | None = None,
     **_: object,
 ) -> tuple[Tensor, None]:
     """The attention function that Transformers' layers call. Shapes: `[1, heads, tokens, dim]`."""
-    rule = AttentionRule(scaling or query.shape[-1] ** -0.5, sliding_window)
+    rule = AttentionRule(scaling or query.shape[-1] ** -0.5, sliding_window, softcap)
     slot_step.cache.write(module.layer_idx, key[0], value[0], slot_step.slots)
     q = query[0].transpose(0, 1)
     output = slot_step.cache.attend(module.layer_idx, q, slot_step.spans, rule)

@@ -33,6 +33,8 @@ LLAMA3_ROPE = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 64,
 }
+UNTIED = {"tie_word_embeddings": False}
+"""Gemma's scaled embeddings, tied and random, would repeat a prompt's last token for ever."""
 SHAPES = {
     "llama": ("LlamaForCausalLM", {}),
     "llama-tied-rope3": (
@@ -46,6 +48,18 @@ SHAPES = {
     "qwen3": ("Qwen3ForCausalLM", {"head_dim": 32}),
     "mistral": ("MistralForCausalLM", {"sliding_window": None}),
     "mistral-window": ("MistralForCausalLM", {"sliding_window": 16}),
+    "gemma2": (
+        "Gemma2ForCausalLM",
+        {**UNTIED, "head_dim": 16, "query_pre_attn_scalar": 48, "sliding_window": 16,
+         "attn_logit_softcapping": 5.0, "final_logit_softcapping": 9.0},
+    ),
+    "gemma3": (
+        "Gemma3ForCausalLM",
+        {**UNTIED, "head_dim": 24, "query_pre_attn_scalar": 40, "sliding_window": 16,
+         "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
+    ),
+    "phi3": ("Phi3ForCausalLM", {"sliding_window": None}),
+    "phi3-window": ("Phi3ForCausalLM", {"sliding_window": 16, "partial_rotary_factor": 0.5}),
     "no-groups": ("LlamaForCausalLM", {"num_key_value_heads": 4}),
 }  # fmt: skip
 PROMPT_LENGTHS = (1, 3, 17, 40, 90)
