@@ -189,7 +189,7 @@ def test_a_disk_that_fills_up_during_export_is_told_as_such(tiny: Path, tmp_path
         ({"architectures": ["OwnForCausalLM"], "auto_map": {"AutoModel": "own.Own"}},
          "EHQ-REMOTE-CODE"),
         ({"num_hidden_layers": 3}, "EHQ-LOAD"),
-        ({"hidden_size": 32}, "EHQ-LOAD"),
+        ({"hidden_size": 32}, "EHP-SHAPE"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_loaded_is_told_apart(
@@ -201,6 +201,22 @@ def test_what_cannot_be_loaded_is_told_apart(
     failure = refused(folder, tmp_path, quantized_spec(folder, "fp8"))
     assert failure.code == code
     assert failure.blame == "checkpoint"
+
+
+def test_weights_of_other_shapes_are_told_by_tensor_and_both_shapes_in_a_real_child(
+    quantizing: Supervisor, tmp_path: Path
+) -> None:
+    folder = make_tiny_checkpoint(tmp_path / "tiny")
+    config = read_json(folder / "config.json")
+    (folder / "config.json").write_text(json.dumps({**config, "intermediate_size": 96}))
+    inputs = {
+        "fetch": fetched(folder, tmp_path / "fetch"),
+        "inspect": inspected(tmp_path / "inspect"),
+    }
+    ended = run(quantizing, "calibrate", quantized_spec(folder, "fp8"), **inputs)
+    assert ended.failure is not None
+    assert (ended.failure.code, ended.failure.blame) == ("EHP-SHAPE", "checkpoint")
+    assert "mlp.down_proj.weight` is [64, 128] and should be [64, 96]" in ended.failure.sentence
 
 
 def test_a_checkpoint_without_a_tokenizer_is_told(tmp_path: Path) -> None:

@@ -107,6 +107,16 @@ def not_loaded(architecture: str, reason: str) -> StepFailure:
     )
 
 
+def wrong_shape(name: str, stored: tuple[int, ...], wanted: tuple[int, ...]) -> StepFailure:
+    """Return the failure for weights that config.json does not describe."""
+    return _checkpoint(
+        "EHP-SHAPE",
+        "The weights do not have the shapes that config.json gives: "
+        f"`{name}` is {list(stored)} and should be {list(wanted)}.",
+        hint="Use a revision in which config.json and weights belong together.",
+    )
+
+
 def no_tokenizer(reason: str) -> StepFailure:
     """Return the failure for a checkpoint that cannot read text."""
     return _checkpoint(

@@ -106,6 +106,8 @@ def load_model(
             dtype=dtype,
             **_placement(checkpoint, device, dtype),
             output_loading_info=True,
+            # Told by `_refuse_incomplete`: the error of the library names no tensor.
+            ignore_mismatched_sizes=True,
             # Sharded weights are read one by one, never all beside the model.
             use_safetensors=None if weights is not None else True,
             local_files_only=True,
@@ -160,8 +162,9 @@ def _refuse_incomplete(checkpoint: Checkpoint, report: Mapping[str, Any]) -> Non
             checkpoint.architecture,
             f"{len(missing)} tensors are missing, `{missing[0]}` among them.",
         )
-    if wrong := sorted(str(each) for each in report["mismatched_keys"]):
-        raise failures.not_loaded(checkpoint.architecture, f"shapes differ: {wrong[0]}.")
+    if wrong := sorted(report["mismatched_keys"]):
+        name, stored, wanted = wrong[0]
+        raise failures.wrong_shape(name, tuple(stored), tuple(wanted))
 
 
 def _is_idle(checkpoint: Checkpoint, name: str) -> bool:
