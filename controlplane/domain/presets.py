@@ -37,7 +37,7 @@ trt_llm:
 
 SMALL_ON_L4 = Preset(
     name="small-model-on-l4",
-    title="Small model, one L4",
+    title="Lowest cost",
     summary="Llama 3.2 3B in 16 bits: the cheapest card that serves it well.",
     text="""\
 model_name: Llama-3.2-3B-Instruct
@@ -63,7 +63,7 @@ trt_llm:
 
 LARGE_ON_FOUR_H100 = Preset(
     name="large-model-on-four-h100",
-    title="Large model, four H100",
+    title="Large model",
     summary="Llama 3.3 70B with 8-bit weights and KV cache at its full context.",
     text="""\
 model_name: Llama-3.3-70B-Instruct
@@ -93,7 +93,7 @@ trt_llm:
 
 CODE_WITH_LOOKAHEAD = Preset(
     name="code-with-lookahead",
-    title="Code with lookahead",
+    title="Coding agent with lookahead",
     summary="Qwen 2.5 Coder 7B on one H100: lookahead decoding for code and JSON.",
     text="""\
 model_name: Qwen2.5-Coder-7B-Lookahead
@@ -124,7 +124,7 @@ trt_llm:
 
 EMBEDDINGS = Preset(
     name="embeddings",
-    title="Embeddings, one L4",
+    title="Embeddings",
     summary="A BERT embedder in 16 bits, with the OpenAI embeddings route.",
     text="""\
 model_name: all-MiniLM-L6-v2
@@ -141,13 +141,155 @@ trt_llm:
     max_num_tokens: 16384
   runtime:
     webserver_default_route: /v1/embeddings
+enginehouse:
+  runtime: vllm
+""",
+)
+
+LOWEST_LATENCY = Preset(
+    name="lowest-latency",
+    title="Lowest latency",
+    summary="Llama 3.1 8B in FP8 on one H100, few requests at once: each answer as fast as it gets.",
+    text="""\
+model_name: Llama-3.1-8B-Fast
+resources:
+  accelerator: H100
+  cpu: '1'
+  memory: 10Gi
+secrets:
+  hf_access_token: null  # meta-llama asks for a licence
+trt_llm:
+  build:
+    base_model: decoder
+    checkpoint_repository:
+      source: HF
+      repo: meta-llama/Llama-3.1-8B-Instruct
+    max_seq_len: 16384
+    max_batch_size: 16
+    quantization_type: fp8_kv
+  runtime:
+    enable_chunked_context: true
+    served_model_name: Llama-3.1-8B-Instruct
+""",
+)
+
+HIGHEST_THROUGHPUT = Preset(
+    name="highest-throughput",
+    title="Highest throughput",
+    summary="Llama 3.1 8B on one H100 with an 8-bit KV cache: as many requests together as it holds.",
+    text="""\
+model_name: Llama-3.1-8B-Wide
+resources:
+  accelerator: H100
+  cpu: '1'
+  memory: 10Gi
+secrets:
+  hf_access_token: null  # meta-llama asks for a licence
+trt_llm:
+  build:
+    base_model: decoder
+    checkpoint_repository:
+      source: HF
+      repo: meta-llama/Llama-3.1-8B-Instruct
+    max_seq_len: 8192
+    max_batch_size: 256
+    max_num_tokens: 16384
+    quantization_type: fp8_kv
+  runtime:
+    enable_chunked_context: true
+    batch_scheduler_policy: max_utilization
+    served_model_name: Llama-3.1-8B-Instruct
+""",
+)
+
+JSON_EXTRACTION = Preset(
+    name="json-extraction",
+    title="JSON extraction",
+    summary="Qwen 2.5 7B with lookahead: the repeated keys of a schema cost next to nothing.",
+    text="""\
+model_name: Qwen2.5-7B-JSON
+resources:
+  accelerator: H100
+  cpu: '1'
+  memory: 10Gi
+trt_llm:
+  build:
+    base_model: decoder
+    checkpoint_repository:
+      source: HF
+      repo: Qwen/Qwen2.5-7B-Instruct
+    max_seq_len: 16384
+    max_batch_size: 32
+    max_num_tokens: 16384  # lookahead turns chunked prefill off
+    quantization_type: fp8
+    speculator:
+      speculative_decoding_mode: LOOKAHEAD_DECODING
+      lookahead_windows_size: 1
+      lookahead_ngram_size: 8
+      lookahead_verification_set_size: 1
+      enable_b10_lookahead: true
+  runtime:
+    served_model_name: Qwen2.5-7B-JSON
+""",
+)
+
+RERANKER = Preset(
+    name="reranker",
+    title="Reranker",
+    summary="BGE reranker, a cross-encoder, on one L4: puts search results in order.",
+    text="""\
+model_name: bge-reranker-base
+resources:
+  accelerator: L4
+  cpu: '1'
+  memory: 10Gi
+trt_llm:
+  build:
+    base_model: encoder_bert
+    checkpoint_repository:
+      source: HF
+      repo: BAAI/bge-reranker-base
+    max_num_tokens: 16384
+  runtime:
+    webserver_default_route: /rerank
+enginehouse:
+  runtime: vllm
+""",
+)
+
+CLASSIFIER = Preset(
+    name="classifier",
+    title="Classifier",
+    summary="DistilBERT for sentiment on one L4: a label and its score for each text.",
+    text="""\
+model_name: distilbert-sst2
+resources:
+  accelerator: L4
+  cpu: '1'
+  memory: 10Gi
+trt_llm:
+  build:
+    base_model: encoder_bert
+    checkpoint_repository:
+      source: HF
+      repo: distilbert/distilbert-base-uncased-finetuned-sst-2-english
+    max_num_tokens: 16384
+  runtime:
+    webserver_default_route: /predict
+enginehouse:
+  runtime: vllm
 """,
 )
 
 PRESETS: tuple[Preset, ...] = (
     TRY_ON_A_CPU,
+    LOWEST_LATENCY,
+    HIGHEST_THROUGHPUT,
     SMALL_ON_L4,
     LARGE_ON_FOUR_H100,
     CODE_WITH_LOOKAHEAD,
+    JSON_EXTRACTION,
     EMBEDDINGS,
+    RERANKER,
+    CLASSIFIER,
 )

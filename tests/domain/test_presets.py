@@ -14,12 +14,21 @@ from controlplane.domain.rules.examples import (
     SMOLLM2_135M,
 )
 
+RERANKER = BERT.model_copy(
+    update={"architecture": "BertForSequenceClassification", "pooling": None, "labels": 1}
+)
+CLASSIFIER = RERANKER.model_copy(update={"labels": 2})
 CHECKPOINTS: dict[str, CheckpointFacts] = {
     "try-on-a-cpu": SMOLLM2_135M,
     "small-model-on-l4": LLAMA_8B.model_copy(update={"parameters": 3_212_749_824, "layers": 28}),
     "large-model-on-four-h100": LLAMA_70B,
     "code-with-lookahead": QWEN2_7B,
     "embeddings": BERT,
+    "lowest-latency": LLAMA_8B,
+    "highest-throughput": LLAMA_8B,
+    "json-extraction": QWEN2_7B,
+    "reranker": RERANKER,
+    "classifier": CLASSIFIER,
 }
 
 
