@@ -61,6 +61,7 @@ app.conf.update(
         "sweep-builds": _every(3.0, "builds.sweep"),
         "sweep-deployments": _every(3.0, "deployments.sweep"),
         "sweep-facts": _every(3.0, "configs.sweep"),
+        "sweep-artifacts": _every(3600.0, "artifacts.sweep"),
         "sample-telemetry": _every(10.0, "telemetry.sample"),
         "prune-telemetry": _every(3600.0, "telemetry.prune"),
     },

@@ -18,6 +18,7 @@ from apps.builds.serializers import (
     ArtifactDetailObject,
     ArtifactObject,
     ArtifactPage,
+    ArtifactTombstone,
     BuildCreateBody,
     BuildDetailObject,
     BuildLogQuery,
@@ -28,7 +29,13 @@ from apps.builds.serializers import (
     BuildQuery,
     StepListObject,
 )
-from apps.builds.services import build_cancel, build_create, build_promote, build_retry
+from apps.builds.services import (
+    artifact_delete,
+    build_cancel,
+    build_create,
+    build_promote,
+    build_retry,
+)
 from apps.configs.selectors import config_get, revision_get, revision_last
 from apps.rest.errors import InvalidInput
 from apps.rest.paging import PageQuery, page_of
@@ -38,6 +45,7 @@ from apps.telemetry.log_queries import line_json, lines_of
 _BLOCKED = OpenApiResponse(
     Error, description="The checks block the revision, or wait for facts of its checkpoint."
 )
+_USED = OpenApiResponse(Error, description="A deployment has it, or a build is taking it.")
 _WRONG_STATE = OpenApiResponse(Error, description="The build is not in a state for this.")
 
 
@@ -152,3 +160,11 @@ class ArtifactDetailView(TeamView):
         """Return an artifact with its files and passport."""
         found = artifact_detail(team=self.team, artifact_id=artifact_id)
         return Response(ArtifactDetailObject(found).data)
+
+    @extend_schema(responses={200: ArtifactTombstone, 409: _USED})
+    def delete(self, request: Request, artifact_id: str) -> Response:
+        """Delete an artifact; its files go within a day, the builds that made it stay."""
+        found = artifact_detail(team=self.team, artifact_id=artifact_id)
+        told = {"id": found.id, "deleted": True}
+        artifact_delete(artifact=found)
+        return Response(told)

@@ -10,5 +10,6 @@ urlpatterns: list[URLPattern] = [
     path("", passport_views.artifacts, name="list"),
     path("<artifact:artifact_id>/", passport_views.artifact, name="artifact"),
     path("<artifact:artifact_id>/passport.json", passport_views.passport, name="passport"),
+    path("<artifact:artifact_id>/delete/", passport_views.delete, name="delete"),
     path("<artifact:artifact_id>/download", passport_views.download, name="download"),
 ]

@@ -1,9 +1,10 @@
 """Pages of artifacts: the list, one passport, and both as downloads."""
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.pages import page, person
 from apps.builds.artifact_download import artifact_archive_answer, passport_document
@@ -14,6 +15,8 @@ from apps.builds.selectors import (
     artifact_list,
     artifact_rows,
 )
+from apps.builds.services import artifact_delete
+from apps.rest.errors import Conflict
 
 PAGE_SIZE = 50
 
@@ -41,6 +44,18 @@ def artifact(request: HttpRequest, artifact_id: str) -> HttpResponse:
         "deployments": deployments,
     }
     return render(request, "artifacts/artifact.html", context)
+
+
+@page
+@require_POST
+def delete(request: HttpRequest, artifact_id: str) -> HttpResponse:
+    """Delete the artifact whose identifier was typed."""
+    found = artifact_detail(team=person(request).team, artifact_id=artifact_id)
+    if request.POST.get("name", "").strip() != found.id:
+        raise Conflict("The typed identifier is not the artifact's. Nothing was deleted.")
+    artifact_delete(artifact=found)
+    messages.success(request, f"Artifact `{artifact_id}` is deleted; its files go within a day.")
+    return redirect("artifacts:list")
 
 
 @page

@@ -7,6 +7,7 @@ from apps.accounts.models import Team
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.builds.services.progress import step_log_owner
 from apps.rest.errors import NotFound
+from controlplane.domain.lifecycle import BUILD_TERMINAL
 
 
 def build_list(
@@ -104,6 +105,13 @@ def artifact_detail(*, team: Team, artifact_id: str) -> Artifact:
 def artifact_builds(artifact: Artifact) -> QuerySet[Build]:
     """Return the builds that ended with the artifact, the first one first."""
     return artifact.builds.select_related("revision__config", "created_by").order_by("number")
+
+
+def stored_contents() -> frozenset[str]:
+    """Return the content digests that the artifact store must keep for artifacts and builds."""
+    published = BuildStep.objects.exclude(build__state__in=BUILD_TERMINAL).filter(name="package")
+    packaged = published.exclude(result=None).values_list("result__content_digest", flat=True)
+    return frozenset(Artifact.objects.values_list("content_digest", flat=True)) | set(packaged)
 
 
 def full_digest(text: str) -> str:

@@ -202,6 +202,11 @@ class ArtifactFileObject(serializers.Serializer[Any]):
     size_bytes = serializers.IntegerField()
 
 
+class ArtifactTombstone(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    deleted = serializers.BooleanField(default=True)
+
+
 class ArtifactDetailObject(ArtifactObject):
     """An artifact with every file and its passport: what it was made from, how, and by whom."""
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,6 +142,11 @@ class ArtifactStore:
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
         return destination
+
+    def spare(self, content_digest: str) -> None:
+        """Let the grace of the sweep begin now, for what has just lost its last reference."""
+        with suppress(FileNotFoundError):
+            os.utime(self._manifest_path(content_digest))
 
     def sweep(self, referenced: Collection[str], grace_seconds: float) -> Swept:
         """Remove artifacts that are neither referenced nor young, and blobs that nothing names."""

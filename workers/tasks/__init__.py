@@ -1,5 +1,23 @@
 """Celery finds every task through this package: each module here is named below."""
 
-from workers.tasks import build, deployments, facts, previews, sweep, telemetry
+from workers.tasks import (
+    build,
+    deployments,
+    facts,
+    previews,
+    secret_tests,
+    storage,
+    sweep,
+    telemetry,
+)
 
-__all__ = ["build", "deployments", "facts", "previews", "sweep", "telemetry"]
+__all__ = [
+    "build",
+    "deployments",
+    "facts",
+    "previews",
+    "secret_tests",
+    "storage",
+    "sweep",
+    "telemetry",
+]

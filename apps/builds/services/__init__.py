@@ -6,6 +6,7 @@ from apps.builds.services.artifacts import (
     package_of_artifact,
 )
 from apps.builds.services.cards import CardNeed, build_cards_claim, build_cards_release
+from apps.builds.services.deleting import artifact_delete
 from apps.builds.services.fixing import FixApplied, build_apply_fix
 from apps.builds.services.leases import (
     LEASE_SECONDS,
@@ -53,6 +54,7 @@ __all__ = [
     "Progress",
     "ReuseState",
     "Sweep",
+    "artifact_delete",
     "artifact_of_inputs",
     "build_apply_fix",
     "build_cancel",

@@ -188,6 +188,12 @@ def _refuse_build(model: ServedModel, build: Build) -> None:
             fields=["source.build_id"],
             hint="Retry the build, or name one that is running or has succeeded.",
         )
+    if build.state == BuildState.SUCCEEDED and build.artifact_id is None:
+        raise InvalidInput(
+            f"The artifact of build {build.number} was deleted.",
+            fields=["source.build_id"],
+            hint="Build the revision again, and deploy that build.",
+        )
 
 
 def _from_build(build: Build) -> dict[str, Any]:

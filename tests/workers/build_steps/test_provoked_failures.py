@@ -1,6 +1,7 @@
 """Failures of the real libraries and the real kernel, provoked here, and what is made of them."""
 
 import json
+import logging
 import shutil
 import socket
 import sys
@@ -132,7 +133,12 @@ def test_a_damaged_checkpoint_is_explained_from_what_the_real_library_says(
     whole: Folder,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # The library's handler keeps the stream of the test during which it was imported.
+    for handler in logging.getLogger("transformers").handlers:
+        if type(handler) is logging.StreamHandler:
+            monkeypatch.setattr(handler, "stream", sys.stderr)
     folder = tmp_path / "model"
     shutil.copytree(whole, folder)
     change(folder)

@@ -70,7 +70,11 @@ def set_delete(*, found: CalibrationSet) -> None:
     Its files stay in the store for the day that a sweep spares, for builds that have begun.
     """
     team, name = found.team, found.name
+    contents = list(found.versions.values_list("content_digest", flat=True))
     found.delete()
+    store = ArtifactStore.open(settings.ARTIFACT_URL)
+    for content in contents:
+        store.spare(content)
     _check_again(team, name)
 
 
