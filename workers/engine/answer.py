@@ -6,6 +6,7 @@ from time import monotonic
 from torch import Tensor
 
 from workers.engine.detokenizer import Detokenizer
+from workers.engine.drafts import Drafter
 from workers.engine.generation import FinishReason, Generation, Progress, TokenScore
 from workers.engine.runner import Segment
 from workers.engine.sampler import Sampler
@@ -23,12 +24,14 @@ class Answer:
         *,
         end_tokens: Collection[int],
         decode: Callable[[Sequence[int]], str],
+        drafter: Drafter | None = None,
     ) -> None:
         self.generation = generation
         self.row = Row(first_slot=0, capacity=0)  # none until the scheduler admits it
         self.tokens = list(generation.prompt)
         self.arrived_at = self.last_token_at = monotonic()
         self.is_cancelled = False
+        self._drafter = drafter
         ends = () if generation.sampling.ignore_eos else end_tokens
         self._end_tokens = frozenset(ends) | generation.sampling.stop_tokens
         self._untold_scores: list[TokenScore] = []
@@ -59,6 +62,18 @@ class Answer:
         """Give back the next tokens to feed, at most so many."""
         first = self.row.length
         return Segment(self.row, self.tokens[first : first + most_tokens])
+
+    def with_drafts(self, segment: Segment, most: int) -> Segment:
+        """Give back the segment of the newest token with guesses behind it, if there are any.
+
+        The answer's last token is never guessed: nothing is left to be verified behind it.
+        """
+        room = min(
+            most, self.row.capacity - len(self.tokens),
+            self.generation.sampling.max_tokens - self.completion_tokens - 1,
+        )  # fmt: skip
+        drafts = self._drafter.propose(self.tokens, room) if self._drafter and room > 0 else ()
+        return Segment(segment.row, [*segment.tokens, *drafts], len(drafts)) if drafts else segment
 
     def accept(self, logits: Tensor) -> Progress | None:
         """Choose the next token; give back what it adds for the reader, if anything."""

@@ -11,6 +11,7 @@ import torch
 import transformers
 
 from workers.engine.answer import Answer
+from workers.engine.drafts import Drafter, PromptLookup
 from workers.engine.errors import CheckpointRefused
 from workers.engine.generation import Generation
 from workers.engine.grammar import Grammars
@@ -20,7 +21,7 @@ from workers.engine.loop import EngineLoop
 from workers.engine.metrics import EngineMetrics
 from workers.engine.model_thread import ModelThread
 from workers.engine.runner import ModelRunner, Segment
-from workers.engine.scheduler import Scheduler
+from workers.engine.scheduler import Limits, Policy, Scheduler
 from workers.engine.settings import EngineSettings
 from workers.engine.tokenizer import TextCodec
 
@@ -54,12 +55,14 @@ class Engine:
             scales=self._model.cache_scales,
         )  # fmt: skip
         self._runner = ModelRunner(self._model.module, self._cache, device)
-        self._scheduler = Scheduler(
-            self._cache,
-            max_rows=settings.max_batch_size,
-            max_waiting=settings.max_waiting_requests,
+        limits = Limits(
+            rows=settings.max_batch_size,
+            waiting=settings.max_waiting_requests,
             step_tokens=self.step_tokens,
+            total_tokens=settings.total_token_limit,
         )
+        policy = Policy(settings.scheduler_policy)
+        self._scheduler = Scheduler(self._cache, limits, policy, self.metrics)
         self._loop = EngineLoop(
             self._scheduler, self._runner, self.metrics,
             step_delay_seconds=settings.step_delay_seconds,
@@ -75,7 +78,7 @@ class Engine:
     @property
     def max_seq_len(self) -> int:
         """Tokens of prompt and answer together, as checkpoint and KV cache allow."""
-        return min(self._model.max_positions, self._cache.slots)
+        return min(self._model.max_positions, self._cache.slots, self.settings.total_token_limit)
 
     @property
     def vocabulary_size(self) -> int:
@@ -107,16 +110,23 @@ class Engine:
         """Queue a request and give back its handle. Raises: `QueueFull`."""
         shows_special = generation.sampling.shows_special_tokens
         decode = self.codec.decode_all if shows_special else self.codec.decode
-        answer = Answer(generation, end_tokens=self._end_tokens, decode=decode)
+        answer = Answer(
+            generation, end_tokens=self._end_tokens, decode=decode, drafter=self._drafter()
+        )
         self._scheduler.submit(answer)
         return answer
+
+    def _drafter(self) -> Drafter | None:
+        ngram = self.settings.lookahead_ngram
+        return PromptLookup(ngram) if ngram else None
 
     def report(self) -> dict[str, Any]:
         """Give back what was really allocated, for comparison with the plan."""
         shape = self._cache.shape
         return {
             "weights_bytes": self._model.weights_bytes,
-            "kv_cache_bytes": self._cache.slots * shape.bytes_per_token,
+            "kv_cache_bytes": self._cache.size_bytes,
+            "kv_cache_planned_bytes": self.settings.kv_cache_bytes,
             "kv_tokens": self._cache.slots,
             "dtype": str(shape.dtype).removeprefix("torch."),
             "device": self.settings.device,
@@ -150,7 +160,9 @@ class Engine:
         gauges: tuple[tuple[Any, Callable[[], float]], ...] = (
             (self.metrics.running, lambda: len(self._scheduler.running)),
             (self.metrics.waiting, lambda: self._scheduler.waiting),
-            (self.metrics.cache_used, lambda: self._cache.used_ratio),
+            (self.metrics.cache_used, lambda: self._scheduler.used_ratio),
+            (self.metrics.cache_bytes, lambda: self._cache.size_bytes),
+            (self.metrics.cache_planned_bytes, lambda: self.settings.kv_cache_bytes),
         )
         for gauge, read in gauges:
             gauge.set_function(read)

@@ -77,3 +77,11 @@ class Generation:
     report: Callable[[Progress], None]
     """Called by the model thread for every piece; must not block."""
     grammar: Grammar | None = None
+    adapter: str | None = None
+    cache_salt: str = ""
+    """Prompts share cached beginnings only where this text is the same."""
+
+    @property
+    def prefix_key(self) -> tuple[str | None, str]:
+        """What two requests must have in common before one may use the other's cached tokens."""
+        return self.adapter, self.cache_salt

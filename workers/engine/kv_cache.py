@@ -71,13 +71,31 @@ class SlotCache:
         return self._pool.slots
 
     @property
-    def used_ratio(self) -> float:
-        """Share of the slots that rows have reserved."""
-        return self._pool.reserved / self._pool.slots
+    def size_bytes(self) -> int:
+        """What keys and values take when every slot has been written."""
+        return self.slots * self.shape.bytes_per_token
+
+    @property
+    def reserved(self) -> int:
+        """Slots that belong to a row."""
+        return self._pool.reserved
 
     def reserve(self, capacity: int) -> Row | None:
         """Give back an empty row for `capacity` tokens, or nothing while there is no room."""
         return self._pool.reserve(capacity)
+
+    def resize(self, row: Row, capacity: int) -> bool:
+        """Give a row more or fewer slots, its tokens moving along; say whether there was room."""
+        before = row.first_slot
+        done = self._pool.resize(row, capacity)
+        if row.first_slot != before:
+            self._move(before, row.first_slot, row.length)
+        return done
+
+    def copy(self, source: Row, target: Row, length: int) -> None:
+        """Let an empty row begin with the first tokens of another."""
+        self._move(source.first_slot, target.first_slot, length)
+        target.length = length
 
     def release(self, row: Row) -> None:
         """Take back the slots of a row that has ended."""
@@ -134,3 +152,9 @@ class SlotCache:
                 attend_many_queries(q[first:end], k, v, rule, output[first:end])
             first = end
         return output
+
+    def _move(self, source: int, target: int, length: int) -> None:
+        for tensor in (self._keys, self._values):
+            # Cloned, as the two places may overlap.
+            tokens = tensor[:, :, source : source + length].clone()
+            tensor[:, :, target : target + length] = tokens

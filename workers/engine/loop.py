@@ -58,14 +58,14 @@ class EngineLoop:
         if self._step_delay_seconds:
             sleep(self._step_delay_seconds)
         self._scheduler.admit()
-        for answer, logits in self._feed(self._scheduler.plan()):
-            if answer.pending_tokens == 0:  # else the prompt has more pieces
-                self._advance(answer, logits)
+        for answer, segment, logits in self._feed(self._scheduler.plan()):
+            if answer.pending_tokens <= 0:  # else the prompt has more pieces
+                self._advance(answer, segment, logits)
 
     def _has_reason_to_wake(self) -> bool:
         return self._stopping.is_set() or not self._scheduler.is_idle
 
-    def _feed(self, step: Step) -> Iterator[tuple[Answer, Tensor]]:
+    def _feed(self, step: Step) -> Iterator[tuple[Answer, Segment, Tensor]]:
         """One forward for all; where it fails, one forward each finds whose fault it is."""
         if not step:
             return
@@ -80,35 +80,61 @@ class EngineLoop:
             for pair in step:
                 yield from self._feed([pair])
             return
-        yield from zip(answers, logits, strict=True)
+        for (answer, segment), scores in zip(step, logits, strict=True):
+            yield answer, segment, scores
 
-    def _advance(self, answer: Answer, logits: Tensor) -> None:
-        before = answer.last_token_at
+    def _advance(self, answer: Answer, segment: Segment, logits: Tensor) -> None:
+        """Choose tokens for as long as the drafts foretold them, and forget the other drafts.
+
+        Each token is chosen as it would be without drafts, so they change no answer.
+        """
+        drafts = segment.tokens[len(segment.tokens) - segment.drafts :]
         try:
-            progress = answer.accept(logits)
-            self._metrics.token_chosen(answer, before)
-            if progress is not None:
-                answer.generation.report(progress)
+            accepted, last = self._choose(answer, drafts, logits)
+            self._runner.truncate(answer.row, len(answer.tokens) - 1)
         except Exception as error:
             self._fail(answer, error)
             return
-        if progress is not None and progress.is_last:
+        self._metrics.drafts_verified(len(drafts), accepted)
+        if last is not None:
             self._metrics.answer_ended(answer)
             self._scheduler.leave(answer)
+            self._tell(answer, last)
+
+    def _choose(
+        self, answer: Answer, drafts: Sequence[int], logits: Tensor
+    ) -> tuple[int, Progress | None]:
+        """Give back how many drafts were right, and the last piece where the answer has ended."""
+        for accepted, scores in enumerate(logits):
+            before = answer.last_token_at
+            progress = answer.accept(scores)
+            self._metrics.token_chosen(answer, before)
+            if progress is not None and progress.is_last:
+                return accepted, progress
+            if progress is not None:
+                answer.generation.report(progress)
+            if accepted < len(drafts) and answer.tokens[-1] != drafts[accepted]:
+                return accepted, None
+        return len(drafts), None
 
     def _fail(self, answer: Answer, error: Exception) -> None:
         """End one row with its error; the loop and the other rows go on."""
-        self._scheduler.leave(answer)
+        self._scheduler.leave(answer, keep=False)
         self._report_failure(answer, error)
 
     def _report_failure(self, answer: Answer, error: Exception) -> None:
+        self._metrics.answer_failed()
         if isinstance(error, RowFailed):
             message = str(error)
         else:
             log.error("a row failed", exc_info=error)
             message = f"the engine failed on this request ({type(error).__name__})"
         failure = Progress(text="", completion_tokens=answer.completion_tokens, failure=message)
+        self._tell(answer, failure)
+
+    def _tell(self, answer: Answer, last: Progress) -> None:
+        """Report the end of an answer whose row is free already."""
         try:
-            answer.generation.report(failure)
+            answer.generation.report(last)
         except Exception as unreachable:
-            log.warning("nobody takes the failure of a row: %r", unreachable)
+            log.warning("nobody takes the end of an answer: %r", unreachable)

@@ -18,7 +18,29 @@ class EngineMetrics:
             "engine_requests_waiting", "Requests without a row.", registry=registry
         )
         self.cache_used = Gauge(
-            "engine_kv_cache_used_ratio", "Reserved share of the KV cache.", registry=registry
+            "engine_kv_cache_used_ratio", "Share of the KV cache that running rows hold.",
+            registry=registry,
+        )  # fmt: skip
+        self.cache_bytes = Gauge(
+            "engine_kv_cache_bytes", "Bytes of the KV cache.", registry=registry
+        )
+        self.cache_planned_bytes = Gauge(
+            "engine_kv_cache_planned_bytes", "Bytes that the plan gave it.", registry=registry
+        )
+        self._prefix_hits = Counter(
+            "engine_prefix_hit_tokens", "Prompt tokens that were cached already.", registry=registry
+        )
+        self._preemptions = Counter(
+            "engine_preemptions", "Rows that gave way and began again.", registry=registry
+        )
+        self._draft_tokens = Counter(
+            "engine_draft_tokens", "Guessed tokens that were verified.", registry=registry
+        )
+        self._accepted_tokens = Counter(
+            "engine_accepted_draft_tokens", "Guessed tokens that were right.", registry=registry
+        )
+        self._failed = Counter(
+            "engine_requests_failed", "Rows that ended with an error.", registry=registry
         )
         self._prompt_tokens = Counter(
             "engine_prompt_tokens", "Prompt tokens read.", registry=registry
@@ -47,6 +69,23 @@ class EngineMetrics:
             self._first_token.observe(answer.last_token_at - answer.arrived_at)
         else:
             self._between_tokens.observe(answer.last_token_at - before)
+
+    def prefix_reused(self, tokens: int) -> None:
+        """Count tokens of a new row that another row had computed."""
+        self._prefix_hits.inc(tokens)
+
+    def preempted(self) -> None:
+        """Count a row that gave way."""
+        self._preemptions.inc()
+
+    def drafts_verified(self, drafts: int, accepted: int) -> None:
+        """Count guesses of one step of a row, and how many of them were right."""
+        self._draft_tokens.inc(drafts)
+        self._accepted_tokens.inc(accepted)
+
+    def answer_failed(self) -> None:
+        """Count an answer that ended with an error."""
+        self._failed.inc()
 
     def answer_ended(self, answer: Answer) -> None:
         """Count an answer that reached its end."""

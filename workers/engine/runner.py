@@ -22,6 +22,8 @@ class Segment:
 
     row: Row
     tokens: Sequence[int]
+    drafts: int = 0
+    """How many of the last tokens are guesses, each to be verified by the scores before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,10 @@ class ModelRunner:
         self._device = device
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def forward(self, segments: Sequence[Segment]) -> Tensor:
-        """Feed the segments and give back the logits after each. Shape: `[segments, vocabulary]`.
+    def forward(self, segments: Sequence[Segment]) -> tuple[Tensor, ...]:
+        """Feed the segments; give back each one's logits after its last token and its drafts.
+
+        Shapes: `[1 + drafts, vocabulary]`.
 
         A row's length grows only when the whole forward has succeeded, so a failed one may be
         repeated.
@@ -52,18 +56,26 @@ class ModelRunner:
         positions = torch.cat([torch.arange(s.length - s.queries, s.length) for s in spans])
         starts = [segment.row.first_slot for segment in segments for _ in segment.tokens]
         ids = torch.tensor([token for segment in segments for token in segment.tokens])
-        ends = torch.tensor(list(accumulate(span.queries for span in spans))) - 1
+        ends = list(accumulate(span.queries for span in spans))
+        scored = [
+            torch.arange(end - segment.drafts - 1, end)
+            for segment, end in zip(segments, ends, strict=True)
+        ]
         slots = positions + torch.tensor(starts)
         output = self._model(
             input_ids=ids[None].to(self._device),
             position_ids=positions[None].to(self._device),
             use_cache=False,
-            logits_to_keep=ends.to(self._device),
+            logits_to_keep=torch.cat(scored).to(self._device),
             slot_step=StepLayout(self._cache, slots.to(self._device), spans),
         )
         for segment, span in zip(segments, spans, strict=True):
             segment.row.length = span.length
-        return output.logits[0].float().cpu()
+        return output.logits[0].float().cpu().split([len(each) for each in scored])
+
+    def truncate(self, row: Row, length: int) -> None:
+        """Forget a row's tokens from `length` on."""
+        self._cache.truncate(row, length)
 
 
 def _slot_attention(

@@ -1,12 +1,43 @@
 """Decides who holds a row and what the next step feeds."""
 
 from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from threading import Condition
 
 from workers.engine.answer import Answer
 from workers.engine.errors import QueueFull
+from workers.engine.kept_rows import Content, KeptRows
 from workers.engine.kv_cache import SlotCache
+from workers.engine.metrics import EngineMetrics
 from workers.engine.runner import Segment
+
+GROWTH_TOKENS = 64
+"""Room that a row is given ahead of its tokens where it is not given all it may need."""
+
+MOST_OVERTAKEN = 8
+"""Requests that may pass one that is too large for the room there is, before all wait for it."""
+
+
+class Policy(StrEnum):
+    """What a row is given when it is admitted: `batch_scheduler_policy` of a config."""
+
+    GUARANTEED_NO_EVICT = "guaranteed_no_evict"
+    """Room for prompt and answer together: whoever runs runs to the end."""
+    MAX_UTILIZATION = "max_utilization"
+    """Room for what is there; when the cache is full, the youngest gives way and starts again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How much may run and wait at once."""
+
+    rows: int
+    waiting: int
+    step_tokens: int
+    total_tokens: int
+    """Prompt and longest answer of all running rows together."""
 
 
 class Scheduler:
@@ -17,18 +48,15 @@ class Scheduler:
     """
 
     def __init__(
-        self,
-        cache: SlotCache,
-        *,
-        max_rows: int,
-        max_waiting: int,
-        step_tokens: int,
+        self, cache: SlotCache, limits: Limits, policy: Policy, metrics: EngineMetrics
     ) -> None:
+        self._rows = KeptRows(cache)
         self._cache = cache
-        self._max_rows = max_rows
-        self._max_waiting = max_waiting
-        self._step_tokens = step_tokens
+        self._limits = limits
+        self._policy = policy
+        self._metrics = metrics
         self._waiting: deque[Answer] = deque()
+        self._overtaken = 0
         self.changed = Condition()
         self.running: list[Answer] = []
 
@@ -42,53 +70,139 @@ class Scheduler:
         """Whether a step would have nothing to do."""
         return not self._waiting and not self.running
 
+    @property
+    def used_ratio(self) -> float:
+        """Share of the cache that running rows hold."""
+        return self._rows.used_slots / self._cache.slots
+
     def submit(self, answer: Answer) -> None:
         """Put a request at the end of the line. Raises: `QueueFull`."""
         with self.changed:
-            if len(self._waiting) >= self._max_waiting:
-                raise QueueFull(f"{self._max_waiting} requests wait already")
+            if len(self._waiting) >= self._limits.waiting:
+                raise QueueFull(f"{self._limits.waiting} requests wait already")
             self._waiting.append(answer)
             self.changed.notify()
 
     def admit(self) -> None:
-        """Free the rows of those who left, then give rows to those who wait longest.
-
-        A row is reserved for prompt and answer together, so a running answer is never evicted.
-        """
+        """Free the rows of those who left, then give rows to those who wait longest."""
         for answer in [answer for answer in self.running if answer.is_cancelled]:
             self.leave(answer)
         with self.changed:
             self._waiting = deque(answer for answer in self._waiting if not answer.is_cancelled)
-            while self._waiting and len(self.running) < self._max_rows:
-                row = self._cache.reserve(self._waiting[0].reserved_tokens)
-                if row is None:
-                    break
-                answer = self._waiting.popleft()
-                answer.row = row
-                self.running.append(answer)
+            while len(self.running) < self._limits.rows and self._admit_one():
+                pass
 
-    def leave(self, answer: Answer) -> None:
-        """Take an answer's row back."""
+    def leave(self, answer: Answer, *, keep: bool = True) -> None:
+        """Take an answer's row back; what it holds serves prompts that begin alike."""
         self.running.remove(answer)
-        self._cache.release(answer.row)
+        if keep:
+            self._rows.give_back(_content(answer))
+        else:
+            self._cache.release(answer.row)
 
     def clear(self) -> list[Answer]:
-        """Take every row back and empty the line; give back all who were there."""
+        """Take every row back, keep nothing, empty the line; give back all who were there."""
         with self.changed:
             everyone = [*self.running, *self._waiting]
             self._waiting.clear()
         for answer in list(self.running):
-            self.leave(answer)
+            self.leave(answer, keep=False)
+        self._rows.forget_all()
         return everyone
 
     def plan(self) -> list[tuple[Answer, Segment]]:
-        """Give back what the next step feeds: newest tokens first, then pieces of prompts."""
-        left = self._step_tokens
-        step = []
-        for answer in sorted(self.running, key=lambda answer: answer.pending_tokens > 1):
-            if left == 0:
+        """Give back what the next step feeds: newest tokens, pieces of prompts, then drafts."""
+        step: dict[Answer, Segment] = {}
+        for answer, tokens in self._shares():
+            if tokens and self._has_room(answer, tokens):
+                step[answer] = answer.next_segment(tokens)
+        spare = self._limits.step_tokens - sum(len(each.tokens) for each in step.values())
+        for answer in [answer for answer in step if answer.pending_tokens == 1]:
+            step[answer] = answer.with_drafts(step[answer], spare)
+            spare -= step[answer].drafts
+        # A row that was planned early may have given way to a later one.
+        return [(answer, segment) for answer, segment in step.items() if answer in self.running]
+
+    def _shares(self) -> Iterator[tuple[Answer, int]]:
+        """How much of each row the next step feeds.
+
+        Of the prompts the oldest gets at least half, so that it ends; the rest goes to the
+        shortest, so that they need not wait for it.
+        """
+        left = self._limits.step_tokens
+        newest = [answer for answer in self.running if answer.pending_tokens == 1][:left]
+        yield from ((answer, 1) for answer in newest)
+        left -= len(newest)
+        prompts = [answer for answer in self.running if answer.pending_tokens > 1]
+        if not prompts:
+            return
+        oldest = min(prompts, key=lambda answer: answer.arrived_at)
+        prompts.remove(oldest)
+        spared = min(oldest.pending_tokens, (left + 1) // 2)
+        left -= spared
+        for answer in sorted(prompts, key=lambda answer: answer.pending_tokens):
+            piece = min(answer.pending_tokens, left)
+            left -= piece
+            yield answer, piece
+        yield oldest, min(oldest.pending_tokens, spared + left)
+
+    def _admit_one(self) -> bool:
+        for answer in self._waiting:
+            if self._give_row(answer):
+                self._overtaken = 0 if answer is self._waiting[0] else self._overtaken + 1
+                self._waiting.remove(answer)
+                self.running.append(answer)
+                return True
+            if self._overtaken >= MOST_OVERTAKEN:
+                return False
+        return False
+
+    def _give_row(self, answer: Answer) -> bool:
+        promised = sum(each.reserved_tokens for each in self.running)
+        capacity, headroom = self._first_capacity(answer)
+        fits = promised + answer.reserved_tokens <= self._limits.total_tokens
+        if not fits or capacity + headroom > self._rows.available_slots:
+            return False
+        generation = answer.generation
+        row = self._rows.reserve(
+            answer.tokens, generation.prefix_key, capacity, map(_content, self.running)
+        )
+        if row is None:
+            return False
+        answer.row = row
+        self._metrics.prefix_reused(row.length)
+        return True
+
+    def _first_capacity(self, answer: Answer) -> tuple[int, int]:
+        """Slots for a new row, and slots that must stay available beside it."""
+        if self._policy is Policy.GUARANTEED_NO_EVICT:
+            return answer.reserved_tokens, 0
+        # Without headroom a row would be admitted only to give way at the next step.
+        capacity = min(answer.reserved_tokens, len(answer.tokens) + GROWTH_TOKENS)
+        return capacity, GROWTH_TOKENS * len(self.running)
+
+    def _has_room(self, answer: Answer, tokens: int) -> bool:
+        """Make room for a row's next tokens; say whether the row is still there to be fed."""
+        if answer not in self.running:
+            return False
+        needed = answer.row.length + tokens
+        while needed > answer.row.capacity:
+            capacity = min(answer.reserved_tokens, needed + GROWTH_TOKENS)
+            if self._rows.grow(answer.row, capacity) or self._rows.grow(answer.row, needed):
                 break
-            segment = answer.next_segment(left)
-            left -= len(segment.tokens)
-            step.append((answer, segment))
-        return step
+            youngest = max(self.running, key=lambda each: each.arrived_at)
+            self._preempt(youngest)
+            if youngest is answer:
+                return False
+        return True
+
+    def _preempt(self, answer: Answer) -> None:
+        """Send an answer back to the front of the line; its tokens are computed again."""
+        self.leave(answer)
+        self._metrics.preempted()
+        with self.changed:
+            self._waiting.appendleft(answer)
+
+
+def _content(answer: Answer) -> Content:
+    return Content(answer.row, answer.tokens, answer.generation.prefix_key)

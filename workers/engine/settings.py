@@ -44,6 +44,15 @@ class EngineSettings:
     max_waiting_requests: int = 256
     """Requests that may wait for a row; one more is answered 429."""
 
+    total_token_limit: int = 500_000
+    """Prompt and longest answer of all running requests together, in tokens."""
+
+    scheduler_policy: str = "guaranteed_no_evict"
+    """What a request gets at once: room for its whole answer, or (`max_utilization`) for now."""
+
+    lookahead_ngram: int | None = None
+    """Longest match that guesses the next tokens, and longest guess. Absent: nothing is guessed."""
+
     max_client_batch_size: int = 128
     """Pooling: texts of one request."""
 

@@ -23,23 +23,46 @@ class SlotPool:
 
     def reserve(self, capacity: int) -> Row | None:
         """Give back a row with `capacity` slots, or nothing while no run is long enough."""
-        for index, (first, count) in enumerate(self._free):
-            if count < capacity:
-                continue
-            if count == capacity:
-                del self._free[index]
-            else:
-                self._free[index] = (first + capacity, count - capacity)
-            self.reserved += capacity
-            return Row(first_slot=first, capacity=capacity)
+        for first, count in self._free:
+            if count >= capacity:
+                return Row(first, self._take(first, capacity))
         return None
+
+    def resize(self, row: Row, capacity: int) -> bool:
+        """Change a row's capacity, where it is or else at another run; say whether it was done.
+
+        The runs may overlap: whoever moves the tokens must read them before writing.
+        """
+        first, before = row.first_slot, row.capacity
+        self._give(first, before)
+        starts = [run for run, count in self._free if count >= capacity]
+        if any(run <= first and first + capacity <= run + count for run, count in self._free):
+            starts = [first]
+        if starts:
+            row.first_slot, row.capacity = starts[0], self._take(starts[0], capacity)
+        else:
+            self._take(first, before)
+        return bool(starts)
 
     def release(self, row: Row) -> None:
         """Take the row's slots back; the row must not be used afterwards."""
-        self.reserved -= row.capacity
-        insort(self._free, (row.first_slot, row.capacity))
-        self._free = _merge_adjacent(self._free)
+        self._give(row.first_slot, row.capacity)
         row.capacity = row.length = 0
+
+    def _take(self, first: int, capacity: int) -> int:
+        index, (start, count) = next(
+            (index, run) for index, run in enumerate(self._free) if first < sum(run)
+        )
+        rest = ((start, first - start), (first + capacity, start + count - first - capacity))
+        self._free[index : index + 1] = [run for run in rest if run[1]]
+        self.reserved += capacity
+        return capacity
+
+    def _give(self, first: int, capacity: int) -> None:
+        self.reserved -= capacity
+        if capacity:
+            insort(self._free, (first, capacity))
+            self._free = _merge_adjacent(self._free)
 
 
 def _merge_adjacent(runs: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -1,6 +1,6 @@
 """Asks an engine in this process, and Transformers for what the answer should be."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -38,6 +38,7 @@ class Asked:
         *,
         grammar: Grammar | None = None,
         report: Callable[[Progress], None] | None = None,
+        generation: Mapping[str, Any] | None = None,
         **how: Any,
     ) -> None:
         self._pieces: SimpleQueue[Progress] = SimpleQueue()
@@ -47,6 +48,7 @@ class Asked:
                 sampling=Sampling(**{"max_tokens": 24, "temperature": 0.0, **how}),
                 grammar=grammar,
                 report=report or self._pieces.put,
+                **(generation or {}),
             )
         )
 

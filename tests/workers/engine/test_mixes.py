@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workers.engine.asking import Asked, start_engine
+from tests.workers.engine.reading_metrics import metric
 from workers.engine.engine import Engine
 from workers.engine.generation import FinishReason
 
@@ -23,12 +24,13 @@ REQUESTS = st.fixed_dictionaries({
 })  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def tight_engine(checkpoint: Path) -> Iterator[Engine]:
-    """Room for three rows of about forty tokens, fed in pieces of sixteen."""
+@pytest.fixture(scope="module", params=["guaranteed_no_evict", "max_utilization"])
+def tight_engine(checkpoint: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Room for three rows of about forty tokens, fed in pieces of sixteen, with guesses."""
     engine = start_engine(
-        checkpoint, max_batch_size=3, max_num_tokens=16, kv_cache_bytes=128 * BYTES_PER_TOKEN
-    )
+        checkpoint, max_batch_size=3, max_num_tokens=16, kv_cache_bytes=128 * BYTES_PER_TOKEN,
+        scheduler_policy=request.param, lookahead_ngram=2,
+    )  # fmt: skip
     yield engine
     engine.stop()
 
@@ -36,10 +38,12 @@ def tight_engine(checkpoint: Path) -> Iterator[Engine]:
 @given(requests=st.lists(REQUESTS, min_size=1, max_size=10))
 @settings(max_examples=40)
 def test_every_row_ends_and_the_cache_is_empty_again(tight_engine: Engine, requests: list) -> None:
-    asked = []
+    counted = metric(tight_engine, "engine_completion_tokens_total")
+    asked, everyone = [], []
     for request in requests:
         cancel_after = request.pop("cancel_after")
         one = Asked(tight_engine, request.pop("prompt"), **request)
+        everyone.append(one)
         if cancel_after is None:
             asked.append((one, request["max_tokens"]))
             continue
@@ -53,3 +57,6 @@ def test_every_row_ends_and_the_cache_is_empty_again(tight_engine: Engine, reque
         assert one.reason is FinishReason.STOP or len(one.tokens) == max_tokens
     last = Asked(tight_engine, [5] * 100, max_tokens=28).finish()
     assert last.failure is None, "a row as large as the cache fits only when all others left"
+    chosen = sum(len(one.tokens) for one in (*everyone, last))
+    assert metric(tight_engine, "engine_completion_tokens_total") == counted + chosen
+    assert metric(tight_engine, "engine_kv_cache_used_ratio") == 0

@@ -1,0 +1,88 @@
+"""Prompts that begin alike are computed once, and only where that may be shared."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.workers.engine.asking import Asked, start_engine, transformers_greedy
+from tests.workers.engine.reading_metrics import metric
+from workers.engine.engine import Engine
+from workers.engine.kept_rows import shared_length
+
+pytestmark = pytest.mark.engine
+
+PROMPT = [3 + (token * 37) % 380 for token in range(60)]
+BYTES_PER_TOKEN = 2 * 2 * 2 * 16 * 4
+
+
+@pytest.mark.parametrize("length", [17, 40, 59, 60])
+def test_a_prompt_that_begins_alike_is_answered_as_if_computed(
+    checkpoint: Path, length: int
+) -> None:
+    engine = start_engine(checkpoint)
+    Asked(engine, PROMPT, max_tokens=8, ignore_eos=True).finish()
+    alike = [*PROMPT[:length], 7, 9]
+    answer = Asked(engine, alike, max_tokens=20).finish().tokens
+    assert metric(engine, "engine_prefix_hit_tokens_total") == length
+    assert answer == transformers_greedy(checkpoint, alike, 20)
+    engine.stop()
+
+
+def test_the_next_turn_of_a_conversation_reuses_the_answer_too(checkpoint: Path) -> None:
+    engine = start_engine(checkpoint)
+    first = Asked(engine, PROMPT, max_tokens=10, ignore_eos=True).finish().tokens
+    turn = [*PROMPT, *first, 5, 6]
+    answer = Asked(engine, turn, max_tokens=10).finish().tokens
+    assert metric(engine, "engine_prefix_hit_tokens_total") == len(PROMPT) + 9
+    assert answer == transformers_greedy(checkpoint, turn, 10)
+    engine.stop()
+
+
+def test_the_same_prompt_again_feeds_its_last_token_only(engine: Engine) -> None:
+    prompt = [*PROMPT[::-1], 11]
+    before = metric(engine, "engine_prefix_hit_tokens_total")
+    answers = [Asked(engine, prompt).finish().tokens for _ in range(2)]
+    assert answers[0] == answers[1]
+    assert metric(engine, "engine_prefix_hit_tokens_total") == before + len(prompt) - 1
+
+
+def test_nothing_is_shared_between_salts_and_adapters(checkpoint: Path) -> None:
+    engine = start_engine(checkpoint)
+    for salt in ("a", "", "b"):
+        Asked(engine, PROMPT, generation={"cache_salt": salt}).finish()
+    assert metric(engine, "engine_prefix_hit_tokens_total") == 0
+    Asked(engine, PROMPT, generation={"cache_salt": "a"}).finish()
+    assert metric(engine, "engine_prefix_hit_tokens_total") == len(PROMPT) - 1
+    engine.stop()
+
+
+def test_a_prompt_shares_with_a_row_that_still_runs(checkpoint: Path) -> None:
+    engine = start_engine(checkpoint, step_delay_seconds=0.005)
+    running = Asked(engine, PROMPT, max_tokens=300, ignore_eos=True)
+    next(running.pieces())
+    alike = [*PROMPT[:50], 9]
+    assert Asked(engine, alike).finish().tokens == transformers_greedy(checkpoint, alike, 24)
+    assert metric(engine, "engine_prefix_hit_tokens_total") == 50
+    running.answer.cancel()
+    engine.stop()
+
+
+def test_kept_rows_give_way_to_running_ones(checkpoint: Path) -> None:
+    engine = start_engine(checkpoint, kv_cache_bytes=100 * BYTES_PER_TOKEN)
+    for first in range(3, 9):
+        Asked(engine, [first, *PROMPT[:30]], max_tokens=4).finish()
+    whole = Asked(engine, PROMPT, max_tokens=40, ignore_eos=True).finish()
+    assert whole.failure is None
+    assert len(whole.tokens) == 40
+    engine.stop()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        ([], [1], 0), ([1], [1], 1), ([2], [1], 0),
+        ([1, 2, 3], [1, 2, 4, 5], 2), ([1] * 9, [1] * 7, 7),
+    ],
+)  # fmt: skip
+def test_the_common_beginning_is_found(one: list[int], other: list[int], shared: int) -> None:
+    assert shared_length(one, other, min(len(one), len(other))) == shared

@@ -1,0 +1,113 @@
+"""A full cache: who waits, who gives way, and that no answer changes for it."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.workers.engine.asking import Asked, start_engine
+from tests.workers.engine.reading_metrics import metric
+from workers.engine.engine import Engine
+
+pytestmark = pytest.mark.engine
+
+BYTES_PER_TOKEN = 2 * 2 * 2 * 16 * 4
+
+
+def _prompts(lengths: tuple[int, ...]) -> list[list[int]]:
+    choice = random.Random(2)
+    return [[choice.randrange(3, 390) for _ in range(length)] for length in lengths]
+
+
+def _tight(checkpoint: Path, policy: str, tokens: int = 256, **settings: object) -> Engine:
+    return start_engine(
+        checkpoint, kv_cache_bytes=tokens * BYTES_PER_TOKEN, scheduler_policy=policy,
+        max_batch_size=4, **settings,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("step_tokens", [9, 512])
+def test_rows_that_give_way_answer_as_if_alone(checkpoint: Path, step_tokens: int) -> None:
+    engine = _tight(checkpoint, "max_utilization", max_num_tokens=step_tokens)
+    prompts = _prompts((20, 3, 30, 11, 5, 40))
+    asked = [Asked(engine, prompt, max_tokens=180, ignore_eos=True) for prompt in prompts]
+    answers = [one.finish().tokens for one in asked]
+    assert metric(engine, "engine_preemptions_total") > 0
+    assert [len(answer) for answer in answers] == [180] * 6
+    roomy = start_engine(checkpoint)
+    for prompt, answer in zip(prompts, answers, strict=True):
+        assert Asked(roomy, prompt, max_tokens=180, ignore_eos=True).finish().tokens == answer
+    assert metric(engine, "engine_kv_cache_used_ratio") == 0
+    roomy.stop()
+    engine.stop()
+
+
+def test_without_eviction_a_row_is_promised_all_it_may_need(checkpoint: Path) -> None:
+    engine = _tight(checkpoint, "guaranteed_no_evict", step_delay_seconds=0.002)
+    asked = [Asked(engine, [5, 6, 7], max_tokens=120) for _ in range(4)]
+    next(asked[0].pieces())
+    assert metric(engine, "engine_requests_running") == 2
+    for one in asked:
+        one.finish()
+    assert metric(engine, "engine_preemptions_total") == 0
+    engine.stop()
+
+
+def test_full_use_admits_more_rows_than_could_all_run_to_their_end(checkpoint: Path) -> None:
+    engine = _tight(checkpoint, "max_utilization", tokens=400, step_delay_seconds=0.002)
+    asked = [Asked(engine, [5, 6, 7], max_tokens=250) for _ in range(3)]
+    for one in asked:
+        next(one.pieces())
+    assert metric(engine, "engine_requests_running") > 1
+    for one in asked:
+        one.answer.cancel()
+    engine.stop()
+
+
+def test_the_limit_of_all_tokens_holds_back_what_the_cache_had_room_for(checkpoint: Path) -> None:
+    engine = start_engine(checkpoint, total_token_limit=100, step_delay_seconds=0.002)
+    assert engine.max_seq_len == 100
+    asked = [Asked(engine, [5, 6, 7], max_tokens=40) for _ in range(4)]
+    next(asked[0].pieces())
+    assert metric(engine, "engine_requests_running") == 2
+    assert [one.finish().failure for one in asked] == [None] * 4
+    engine.stop()
+
+
+def test_a_short_prompt_need_not_wait_for_a_long_one(checkpoint: Path) -> None:
+    engine = start_engine(checkpoint, max_num_tokens=16, step_delay_seconds=0.002)
+    long = Asked(engine, _prompts((900,))[0], max_tokens=1, ignore_eos=True)
+    short = Asked(engine, [5, 6, 7], max_tokens=4).finish()
+    assert short.answer.last_token_at < long.finish().answer.last_token_at
+    engine.stop()
+
+
+def test_a_long_prompt_ends_while_short_ones_keep_coming(checkpoint: Path) -> None:
+    engine = start_engine(checkpoint, max_num_tokens=16, max_batch_size=3)
+    shorts = [Asked(engine, prompt, max_tokens=1) for prompt in _prompts((15,) * 40)]
+    long = Asked(engine, _prompts((200,))[0], max_tokens=1)
+    shorts += [Asked(engine, prompt, max_tokens=1) for prompt in _prompts((15,) * 80)]
+    long.finish()
+    last = [short.finish() for short in shorts][-1]
+    assert long.answer.last_token_at < last.answer.last_token_at
+    engine.stop()
+
+
+def test_a_large_request_is_passed_a_few_times_only(checkpoint: Path) -> None:
+    engine = _tight(checkpoint, "guaranteed_no_evict", tokens=100)
+    small = [Asked(engine, [5, 6, 7], max_tokens=30, ignore_eos=True)]
+    large = Asked(engine, [5, 6, 7], max_tokens=97, ignore_eos=True)
+    small += [Asked(engine, [5, 6, 7], max_tokens=30, ignore_eos=True) for _ in range(40)]
+    assert large.finish().failure is None
+    assert small[-1].finish().answer.last_token_at > large.answer.last_token_at
+    assert small[1].answer.last_token_at < large.answer.last_token_at
+    engine.stop()
+
+
+def test_what_was_planned_for_the_cache_stands_beside_what_it_takes(checkpoint: Path) -> None:
+    engine = start_engine(checkpoint, kv_cache_bytes=100 * BYTES_PER_TOKEN + 5)
+    assert metric(engine, "engine_kv_cache_bytes") == 100 * BYTES_PER_TOKEN
+    assert metric(engine, "engine_kv_cache_planned_bytes") == 100 * BYTES_PER_TOKEN + 5
+    report = engine.report()
+    assert report["kv_cache_planned_bytes"] - report["kv_cache_bytes"] == 5
+    engine.stop()

@@ -1,0 +1,129 @@
+"""Rows of ended answers, kept for prompts that begin alike while nobody needs their slots."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from workers.engine.kv_cache import SlotCache
+from workers.engine.slots import Row
+
+LEAST_SHARED_TOKENS = 16
+"""A shorter common beginning is fed again sooner than it is copied."""
+
+MOST_KEPT_ROWS = 128
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A row and what it holds. Only rows of one `key` may share: same adapter, same tenant."""
+
+    row: Row
+    tokens: Sequence[int]
+    key: Hashable
+
+
+class KeptRows:
+    """Gives out rows of the cache; those given back serve as a memory until their slots are needed.
+
+    The longest unused goes first.
+    """
+
+    def __init__(self, cache: SlotCache) -> None:
+        self._cache = cache
+        self._kept: OrderedDict[int, Content] = OrderedDict()
+        self._slots = 0
+
+    @property
+    def used_slots(self) -> int:
+        """Slots of rows that are in use, without those that are only kept."""
+        return self._cache.reserved - self._slots
+
+    @property
+    def available_slots(self) -> int:
+        """Slots that a new row could get at most."""
+        return self._cache.slots - self.used_slots
+
+    def reserve(
+        self, tokens: Sequence[int], key: Hashable, capacity: int, running: Iterable[Content]
+    ) -> Row | None:
+        """Give back a row that holds as much of `tokens` as any other row has, or nothing.
+
+        The last token is always left to be fed: its scores choose the next.
+        """
+        source, shared = self._best_source(tokens[:-1], key, running)
+        row = self._make_room(lambda: self._cache.reserve(capacity), spared=source)
+        if row is not None and source is not None and source.row.length >= shared:
+            self._cache.copy(source.row, row, shared)
+            if id(source.row) in self._kept:
+                self._kept.move_to_end(id(source.row))
+        return row
+
+    def grow(self, row: Row, capacity: int) -> bool:
+        """Give a row in use more room, kept rows giving way; say whether there was any."""
+        return bool(self._make_room(lambda: self._cache.resize(row, capacity)))
+
+    def give_back(self, content: Content) -> None:
+        """Take a row back and keep what it holds."""
+        row = content.row
+        if row.length < LEAST_SHARED_TOKENS:
+            self._cache.release(row)
+            return
+        self._cache.resize(row, row.length)
+        self._kept[id(row)] = Content(row, content.tokens[: row.length], content.key)
+        self._slots += row.capacity
+        if len(self._kept) > MOST_KEPT_ROWS:
+            self._forget(next(iter(self._kept.values())))
+
+    def forget_all(self) -> None:
+        """Keep nothing any more."""
+        for content in list(self._kept.values()):
+            self._forget(content)
+
+    def _best_source(
+        self, tokens: Sequence[int], key: Hashable, running: Iterable[Content]
+    ) -> tuple[Content | None, int]:
+        best, shared = None, LEAST_SHARED_TOKENS - 1
+        for content in (*self._kept.values(), *running):
+            most = min(len(tokens), content.row.length)
+            # Most rows begin otherwise: one look at where they would have to be better.
+            if content.key != key or most <= shared or tokens[shared] != content.tokens[shared]:
+                continue
+            common = shared_length(tokens, content.tokens, most)
+            if common > shared:
+                best, shared = content, common
+        return best, shared
+
+    def _make_room(
+        self, attempt: Callable[[], Found | None], *, spared: Content | None = None
+    ) -> Found | None:
+        """Repeat an attempt, giving up kept rows one after another, the spared one last."""
+        while not (found := attempt()):
+            kept = [each for each in self._kept.values() if each is not spared]
+            victim = next(iter(kept), None) or (spared if self._is_kept(spared) else None)
+            if victim is None:
+                return None
+            self._forget(victim)
+        return found
+
+    def _is_kept(self, content: Content | None) -> bool:
+        return content is not None and id(content.row) in self._kept
+
+    def _forget(self, content: Content) -> None:
+        del self._kept[id(content.row)]
+        self._slots -= content.row.capacity
+        self._cache.release(content.row)
+
+
+def shared_length(one: Sequence[int], other: Sequence[int], most: int) -> int:
+    """Give back how many first tokens two rows have in common, by halving."""
+    low = 0
+    while low < most:
+        middle = (low + most + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            most = middle - 1
+    return low
