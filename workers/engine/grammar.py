@@ -22,7 +22,7 @@ class Grammars:
     """Compiles schemas and grammars for one tokenizer."""
 
     def __init__(self, tokenizer: Any, *, vocabulary: int, end_tokens: Collection[int]) -> None:
-        known = tokenizer.get_vocab_size()
+        known = self._listed = tokenizer.get_vocab_size()
         if known > vocabulary:
             raise CheckpointRefused(
                 f"The tokenizer has {known} tokens and the model {vocabulary}; use the tokenizer "
@@ -58,14 +58,14 @@ class Grammars:
 
     def token_bytes(self, token: int) -> bytes:
         """Give back what one token stands for, often less than a character."""
-        return self._tokenizer.decode_bytes([token])
+        return self._tokenizer.decode_bytes([token]) if token < self._listed else b""
 
     def _start(self, text: str, what: str, field: str) -> "Grammar":
         failed, messages = LLMatcher.validate_grammar_with_warnings(text, self._tokenizer)
         matcher = LLMatcher(self._tokenizer, text, log_level=0)
         if failed or messages or matcher.is_error():
             reason = "; ".join(messages).strip() or matcher.get_error().strip()
-            raise RequestRefused(f"The {what} cannot be held to: {reason}", field=field)
+            raise RequestRefused(f"`{field}`: this {what} cannot be held to: {reason}", field=field)
         return Grammar(matcher, self._vocabulary, self._unlisted_ends)
 
 
@@ -83,6 +83,10 @@ class Grammar:
     def is_complete(self) -> bool:
         """Whether the answer is whole and nothing may follow."""
         return self._matcher.is_stopped()
+
+    def copy(self) -> "Grammar":
+        """Give back another one that stands at the same place."""
+        return Grammar(self._matcher.deep_copy(), self._vocabulary, self._unlisted_ends)
 
     def mask(self, logits: Tensor) -> Tensor:
         """Give back the logits with every token that breaks the grammar at minus infinity."""
@@ -109,5 +113,5 @@ def _from_gbnf(grammar: str, field: str) -> str:
     try:
         return gbnf_to_lark(grammar)
     except Exception as error:  # llguidance raises nothing narrower for a slip in the grammar
-        message = f"The grammar cannot be held to: {error}"
+        message = f"`{field}`: this grammar cannot be held to: {error}"
         raise RequestRefused(message, field=field) from error

@@ -1,7 +1,7 @@
-"""Carries an answer from the model thread to a client, until either is done."""
+"""Gives answers out, whole or as they come, until they end or their client leaves."""
 
-import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from starlette.requests import Request
@@ -9,53 +9,69 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from controlplane.domain.wire import DONE, encode_event, error_type, openai_error
-from workers.engine.answer import Answer
-from workers.engine.engine import Engine
-from workers.engine.generation import Generation, Progress
+from workers.engine.generation import Progress, TokenScore
+from workers.engine.server.delta import Delta, Reader, join
 from workers.engine.server.errors import EngineFailed
 from workers.engine.server.fields import StreamOptions
 from workers.engine.server.leaving import unless_client_leaves
+from workers.engine.server.pieces import Pieces
 from workers.engine.server.prepare import Prepared
 from workers.engine.server.shapes import AnswerShape
 
-
-class Pieces:
-    """The pieces of one answer as they come; leaving it gives the row back."""
-
-    def __init__(self, engine: Engine, prepared: Prepared) -> None:
-        loop = asyncio.get_running_loop()
-        self._queue: asyncio.Queue[Progress] = asyncio.Queue()
-        generation = Generation(
-            prompt=prepared.prompt,
-            sampling=prepared.sampling,
-            grammar=prepared.grammar,
-            report=lambda piece: _hand_over(loop, self._queue, piece),
-        )
-        self._answer: Answer = engine.submit(generation)
-
-    async def next(self) -> Progress:
-        """Wait for a piece. Raises: `EngineFailed`."""
-        piece = await self._queue.get()
-        if piece.failure is not None:
-            raise EngineFailed(piece.failure)
-        return piece
-
-    def leave(self) -> None:
-        """Give the row back; no effect on an answer that has ended."""
-        self._answer.cancel()
+CALLED_TOOLS = "tool_calls"
 
 
-async def answer_whole(request: Request, pieces: Pieces, shape: AnswerShape) -> Response:
+@dataclass(slots=True)
+class Choice:
+    """One choice of an answer as it grows."""
+
+    reader: Reader
+    deltas: list[Delta] = field(default_factory=list)
+    scores: list[TokenScore] = field(default_factory=list)
+    told_characters: int = 0
+    completion_tokens: int = 0
+    has_called: bool = False
+    reason: str | None = None
+
+    def take(self, piece: Progress) -> Delta:
+        """Read a piece; give back what it adds."""
+        self.completion_tokens = piece.completion_tokens
+        added = self.reader.push(piece.text)
+        if piece.is_last:
+            added = _both(added, self.reader.finish())
+        self.has_called = self.has_called or bool(added.calls)
+        if piece.finish_reason is not None:
+            is_call = self.has_called and piece.finish_reason == "stop"
+            self.reason = CALLED_TOOLS if is_call else str(piece.finish_reason)
+        return added
+
+
+async def answer_whole(
+    request: Request, pieces: Pieces, prepared: Prepared, shape: AnswerShape
+) -> Response:
     """Give back the finished answer as one body."""
     try:
-        text, last = await unless_client_leaves(request, _collect(pieces))
+        choices = await unless_client_leaves(request, _collect(pieces, prepared))
     finally:
         pieces.leave()
-    return JSONResponse(shape.whole(text, str(last.finish_reason), last.completion_tokens))
+    bodies = [
+        shape.choice(
+            index,
+            join(choice.deltas),
+            str(choice.reason),
+            choice.scores if prepared.tells_scores else None,
+        )
+        for index, choice in enumerate(choices)
+    ]
+    return JSONResponse(shape.whole(bodies, _tokens(choices)))
 
 
 async def answer_streamed(
-    request: Request, pieces: Pieces, shape: AnswerShape, options: StreamOptions
+    request: Request,
+    pieces: Pieces,
+    prepared: Prepared,
+    shape: AnswerShape,
+    options: StreamOptions,
 ) -> Response:
     """Give back a stream; what fails before the first token still gets its own status."""
     try:
@@ -63,11 +79,11 @@ async def answer_streamed(
     except BaseException:
         pieces.leave()
         raise
-    return EventStream(_events(first, pieces, shape, options), pieces)
+    return EventStream(_events(first, pieces, prepared, shape, options), pieces)
 
 
 class EventStream(StreamingResponse):
-    """Server-sent events whose row is free as soon as nobody reads them."""
+    """Server-sent events whose rows are free as soon as nobody reads them."""
 
     def __init__(self, content: AsyncIterator[bytes], pieces: Pieces) -> None:
         super().__init__(content, media_type="text/event-stream")
@@ -82,44 +98,52 @@ class EventStream(StreamingResponse):
             self._pieces.leave()
 
 
-def _hand_over(
-    loop: asyncio.AbstractEventLoop, queue: "asyncio.Queue[Progress]", piece: Progress
-) -> None:
-    loop.call_soon_threadsafe(queue.put_nowait, piece)
-
-
-async def _collect(pieces: Pieces) -> tuple[str, Progress]:
-    text = ""
-    while True:
-        piece = await pieces.next()
-        text += piece.text
-        if piece.is_last:
-            return text, piece
+async def _collect(pieces: Pieces, prepared: Prepared) -> list[Choice]:
+    choices = _choices(prepared)
+    while not _are_done(choices):
+        index, piece = await pieces.next()
+        choices[index].deltas.append(choices[index].take(piece))
+        choices[index].scores.extend(piece.scores)
+    return choices
 
 
 async def _events(
-    first: Progress, pieces: Pieces, shape: AnswerShape, options: StreamOptions
+    first: tuple[int, Progress],
+    pieces: Pieces,
+    prepared: Prepared,
+    shape: AnswerShape,
+    options: StreamOptions,
 ) -> AsyncIterator[bytes]:
-    opening = shape.opening()
-    if opening is not None:
-        yield encode_event(_with_usage(opening, shape, options, 0))
-    piece = first
+    choices = _choices(prepared)
+    for index in range(len(choices)):
+        if (opening := shape.opening(index)) is not None:
+            yield encode_event(_with_usage(opening, shape, options, 0))
+    index, piece = first
     try:
-        while not piece.is_last:
-            yield encode_event(_piece_chunk(piece, shape, options))
-            piece = await pieces.next()
+        while True:
+            if (chunk := _chunk(index, choices[index], piece, shape)) is not None:
+                yield encode_event(_with_usage(chunk, shape, options, _tokens(choices)))
+            if _are_done(choices):
+                break
+            index, piece = await pieces.next()
     except EngineFailed as error:
         yield encode_event(openai_error(str(error), type=error_type(500), code="engine_failed"))
         return
-    yield encode_event(_piece_chunk(piece, shape, options))
     if options.include_usage:
-        yield encode_event(shape.usage_chunk(piece.completion_tokens))
+        yield encode_event(shape.usage_chunk(_tokens(choices)))
     yield DONE
 
 
-def _piece_chunk(piece: Progress, shape: AnswerShape, options: StreamOptions) -> dict[str, Any]:
-    chunk = shape.chunk(piece.text, piece.finish_reason)
-    return _with_usage(chunk, shape, options, piece.completion_tokens)
+def _chunk(
+    index: int, choice: Choice, piece: Progress, shape: AnswerShape
+) -> dict[str, Any] | None:
+    """One piece as a chunk, or nothing where it adds nothing yet."""
+    offset = choice.told_characters
+    added = choice.take(piece)
+    choice.told_characters += len(added.content)
+    if not (added or piece.scores or choice.reason):
+        return None
+    return shape.chunk(index, added, choice.reason, piece.scores, offset)
 
 
 def _with_usage(
@@ -129,3 +153,25 @@ def _with_usage(
     if options.continuous_usage_stats:
         return {**chunk, "usage": shape.usage(completion_tokens)}
     return {**chunk, "usage": None} if options.include_usage else chunk
+
+
+def _choices(prepared: Prepared) -> list[Choice]:
+    return [Choice(reader=prepared.make_reader()) for _ in prepared.choices]
+
+
+def _are_done(choices: list[Choice]) -> bool:
+    return all(choice.reason is not None for choice in choices)
+
+
+def _tokens(choices: list[Choice]) -> int:
+    return sum(choice.completion_tokens for choice in choices)
+
+
+def _both(first: Delta, second: Delta) -> Delta:
+    """Two deltas as one; parts of one call stay apart, in their order."""
+    return replace(
+        first,
+        content=first.content + second.content,
+        reasoning=first.reasoning + second.reasoning,
+        calls=first.calls + second.calls,
+    )

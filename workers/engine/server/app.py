@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from workers.engine.engine import Engine
-from workers.engine.server.answers import Pieces, answer_streamed, answer_whole
+from workers.engine.server.answers import answer_streamed, answer_whole
 from workers.engine.server.body import read_body
 from workers.engine.server.errors import HANDLERS
 from workers.engine.server.fields import (
@@ -17,6 +17,7 @@ from workers.engine.server.fields import (
     StreamOptions,
     read_fields,
 )
+from workers.engine.server.pieces import Pieces
 from workers.engine.server.prepare import prepare
 from workers.engine.server.shapes import AnswerShape, ChatShape, CompletionShape
 from workers.engine.server.status import StatusRoutes
@@ -59,9 +60,10 @@ class Routes:
         pieces = Pieces(self._engine, prepared)
         answer = shape(
             model=fields.model or self._engine.settings.served_model_name,
-            prompt_tokens=len(prepared.prompt),
+            prompt_tokens=prepared.prompt_tokens,
+            token_bytes=self._engine.grammars.token_bytes,
         )
         if fields.stream:
             options = fields.stream_options or StreamOptions()
-            return await answer_streamed(request, pieces, answer, options)
-        return await answer_whole(request, pieces, answer)
+            return await answer_streamed(request, pieces, prepared, answer, options)
+        return await answer_whole(request, pieces, prepared, answer)

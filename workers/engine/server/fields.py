@@ -1,14 +1,28 @@
-"""The request bodies that the engine understands, and the fields it must refuse."""
+"""The request bodies that the engine understands."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+)
 
 from workers.engine.errors import RequestRefused
+from workers.engine.server.messages import Message
 from workers.engine.server.unsupported import refuse_unsupported
 
 MOST_STOP_STRINGS = 16
+MOST_CHOICES = 128
+MOST_LOGPROBS = 20
+Penalty = Annotated[float, Field(ge=-2, le=2, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Bias = Annotated[float, Field(ge=-100, le=100, allow_inf_nan=False)]
 
 
 def _stop_strings(value: object) -> object:
@@ -20,22 +34,6 @@ def _stop_strings(value: object) -> object:
     if len(stops) > MOST_STOP_STRINGS:
         raise ValueError(f"holds {len(stops)} strings; the engine takes {MOST_STOP_STRINGS}")
     return tuple(stops)
-
-
-def _message_text(value: object) -> object:
-    """Text as it is; a list of parts as the text of its parts."""
-    if value is None:
-        return ""
-    if not isinstance(value, list):
-        return value
-    return "".join(_part_text(part) for part in value)
-
-
-def _part_text(part: object) -> str:
-    if not isinstance(part, dict) or part.get("type") != "text":
-        kind = part.get("type") if isinstance(part, dict) else type(part).__name__
-        raise ValueError(f"has a part of type `{kind}`; this model reads `text` alone")
-    return str(part.get("text", ""))
 
 
 class _Lenient(BaseModel):
@@ -59,44 +57,76 @@ class ResponseFormat(_Lenient):
     json_schema: JsonSchema | None = None
 
 
-class Message(_Lenient):
-    role: str
-    content: Annotated[str, BeforeValidator(_message_text)] = ""
-
-
 class GenerationFields(_Lenient):
     """What chat and plain completions share."""
 
     model: str | None = None
+    n: Annotated[StrictInt, Field(ge=1, le=MOST_CHOICES)] | None = None
     max_tokens: int | None = Field(None, ge=1)
+    min_tokens: int | None = Field(None, ge=0)
     temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
-    top_p: float | None = Field(None, ge=0, le=1, allow_inf_nan=False)
+    top_p: Share | None = None
+    min_p: Share | None = None
     top_k: int | None = Field(None, ge=-1)
+    presence_penalty: Penalty | None = None
+    frequency_penalty: Penalty | None = None
+    repetition_penalty: float | None = Field(None, gt=0, le=10, allow_inf_nan=False)
+    logit_bias: dict[int, Bias] | None = None
     seed: int | None = Field(None, ge=-(2**63), lt=2**63)
     stop: Annotated[tuple[str, ...], BeforeValidator(_stop_strings)] = ()
+    stop_token_ids: list[StrictInt] | None = None
+    ignore_eos: bool | None = False
+    skip_special_tokens: bool | None = True
     stream: bool | None = False
     stream_options: StreamOptions | None = None
     response_format: ResponseFormat | None = None
-    ignore_eos: bool | None = False
+    structured_outputs: dict[str, Any] | None = None
+    guided_json: dict[str, Any] | str | None = None
+    guided_regex: str | None = None
+    guided_choice: list[str] | None = None
+    guided_grammar: str | None = None
 
     @property
     def asked_tokens(self) -> int | None:
         """The answer's limit in tokens, where one is named."""
         return self.max_tokens
 
+    @property
+    def asked_logprobs(self) -> int | None:
+        """How many likeliest tokens are told beside each; nothing where none is asked for."""
+        raise TypeError(f"{type(self).__name__} holds no logprobs")
+
 
 class ChatFields(GenerationFields):
     messages: list[Message] = Field(min_length=1)
     max_completion_tokens: int | None = Field(None, ge=1)
+    logprobs: StrictBool | None = None
+    top_logprobs: Annotated[StrictInt, Field(ge=0, le=MOST_LOGPROBS)] | None = None
+    chat_template_kwargs: dict[str, Any] | None = None
 
     @property
     def asked_tokens(self) -> int | None:
         """`max_completion_tokens` is the newer name and wins."""
         return self.max_completion_tokens or self.max_tokens
 
+    @property
+    def asked_logprobs(self) -> int | None:
+        """`top_logprobs` counts once `logprobs` is on."""
+        if self.logprobs:
+            return self.top_logprobs or 0
+        if self.top_logprobs:
+            raise RequestRefused("`top_logprobs` needs `logprobs: true`.", field="top_logprobs")
+        return None
+
 
 class CompletionFields(GenerationFields):
     prompt: str | list[Any]
+    logprobs: Annotated[StrictInt, Field(ge=0, le=MOST_LOGPROBS)] | None = None
+
+    @property
+    def asked_logprobs(self) -> int | None:
+        """Plain completions say it in one number."""
+        return self.logprobs
 
 
 Fields = TypeVar("Fields", bound=GenerationFields)

@@ -1,80 +1,110 @@
 """Turns checked fields into what the engine runs."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from workers.engine.engine import Engine
 from workers.engine.errors import CONTEXT_LENGTH_EXCEEDED, RequestRefused
 from workers.engine.generation import Sampling
-from workers.engine.grammar import ANY_OBJECT, Grammar
-from workers.engine.server.fields import (
-    ChatFields,
-    CompletionFields,
-    GenerationFields,
-    ResponseFormat,
-)
+from workers.engine.grammar import Grammar
+from workers.engine.server.constraints import compile_constraint
+from workers.engine.server.delta import PlainReader, Reader
+from workers.engine.server.fields import ChatFields, CompletionFields, GenerationFields
+from workers.engine.server.prompts import plain_prompts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompted:
+    """One answer that is to be made."""
+
+    prompt: Sequence[int]
+    sampling: Sampling
+    grammar: Grammar | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
     """A request that nothing but the model can still fail."""
 
-    prompt: list[int]
-    sampling: Sampling
-    grammar: Grammar | None
+    prompt_tokens: int
+    choices: Sequence[Prompted]
+    tells_scores: bool
+    make_reader: Callable[[], Reader] = PlainReader
 
 
 def prepare(engine: Engine, fields: GenerationFields) -> Prepared:
-    """Tokenize, check the length and compile the schema. Raises: `RequestRefused`."""
-    prompt = _prompt_tokens(engine, fields)
+    """Tokenize, check the lengths and compile the grammar. Raises: `RequestRefused`."""
+    prompts = _prompts(engine, fields)
+    grammar = compile_constraint(engine.grammars, fields)
+    if grammar is not None and fields.min_tokens:
+        raise RequestRefused(
+            "`min_tokens` and a schema or grammar contradict each other; send one.",
+            field="min_tokens",
+        )
+    sampling = _sampling(engine, fields)
     return Prepared(
-        prompt=prompt,
-        sampling=Sampling(
-            max_tokens=_answer_tokens(engine, fields, prompt),
-            temperature=1.0 if fields.temperature is None else fields.temperature,
-            top_p=1.0 if fields.top_p is None else fields.top_p,
-            top_k=max(0, fields.top_k or 0),
-            seed=fields.seed,
-            stop=fields.stop,
-            ignore_eos=bool(fields.ignore_eos),
-        ),
-        grammar=_grammar(engine, fields.response_format),
+        prompt_tokens=sum(map(len, prompts)),
+        choices=[
+            Prompted(
+                prompt=prompt,
+                sampling=_of_choice(sampling, index, _room(engine, fields, prompt)),
+                grammar=grammar and grammar.copy(),
+            )
+            for prompt in prompts
+            for index in range(fields.n or 1)
+        ],
+        tells_scores=sampling.top_logprobs is not None,
     )
 
 
-def _prompt_tokens(engine: Engine, fields: GenerationFields) -> list[int]:
+def _prompts(engine: Engine, fields: GenerationFields) -> list[list[int]]:
     if isinstance(fields, ChatFields):
-        messages = [{"role": m.role, "content": m.content} for m in fields.messages]
-        return engine.codec.encode_chat(messages)
+        return [engine.codec.encode_chat([message.to_template() for message in fields.messages])]
     if isinstance(fields, CompletionFields):
-        return _plain_prompt(engine, fields.prompt)
+        return plain_prompts(engine, fields.prompt)
     raise TypeError(f"{type(fields).__name__} holds no prompt")
 
 
-def _plain_prompt(engine: Engine, prompt: str | list[Any]) -> list[int]:
-    """A text, token ids, or a list that holds one of either."""
-    if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str | list):
-        return _plain_prompt(engine, prompt[0])
-    if isinstance(prompt, str):
-        tokens = engine.codec.encode(prompt)
-        if not tokens:
-            raise RequestRefused("`prompt` is empty; send at least one character.", field="prompt")
-        return tokens
-    if any(isinstance(part, str | list) for part in prompt):
-        raise RequestRefused(
-            f"`prompt` holds {len(prompt)} prompts; send one per request.",
-            field="prompt",
-            code="unsupported_parameter",
-        )
-    known = range(engine.vocabulary_size)
-    if not prompt or not all(type(token) is int and token in known for token in prompt):
-        raise RequestRefused(
-            f"`prompt` should be a text or token ids from 0 to {known.stop - 1}.", field="prompt"
-        )
-    return prompt
+def _sampling(engine: Engine, fields: GenerationFields) -> Sampling:
+    return Sampling(
+        max_tokens=fields.asked_tokens or engine.settings.default_max_tokens or engine.max_seq_len,
+        min_tokens=fields.min_tokens or 0,
+        temperature=1.0 if fields.temperature is None else fields.temperature,
+        top_p=1.0 if fields.top_p is None else fields.top_p,
+        top_k=max(0, fields.top_k or 0),
+        min_p=fields.min_p or 0.0,
+        presence_penalty=fields.presence_penalty or 0.0,
+        frequency_penalty=fields.frequency_penalty or 0.0,
+        repetition_penalty=fields.repetition_penalty or 1.0,
+        logit_bias=_known_tokens(engine, fields),
+        seed=fields.seed,
+        stop=fields.stop,
+        stop_tokens=frozenset(fields.stop_token_ids or ()),
+        ignore_eos=bool(fields.ignore_eos),
+        top_logprobs=fields.asked_logprobs,
+        shows_special_tokens=fields.skip_special_tokens is False,
+    )
 
 
-def _answer_tokens(engine: Engine, fields: GenerationFields, prompt: list[int]) -> int:
+def _of_choice(sampling: Sampling, index: int, room: int) -> Sampling:
+    """Choices of one prompt differ by their seed and are repeatable all the same."""
+    seed = None if sampling.seed is None else sampling.seed + index
+    return replace(sampling, seed=seed, max_tokens=min(room, sampling.max_tokens))
+
+
+def _known_tokens(engine: Engine, fields: GenerationFields) -> dict[int, float]:
+    bias = fields.logit_bias or {}
+    for token in bias:
+        if not 0 <= token < engine.vocabulary_size:
+            raise RequestRefused(
+                f"`logit_bias` names token {token}; this model has tokens 0 to "
+                f"{engine.vocabulary_size - 1}.",
+                field="logit_bias",
+            )
+    return bias
+
+
+def _room(engine: Engine, fields: GenerationFields, prompt: Sequence[int]) -> int:
     room = engine.max_seq_len - len(prompt)
     if room < 1:
         raise RequestRefused(
@@ -83,27 +113,4 @@ def _answer_tokens(engine: Engine, fields: GenerationFields, prompt: list[int]) 
             field="messages" if isinstance(fields, ChatFields) else "prompt",
             code=CONTEXT_LENGTH_EXCEEDED,
         )
-    return min(room, fields.asked_tokens or engine.settings.default_max_tokens or room)
-
-
-def _grammar(engine: Engine, wanted: ResponseFormat | None) -> Grammar | None:
-    match wanted.type if wanted else "text":
-        case "text":
-            return None
-        case "json_object":
-            return engine.grammars.compile(ANY_OBJECT, field="response_format")
-        case "json_schema" if wanted and wanted.json_schema:
-            return engine.grammars.compile(
-                wanted.json_schema.schema_, field="response_format.json_schema.schema"
-            )
-        case "json_schema":
-            raise RequestRefused(
-                "`response_format` of type `json_schema` needs a `json_schema` with a `schema`.",
-                field="response_format.json_schema",
-            )
-        case other:
-            raise RequestRefused(
-                f"`response_format.type` is `{other}`; the engine knows `text`, `json_object` "
-                "and `json_schema`.",
-                field="response_format.type",
-            )
+    return room

@@ -2,10 +2,14 @@
 
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from controlplane.domain.wire import Usage
+from workers.engine.generation import TokenScore
+from workers.engine.server.delta import CallPiece, Delta
+from workers.engine.server.logprobs import TokenBytes, chat_logprobs, completion_logprobs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,6 +18,7 @@ class AnswerShape:
 
     model: str
     prompt_tokens: int
+    token_bytes: TokenBytes
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: int = field(default_factory=lambda: int(time.time()))
 
@@ -21,22 +26,35 @@ class AnswerShape:
     whole_object: ClassVar[str]
     chunk_object: ClassVar[str]
 
-    def whole(self, text: str, reason: str, completion_tokens: int) -> dict[str, Any]:
+    def whole(self, choices: Sequence[dict[str, Any]], completion_tokens: int) -> dict[str, Any]:
         """Give back the body of an answer that is not streamed."""
-        choice = {"index": 0, **self._whole_choice(text), "logprobs": None, "finish_reason": reason}
-        return {
-            **self._envelope(self.whole_object),
-            "choices": [choice],
-            "usage": self.usage(completion_tokens),
-        }
+        usage = self.usage(completion_tokens)
+        return {**self._envelope(self.whole_object), "choices": list(choices), "usage": usage}
 
-    def opening(self) -> dict[str, Any] | None:
+    def choice(
+        self, index: int, said: Delta, reason: str, scores: Sequence[TokenScore] | None
+    ) -> dict[str, Any]:
+        """Give back one finished choice."""
+        logprobs = None if scores is None else self._logprobs(scores, 0)
+        return {
+            "index": index, **self._said(said), "logprobs": logprobs, "finish_reason": reason,
+        }  # fmt: skip
+
+    def opening(self, index: int) -> dict[str, Any] | None:
         """Give back the chunk that comes before any text, where the shape has one."""
         return None
 
-    def chunk(self, text: str, reason: str | None) -> dict[str, Any]:
-        """Give back one piece of a streamed answer."""
-        return self._chunk({**self._piece_choice(text), "finish_reason": reason})
+    def chunk(
+        self,
+        index: int,
+        added: Delta,
+        reason: str | None,
+        scores: Sequence[TokenScore] = (),
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """Give back one piece of a streamed choice."""
+        logprobs = self._logprobs(scores, offset) if scores else None
+        return self._chunk(index, logprobs, {**self._added(added, index), "finish_reason": reason})
 
     def usage_chunk(self, completion_tokens: int) -> dict[str, Any]:
         """Give back the last chunk, which counts and holds no choice."""
@@ -48,8 +66,8 @@ class AnswerShape:
         counts = Usage(prompt_tokens=self.prompt_tokens, completion_tokens=completion_tokens)
         return counts.to_json()
 
-    def _chunk(self, choice: dict[str, Any]) -> dict[str, Any]:
-        choice = {"index": 0, "logprobs": None, **choice}
+    def _chunk(self, index: int, logprobs: Any, choice: dict[str, Any]) -> dict[str, Any]:
+        choice = {"index": index, "logprobs": logprobs, **choice}
         return {**self._envelope(self.chunk_object), "choices": [choice]}
 
     def _envelope(self, kind: str) -> dict[str, Any]:
@@ -60,11 +78,14 @@ class AnswerShape:
             "model": self.model,
         }
 
-    def _whole_choice(self, text: str) -> dict[str, Any]:
-        return {"text": text}
+    def _said(self, said: Delta) -> dict[str, Any]:
+        return {"text": said.content}
 
-    def _piece_choice(self, text: str) -> dict[str, Any]:
-        return {"text": text}
+    def _added(self, added: Delta, index: int) -> dict[str, Any]:
+        return {"text": added.content}
+
+    def _logprobs(self, scores: Sequence[TokenScore], offset: int) -> dict[str, Any]:
+        return completion_logprobs(scores, self.token_bytes, offset=offset)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +105,37 @@ class ChatShape(AnswerShape):
     whole_object = "chat.completion"
     chunk_object = "chat.completion.chunk"
 
-    def opening(self) -> dict[str, Any] | None:
+    def opening(self, index: int) -> dict[str, Any] | None:
         """Give back the chunk that names the role."""
-        return self._chunk({"delta": {"role": "assistant", "content": ""}, "finish_reason": None})
+        delta = {"delta": {"role": "assistant", "content": ""}, "finish_reason": None}
+        return self._chunk(index, None, delta)
 
-    def _whole_choice(self, text: str) -> dict[str, Any]:
-        return {"message": {"role": "assistant", "content": text, "refusal": None}}
+    def _said(self, said: Delta) -> dict[str, Any]:
+        content = None if said.calls and not said.content else said.content
+        message = {"role": "assistant", "content": content, "refusal": None}
+        if said.reasoning:
+            message["reasoning_content"] = said.reasoning
+        calls = [_call(piece) for piece in said.calls]
+        return {"message": {**message, "tool_calls": calls} if calls else message}
 
-    def _piece_choice(self, text: str) -> dict[str, Any]:
-        return {"delta": {"content": text} if text else {}}
+    def _added(self, added: Delta, index: int) -> dict[str, Any]:
+        delta: dict[str, Any] = {"content": added.content} if added.content else {}
+        if added.reasoning:
+            delta["reasoning_content"] = added.reasoning
+        if added.calls:
+            delta["tool_calls"] = [{"index": one.index, **_call(one)} for one in added.calls]
+        return {"delta": delta}
+
+    def _logprobs(self, scores: Sequence[TokenScore], offset: int) -> dict[str, Any]:
+        return chat_logprobs(scores, self.token_bytes)
+
+
+def _call(piece: CallPiece) -> dict[str, Any]:
+    """A call, or the later part of one, which clients append to the part with the name."""
+    if piece.name is None:
+        return {"function": {"arguments": piece.arguments}}
+    return {
+        "id": f"call_{uuid.uuid4().hex[:24]}",
+        "type": "function",
+        "function": {"name": piece.name, "arguments": piece.arguments},
+    }
