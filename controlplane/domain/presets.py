@@ -149,7 +149,7 @@ enginehouse:
 LOWEST_LATENCY = Preset(
     name="lowest-latency",
     title="Lowest latency",
-    summary="Llama 3.1 8B in FP8 on one H100, few requests at once: each answer as fast as it gets.",
+    summary="Llama 3.1 8B in FP8 on one H100, few requests at once: quick answers.",
     text="""\
 model_name: Llama-3.1-8B-Fast
 resources:
@@ -176,7 +176,7 @@ trt_llm:
 HIGHEST_THROUGHPUT = Preset(
     name="highest-throughput",
     title="Highest throughput",
-    summary="Llama 3.1 8B on one H100 with an 8-bit KV cache: as many requests together as it holds.",
+    summary="Llama 3.1 8B on one H100 with an 8-bit KV cache: many requests together.",
     text="""\
 model_name: Llama-3.1-8B-Wide
 resources:
