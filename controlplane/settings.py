@@ -35,6 +35,7 @@ GCS_ENDPOINT = env.env_optional_url("GCS_ENDPOINT", schemes=("http", "https"))
 AZURE_ENDPOINT = env.env_optional_url("AZURE_ENDPOINT", schemes=("http", "https"))
 AZURE_ACCOUNT = env.env_str("AZURE_ACCOUNT") or None
 ALLOW_PRIVATE_ADDRESSES = env.env_bool("ALLOW_PRIVATE_ADDRESSES")
+SECRET_TEST_HOSTS = [host.lower() for host in env.env_list("SECRET_TEST_HOSTS")]
 LOCAL_CHECKPOINT_ROOTS = env.env_list(
     "LOCAL_CHECKPOINT_ROOTS", str(DATA_DIR / "checkpoints"), separator=os.pathsep
 )
@@ -106,6 +107,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "apps.accounts.middleware.AuditMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -211,7 +213,14 @@ X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_HSTS_SECONDS = 31_536_000 if SESSION_COOKIE_SECURE else 0
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # other names below the domain are not ours to bind to TLS
+    "security.W008",  # the proxy that ends TLS redirects; agents ask past it
+    "security.W021",  # nor to enter in the browsers' lists
+]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_000_000
+API_REQUESTS_PER_MINUTE = env.env_int("API_REQUESTS_PER_MINUTE", 1_200)
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [

@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
-from rest_framework.views import APIView
-
 from apps.accounts.models import Team, User
 from apps.accounts.permissions import Action, Actor, actor_of
 from apps.accounts.selectors import team_list
 from apps.rest.errors import NotFound
+from apps.rest.manners import ManneredView
 
 
-class TeamView(APIView):
+class TeamView(ManneredView):
     """A view within the caller's team; `actions` names what each method needs beyond the usual."""
 
     actions: ClassVar[Mapping[str, Action]] = {}

@@ -1,17 +1,18 @@
 """The OpenAPI document: what the framework cannot tell by itself."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import Direction, OpenApiResponse
+from drf_spectacular.utils import Direction, OpenApiParameter, OpenApiResponse
 
 from apps.rest.serializers import Error
 
 _ALWAYS = {
     401: "No key, or one that is unknown, expired or revoked.",
     403: "The key or the person may not do this.",
+    429: "Too many requests in this minute; `Retry-After` says when to come back.",
     500: "Something broke on our side.",
 }
 _WITH_BODY = {
@@ -19,8 +20,18 @@ _WITH_BODY = {
     413: "The body is too large.",
     415: "The body is not JSON.",
 }
+_WITH_KEY = {409: "The thing is in another state, or the `Idempotency-Key` was used before."}
+_WITH_GUARD = {412: "It has changed since the `ETag` in `If-Match`."}
 _WITH_PATH = {404: "There is no such thing, or it belongs to somebody else."}
 _WITH_QUERY = {400: "A query parameter is unknown or wrong."}
+_GUARD = {"If-Match": "An `ETag` of this address: change it only if it is still that."}
+_HEADERS: Mapping[str, Mapping[str, str]] = {
+    "GET": {"If-None-Match": "An `ETag` of this address: answer 304 if it is still that."},
+    "POST": _GUARD | {"Idempotency-Key": "Sent twice with one key, this is carried out once."},
+    "PUT": _GUARD,
+    "PATCH": _GUARD,
+    "DELETE": _GUARD,
+}
 
 
 class RestSchema(AutoSchema):
@@ -31,15 +42,27 @@ class RestSchema(AutoSchema):
         words = [part.strip("{}") for part in self.path.split("/")[2:] if part]
         return "_".join([*words, self.method.lower()])
 
+    def get_override_parameters(self) -> list[OpenApiParameter]:
+        """Return the headers that every operation of the method takes."""
+        return [
+            OpenApiParameter(name, str, OpenApiParameter.HEADER, description=words)
+            for name, words in _HEADERS[self.method].items()
+        ]
+
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
         answers: dict[str, Any] = super()._get_response_bodies(direction)
         errors = dict(_ALWAYS)
         if self.method in {"POST", "PUT", "PATCH"}:
             errors |= _WITH_BODY
+        if self.method == "POST":
+            errors |= _WITH_KEY
+        if self.method != "GET":
+            errors |= _WITH_GUARD
         if "{" in self.path:
             errors |= _WITH_PATH
         if self.method == "GET":
             errors |= _WITH_QUERY
+            answers["304"] = {"description": "You have it already: see `If-None-Match`."}
         for status, words in sorted(errors.items()):
             if str(status) not in answers:
                 error = OpenApiResponse(Error, description=words)

@@ -1,0 +1,65 @@
+"""What every call under /v1 keeps to: limits, one answer per idempotency key, ETags."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from rest_framework.exceptions import Throttled
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.rest.callers import caller_of
+from apps.rest.entity_tags import held, require_unchanged, tag_answer
+from apps.rest.idempotency import AnsweredBeforeError, claim, settle
+from apps.rest.models import AnsweredRequest
+from apps.rest.rate_limits import Allowance, spend
+
+
+class ManneredView(APIView):
+    """A view whose callers are counted, may repeat a POST safely and may guard a change."""
+
+    shows_once: ClassVar[bool] = False
+    """Whether the answer to POST shows a secret that is never shown again."""
+    _allowance: Allowance | None = None
+    _claimed: AnsweredRequest | None = None
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        with held(request.method, request.path, request.headers.get("If-Match")):
+            return super().dispatch(request, *args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if request.method in (method.upper() for method in self.http_method_names):
+            require_unchanged(request, self._reader())
+            self._claimed = claim(request, shows_once=self.shows_once)
+
+    def check_throttles(self, request: Request) -> None:
+        """Count the request. Raises Throttled."""
+        self._allowance = spend(caller_of(request))
+        if self._allowance is not None and self._allowance.is_spent:
+            raise Throttled(
+                wait=self._allowance.reset_seconds,
+                detail=f"More than {self._allowance.limit} requests in a minute.",
+            )
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, AnsweredBeforeError):
+            return exc.response
+        return super().handle_exception(exc)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        for name, value in (self._allowance.headers() if self._allowance else {}).items():
+            answer[name] = value
+        if isinstance(answer, Response):
+            if self._claimed is not None:
+                settle(self._claimed, answer)
+            tag_answer(request, answer)
+        return answer
+
+    def _reader(self) -> Callable[[], Any] | None:
+        """Return what reads the thing of this path as it is now; None where it cannot be read."""
+        get = getattr(self, "get", None)
+        if get is None or "get" not in self.http_method_names:
+            return None
+        return lambda: get(self.request, **self.kwargs).data
