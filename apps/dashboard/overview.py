@@ -17,6 +17,7 @@ from apps.configs.models import Revision
 from apps.deployments.models import Deployment, ServedModel
 from apps.fleet.models import Card
 from apps.fleet.selectors import nodes_alive
+from apps.secrets.presentation import ending_secrets
 from apps.telemetry.traffic import has_traffic, traffic_sum
 from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, DeploymentState
 
@@ -75,6 +76,7 @@ def overview_context(team: Team) -> dict[str, Any]:
         "builds": [BuildRow(build=build) for build in running],
         "cards": cards,
         "failures": failures(team),
+        "ending": ending_secrets(team),
         "todos": [] if all(todo.is_done for todo in todos) else todos,
     }
 
@@ -116,7 +118,7 @@ def checklist(
         ToDo(
             label="Write a config that passes the checks",
             is_done=has_built or revisions.filter(blocks_build=False).exists(),
-            url=reverse("configs:new"),
+            url=reverse("configs:start"),
             verb="New config",
         ),
         ToDo(

@@ -10,14 +10,23 @@ from rest_framework.response import Response
 from apps.accounts.rest_views import TeamView
 from apps.rest.serializers import validated
 from apps.secrets.models import Secret
-from apps.secrets.selectors import secret_list
+from apps.secrets.selectors import (
+    secret_list,
+    secret_named,
+    secret_test_get,
+    secret_test_list,
+)
 from apps.secrets.serializers import (
+    SecretExpiryBody,
     SecretListObject,
     SecretObject,
     SecretSetBody,
+    SecretTestBody,
+    SecretTestListObject,
+    SecretTestObject,
     SecretTombstone,
 )
-from apps.secrets.services import secret_delete, secret_set
+from apps.secrets.services import secret_delete, secret_expire, secret_set, secret_test_request
 from apps.secrets.usage import uses_of
 
 
@@ -31,9 +40,7 @@ class SecretListView(TeamView):
     def post(self, request: Request, **path: str) -> Response:
         """Set a secret, made or replaced; builds that start from now on get the new value."""
         wanted = validated(SecretSetBody, request.data)
-        secret = secret_set(
-            team=self.team, name=wanted["name"], value=wanted["value"], user=self.user
-        )
+        secret = secret_set(team=self.team, user=self.user, **wanted)
         return Response(self._shown([secret])[0])
 
     def _shown(self, secrets: Sequence[Secret]) -> list[dict[str, Any]]:
@@ -46,3 +53,38 @@ class SecretDetailView(TeamView):
     def delete(self, request: Request, name: str, **path: str) -> Response:
         """Delete a secret; what names it says so from now on."""
         return Response({"name": secret_delete(team=self.team, name=name)})
+
+    @extend_schema(request=SecretExpiryBody, responses=SecretObject)
+    def patch(self, request: Request, name: str, **path: str) -> Response:
+        """Say when a secret ends, or that it does not; its value stays."""
+        wanted = validated(SecretExpiryBody, request.data)
+        secret = secret_named(team=self.team, name=name)
+        secret = secret_expire(secret=secret, expires_at=wanted["expires_at"])
+        uses = uses_of(self.team, [secret.name])
+        return Response(SecretObject(secret, context={"uses": uses}).data)
+
+
+class SecretTestStartView(TeamView):
+    @extend_schema(request=SecretTestBody, responses={202: SecretTestObject})
+    def post(self, request: Request, name: str, **path: str) -> Response:
+        """Have a worker try the secret on a repository, bucket or address; ask for the answer."""
+        wanted = validated(SecretTestBody, request.data)
+        secret = secret_named(team=self.team, name=name)
+        test = secret_test_request(secret=secret, target=wanted["target"], user=self.user)
+        return Response(SecretTestObject(test).data, status=202)
+
+
+class SecretTestListView(TeamView):
+    @extend_schema(responses=SecretTestListObject)
+    def get(self, request: Request, name: str, **path: str) -> Response:
+        """Return the last tests of a secret, newest first."""
+        tests = secret_test_list(secret=secret_named(team=self.team, name=name))
+        return Response({"tests": SecretTestObject(tests, many=True).data})
+
+
+class SecretTestDetailView(TeamView):
+    @extend_schema(responses=SecretTestObject)
+    def get(self, request: Request, name: str, test_id: str, **path: str) -> Response:
+        """Return one test: `works` is null until it is known."""
+        secret = secret_named(team=self.team, name=name)
+        return Response(SecretTestObject(secret_test_get(secret=secret, test_id=test_id)).data)

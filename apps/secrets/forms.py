@@ -1,10 +1,39 @@
 """What people type to store a secret."""
 
+from datetime import UTC, datetime, time
+from typing import Any
+
 from django import forms
+from django.utils import timezone
 
 from apps.rest.errors import InvalidInput
 from apps.secrets.names import checked_name
 from apps.secrets.services.values import LONGEST_VALUE_BYTES
+
+
+class ExpiryField(forms.DateField):
+    """A day, as the moment in which it begins (UTC)."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=False, label="Expires", widget=forms.DateInput(attrs={"type": "date"})
+        )
+
+    def clean(self, value: Any) -> datetime | None:
+        """Return the moment, or None where nothing was chosen. Raises ValidationError."""
+        day = super().clean(value)
+        if day is None:
+            return None
+        moment = datetime.combine(day, time.min, tzinfo=UTC)
+        if moment <= timezone.now():
+            raise forms.ValidationError("This day is over, or is today.")
+        return moment
+
+
+class ExpiryForm(forms.Form):
+    """The day on which a secret ends, or none."""
+
+    expires_at = ExpiryField()
 
 
 class SecretForm(forms.Form):
@@ -21,6 +50,7 @@ class SecretForm(forms.Form):
         max_length=LONGEST_VALUE_BYTES,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
+    expires_at = ExpiryField()
 
     def clean_name(self) -> str:
         """Return the name in the form in which it is kept."""

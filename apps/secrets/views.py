@@ -1,17 +1,18 @@
-"""The page of the team's secrets: names and dates; values go in and never come out."""
+"""Pages of the team's secrets: names, dates and tests; values go in and never come out."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.pages import page, person
-from apps.rest.errors import Conflict
-from apps.secrets.forms import SecretForm
+from apps.rest.errors import Conflict, InvalidInput
+from apps.secrets.forms import ExpiryForm, SecretForm
 from apps.secrets.names import normal_name
-from apps.secrets.selectors import secret_get, secret_list
-from apps.secrets.services import secret_delete, secret_set
-from apps.secrets.usage import uses_of
+from apps.secrets.presentation import secret_context, secret_rows
+from apps.secrets.selectors import secret_get, secret_list, secret_of_id
+from apps.secrets.services import secret_delete, secret_expire, secret_set, secret_test_request
+from apps.ui.fragments import live_answer
 
 
 @page
@@ -25,13 +26,46 @@ def secrets(request: HttpRequest) -> HttpResponse:
         stored = secret_set(team=team, user=person(request), **form.cleaned_data)
         messages.success(request, f"`{stored.name}` is {'stored' if is_new else 'replaced'}.")
         return redirect("secrets:list")
-    rows = list(secret_list(team=team))
-    uses = uses_of(team, [secret.name for secret in rows])
-    context = {
-        "form": form,
-        "rows": [{"secret": secret, "uses": uses[secret.name]} for secret in rows],
-    }
+    context = {"form": form, "rows": secret_rows(team, list(secret_list(team=team)))}
     return render(request, "secrets/page.html", context, status=400 if form.errors else 200)
+
+
+@page
+@require_safe
+def secret(request: HttpRequest, secret_id: str) -> HttpResponse:
+    """Show one secret: what uses it, when it ends, and whether it works."""
+    team = person(request).team
+    found = secret_of_id(team=team, secret_id=secret_id)
+    return live_answer(
+        request,
+        page="secrets/secret.html",
+        part="secrets/_secret.html",
+        context=secret_context(team, found),
+    )
+
+
+@page
+@require_POST
+def expire(request: HttpRequest, secret_id: str) -> HttpResponse:
+    """Say when a secret ends."""
+    found = secret_of_id(team=person(request).team, secret_id=secret_id)
+    form = ExpiryForm(request.POST)
+    if not form.is_valid():
+        raise InvalidInput(" ".join(form.errors["expires_at"]), fields=["expires_at"])
+    found = secret_expire(secret=found, expires_at=form.cleaned_data["expires_at"])
+    end = f"expires on {found.expires_at:%Y-%m-%d}" if found.expires_at else "does not expire"
+    messages.success(request, f"`{found.name}` {end}.")
+    return redirect("secrets:secret", found.id)
+
+
+@page
+@require_POST
+def test(request: HttpRequest, secret_id: str) -> HttpResponse:
+    """Have a worker try the secret; the page of the secret shows how it went."""
+    found = secret_of_id(team=person(request).team, secret_id=secret_id)
+    target = request.POST.get("target", "")
+    secret_test_request(secret=found, target=target, user=person(request))
+    return redirect("secrets:secret", found.id)
 
 
 @page

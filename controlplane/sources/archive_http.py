@@ -41,6 +41,18 @@ def opened(
     raise failures.bad_redirect(url, f"leads on more than {_MOST_REDIRECTS} times")
 
 
+@contextmanager
+def answered(
+    url: str, *, headers: Mapping[str, str], options: SourceOptions
+) -> Iterator[httpx2.Response]:
+    """Give the first answer, whatever it says and wherever it leads.
+
+    Raises SourceFailure or one of HTTP_ERRORS.
+    """
+    with ExitStack() as stack:
+        yield _sent(stack, url, headers, options)
+
+
 def is_passing(error: Exception) -> bool:
     """Return whether another try may go better."""
     if isinstance(error, httpx2.HTTPStatusError):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from obstore import ObjectMeta
 
 _MOST_OBJECTS = 50_000
-_LISTED_AT_ONCE = 1000
+LISTED_AT_ONCE = 1000
 _STREAM_BYTES = 1024 * 1024
 _MD5_ETAG = re.compile(r'"?([0-9a-f]{32})"?')
 _LARGEST_CONFIG_BYTES = 32 * 1024 * 1024
@@ -100,6 +100,13 @@ class Bucket:
             raise failures.missing_folder(self.asked)
         return listed
 
+    def first_names(self) -> Sequence[str]:
+        """Return the names that come first in a listing of the folder."""
+        listed = self._retried(self._first_chunk, of_listing=True)
+        if not listed:
+            raise failures.missing_folder(self.asked)
+        return listed
+
     def with_digests(self, files: Sequence[SourceFile]) -> tuple[SourceFile, ...]:
         """Return the files, with MD5s where the ETags of this bucket are such; checks access.
 
@@ -162,9 +169,13 @@ class Bucket:
                 time.sleep(self.wait_seconds(attempt, error))
         raise AssertionError("a try either returns or raises")
 
+    def _first_chunk(self) -> Sequence[str]:
+        chunk = next(iter(self._store.list(self._folder or None, chunk_size=LISTED_AT_ONCE)), [])
+        return [each["path"].removeprefix(self._folder) for each in chunk]
+
     def _list(self) -> "dict[str, ObjectMeta]":
         found: dict[str, ObjectMeta] = {}
-        for chunk in self._store.list(self._folder or None, chunk_size=_LISTED_AT_ONCE):
+        for chunk in self._store.list(self._folder or None, chunk_size=LISTED_AT_ONCE):
             for each in chunk:
                 name = each["path"].removeprefix(self._folder)
                 # What consoles make so that an empty folder can be seen.

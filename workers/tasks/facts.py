@@ -20,6 +20,7 @@ from apps.configs.services import (
     facts_sweep,
     verdicts_refresh,
 )
+from apps.secrets.services import secret_tests_sweep
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Blame, Failure
 from controlplane.sources import SourceFailure, SourceOptions, read_facts
@@ -47,6 +48,7 @@ def sweep(**newer: Any) -> None:
     """Send again what lost its message or its worker."""
     facts_sweep()
     previews_sweep()
+    secret_tests_sweep()
 
 
 def _read(lease: FactsLease) -> CheckpointFacts | Failure:

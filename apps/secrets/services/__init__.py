@@ -1,6 +1,14 @@
 """Writes of secrets, and the one way to a value: `secret_reveal`."""
 
 from apps.secrets.services.rotation import Rotation, secret_rotate
+from apps.secrets.services.trials import (
+    SecretTestLease,
+    secret_test_claim,
+    secret_test_finish,
+    secret_test_redeemable,
+    secret_test_request,
+    secret_tests_sweep,
+)
 from apps.secrets.services.values import (
     key_ring_prepare,
     secret_delete,
@@ -11,10 +19,16 @@ from apps.secrets.services.values import (
 
 __all__ = [
     "Rotation",
+    "SecretTestLease",
     "key_ring_prepare",
     "secret_delete",
     "secret_expire",
     "secret_reveal",
     "secret_rotate",
     "secret_set",
+    "secret_test_claim",
+    "secret_test_finish",
+    "secret_test_redeemable",
+    "secret_test_request",
+    "secret_tests_sweep",
 ]

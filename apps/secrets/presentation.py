@@ -1,0 +1,89 @@
+"""What the pages of secrets show beside the rows themselves."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.accounts.models import Team
+from apps.secrets.models import Secret
+from apps.secrets.selectors import days_until, secret_test_list, secrets_ending
+from apps.secrets.usage import Use, opened_by, uses_of
+from apps.ui import tones
+from controlplane.domain.rules.secret_expiry import WARNING_DAYS
+
+_TESTS_SHOWN = 5
+_KINDS = (("config", "Configs"), ("build", "Last builds"), ("deployment", "Deployments"))
+_OPEN = ("waiting", "running")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecretRow:
+    """One secret in the list."""
+
+    secret: Secret
+    uses: Sequence[Use]
+
+    @property
+    def configs(self) -> Sequence[Use]:
+        return [use for use in self.uses if use.kind == "config"]
+
+    @property
+    def others(self) -> str:
+        """How many builds and deployments use it, in words."""
+        counts = [
+            (sum(use.kind == kind for use in self.uses), kind) for kind in ("build", "deployment")
+        ]
+        return ", ".join(f"{n} {kind}{'s' * (n != 1)}" for n, kind in counts if n)
+
+    @property
+    def expiry(self) -> str:
+        """The state of its end: `expired`, `expires soon`, `later`, or nothing."""
+        return expiry_state(self.secret)
+
+
+def expiry_state(secret: Secret) -> str:
+    """Return how near a secret's end is."""
+    if secret.expires_at is None:
+        return ""
+    days = days_until(secret.expires_at)
+    if days < 0:
+        return "expired"
+    return "expires soon" if days <= WARNING_DAYS else "later"
+
+
+def secret_rows(team: Team, secrets: Sequence[Secret]) -> Sequence[SecretRow]:
+    """Return the rows of the list."""
+    uses = uses_of(team, [secret.name for secret in secrets])
+    return [SecretRow(secret=secret, uses=uses[secret.name]) for secret in secrets]
+
+
+def ending_secrets(team: Team) -> Sequence[Mapping[str, Any]]:
+    """Return the secrets that have expired or soon will, the next to end first."""
+    return [
+        {
+            "id": secret.id,
+            "name": secret.name,
+            "expires_at": secret.expires_at,
+            "is_expired": expiry_state(secret) == "expired",
+        }
+        for secret in secrets_ending(team=team)
+        if expiry_state(secret) != "later"
+    ]
+
+
+def secret_context(team: Team, secret: Secret) -> Mapping[str, Any]:
+    """Return what the page of one secret shows."""
+    uses = uses_of(team, [secret.name])[secret.name]
+    by_kind = [(title, [use for use in uses if use.kind == kind]) for kind, title in _KINDS]
+    tests = list(secret_test_list(secret=secret)[:_TESTS_SHOWN])
+    is_open = any(test.state in _OPEN for test in tests)
+    running = tones.title("running", f"{secret.name} · Enginehouse")
+    return {
+        "secret": secret,
+        "expiry": expiry_state(secret),
+        "uses": [(title, found) for title, found in by_kind if found],
+        "suggestions": opened_by(team, secret.name),
+        "tests": tests,
+        "is_open": is_open,
+        "tab_title": running if is_open else f"{secret.name} · Enginehouse",
+    }
