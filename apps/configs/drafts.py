@@ -13,6 +13,7 @@ from apps.configs.form_values import apply_changes
 from apps.configs.models import Config, Revision
 from apps.configs.selectors import revision_last
 from apps.configs.services import config_create, examine_text, revision_create
+from apps.configs.starts import started_text
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.spec import UneditableTextError, edit_yaml
 
@@ -98,11 +99,13 @@ class PostedDraft:
 
 def opened_draft(request: HttpRequest, config: Config | None) -> PostedDraft:
     """Return the draft that a visit begins with."""
+    user = person(request)
     last = revision_last(config=config) if config else None
+    begun = None if config else started_text(team=user.team, asked=request.GET.dict())
     return PostedDraft(
-        user=person(request),
+        user=user,
         config=config,
-        text=last.text if last else STARTING_TEXT,
+        text=last.text if last else begun or STARTING_TEXT,
         base=last.number if last else 0,
         view=_view(request.GET.get("view")),
     )

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.configs import views
+from apps.configs import start_views, views
 from apps.configs.api import (
     CheckView,
     ConfigDetailView,
@@ -18,6 +18,9 @@ from apps.rest import converters as _converters  # noqa: F401  (registers `<id:â
 app_name = "configs"
 urlpatterns: list[URLPattern] = [
     path("", views.configs, name="list"),
+    path("start/", start_views.start, name="start"),
+    path("start/model/", start_views.read, name="read"),
+    path("start/pasted/", start_views.paste, name="paste"),
     path("new/", views.new, name="new"),
     path("new/check/", views.check, name="check_new"),
     path("<str:config_id>/", views.editor, name="editor"),

@@ -1,5 +1,6 @@
 """Pages of configs: the list, the editor with its live checks, and one revision."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -93,12 +94,24 @@ def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
 def editor_answer(request: HttpRequest, posted: PostedDraft) -> HttpResponse:
     """Return the editor with the text kept and the reason why it was not saved."""
     status = UNSAVED_STATUS if posted.conflict else REFUSED_STATUS
-    return render(request, "configs/editor.html", _context(posted), status=status)
+    return editor_page(request, posted, status=status)
+
+
+def editor_page(
+    request: HttpRequest,
+    posted: PostedDraft,
+    *,
+    status: int = 200,
+    imported: Mapping[str, Any] | None = None,
+) -> HttpResponse:
+    """Return the editor on a draft; `imported` is what became of a pasted command."""
+    context = _context(posted) | {"imported": imported}
+    return render(request, "configs/editor.html", context, status=status)
 
 
 def _edit(request: HttpRequest, config: Config | None) -> HttpResponse:
     if request.method != "POST":
-        return render(request, "configs/editor.html", _context(opened_draft(request, config)))
+        return editor_page(request, opened_draft(request, config))
     posted = posted_draft(request, config)
     saved = posted.save()
     if saved is None:

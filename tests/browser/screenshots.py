@@ -63,6 +63,8 @@ def _pages(stage: Stage) -> dict[str, str]:
         "editor-cpu": f"/configs/{stage.small.id}/",
         "editor-waiting": f"/configs/{stage.waiting.id}/",
         "editor-new": "/configs/new/",
+        "start": "/configs/start/",
+        "model-read": "/configs/start/model/?repo=meta-llama/Llama-3.3-70B-Instruct",
         "revision": f"/configs/{stage.blocked.id}/revisions/1/",
         "builds": "/builds/",
         "build-running": f"/builds/{stage.running.number}/",

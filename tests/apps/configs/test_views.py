@@ -47,7 +47,7 @@ def test_the_list_takes_the_committed_number_of_queries() -> None:
 def test_an_empty_list_says_what_to_do_first() -> None:
     page = signed_in(make_cast().owner).get("/configs/").content.decode()
     assert "No configs yet" in page
-    assert "/configs/new/" in page
+    assert "/configs/start/" in page
 
 
 @pytest.mark.parametrize("path", ["", "revisions/1/"])

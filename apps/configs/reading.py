@@ -1,0 +1,49 @@
+"""How the page of a checkpoint says what was found in it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from apps.ui.formats import number, size
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.existing_quantization import ExistingQuantization
+from controlplane.domain.memory import FitRow
+from controlplane.domain.proposal import Named
+
+_CHAT_WORDS = {True: "yes", False: "none", None: "not said"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitLine:
+    """One way to run it, with the address that opens the editor on it."""
+
+    row: FitRow
+    url: str
+
+
+def found_lines(facts: CheckpointFacts, named: Named) -> tuple[tuple[str, str], ...]:
+    """Return what the files say, as terms and values."""
+    return tuple(_lines(facts, named))
+
+
+def _lines(facts: CheckpointFacts, named: Named) -> Iterator[tuple[str, str]]:
+    yield "Architecture", facts.architecture or "not said"
+    about = "about " if facts.parameters_estimated else ""
+    yield "Parameters", f"{about}{number(facts.parameters)}"
+    yield "Weights", _weights(facts)
+    yield "Context", f"{number(facts.max_positions)} tokens" if facts.max_positions else "not said"
+    yield "Chat template", _CHAT_WORDS[facts.has_chat_template]
+    quantized = facts.existing_quantization
+    yield "Quantized", _method(quantized) if quantized else "not yet"
+    yield "Access", f"with the secret {named.secret_name}" if named.secret_name else "open to all"
+    if facts.commit:
+        yield "Commit", facts.commit[:12]
+
+
+def _method(quantized: ExistingQuantization) -> str:
+    return " ".join(each for each in (quantized.method, quantized.algorithm) if each)
+
+
+def _weights(facts: CheckpointFacts) -> str:
+    if facts.weight_bytes is None:
+        return "not read"
+    return f"{number(facts.weight_bytes)} bytes ({size(facts.weight_bytes)})"

@@ -1,0 +1,85 @@
+"""Pages before the editor: the ways to begin a config, and a checkpoint being read."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET, require_POST
+
+from apps.accounts.pages import page, person
+from apps.configs.drafts import PostedDraft
+from apps.configs.reading import FitLine, found_lines
+from apps.configs.selectors import config_list
+from apps.configs.starts import Reading, pasted_text, reading_of, row_name
+from apps.configs.views import editor_page
+from apps.rest.errors import InvalidInput
+from apps.secrets.selectors import secret_names
+from apps.ui.fragments import live_answer
+from controlplane.domain.documented_configs import DOCUMENTED
+from controlplane.domain.memory import FitRow
+from controlplane.domain.presets import PRESETS
+
+MOST_COPIES = 200
+SHOWN_ROWS = 8
+
+
+@page
+@require_GET
+def start(request: HttpRequest) -> HttpResponse:
+    """Show the ways to begin a config."""
+    return _start(request)
+
+
+@page
+@require_GET
+def read(request: HttpRequest) -> HttpResponse:
+    """Show what a checkpoint's own files say, and the config that follows from it."""
+    try:
+        reading = reading_of(team=person(request).team, asked=request.GET.dict())
+    except InvalidInput as error:
+        return _start(request, error=error.message)
+    facts = reading.facts
+    context = {
+        "reading": reading,
+        "found": found_lines(facts, reading.named) if facts else (),
+        "proposal": reading.proposal({}),
+        "editor_url": _editor(reading),
+        "rows": [FitLine(row=row, url=_editor(reading, row)) for row in reading.rows[:SHOWN_ROWS]],
+    }
+    return live_answer(
+        request, page="configs/read.html", part="configs/_read.html", context=context
+    )
+
+
+@page
+@require_POST
+def paste(request: HttpRequest) -> HttpResponse:
+    """Open the editor on what was pasted; nothing of it is kept before it is saved."""
+    try:
+        text, imported = pasted_text(request.POST.get("pasted", ""))
+    except InvalidInput as error:
+        # What was pasted may hold a secret: it is not sent back.
+        return _start(request, error=f"{error.message} {error.hint or ''}".strip())
+    posted = PostedDraft(user=person(request), config=None, text=text, base=0)
+    return editor_page(request, posted, imported=imported)
+
+
+def _editor(reading: Reading, row: FitRow | None = None) -> str:
+    """Return the address of the editor on the proposal, or on that row."""
+    asked = {"repo": reading.named.repo, "secret": reading.named.secret_name}
+    if row is not None:
+        asked |= dict(zip(("gpu", "precision", "cards"), row_name(row), strict=True))
+    return f"{reverse('configs:new')}?{urlencode(asked)}"
+
+
+def _start(request: HttpRequest, error: str = "") -> HttpResponse:
+    team = person(request).team
+    context = {
+        "error": error,
+        "asked": request.GET.dict(),
+        "presets": PRESETS,
+        "documented": DOCUMENTED,
+        "configs": config_list(team=team).order_by("name").values("id", "name")[:MOST_COPIES],
+        "secret_names": sorted(secret_names(team=team)),
+    }
+    return render(request, "configs/start.html", context, status=400 if error else 200)

@@ -1,0 +1,129 @@
+"""Where a new config begins: a checkpoint, a pasted text or command, an example, or a copy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from apps.accounts.models import Team
+from apps.configs.form_values import text_data
+from apps.configs.models import CheckpointRecord, FactsState
+from apps.configs.selectors import config_get, host_offers, revision_last
+from apps.configs.services import facts_request
+from apps.rest.errors import InvalidInput, NotFound
+from apps.secrets.names import normal_name
+from apps.secrets.selectors import secret_names
+from controlplane.domain.commands.importing import import_command
+from controlplane.domain.commands.invocation import RefusedCommandError
+from controlplane.domain.documented_configs import DOCUMENTED
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.memory import FitRow, GpuOffer
+from controlplane.domain.presets import PRESETS, Preset
+from controlplane.domain.proposal import Named, Proposal, best_rows, propose
+from controlplane.domain.spec import CheckpointRepository, UneditableTextError, edit_yaml
+
+_LONGEST_REPO = 512
+_OURS = frozenset({"trt_llm", "model_name", "resources", "enginehouse", "model_metadata"})
+"""Any of these keys makes a mapping a config and not a server's own file."""
+EXAMPLES: Mapping[str, Preset] = {each.name: each for each in (*PRESETS, *DOCUMENTED)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """A checkpoint that is being read, or was."""
+
+    named: Named
+    record: CheckpointRecord
+    owned: tuple[GpuOffer, ...]
+
+    @property
+    def waits(self) -> bool:
+        return self.record.state == FactsState.WAITING
+
+    @cached_property
+    def facts(self) -> CheckpointFacts | None:
+        return CheckpointFacts.model_validate(self.record.facts) if self.record.facts else None
+
+    @cached_property
+    def rows(self) -> tuple[FitRow, ...]:
+        """What it runs on, best first."""
+        return best_rows(self.facts, self.named, self.owned) if self.facts else ()
+
+    def proposal(self, asked: Mapping[str, str]) -> Proposal | None:
+        """Return the config for it, on the cards that were asked for where a row has them."""
+        if self.facts is None:
+            return None
+        wanted = (asked.get("gpu"), asked.get("precision"), asked.get("cards"))
+        rows = self.rows if all(wanted) else ()
+        named = (row for row in rows if row_name(row) == wanted)
+        return propose(self.facts, self.named, self.owned, next(named, None))
+
+
+def row_name(row: FitRow) -> tuple[str, str, str]:
+    """Return what tells one row from the others, as an address has it."""
+    return row.offer.kind, row.quantization_type, str(row.cards)
+
+
+def reading_of(*, team: Team, asked: Mapping[str, str]) -> Reading:
+    """Return what is known of the named checkpoint, having asked for it. Raises InvalidInput."""
+    repo = asked.get("repo", "").strip()
+    if not repo or len(repo) > _LONGEST_REPO or not repo.isprintable():
+        raise InvalidInput(
+            "Name the checkpoint as its source does, such as `Qwen/Qwen3-8B`.", fields=["repo"]
+        )
+    secret = normal_name(asked.get("secret", ""))
+    secret = secret if secret in secret_names(team=team) else ""
+    source = "LOCAL" if repo.startswith("/") else "HF"
+    checkpoint = CheckpointRepository.model_validate(
+        {"source": source, "repo": repo} | ({"runtime_secret_name": secret} if secret else {})
+    )
+    return Reading(
+        named=Named(source=source, repo=repo, secret_name=secret),
+        record=facts_request(team=team, checkpoint=checkpoint, secret=secret),
+        owned=tuple(
+            GpuOffer(kind=each.kind, count=each.count, memory_bytes=each.memory_bytes)
+            for each in host_offers()
+        ),
+    )
+
+
+def started_text(*, team: Team, asked: Mapping[str, str]) -> str | None:
+    """Return the text that an address asks to begin with, None where it asks for none."""
+    if name := asked.get("example"):
+        if name not in EXAMPLES:
+            raise NotFound(f"There is no example `{name}`.")
+        return EXAMPLES[name].text
+    if config_id := asked.get("copy"):
+        return _copied(team, config_id)
+    if asked.get("repo"):
+        proposal = reading_of(team=team, asked=asked).proposal(asked)
+        return proposal.text if proposal else None
+    return None
+
+
+def pasted_text(pasted: str) -> tuple[str, Mapping[str, Any] | None]:
+    """Return the config that a pasted text means, and what an import of a command says of it.
+
+    Raises InvalidInput for what is neither a config nor a command.
+    """
+    text = pasted.replace("\r\n", "\n")
+    data = text_data(text) or {}
+    if _OURS & data.keys() or "trt_llm:" in text:
+        return text, None
+    try:
+        imported = import_command(text).to_json()
+    except RefusedCommandError as refusal:
+        words = f"This is neither a config nor a command that can be read. {refusal}"
+        raise InvalidInput(words, code="not_a_command", hint=refusal.hint) from None
+    return str(imported["text"]), imported
+
+
+def _copied(team: Team, config_id: str) -> str:
+    config = config_get(team=team, config_id=config_id)
+    last = revision_last(config=config)
+    if last is None:
+        raise NotFound(f"The config `{config_id}` has no revision.")
+    try:
+        return edit_yaml(last.text, {"model_name": f"{config.name}-copy"})
+    except UneditableTextError:
+        return last.text

@@ -1,0 +1,165 @@
+"""A checkpoint's own facts -> a whole config: the runtime with its reason, and what fits best."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import yaml
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.encoder_routes import default_route
+from controlplane.domain.facts.gpus import CPU, GIB, GPUS
+from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
+from controlplane.domain.spec import Spec, parse_text
+from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
+
+_LONGEST_ON_GPU = 32_768
+_LONGEST_ON_CPU = 8_192
+_CPU_PARAMETERS = 2_000_000_000
+"""More than that answers too slowly on a CPU to be worth a proposal."""
+_PROPOSED = ("no_quant", "fp8", "fp8_kv", "fp4_mlp_only")
+"""Precisions that nothing warns of by themselves."""
+_WEIGHTS_AND_ROOM = 4
+"""Host memory by the bytes of the weights: they are loaded in 32 bits, and the cache is beside."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """The checkpoint as the person named it."""
+
+    source: str
+    repo: str
+    secret_name: str = ""
+    """Of the secret that opens it; empty where none was chosen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """A config to start from, and why it is so."""
+
+    text: str
+    runtime: str
+    reason: str
+    row: FitRow | None = None
+    """What it runs on; None on a CPU."""
+
+
+def propose(
+    checkpoint: CheckpointFacts, named: Named, owned: Sequence[GpuOffer], row: FitRow | None = None
+) -> Proposal:
+    """Return the config that fits best, or with `row` the one of that row.
+
+    Cards that are there come first, then this CPU for a small model, then any kind one might get.
+    """
+    rows = () if row else best_rows(checkpoint, named, owned)
+    is_owned = bool(rows) and rows[0].offer.owned
+    if row is None and not is_owned and _suits_a_cpu(checkpoint):
+        return _on_cpu(checkpoint, named)
+    return _on_cards(checkpoint, named, row or _calmest(rows))
+
+
+def _calmest(rows: Sequence[FitRow]) -> FitRow | None:
+    """Return the best row without a doubt about it, the best of all where each has one."""
+    without = (row for row in rows if not row.reasons and row.quantization_type in _PROPOSED)
+    return next(without, rows[0] if rows else None)
+
+
+def best_rows(
+    checkpoint: CheckpointFacts, named: Named, owned: Sequence[GpuOffer]
+) -> tuple[FitRow, ...]:
+    """Return what the checkpoint runs on, best first: kinds that a config can name."""
+    spec = _spec(_content(checkpoint, named, _length(checkpoint, _LONGEST_ON_GPU)))
+    kinds = {offer.kind for offer in owned}
+    others = (offer for offer in every_offer() if offer.kind not in kinds)
+    offers = [offer for offer in (*owned, *others) if offer.kind in GPUS and offer.kind != CPU]
+    return fit(checkpoint, offers, spec=spec, runtime_name=_runtime(checkpoint)[0])
+
+
+def _on_cpu(checkpoint: CheckpointFacts, named: Named) -> Proposal:
+    content = _content(checkpoint, named, _length(checkpoint, _LONGEST_ON_CPU))
+    memory = max(4, ceil((checkpoint.weight_bytes or 0) * _WEIGHTS_AND_ROOM / GIB) + 2)
+    content["resources"] = {"cpu": "2", "memory": f"{memory}Gi"}
+    if "max_seq_len" in content["trt_llm"]["build"]:
+        content["trt_llm"]["build"]["max_batch_size"] = 8
+    return Proposal(
+        text=_written(content),
+        runtime="native",
+        reason="No host has a GPU, and a model of this size answers on a CPU with our own engine.",
+    )
+
+
+def _on_cards(checkpoint: CheckpointFacts, named: Named, row: FitRow | None) -> Proposal:
+    runtime, reason = _runtime(checkpoint)
+    content = _content(checkpoint, named, _length(checkpoint, _LONGEST_ON_GPU))
+    if row is not None:
+        count = "" if row.cards == 1 else f":{row.cards}"
+        content["resources"] = {"accelerator": f"{row.offer.kind}{count}"}
+        build = content["trt_llm"]["build"]
+        if row.quantization_type != "no_quant":
+            build["quantization_type"] = row.quantization_type
+        _divide(content, row)
+    if runtime != "trtllm":
+        content["enginehouse"] = {"runtime": runtime}
+    return Proposal(text=_written(content), runtime=runtime, reason=reason, row=row)
+
+
+def _divide(content: dict[str, Any], row: FitRow) -> None:
+    engine = content["trt_llm"]
+    if row.tensor_parallel > 1 and engine.get("inference_stack") == "v2":
+        engine["runtime"]["tensor_parallel_size"] = row.tensor_parallel
+    elif row.tensor_parallel > 1:
+        engine["build"]["tensor_parallel_count"] = row.tensor_parallel
+    if row.pipeline_parallel > 1:
+        engine["build"]["pipeline_parallel_count"] = row.pipeline_parallel
+
+
+def _content(checkpoint: CheckpointFacts, named: Named, length: int | None) -> dict[str, Any]:
+    engine, name = checkpoint.engine, named.repo.rstrip("/").rpartition("/")[2]
+    build: dict[str, Any] = {"checkpoint_repository": _repository(named)}
+    runtime: dict[str, Any] = {"served_model_name": name}
+    trt_llm: dict[str, Any] = {"build": build, "runtime": runtime}
+    if engine.stack == "v2":
+        trt_llm = {"inference_stack": "v2", **trt_llm}
+    else:
+        build["base_model"] = engine.base_model or "decoder"
+    if (engine.base_model or "").startswith("encoder"):
+        runtime["webserver_default_route"] = default_route(checkpoint.role)
+    elif length:
+        (runtime if engine.stack == "v2" else build)["max_seq_len"] = length
+    secrets = {named.secret_name: None} if named.secret_name else {}
+    return {"model_name": name, "resources": {}, "secrets": secrets, "trt_llm": trt_llm}
+
+
+def _repository(named: Named) -> dict[str, str]:
+    repository = {"source": named.source, "repo": named.repo}
+    if named.secret_name not in ("", DEFAULT_SECRET_NAME):
+        repository["runtime_secret_name"] = named.secret_name
+    return repository
+
+
+def _runtime(checkpoint: CheckpointFacts) -> tuple[str, str]:
+    engine = checkpoint.engine
+    if (engine.base_model or "").startswith("encoder"):
+        return "vllm", f"{engine.reason} vLLM gives vectors and scores; TensorRT-LLM does not."
+    return "trtllm", f"{engine.reason} On a GPU that means TensorRT-LLM."
+
+
+def _length(checkpoint: CheckpointFacts, longest: int) -> int | None:
+    return min(checkpoint.max_positions, longest) if checkpoint.max_positions else None
+
+
+def _suits_a_cpu(checkpoint: CheckpointFacts) -> bool:
+    is_decoder = checkpoint.engine.stack == "v1"
+    return is_decoder and 0 < (checkpoint.parameters or 0) <= _CPU_PARAMETERS
+
+
+def _spec(content: dict[str, Any]) -> Spec:
+    parsed = parse_text(_written(content))
+    assert parsed.spec is not None, parsed.errors
+    return parsed.spec
+
+
+def _written(content: dict[str, Any]) -> str:
+    said = {key: value for key, value in content.items() if value != {}}
+    return str(yaml.safe_dump(said, sort_keys=False))

@@ -1,0 +1,114 @@
+"""The ways to begin a config: a checkpoint, a paste, an example, a copy."""
+
+import pytest
+from django.utils import timezone
+
+from apps.configs.models import CheckpointRecord, Config
+from apps.configs.services import config_create
+from apps.configs.starts import EXAMPLES
+from controlplane.domain.rules.examples import LLAMA_8B
+from tests.apps.pages import committed_queries, queries_of, signed_in
+from tests.factories import config_text, make_cast, make_checkpoint_record, make_config
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+MODEL = "/configs/start/model/?repo=maker/llama"
+TOKEN = "hf_" + "QwErTyUiOpAsDfGhJkLzXcVbNm12345678"
+
+
+def test_the_page_offers_every_way() -> None:
+    cast = make_cast()
+    make_config(team=cast.team, name="mine")
+    page = signed_in(cast.owner).get("/configs/start/").content.decode()
+    for words in ("From a model", "From a file or a command", "Lowest latency", "Reranker", "mine"):
+        assert words in page
+
+
+def test_the_pages_take_the_committed_number_of_queries() -> None:
+    client = signed_in(make_cast().owner)
+    assert queries_of(client, "/configs/start/") == committed_queries("start")
+
+
+def test_a_model_waits_for_its_files_and_then_says_what_it_is() -> None:
+    cast = make_cast()
+    client = signed_in(cast.owner)
+    assert "waiting" in client.get(MODEL).content.decode()
+    CheckpointRecord.objects.filter(team=cast.team, repo="maker/llama").update(
+        state="ready", facts=LLAMA_8B.model_dump(mode="json"), fetched_at=timezone.now()
+    )
+    page = client.get(MODEL).content.decode()
+    assert "LlamaForCausalLM" in page
+    assert "trtllm" in page
+    assert "Open the config" in page
+    assert queries_of(client, MODEL) == committed_queries("read")
+    editor = client.get("/configs/new/?repo=maker/llama").content.decode()
+    assert "repo: maker/llama" in editor
+    assert "accelerator:" in editor
+    assert not Config.objects.exists()
+
+
+def test_a_row_that_was_pressed_is_what_the_editor_opens_with() -> None:
+    cast = make_cast()
+    make_checkpoint_record(
+        team=cast.team, source="HF", repo="maker/llama", state="ready",
+        facts=LLAMA_8B.model_dump(mode="json"), fetched_at=timezone.now(),
+    )  # fmt: skip
+    address = "/configs/new/?repo=maker/llama&gpu=L40S&precision=fp8_kv&cards=2"
+    page = signed_in(cast.owner).get(address).content.decode()
+    assert "accelerator: L40S:2" in page
+    assert "quantization_type: fp8_kv" in page
+
+
+def test_a_checkpoint_that_cannot_be_read_says_why() -> None:
+    cast = make_cast()
+    failure = {"code": "EHF-GATED", "blame": "configuration", "sentence": "It asks for a licence."}
+    make_checkpoint_record(
+        team=cast.team, source="HF", repo="maker/llama", state="failed", failure=failure,
+        fetched_at=timezone.now(),
+    )  # fmt: skip
+    page = signed_in(cast.owner).get(MODEL).content.decode()
+    assert "It asks for a licence." in page
+    assert "EHF-GATED" in page
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_example_opens_in_the_editor(name: str) -> None:
+    answer = signed_in(make_cast().owner).get(f"/configs/new/?example={name}")
+    assert EXAMPLES[name].text.splitlines()[0] in answer.content.decode()
+
+
+def test_a_copy_has_a_name_of_its_own() -> None:
+    cast = make_cast()
+    config = config_create(team=cast.team, name="tiny", text=config_text(), user=cast.owner)
+    page = signed_in(cast.owner).get(f"/configs/new/?copy={config.id}").content.decode()
+    assert "model_name: tiny-copy" in page
+    assert signed_in(cast.outsider).get(f"/configs/new/?copy={config.id}").status_code == 404
+
+
+def test_a_pasted_config_keeps_its_comments() -> None:
+    page = pasted(config_text() + "# kept\r\n")
+    assert "# kept" in page
+    assert "What became of" not in page
+
+
+def test_a_pasted_command_becomes_a_config_and_its_token_is_nowhere() -> None:
+    page = pasted(f"HF_TOKEN={TOKEN} vllm serve Qwen/Qwen3-8B --tensor-parallel-size 2")
+    assert "What became of the vllm command" in page
+    assert "repo: Qwen/Qwen3-8B" in page
+    assert "hf_access_token" in page
+    assert TOKEN not in page
+
+
+def test_a_paste_that_is_nothing_is_refused_and_not_sent_back() -> None:
+    answer = signed_in(make_cast().owner).post(
+        "/configs/start/pasted/", {"pasted": f"token is {TOKEN}"}
+    )
+    assert answer.status_code == 400
+    assert "neither a config nor a command" in answer.content.decode()
+    assert TOKEN not in answer.content.decode()
+
+
+def pasted(text: str) -> str:
+    """Return the editor's page for a pasted text."""
+    answer = signed_in(make_cast().owner).post("/configs/start/pasted/", {"pasted": text})
+    assert answer.status_code == 200
+    return str(answer.content.decode())
