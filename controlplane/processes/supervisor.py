@@ -14,7 +14,8 @@ from controlplane.processes.parenthood import end_with_parent
 from controlplane.processes.server import ServerCommand
 
 FIRST_BACKOFF_SECONDS = 0.2
-LONGEST_BACKOFF_SECONDS = 10.0
+# Well below the fifteen seconds within which everything is to be whole again.
+LONGEST_BACKOFF_SECONDS = 4.0
 HEALTHY_AFTER_SECONDS = 20.0
 
 Say = Callable[[str, str], None]

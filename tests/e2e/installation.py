@@ -154,9 +154,14 @@ def installation(folder: Path, *, stop_engines: bool = True) -> Iterator[Install
     ):
         services = machine.wait_until_ready()
         access = grant_access(folder)
-        yield Installation(
-            folder=folder, machine=machine, services=services, api_key=access.api_key
-        )
+        try:
+            yield Installation(
+                folder=folder, machine=machine, services=services, api_key=access.api_key
+            )
+        finally:
+            # Shown with a failure only: what the processes said last.
+            log = (folder / "logs" / "up.log").read_text(errors="replace")
+            print("\n".join(log.splitlines()[-400:]))
 
 
 @contextmanager
