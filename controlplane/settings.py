@@ -228,7 +228,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["apps.accounts.permissions.IsTeamMember"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["apps.rest.renderers.AnyTextJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["apps.rest.parsers.BoundedJSONParser"],
     "EXCEPTION_HANDLER": "apps.rest.error_answers.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "apps.rest.schema.RestSchema",

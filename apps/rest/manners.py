@@ -29,7 +29,7 @@ class ManneredView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        if request.method in (method.upper() for method in self.http_method_names):
+        if str(request.method) in self.allowed_methods:
             require_unchanged(request, self._reader())
             self._claimed = claim(request, shows_once=self.shows_once)
 

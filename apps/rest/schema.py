@@ -42,7 +42,7 @@ class RestSchema(AutoSchema):
         words = [part.strip("{}") for part in self.path.split("/")[2:] if part]
         return "_".join([*words, self.method.lower()])
 
-    def get_override_parameters(self) -> list[OpenApiParameter]:
+    def get_override_parameters(self) -> list[Any]:
         """Return the headers that every operation of the method takes."""
         return [
             OpenApiParameter(name, str, OpenApiParameter.HEADER, description=words)
