@@ -1,5 +1,7 @@
 """What people type to sign in and to make a key."""
 
+from typing import Any
+
 from django import forms
 
 from apps.accounts.models import ApiKeyType, TeamRole
@@ -56,3 +58,24 @@ class JoinForm(forms.Form):
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
         help_text="At least 12 characters.",
     )
+
+
+class AuditForm(forms.Form):
+    """Which entries of the audit trail to show."""
+
+    actor = forms.CharField(label="Who", required=False, max_length=300)
+    action = forms.CharField(label="Did", required=False, max_length=64)
+    target = forms.CharField(label="To what", required=False, max_length=300)
+    since = forms.DateTimeField(
+        label="From", required=False, widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
+    )
+    until = forms.DateTimeField(
+        label="Before", required=False, widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
+    )
+    admin_rights = forms.BooleanField(label="By rights of an organisation admin", required=False)
+
+    def filters(self) -> dict[str, Any]:
+        """Return what is valid of it, by the names of the trail's filters."""
+        self.is_valid()
+        names = {"since": "from", "until": "to"}
+        return {names.get(name, name): value for name, value in self.cleaned_data.items()}

@@ -2,11 +2,12 @@
 
 from django.urls import URLPattern, path
 
+from apps.accounts.api import audit as audit_api
 from apps.accounts.api import environments
 from apps.accounts.api import keys as keys_api
 from apps.accounts.api import people as people_api
 from apps.accounts.api import teams as teams_api
-from apps.accounts.views import account, joining, keys, people, signing_in, teams
+from apps.accounts.views import account, audit, joining, keys, people, signing_in, teams
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "accounts"
@@ -23,6 +24,8 @@ urlpatterns: list[URLPattern] = [
     path("account/two-steps/end/", account.end_two_steps, name="end_two_steps"),
     path("account/browsers/end/", account.end_other_browsers, name="end_other_browsers"),
     path("account/browsers/<id:browser_id>/end/", account.end_browser, name="end_browser"),
+    path("audit/", audit.audit_trail, name="audit"),
+    path("audit/export.<str:kind>", audit.audit_export, name="audit_export"),
     path("keys/", keys.key_list, name="keys"),
     path("keys/create/", keys.key_create, name="key_create"),
     path("keys/<str:key_id>/revoke/", keys.key_revoke, name="key_revoke"),
@@ -61,6 +64,8 @@ api: list[URLPattern] = [
     path("users", people_api.PersonListView.as_view(), name="users"),
     path("users/me", people_api.MeView.as_view(), name="me"),
     path("users/<id:user_id>", people_api.PersonDetailView.as_view(), name="user"),
+    path("audit", audit_api.AuditListView.as_view(), name="audit"),
+    path("audit/export", audit_api.AuditExportView.as_view(), name="audit_export"),
     path("api_keys", keys_api.ApiKeyListView.as_view(), name="api_keys"),
     path("api_keys/<id:prefix>", keys_api.ApiKeyDetailView.as_view(), name="api_key"),
 ]

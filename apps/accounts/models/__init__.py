@@ -1,5 +1,6 @@
-"""Who there is: teams, people, their sign-in links, their API keys, and the routes version."""
+"""Who there is, what they hold and what they changed: teams, people, keys, the audit trail."""
 
+from apps.accounts.models.audit import AuditEntry
 from apps.accounts.models.keys import ApiKey, ApiKeyType
 from apps.accounts.models.people import BrowserSession, SignInLink, User, UserManager
 from apps.accounts.models.routes import RoutesVersion
@@ -14,6 +15,7 @@ from apps.accounts.models.teams import (
 __all__ = [
     "ApiKey",
     "ApiKeyType",
+    "AuditEntry",
     "BrowserSession",
     "Invitation",
     "Membership",

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from apps.accounts.audit import audit
 from apps.accounts.hashing import new_secret, sha256_hex
 from apps.accounts.models import ApiKey, ApiKeyType, Team, User
 from apps.accounts.routes_version import routes_version_bump
@@ -55,6 +57,7 @@ def api_key_create(
             owner=owner,
             model_ids=list(model_ids) if model_ids is not None else None,
         )
+        audit("key.create", key, team=team, label=key_label(key), after=_facts(key))
         routes_version_bump()
     return MadeApiKey(api_key=key, text=text)
 
@@ -65,7 +68,13 @@ def api_key_revoke(*, api_key: ApiKey) -> None:
         ended = ApiKey.objects.filter(id=api_key.id, revoked_at=None)
         if not ended.update(revoked_at=timezone.now()):
             raise NotFound(f"There is no API key `{api_key.prefix}`.")
+        audit("key.revoke", api_key, team=api_key.team, label=key_label(api_key))
         routes_version_bump()
+
+
+def key_label(key: ApiKey) -> str:
+    """Return the prefix with the name that somebody gave the key."""
+    return f"{key.prefix} {key.name}".strip()
 
 
 def api_key_touch(key: ApiKey) -> None:
@@ -75,3 +84,11 @@ def api_key_touch(key: ApiKey) -> None:
         return
     stale = Q(last_used_at=None) | Q(last_used_at__lte=now - _TOUCH_EVERY)
     ApiKey.objects.filter(stale, id=key.id).update(last_used_at=now)
+
+
+def _facts(key: ApiKey) -> dict[str, Any]:
+    return {
+        "type": key.type,
+        "owner": key.owner.email if key.owner else None,
+        "model_ids": key.model_ids,
+    }

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
+from apps.accounts.audit import audit
 from apps.accounts.hashing import new_secret, sha256_hex
 from apps.accounts.models import Invitation, Membership, Team, TeamRole, User
 from apps.accounts.selectors import invitation_by_token
@@ -52,14 +53,20 @@ def invitation_create(
             invited_by=user,
             expires_at=timezone.now() + VALID_FOR,
         )
+        audit("invitation.create", invitation, team=team, label=email, after={"role": role})
     path = reverse("accounts:join", kwargs={"token": token})
     return MadeInvitation(invitation=invitation, url=settings.PUBLIC_URL + path)
 
 
+@transaction.atomic
 def invitation_withdraw(*, team: Team, invitation_id: str) -> None:
     """End an invitation that nobody has used. Raises NotFound."""
-    if not _open(team).filter(id=invitation_id).update(ended_at=timezone.now()):
+    invitation = _open(team).select_for_update().filter(id=invitation_id).first()
+    if invitation is None:
         raise NotFound(f"There is no open invitation `{invitation_id}`.")
+    invitation.ended_at = timezone.now()
+    invitation.save(update_fields=["ended_at"])
+    audit("invitation.withdraw", invitation, team=team, label=invitation.email)
 
 
 def invitation_accept(*, token: str, user: User) -> Team:
@@ -79,6 +86,7 @@ def invitation_accept(*, token: str, user: User) -> Team:
             )
         member_add(team=invitation.team, user=user, role=TeamRole(invitation.role))
         User.objects.filter(id=user.id).update(team=invitation.team)
+        audit("invitation.accept", invitation, team=invitation.team, label=user.email, actor=user)
     return invitation.team
 
 
@@ -97,6 +105,7 @@ def invitation_accept_as_new(*, token: str, name: str, password: str) -> User:
         user = User(email=invitation.email, name=name.strip(), team=invitation.team)
         _set_password(user, password)
         member_add(team=invitation.team, user=user, role=TeamRole(invitation.role))
+        audit("invitation.accept", invitation, team=invitation.team, label=user.email, actor=user)
     return user
 
 

@@ -3,21 +3,34 @@
 from django.db import transaction
 from django.utils import timezone
 
+from apps.accounts.audit import audit
 from apps.accounts.models import ApiKey, Membership, RestrictedEnvironment, Team, TeamRole, User
 from apps.accounts.routes_version import routes_version_bump
 from apps.rest.errors import Conflict, NotFound
 
 
+@transaction.atomic
 def member_add(*, team: Team, user: User, role: TeamRole) -> Membership:
     """Return that the person belongs to the team; who belongs already keeps the role."""
-    membership, _ = Membership.objects.get_or_create(team=team, user=user, defaults={"role": role})
+    membership, is_new = Membership.objects.get_or_create(
+        team=team, user=user, defaults={"role": role}
+    )
+    if is_new:
+        audit("member.add", user, team=team, after={"role": role})
     return membership
 
 
+@transaction.atomic
 def member_set_role(*, team: Team, user: User, role: TeamRole) -> None:
     """Change what the person is to the team. Raises NotFound."""
-    if not Membership.objects.filter(team=team, user=user).update(role=role):
+    membership = Membership.objects.select_for_update().filter(team=team, user=user).first()
+    if membership is None:
         raise _not_here(team, user)
+    audit(
+        "member.set_role", user, team=team, before={"role": membership.role}, after={"role": role}
+    )
+    membership.role = role
+    membership.save(update_fields=["role"])
 
 
 def member_remove(*, team: Team, user: User) -> None:
@@ -31,6 +44,7 @@ def member_remove(*, team: Team, user: User) -> None:
         person = User.objects.select_for_update().get(id=user.id)
         if not Membership.objects.filter(team=team, user=person).delete()[0]:
             raise _not_here(team, person)
+        audit("member.remove", person, team=team)
         _leave(person, team)
         _end_keys(person, team)
         for environment in RestrictedEnvironment.objects.filter(team=team, people=person):
@@ -43,11 +57,14 @@ def person_deactivate(*, user: User) -> None:
         _keep_an_admin(user)
         User.objects.filter(id=user.id).update(is_active=False)
         _end_keys(user, None)
+        audit("person.deactivate", user, team=None)
 
 
+@transaction.atomic
 def person_reactivate(*, user: User) -> None:
     """Let the person sign in again; keys that ended stay ended."""
     User.objects.filter(id=user.id).update(is_active=True)
+    audit("person.reactivate", user, team=None)
 
 
 def person_set_admin(*, user: User, is_admin: bool) -> None:
@@ -57,6 +74,13 @@ def person_set_admin(*, user: User, is_admin: bool) -> None:
             _keep_an_admin(user)
             _come_home(user)
         User.objects.filter(id=user.id).update(is_admin=is_admin)
+        audit(
+            "person.set_admin",
+            user,
+            team=None,
+            before={"is_admin": user.is_admin},
+            after={"is_admin": is_admin},
+        )
 
 
 def _leave(person: User, team: Team) -> None:

@@ -7,10 +7,12 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
 
+from apps.accounts.audit import audit
 from apps.accounts.models import BrowserSession, User
 from apps.rest.errors import InvalidInput, NotFound
 
 
+@transaction.atomic
 def password_change(*, request: HttpRequest, user: User, old: str, new: str) -> None:
     """Set a new password; every other browser is signed out. Raises InvalidInput."""
     if user.has_usable_password() and not user.check_password(old):
@@ -21,6 +23,7 @@ def password_change(*, request: HttpRequest, user: User, old: str, new: str) -> 
         raise InvalidInput(" ".join(error.messages), fields=["new"]) from None
     user.set_password(new)
     user.save(update_fields=["password"])
+    audit("account.change_password", user, team=None)
     kept = request.session.session_key
     update_session_auth_hash(request, user)
     BrowserSession.objects.filter(session_key=kept).update(session_key=request.session.session_key)
@@ -35,6 +38,7 @@ def browser_end(*, user: User, browser_id: str) -> None:
         raise NotFound(f"There is no signed-in browser `{browser_id}`.")
     Session.objects.filter(session_key=found.session_key).delete()
     found.delete()
+    audit("account.end_browser", user, team=None, before={"browser": found.user_agent})
 
 
 @transaction.atomic
@@ -43,4 +47,5 @@ def browsers_end_others(*, user: User, but: str) -> int:
     others = BrowserSession.objects.filter(user=user).exclude(session_key=but)
     Session.objects.filter(session_key__in=others.values("session_key")).delete()
     ended, _ = others.delete()
+    audit("account.end_other_browsers", user, team=None, before={"browsers": ended})
     return ended

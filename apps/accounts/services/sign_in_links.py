@@ -3,21 +3,25 @@
 from datetime import timedelta
 
 from django.conf import settings
+from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
+from apps.accounts.audit import audit
 from apps.accounts.hashing import new_secret, sha256_hex
 from apps.accounts.models import SignInLink, User
 
 VALID_FOR = timedelta(hours=24)
 
 
+@transaction.atomic
 def sign_in_link_create(*, user: User) -> str:
     """Return the token of a new link for `user`; it works once, within 24 hours."""
     token = new_secret()
     SignInLink.objects.create(
         token_sha256=sha256_hex(token), user=user, expires_at=timezone.now() + VALID_FOR
     )
+    audit("account.make_sign_in_link", user, team=None)
     return token
 
 

@@ -9,6 +9,7 @@ from django.contrib.auth import authenticate, login, logout
 from django.http import HttpRequest
 from django.utils import timezone
 
+from apps.accounts.audit import audit, nobody_tried
 from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import BrowserSession, User
 from apps.accounts.services.two_steps import code_is_right, has_two_steps
@@ -27,8 +28,10 @@ def password_sign_in(*, request: HttpRequest, email: str, password: str) -> User
     """
     user = authenticate(request, username=email.strip(), password=password)
     if getattr(request, "axes_locked_out", False):
+        _failed("account.sign_in_locked", email)
         raise _locked(request, email)
     if not isinstance(user, User):
+        _failed("account.sign_in_failed", email)
         raise Unauthenticated("This e-mail address and password do not match.")
     if has_two_steps(user):
         request.session[_AWAITED] = {"user": user.id, "until": _deadline()}
@@ -51,6 +54,7 @@ def code_sign_in(*, request: HttpRequest, code: str) -> User:
     if user is None:
         raise Unauthenticated("The time for the code is over.", hint="Sign in again.")
     if not code_is_right(user, code):
+        _failed("account.sign_in_failed", user.email, second_step=True)
         raise Unauthenticated("This code is not right, or it was used before.")
     sign_in(request=request, user=user, way="password")
     return user
@@ -69,11 +73,15 @@ def sign_in(*, request: HttpRequest, user: User, way: str) -> None:
         user_agent=request.headers.get("User-Agent", "")[:300],
         way=way,
     )
+    audit("account.sign_in", user, team=None, actor=user, after={"way": way})
 
 
 def sign_out(*, request: HttpRequest) -> None:
     """End the session and forget all of it."""
     BrowserSession.objects.filter(session_key=request.session.session_key).delete()
+    user = getattr(request, "user", None)
+    if isinstance(user, User):
+        audit("account.sign_out", user, team=None, actor=user)
     logout(request)
 
 
@@ -92,6 +100,13 @@ def account_of_attempt(request: HttpRequest, credentials: dict[str, str] | None)
 
 def _account(email: str) -> str:
     return sha256_hex(email.strip().lower())
+
+
+def _failed(action: str, email: str, *, second_step: bool = False) -> None:
+    # An address nobody has is not kept: people type passwords into its field.
+    known = User.objects.filter(email__iexact=email.strip()).first()
+    after = {"way": "code" if second_step else "password"}
+    nobody_tried(action, label=known.email if known else "unknown address", after=after)
 
 
 def _deadline() -> float:

@@ -3,6 +3,7 @@
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
+from apps.accounts.audit import audit
 from apps.accounts.models import Membership, Team, TeamRole, User
 from apps.accounts.permissions import Actor
 from apps.accounts.routes_version import routes_version_bump
@@ -20,6 +21,7 @@ def team_create(*, name: str, user: User | None) -> Team:
             team = Team.objects.create(name=name)
             if user is not None:
                 Membership.objects.create(team=team, user=user, role=TeamRole.ADMIN)
+            audit("team.create", team, team=team)
     except IntegrityError:
         raise _taken(name) from None
     return team
@@ -31,6 +33,7 @@ def team_rename(*, team: Team, name: str) -> Team:
     try:
         with transaction.atomic():
             Team.objects.filter(id=team.id).update(name=name)
+            audit("team.rename", team, team=team, before={"name": team.name}, after={"name": name})
     except IntegrityError:
         raise _taken(name) from None
     team.name = name
@@ -48,6 +51,7 @@ def team_delete(*, team: Team) -> None:
         )
     with transaction.atomic():
         _send_home(team)
+        audit("team.delete", team, team=team)
         try:
             team.delete()
         except ProtectedError:
@@ -63,7 +67,9 @@ def team_enter(*, user: User, team_id: str) -> Team:
     team = team_list(Actor(team=user.team, user=user)).filter(id=team_id).first()
     if team is None:
         raise NotFound(f"There is no team `{team_id}`.")
-    User.objects.filter(id=user.id).update(team=team)
+    with transaction.atomic():
+        User.objects.filter(id=user.id).update(team=team)
+        audit("team.enter", team, team=team, before={"team": user.team.name})
     return team
 
 

@@ -8,6 +8,7 @@ from django.db import transaction
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from apps.accounts.audit import audit
 from apps.accounts.models import User
 from apps.rest.errors import Conflict, InvalidInput
 
@@ -28,6 +29,7 @@ def has_two_steps(user: User) -> bool:
     return bool(TOTPDevice.objects.filter(user=user, confirmed=True).exists())
 
 
+@transaction.atomic
 def two_steps_begin(*, user: User) -> Enrolment:
     """Return what to scan; the unconfirmed device of an earlier visit is used again.
 
@@ -38,6 +40,7 @@ def two_steps_begin(*, user: User) -> Enrolment:
     device, _ = TOTPDevice.objects.get_or_create(
         user=user, confirmed=False, defaults={"name": "Enginehouse"}
     )
+    audit("account.begin_two_steps", user, team=None)
     return Enrolment(
         qr_code=segno.make(device.config_url).svg_data_uri(scale=4, dark="#000", light="#fff"),
         key=b32encode(device.bin_key).decode(),
@@ -58,6 +61,7 @@ def two_steps_confirm(*, user: User, code: str) -> list[str]:
         )
     device.confirmed = True
     device.save(update_fields=["confirmed"])
+    audit("account.confirm_two_steps", user, team=None)
     return _new_recovery_codes(user)
 
 
@@ -66,6 +70,7 @@ def two_steps_end(*, user: User) -> None:
     """Ask the person for the password only, from now on."""
     TOTPDevice.objects.filter(user=user).delete()
     StaticDevice.objects.filter(user=user).delete()
+    audit("account.end_two_steps", user, team=None)
 
 
 @transaction.atomic

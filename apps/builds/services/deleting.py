@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import transaction
 
+from apps.accounts.audit import audit
 from apps.builds.models import Artifact, Build
 from apps.rest.errors import Conflict
 from controlplane.artifacts import ArtifactStore
@@ -18,6 +19,7 @@ def artifact_delete(*, artifact: Artifact) -> None:
     row = Artifact.objects.select_for_update().get(id=artifact.id)
     _refuse_while_used(row)
     Build.objects.filter(artifact=row).update(artifact=None)
+    audit("artifact.delete", row, team=row.team, before={"content_digest": row.content_digest})
     row.delete()
     store = ArtifactStore.open(settings.ARTIFACT_URL)
     transaction.on_commit(lambda: store.spare(row.content_digest))

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from apps.accounts.audit import audit
 from apps.accounts.models import User
 from apps.builds.fixes import Proposal, fix_made, fix_proposal
 from apps.builds.models import Build
@@ -44,6 +45,8 @@ def build_apply_fix(*, build: Build, user: User | None) -> FixApplied:
         started = build_create(revision=revision, user=user)
         started.after, started.fixed = build, _fixed(build, proposal)
         started.save(update_fields=["after", "fixed"])
+        told = {"failed": build.number, "patch": dict(proposal.patch)}
+        audit("build.apply_fix", started, team=started.team, after=told)
     return FixApplied(build=started, is_new=True)
 
 

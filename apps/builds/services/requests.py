@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
+from apps.accounts.audit import audit
 from apps.accounts.models import Team, User
 from apps.builds.forecast import forecast_of_revision
 from apps.builds.models import Build, BuildStep
@@ -58,12 +59,15 @@ def build_create(
                 steps_of_build(quantizes=not spec.quantization_type.is_none)
             )
         )
+        revised = {"config": revision.config.name, "revision": revision.number}
+        audit("build.create", build, team=team, after=revised)
         if deploy is not None:
             deploy(build)
         build_send(build_id=build.id, pool=build.pool)
     return build
 
 
+@transaction.atomic
 def build_cancel(*, build: Build) -> Build:
     """Return the build as it is after the request: a queued one is cancelled at once.
 
@@ -75,6 +79,8 @@ def build_cancel(*, build: Build) -> Build:
     changed = _cancel_queued(build) or Build.objects.filter(id=build.id, state__in=RUNNING).update(
         cancel_requested_at=timezone.now()
     )
+    if changed:
+        audit("build.cancel", build, team=build.team, before={"state": build.state})
     build.refresh_from_db()
     if not changed and build.state != BuildState.CANCELLED:
         raise Conflict(f"Build {build.number} has {build.state} and cannot be cancelled.")
@@ -104,6 +110,7 @@ def build_retry(*, build: Build) -> Build:
                 f"Build {build.number} is {build.state}; "
                 "only a failed or cancelled build can be tried again."
             )
+        audit("build.retry", build, team=build.team, after={"attempt": build.attempt})
         _steps_reset(build)
         build_send(build_id=build.id, pool=build.pool)
     return build
@@ -136,6 +143,8 @@ def build_promote(*, build: Build, user: User | None, reason: str) -> Build:
                 "reason": reason.strip(),
             }
         )
+        told = {"accepted": found["failure"]["sentence"], "reason": reason.strip()}
+        audit("build.promote", build, team=build.team, after=told)
         return build_retry(build=build)
 
 

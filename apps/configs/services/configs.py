@@ -5,6 +5,7 @@ import re
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from apps.accounts.audit import audit
 from apps.accounts.models import Team, User
 from apps.configs.models import Config, Revision
 from apps.configs.selectors import revision_last
@@ -29,6 +30,7 @@ def config_create(*, team: Team, name: str, text: str, user: User | None = None)
         with transaction.atomic():
             config = Config.objects.create(team=team, name=name)
             revision = _store(config, 1, text, examination, user)
+            audit("config.create", config, team=team, after={"revision": 1})
     except IntegrityError:
         raise Conflict(
             f"There is a config named `{name}` already.",
@@ -59,6 +61,8 @@ def revision_create(
             return last
         Config.objects.filter(id=config.id).update(updated_at=timezone.now())
         revision = _store(config, number + 1, text, examination, user)
+        before, after = {"revision": number}, {"revision": number + 1}
+        audit("config.save", config, team=config.team, before=before, after=after)
     verdict_settle(revision)
     return revision
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
+from apps.accounts.audit import audit
 from apps.deployments.checks import refuse_more_replicas_than_cards
 from apps.deployments.models import Deployment, Environment
 from apps.deployments.services.reconcile import deployment_settle
@@ -65,6 +66,14 @@ def autoscaling_update(*, deployment: Deployment, changes: Mapping[str, Any]) ->
         max_replica=high,
         wanted_replicas=0 if is_asleep else max(1, low),
         autoscaling={key: after[key] for key in AUTOSCALING_DEFAULTS},
+    )
+    audit(
+        "deployment.autoscale",
+        row,
+        team=row.model.team,
+        label=f"{row.model.name}/{row.name}",
+        before=before,
+        after=after,
     )
     for environment in environments:
         environment.autoscaling_settings = after

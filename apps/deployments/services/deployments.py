@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from apps.accounts.audit import Values, audit
 from apps.accounts.models import User
 from apps.accounts.routes_version import routes_version_bump
 from apps.builds.models import Build
@@ -54,6 +55,8 @@ def deployment_create(
         created_by=user,
         **_from_build(build),
     )
+    told = {"build": build.number, "environment": environment}
+    _audit("create", deployment, after=told)
     _promote_when_ready(deployment, environment)
     routes_version_bump()
     _settle_after_commit(deployment)
@@ -79,6 +82,7 @@ def deployment_copy(*, deployment: Deployment, user: User | None = None) -> Depl
         autoscaling=deployment.autoscaling,
         created_by=user,
     )
+    _audit("copy", copy, before={"name": deployment.name})
     routes_version_bump()
     _settle_after_commit(copy)
     return copy
@@ -90,9 +94,11 @@ def deployment_activate(*, deployment: Deployment) -> bool:
     row = _locked(deployment)
     if row.state in {DeploymentState.INACTIVE, DeploymentState.DEACTIVATING}:
         _start_over(row, DeploymentState.DEPLOYING)
+        _audit("activate", row, before={"state": row.state})
         return True
     if row.state == DeploymentState.SCALED_TO_ZERO or row.wanted_replicas == 0:
         _start_over(row, DeploymentState.WAKING_UP)
+        _audit("activate", row, before={"state": row.state})
         return True
     if row.state in DEPLOYMENT_TERMINAL:
         raise Conflict(
@@ -116,6 +122,7 @@ def deployment_deactivate(*, deployment: Deployment) -> bool:
     Deployment.objects.filter(id=row.id).update(
         state=DeploymentState.DEACTIVATING, wanted_replicas=0, failure=None
     )
+    _audit("deactivate", row, before={"state": row.state})
     routes_version_bump()
     _settle_after_commit(row)
     return True
@@ -128,13 +135,16 @@ def deployment_retry(*, deployment: Deployment) -> tuple[bool, str | None]:
     if row.state in _BUILD_OVER and row.build is not None:
         build_retry(build=row.build)
         _wait_for_build(row)
+        _audit("retry", row, before={"state": row.state})
         return True, None
     if row.state in {DeploymentState.DEPLOY_FAILED, DeploymentState.FAILED}:
         _start_over(row, DeploymentState.DEPLOYING)
         _promote_when_ready(row, None)
+        _audit("retry", row, before={"state": row.state})
         return True, None
     if row.state == DeploymentState.UNHEALTHY:
         _start_over(row, DeploymentState.UNHEALTHY)
+        _audit("retry", row, before={"state": row.state})
         return True, None
     return False, f"Deployment `{row.name}` is {_words(row.state)}: there is nothing to retry."
 
@@ -153,6 +163,7 @@ def deployment_rename(*, deployment: Deployment, name: str) -> Deployment:
     ServedModel.objects.select_for_update(no_key=True).get(id=deployment.model_id)
     if name != deployment.name:
         Deployment.objects.filter(id=deployment.id).update(name=_name(deployment.model, name))
+        _audit("rename", deployment, before={"name": deployment.name}, after={"name": name})
         deployment.refresh_from_db()
         routes_version_bump()
     return deployment
@@ -173,8 +184,23 @@ def deployment_delete(*, deployment: Deployment) -> None:
         raise Conflict(
             f"Deployment `{row.name}` still runs.", hint="Deactivate it, and delete it when it has."
         )
+    _audit("delete", row, before={"state": row.state})
     row.delete()
     routes_version_bump()
+
+
+def _audit(
+    what: str, deployment: Deployment, *, before: Values | None = None, after: Values | None = None
+) -> None:
+    model = deployment.model
+    audit(
+        f"deployment.{what}",
+        deployment,
+        team=model.team,
+        label=f"{model.name}/{deployment.name}",
+        before=before,
+        after=after,
+    )
 
 
 def _refuse_build(model: ServedModel, build: Build) -> None:

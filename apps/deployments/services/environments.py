@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
+from apps.accounts.audit import Values, audit
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.models import Deployment, Environment, ServedModel
 from apps.deployments.services.promotion import CLEANUPS, PROMOTION_DEFAULTS
@@ -29,7 +30,9 @@ def environment_create(*, model: ServedModel, name: str) -> Environment:
         )
     if Environment.objects.filter(model=model, name=name).exists():
         raise Conflict(f"Model `{model.name}` already has an environment `{name}`.")
-    return Environment.objects.create(model=model, name=name)
+    made = Environment.objects.create(model=model, name=name)
+    environment_audit("create", made)
+    return made
 
 
 @transaction.atomic
@@ -37,6 +40,7 @@ def environment_delete(*, environment: Environment) -> None:
     """Remove an environment; what it pointed at stays. Raises Conflict for production."""
     if environment.name == PRODUCTION:
         raise Conflict("`production` always exists and cannot be deleted.")
+    environment_audit("delete", environment)
     environment.delete()
     routes_version_bump()
 
@@ -81,6 +85,7 @@ def environment_cancel_promotion(*, environment: Environment) -> bool:
     row = Environment.objects.select_for_update(no_key=True).get(id=environment.id)
     if row.candidate_id is None:
         return False
+    environment_audit("cancel_promotion", row, before={"candidate": row.candidate_id})
     row.candidate = None
     row.promotion = {
         "status": "CANCELED",
@@ -105,9 +110,30 @@ def environment_configure(
             fields=["promotion_settings.promotion_cleanup_strategy"],
         )
     known = {key: value for key, value in promotion_settings.items() if key in PROMOTION_DEFAULTS}
-    row.promotion_settings = {**row.promotion_settings, **known}
+    changed = {**row.promotion_settings, **known}
+    environment_audit("configure", row, before=row.promotion_settings, after=changed)
+    row.promotion_settings = changed
     row.save(update_fields=["promotion_settings"])
     return row
+
+
+def environment_audit(
+    what: str,
+    environment: Environment,
+    *,
+    before: Values | None = None,
+    after: Values | None = None,
+) -> None:
+    """Record what became of the environment."""
+    model = environment.model
+    audit(
+        f"environment.{what}",
+        environment,
+        team=model.team,
+        label=f"{model.name}/{environment.name}",
+        before=before,
+        after=after,
+    )
 
 
 def deployment_may_be_promoted(deployment: Deployment, environment: Environment) -> None:

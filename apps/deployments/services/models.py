@@ -4,6 +4,7 @@ import re
 
 from django.db import IntegrityError, transaction
 
+from apps.accounts.audit import audit
 from apps.accounts.models import Team, User
 from apps.accounts.routes_version import routes_version_bump
 from apps.builds.models import Build
@@ -40,6 +41,7 @@ def model_create(
             hint="Choose another name, or add a deployment to that model.",
         ) from None
     Environment.objects.create(model=model, name=PRODUCTION)
+    audit("model.create", model, team=team)
     return model, deployment_create(model=model, build=build, user=user)
 
 
@@ -54,5 +56,6 @@ def model_delete(*, model: ServedModel) -> None:
             f"Model `{model.name}` still runs: {', '.join(f'`{name}`' for name in names)}.",
             hint="Deactivate these deployments first.",
         )
+    audit("model.delete", model, team=model.team)
     model.delete()
     routes_version_bump()

@@ -7,6 +7,7 @@ from apps.deployments.models import Deployment, Environment
 from apps.deployments.services.deployments import deployment_activate, deployment_copy
 from apps.deployments.services.environments import (
     deployment_may_be_promoted,
+    environment_audit,
     environment_name_candidate,
 )
 from apps.deployments.services.promotion import promotion_settings
@@ -37,6 +38,12 @@ def environment_promote(
         name=environment.name,
         to=candidate,
         keep_previous=not scale_down_previous,
+    )
+    environment_audit(
+        "promote",
+        environment,
+        before={"deployment": environment.current_id},
+        after={"deployment": candidate.id},
     )
     deployment_activate(deployment=candidate)
     transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id), robust=True)

@@ -2,10 +2,12 @@
 
 from datetime import timedelta
 
+from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
+from apps.accounts.audit import audit
 from apps.fleet.credentials import hash_of, new_credential
 from apps.fleet.models import EnrollmentToken
 
@@ -16,12 +18,14 @@ class EnrollmentRefused(Exception):
     """The token is unknown, used or expired; which of them is not said."""
 
 
+@transaction.atomic
 def enrollment_token_create(*, lifetime: timedelta = timedelta(hours=1)) -> str:
     """Return a new token; it cannot be read back later."""
     token = new_credential()
-    EnrollmentToken.objects.create(
+    made = EnrollmentToken.objects.create(
         token_sha256=hash_of(token), expires_at=timezone.now() + lifetime
     )
+    audit("enrollment_token.create", made, team=None, label=made.token_sha256[:8])
     return token
 
 

@@ -4,6 +4,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest, Now
 
+from apps.accounts.audit import audit
 from apps.fleet.credentials import hash_of, new_credential
 from apps.fleet.models import Gateway
 from apps.fleet.services.enrollment import enrollment_token_redeem
@@ -27,6 +28,7 @@ def gateway_enroll(*, token: str, name: str, address: str) -> tuple[Gateway, str
             "last_seen_at": Now(),
         },
     )
+    audit("gateway.enroll", gateway, team=None, after={"address": address})
     return gateway, credential
 
 

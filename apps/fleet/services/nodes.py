@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
+from apps.accounts.audit import audit
 from apps.fleet.credentials import hash_of, new_credential
 from apps.fleet.models import Card, Node
 from apps.fleet.services.enrollment import enrollment_token_redeem
@@ -71,6 +72,7 @@ def node_enroll(
     )
     _cards_store(node, {card: CardUse() for card in cards})
     node.refresh_from_db()
+    audit("node.enroll", node, team=None, after={"address": address})
     return Enrolled(node=node, credential=credential)
 
 
@@ -81,15 +83,19 @@ def node_observe(*, node: Node, boot_id: str, cards: Mapping[CardReport, CardUse
     _cards_store(node, cards)
 
 
+@transaction.atomic
 def node_cordon(*, node: Node) -> None:
     """Place nothing new on the node; what runs there stays."""
     Node.objects.filter(id=node.id).update(cordoned=True)
+    audit("node.cordon", node, team=None)
     node.cordoned = True
 
 
+@transaction.atomic
 def node_uncordon(*, node: Node) -> None:
     """Place work on the node again."""
     Node.objects.filter(id=node.id).update(cordoned=False)
+    audit("node.uncordon", node, team=None)
     node.cordoned = False
 
 

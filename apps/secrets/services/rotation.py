@@ -1,12 +1,13 @@
 """Re-encryption of every secret under a new key, in batches, readable throughout."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import connection, transaction
 
+from apps.accounts.audit import audit
 from apps.rest.errors import Conflict
 from apps.secrets.key_ring import KeyRing, key_ring_load, key_ring_retire, key_ring_rotate
 from apps.secrets.models import Secret
@@ -48,7 +49,13 @@ def secret_rotate(
         ring = key_ring_rotate(settings.KEY_RING_FILE)
         resealed = _reseal_all(ring, on_progress)
         retired = _retire(ring)
+        _tell(ring, resealed, retired)
     return Rotation(key_id=ring.primary, resealed=resealed, retired=retired)
+
+
+def _tell(ring: KeyRing, resealed: int, retired: Sequence[str]) -> None:
+    told = {"key_id": ring.primary, "resealed": resealed, "retired": list(retired)}
+    audit("key_ring.rotate", ring.primary, team=None, after=told)
 
 
 def _reseal_all(ring: KeyRing, on_progress: Callable[[int, int], None]) -> int:

@@ -8,6 +8,7 @@ from django.db.models import DateTimeField, F, Func, Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from apps.accounts.audit import audit
 from apps.accounts.hashing import new_secret, sha256_hex
 from apps.accounts.models import User
 from apps.secrets.models import Secret, SecretTest
@@ -53,6 +54,7 @@ def secret_test_request(*, secret: Secret, target: str, user: User | None = None
             return same
         _forget_old(secret)
         test = SecretTest.objects.create(secret=secret, kind=kind, target=target, created_by=user)
+        audit("secret.test", secret, team=secret.team, after={"target": target})
         secret_test_send(test_id=test.id)
     return test
 

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
+from apps.accounts.audit import audit
 from apps.accounts.models import Team, User
 from apps.rest.errors import InvalidInput, NotFound
 from apps.secrets.key_ring import KeyRing, Sealed, key_ring_ensure, key_ring_load
@@ -39,7 +40,7 @@ def secret_set(
         )
     with _ring_as_it_is():
         sealed = key_ring_prepare().seal(value, bound_to=binding(team.id, name))
-        secret, _ = Secret.objects.update_or_create(
+        secret, is_new = Secret.objects.update_or_create(
             team=team,
             name=name,
             defaults={
@@ -50,21 +51,28 @@ def secret_set(
                 "expires_at": _checked_end(expires_at),
             },
         )
+        action = "secret.create" if is_new else "secret.replace"
+        audit(action, secret, team=team, after=_ends(secret.expires_at))
     return secret
 
 
+@transaction.atomic
 def secret_expire(*, secret: Secret, expires_at: datetime | None) -> Secret:
     """Return the secret, which ends then from now on, or never."""
+    before = _ends(secret.expires_at)
     Secret.objects.filter(id=secret.id).update(expires_at=_checked_end(expires_at))
+    audit("secret.expire", secret, team=secret.team, before=before, after=_ends(expires_at))
     secret.refresh_from_db(fields=["expires_at"])
     return secret
 
 
+@transaction.atomic
 def secret_delete(*, team: Team, name: str) -> str:
     """Return the name of the deleted secret. Raises NotFound."""
     deleted, _ = Secret.objects.filter(team=team, name=normal_name(name)).delete()
     if not deleted:
         raise NotFound(f"There is no secret `{name}`.")
+    audit("secret.delete", normal_name(name), team=team)
     return normal_name(name)
 
 
@@ -106,6 +114,10 @@ def sealed_of(secret: Secret) -> Sealed:
     return Sealed(
         key_id=secret.key_id, nonce=bytes(secret.nonce), ciphertext=bytes(secret.ciphertext)
     )
+
+
+def _ends(at: datetime | None) -> dict[str, str | None]:
+    return {"expires_at": at.isoformat() if at else None}
 
 
 def _checked_end(expires_at: datetime | None) -> datetime | None:

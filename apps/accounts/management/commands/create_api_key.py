@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from apps.accounts.commands import AuditedCommand
 from apps.accounts.models import ApiKeyType, Team
 from apps.accounts.services import admin_ensure, api_key_create
 
 TEAM_TYPES = tuple(each.value for each in ApiKeyType if each is not ApiKeyType.PERSONAL)
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = "Make an API key of a team and print it; it is shown this once."
 
     def add_arguments(self, parser: CommandParser) -> None:

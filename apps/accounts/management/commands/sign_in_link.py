@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from apps.accounts.commands import AuditedCommand
 from apps.accounts.selectors import user_by_email
 from apps.accounts.services import admin_ensure, sign_in_link_create, sign_in_link_url
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = "Print a link that signs a person in once, within 24 hours."
 
     def add_arguments(self, parser: CommandParser) -> None:

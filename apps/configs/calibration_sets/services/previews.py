@@ -10,6 +10,7 @@ from django.db.models import DateTimeField, F, Func, Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from apps.accounts.audit import audit
 from apps.accounts.hashing import new_secret, sha256_hex
 from apps.accounts.models import User
 from apps.configs.calibration_sets.models import CalibrationPreview
@@ -75,6 +76,7 @@ def preview_request(
             pool=spec.pool,
             created_by=user,
         )
+        audit("calibration.preview", revision, team=preview.team, after={"dataset": dataset})
         preview_send(preview_id=preview.id, pool=preview.pool)
     return preview
 

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from apps.accounts.audit import audit
 from apps.accounts.models import Team, User
 from apps.configs.calibration_sets.models import CalibrationSet, CalibrationVersion
 from apps.configs.calibration_sets.selectors import revisions_naming
@@ -60,6 +61,9 @@ def set_upload(
             ) from None
     with transaction.atomic():
         upload = _version(team, name, found, published, file_name, user)
+        if upload.is_new:
+            after = {"version": upload.version.number, "digest": upload.version.digest}
+            audit("calibration_set.upload", upload.version.set, team=team, after=after)
     _check_again(team, name)
     return upload
 
@@ -71,7 +75,9 @@ def set_delete(*, found: CalibrationSet) -> None:
     """
     team, name = found.team, found.name
     contents = list(found.versions.values_list("content_digest", flat=True))
-    found.delete()
+    with transaction.atomic():
+        audit("calibration_set.delete", found, team=team, before={"versions": len(contents)})
+        found.delete()
     store = ArtifactStore.open(settings.ARTIFACT_URL)
     for content in contents:
         store.spare(content)

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.db import transaction
 
+from apps.accounts.commands import AuditedCommand
 from apps.accounts.models import ApiKey, ApiKeyType, User
 from apps.accounts.services import (
     admin_bootstrap,
@@ -18,7 +18,7 @@ from apps.accounts.services import (
 _KEY_NAME = "demo"
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = "Print a fresh API key and sign-in link as JSON; the last demonstration's key ends."
 
     def handle(self, *args: Any, **options: Any) -> None:

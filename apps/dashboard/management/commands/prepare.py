@@ -5,15 +5,14 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from apps.accounts.commands import AuditedCommand
 from apps.accounts.services import admin_bootstrap, sign_in_link_url
 from apps.fleet.services import enrollment_token_create
 from controlplane.processes.schema import migrate
 from controlplane.processes.static_files import collect_static_files
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = (
         "Bring the schema up to date, collect the static files, and make the first admin. "
         "Safe to run at any time."

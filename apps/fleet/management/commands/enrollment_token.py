@@ -3,12 +3,13 @@
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
+from apps.accounts.commands import AuditedCommand
 from apps.fleet.services import enrollment_token_create
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = "Print a one-time token for ENROLLMENT_TOKEN of a new agent or gateway."
 
     def add_arguments(self, parser: CommandParser) -> None:

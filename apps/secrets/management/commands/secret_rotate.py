@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from apps.accounts.commands import AuditedCommand
 from apps.rest.errors import Conflict
 from apps.secrets.key_ring import KeyRingError
 from apps.secrets.services import secret_rotate
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     help = (
         "Make a new key in the key ring, re-encrypt every secret with it, and take the older keys "
         "out. Secrets stay readable; interrupt it and run it again as you like."

@@ -1,0 +1,16 @@
+"""What commands that change something stand on."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from apps.accounts.audit import Origin, acting
+
+
+class AuditedCommand(BaseCommand):
+    """A command whose changes stand in the audit trail under its name."""
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        name = type(self).__module__.rpartition(".")[2]
+        with acting(Origin(command=name)):
+            return super().execute(*args, **options)
