@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -161,7 +162,7 @@ def installation(folder: Path, *, stop_engines: bool = True) -> Iterator[Install
         finally:
             # Shown with a failure only: what the processes said last.
             log = (folder / "logs" / "up.log").read_text(errors="replace")
-            print("\n".join(log.splitlines()[-400:]))
+            sys.stdout.write("\n".join(log.splitlines()[-400:]))
 
 
 @contextmanager
