@@ -16,6 +16,8 @@ class CalibrationCard:
     told: Mapping[str, Any]
     samples: Sequence[Mapping[str, Any]]
     """A few as the model saw them; none where the artifact of another build was taken."""
+    shown_by: int | None = None
+    """The number of that other build, whose page has them."""
 
     @property
     def split(self) -> str:

@@ -15,7 +15,7 @@ from apps.builds.held_cards import held_cards, held_words, waiting_of
 from apps.builds.models import Build, BuildStep
 from apps.builds.passport import passport_rows, short_digest
 from apps.builds.reuse_card import reuse_card
-from apps.builds.selectors import build_previous
+from apps.builds.selectors import build_maker, build_previous
 from apps.builds.step_labels import LABELS
 from apps.ui import formats
 from apps.ui.tones import title
@@ -139,7 +139,12 @@ def calibration_of(build: Build) -> CalibrationCard | None:
     result = _result_of(build, "calibrate")
     if not result or not result.get("calibration"):
         return None
-    return CalibrationCard(told=result["calibration"], samples=result.get("samples") or ())
+    samples = result.get("samples") or ()
+    return CalibrationCard(
+        told=result["calibration"],
+        samples=samples,
+        shown_by=None if samples else build_maker(build),
+    )
 
 
 def gate_of(build: Build) -> GateCard | None:

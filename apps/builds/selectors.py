@@ -63,6 +63,15 @@ def build_previous(build: Build) -> int | None:
     return earlier.order_by("-number").values_list("number", flat=True).first()
 
 
+def build_maker(build: Build) -> int | None:
+    """Return the number of the build that made the artifact which this one took."""
+    if build.artifact is None:
+        return None
+    built = build.artifact.passport.get("built") or {}
+    makers = Build.objects.filter(team=build.team_id, id=built.get("build_id")).exclude(id=build.id)
+    return makers.values_list("number", flat=True).first()
+
+
 def build_log_owners(*, build: Build, step: str | None = None) -> list[str]:
     """Return the names under which the build's logs are stored, or that of one step."""
     names = [each.name for each in build.steps.all() if step is None or each.name == step]

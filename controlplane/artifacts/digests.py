@@ -89,13 +89,15 @@ def input_document(
     spec: Mapping[str, Any],
     tool_versions: Mapping[str, str | None],
     calibration: Mapping[str, Any] | None = None,
+    evaluation: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return everything that decides what a build makes.
+    """Return everything that decides what a build makes, and what its gate says of it.
 
-    `calibration` names the data set and its revision, of a build that calibrates.
+    `calibration` and `evaluation` name a data set and its revision, of a build that uses one.
     """
     inputs = {"commit": commit, "spec": spec, "tool_versions": tool_versions}
-    return inputs if calibration is None else inputs | {"calibration": calibration}
+    data = {"calibration": calibration, "evaluation": evaluation}
+    return inputs | {name: told for name, told in data.items() if told is not None}
 
 
 def input_digest(inputs: Mapping[str, Any]) -> str:

@@ -37,6 +37,8 @@ def test_input_digest_changes_with_each_input() -> None:
     calibrated = digest("c1", {"a": 1, "b": 2}, {"torch": "2.13"}, {"revision": "r1"})
     assert same != calibrated
     assert calibrated != digest("c1", {"a": 1, "b": 2}, {"torch": "2.13"}, {"revision": "r2"})
+    evaluated = digest("c1", {"a": 1, "b": 2}, {"torch": "2.13"}, None, {"revision": "r1"})
+    assert evaluated not in (same, calibrated)
 
 
 def test_describe_lists_nested_files_by_path(folder: Path) -> None:

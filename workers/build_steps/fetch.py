@@ -19,7 +19,8 @@ log = logging.getLogger(__name__)
 def run(job: Job, events: Events) -> StepResult:
     """Return the commit and the files, now in the `model` folder of the output.
 
-    The calibration data set, where there is one, is found and pinned before the long download.
+    The data sets to calibrate on and to measure on, where there are any, are found and pinned
+    before the long download.
     """
     checkpoint = Spec.model_validate(job.spec).checkpoint
     if checkpoint is None:
@@ -44,7 +45,7 @@ def run(job: Job, events: Events) -> StepResult:
         len(resolved.files),
         resolved.size_bytes / 1e6,
     )
-    calibration = _calibration(job)
+    data = _data_sets(job)
     files = fetch(
         resolved,
         job.output / MODEL_FOLDER,
@@ -62,21 +63,27 @@ def run(job: Job, events: Events) -> StepResult:
             ],
             "bytes": sum(each.size_bytes for each in files),
             "model_dir": MODEL_FOLDER,
-            "calibration": calibration,
+            **data,
         },
         digests={f"{MODEL_FOLDER}/{each.path}": each.sha256 for each in files},
     )
 
 
-def _calibration(job: Job) -> dict[str, Any] | None:
-    """Return which data the build will calibrate on, or None where it quantizes nothing."""
+def _data_sets(job: Job) -> dict[str, dict[str, Any] | None]:
+    """Return which data the build will calibrate on and measure on, None where it needs none."""
     spec = Spec.model_validate(job.spec)
-    if spec.quantization_type.is_none:
-        return None
+    names: dict[str, str | None] = {"calibration": None, "evaluation": None}
+    if not spec.quantization_type.is_none:
+        names["calibration"] = spec.engine_build.quantization_config.calib_dataset
+        gate = spec.settings.gate
+        names["evaluation"] = gate.evaluation_dataset if gate.enabled else None
+    return {use: _identity(name, spec, job) if name else None for use, name in names.items()}
+
+
+def _identity(name: str, spec: Spec, job: Job) -> dict[str, Any]:
     # Imported here: an unquantized build has no use for Parquet.
     from workers.build_steps.calibration import OpenDataset, Places
 
-    name = spec.engine_build.quantization_config.calib_dataset
     dataset = OpenDataset(name, Places.of_job(spec, job.options, job.secrets))
-    log.info("calibration data: %s at %s", name, dataset.identity.revision)
+    log.info("data set %s at %s", name, dataset.identity.revision)
     return dataset.identity.to_json()

@@ -196,6 +196,7 @@ def _samples(job: Job, gate: Gate, tokenizer: Any) -> tuple[list[Sequence[int]],
         return rows, {**about, "held_out": True, "samples": len(rows)}
     places = Places.of_job(Spec.model_validate(job.spec), job.options, job.secrets)
     dataset = OpenDataset(gate.evaluation_dataset, places)
+    dataset.refuse_change(outputs.read(job.input("fetch")).values.get("evaluation"))
     found, counts = draw_unseen(
         dataset,
         tokenizer,

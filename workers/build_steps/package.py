@@ -97,7 +97,13 @@ def _hashed_again(job: Job, step: str, events: Events) -> tuple[FileEntry, ...]:
 
 def _inputs(job: Job) -> dict[str, Any]:
     fetched = outputs.read(job.input("fetch")).values
-    return input_document(fetched["commit"], job.spec, tool_versions(), fetched.get("calibration"))
+    return input_document(
+        fetched["commit"],
+        job.spec,
+        tool_versions(),
+        fetched.get("calibration"),
+        fetched.get("evaluation"),
+    )
 
 
 def _passport(job: Job, files: tuple[FileEntry, ...], inputs: Mapping[str, Any]) -> dict[str, Any]:

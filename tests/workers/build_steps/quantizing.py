@@ -12,13 +12,14 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tests.workers.build_steps.supervising import spec_of
-from workers.build_steps import calibrate, gate, outputs, package, smoke_test
+from workers.build_steps import calibrate, fetch, gate, outputs, package, smoke_test
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import Job
 from workers.build_steps.step import StepResult
 
 MODULES: Mapping[str, Any] = {
+    "fetch": fetch,
     "calibrate": calibrate,
     "gate": gate,
     "package": package,

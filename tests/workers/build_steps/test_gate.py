@@ -110,7 +110,18 @@ def test_an_own_evaluation_set_is_used_without_what_was_calibrated_on(
     spec = kv.with_gate(evaluation_dataset=str(path), max_perplexity_increase=1.0)
     about = kv.gate(spec, local_checkpoint_roots=[str(tmp_path)])["evaluation"]
     assert (about["dataset"], about["samples"], about["held_out"]) == (str(path), 6, False)
+    pinned = run_here(
+        "fetch", spec, tmp_path / "fetched", {"local_checkpoint_roots": [str(tmp_path)]}
+    ).values["evaluation"]
+    assert (pinned["dataset"], pinned["revision"]) == (str(path), about["revision"])
+    values = {"commit": "c1", "calibration": None, "evaluation": pinned}
+    outputs.seal(kv.fetch, step="fetch", values=values, digests={})
+    path.write_text(path.read_text().replace("Text", "Word"))
+    with pytest.raises(StepFailure) as raised:
+        kv.gate(spec, local_checkpoint_roots=[str(tmp_path)])
+    assert raised.value.failure.code == "EHC-CHANGED"
     # The calibration set itself: all that is left is what was not calibrated on.
+    outputs.seal(kv.fetch, step="fetch", values={**values, "evaluation": None}, digests={})
     about = kv.gate(kv.with_gate(evaluation_dataset="enginehouse/general"))["evaluation"]
     used = kv.values["calibration"]["used"]
     assert about["samples"] == about["rows_read"] - about["skipped_duplicate"] - used

@@ -196,7 +196,7 @@ def changed(name: str, expected: str, found: str) -> StepFailure:
         Failure(
             code="EHC-CHANGED",
             blame=Blame.CONFIGURATION,
-            sentence=f"The calibration data set `{name}` changed since this build began: it was "
+            sentence=f"The data set `{name}` changed since this build began: it was "
             f"`{expected[:19]}` and is `{found[:19]}`.",
             field=FIELD,
             hint="Start a new build: it takes the data as they are now.",

@@ -82,8 +82,8 @@ def pinned_data(build: Build) -> Mapping[str, str]:
     """
     done = build.steps.filter(name="fetch", state__in=[StepState.FINISHED, StepState.REUSED])
     result = done.values_list("result", flat=True).first()
-    told = (result or {}).get("calibration")
-    return {told["dataset"]: told["revision"]} if told else {}
+    found = [(result or {}).get(name) for name in ("calibration", "evaluation")]
+    return {told["dataset"]: told["revision"] for told in found if told}
 
 
 def _known(build: Build) -> Mapping[str, Any]:

@@ -41,7 +41,11 @@ def published_result(
 def known_artifact(keeper: LeaseKeeper, build: Build, fetched: Mapping[str, Any]) -> Known:
     """Return what the team has of the same inputs; `fetched` is the result of that step."""
     inputs = input_document(
-        fetched["commit"], build.revision.spec, tool_versions(), fetched.get("calibration")
+        fetched["commit"],
+        build.revision.spec,
+        tool_versions(),
+        fetched.get("calibration"),
+        fetched.get("evaluation"),
     )
     digest = input_digest(inputs)
     artifact = insist(
