@@ -1,7 +1,8 @@
 """Everything that helps to find out why a build failed, in one zip, and nothing that is secret.
 
-Logs were redacted when they were written, with the values that the build had; here whatever looks
-like a secret goes a second time. Environment variables are not read at all.
+Logs were redacted when they were written, with the values that the build had; here every value of
+the team goes, and a second time whatever looks like a secret. Environment variables are not read
+at all.
 """
 
 import io
@@ -16,6 +17,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from apps.builds.models import Build, BuildStep
 from apps.builds.services import step_log_owner
 from apps.fleet.selectors import node_list
+from apps.secrets.services import secret_redactor
 from apps.telemetry.logs import log_lines
 from controlplane.domain.redaction import Redactor
 
@@ -24,7 +26,6 @@ _LOG_LINES = 5_000
 _LAST_ATTEMPTS = 3
 _LONGEST_LINE = 4_000
 _PACKAGES = ("enginehouse", "django", "celery", "pydantic", "huggingface-hub", "safetensors")
-_REDACTOR = Redactor()
 _README = """\
 What a build of Enginehouse left, for whoever is to find out why it failed.
 
@@ -47,10 +48,10 @@ def bundle_name(build: Build) -> str:
 
 def bundle_chunks(build: Build) -> Iterator[bytes]:
     """Return the zip piece by piece; no more than one log is held in memory."""
-    sink = _Sink()
+    sink, redactor = _Sink(), secret_redactor(team=build.team)
     with zipfile.ZipFile(sink, "w", compression=zipfile.ZIP_DEFLATED) as archive:
-        for name, text in _files(build):
-            archive.writestr(name, _REDACTOR.text(text))
+        for name, text in _files(build, redactor):
+            archive.writestr(name, redactor.text(text))
             yield sink.take()
     yield sink.take()
 
@@ -73,14 +74,14 @@ class _Sink(io.RawIOBase):
         return taken
 
 
-def _files(build: Build) -> Iterator[tuple[str, str]]:
+def _files(build: Build, redactor: Redactor) -> Iterator[tuple[str, str]]:
     steps = list(build.steps.all())
     yield "README.txt", _README
-    yield "build.json", _json(_build_words(build, steps))
+    yield "build.json", _json(_build_words(build, steps), redactor)
     yield "config.yaml", build.revision.text
-    yield "checks.json", _json(_check_words(build))
-    yield "versions.json", _json({name: _version(name) for name in _PACKAGES})
-    yield "machines.json", _json(_machine_words())
+    yield "checks.json", _json(_check_words(build), redactor)
+    yield "versions.json", _json({name: _version(name) for name in _PACKAGES}, redactor)
+    yield "machines.json", _json(_machine_words(), redactor)
     for step in steps:
         for attempt in range(max(1, build.attempt - _LAST_ATTEMPTS + 1), build.attempt + 1):
             if text := _log_end(build, step.name, attempt):
@@ -155,8 +156,8 @@ def _log_end(build: Build, step: str, attempt: int) -> str:
     return "[earlier lines are left out]\n" + text[-LARGEST_LOG_CHARACTERS:].partition("\n")[2]
 
 
-def _json(value: Any) -> str:
-    return json.dumps(_REDACTOR.data(value), indent=1, cls=DjangoJSONEncoder, ensure_ascii=False)
+def _json(value: Any, redactor: Redactor) -> str:
+    return json.dumps(redactor.data(value), indent=1, cls=DjangoJSONEncoder, ensure_ascii=False)
 
 
 def _version(name: str) -> str | None:

@@ -13,6 +13,7 @@ from apps.fleet.internal_authentication import calling_node
 from apps.fleet.models import Node
 from apps.fleet.services import CardUse, node_observe
 from apps.rest.internal import InternalRefusal, internal_view, read_body
+from apps.secrets.services import secret_redactor
 from apps.telemetry.logs import log_append
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.lifecycle import ReplicaState
@@ -110,12 +111,16 @@ def nodes_logs(request: HttpRequest) -> HttpResponseBase:
     """Keep one piece of a replica's log; a repeat changes nothing."""
     node = calling_node(request)
     body = read_body(request, LogBody)
-    replica = Replica.objects.filter(id=body.replica_id, node=node).first()
+    replica = (
+        Replica.objects.select_related("deployment__model__team")
+        .filter(id=body.replica_id, node=node)
+        .first()
+    )
     if replica is None:
         raise InternalRefusal(
             404, "not_found", f"Replica `{body.replica_id}` is not one of this node's."
         )
-    log_append(
-        owner=replica.log_owner, attempt=body.attempt, sequence=body.sequence, text=body.text
-    )
+    # No engine is given a secret; a request or a template may hold one all the same.
+    text = secret_redactor(team=replica.deployment.model.team).text(body.text)
+    log_append(owner=replica.log_owner, attempt=body.attempt, sequence=body.sequence, text=text)
     return JsonResponse({})

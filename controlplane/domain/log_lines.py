@@ -5,13 +5,15 @@ import codecs
 from controlplane.domain.redaction import Redactor
 
 _LONGEST_LINE = 16_384
+_END = "\n"
 
 
 class LogLines:
     """Gathers bytes; gives back text that ends with a line, redacted, fit for a database.
 
-    A secret may arrive in two reads, so nothing is given back before its line is complete. A line
-    without an end is cut, keeping back as much as the longest known secret needs.
+    A secret may arrive in two reads or stand on two lines, so nothing is given back before its line
+    is complete and no known value has begun at its end. A line without an end is cut, keeping back
+    as much as the longest known secret needs.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -25,6 +27,9 @@ class LogLines:
         end = text.rfind("\n") + 1
         if not end and len(text) > _LONGEST_LINE + self._redactor.longest_known:
             return self._cut(text)
+        held = self._redactor.unfinished(text[:end])
+        if end - held <= _LONGEST_LINE:
+            end = text.rfind("\n", 0, held) + 1 if held < end else end
         self._rest = text[end:]
         return self._finished(text[:end])
 
@@ -32,7 +37,7 @@ class LogLines:
         """Return the redacted last line, though it has no end; nothing is left behind."""
         text = self._rest + self._decode(b"", final=True)
         self._rest = ""
-        return self._finished(f"{text}\n" if text else "")
+        return self._finished(f"{text.removesuffix(_END)}{_END}" if text else "")
 
     def _cut(self, text: str) -> str:
         # Redacted first: the part kept back then cannot hold the end of a secret already out.

@@ -5,10 +5,16 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 REPLACEMENT = "[redacted]"
 _SHORTEST_KNOWN = 4
+"""What is shorter is left alone: it would take half of every log along."""
+_SHORTEST_PART = 8
+"""What is shorter is a secret only where it stands as a word of its own."""
+_SHORTEST_BEGINNING = 6
+_LONGEST_WRAPPED = 512
+_LINE_END = r"(?:\r?\n[ \t]*)?"
 _SHORTEST_LINE = 8
 """Single lines of a secret of several lines are told apart from chance from this length on."""
 
@@ -45,9 +51,28 @@ class Redactor:
     def __init__(self, known_values: Iterable[str] = ()) -> None:
         forms = {form for value in known_values for form in _forms(value)}
         # Longest first, or a value that begins like another leaves its end behind.
-        ordered = sorted(forms, key=len, reverse=True)
-        self.longest_known = len(ordered[0]) if ordered else 0
-        self._known = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        self._forms = sorted(forms, key=len, reverse=True)
+        self.longest_known = len(self._forms[0]) if self._forms else 0
+        self._known = re.compile("|".join(map(_pattern, self._forms))) if forms else None
+
+    def holds_known(self, text: str) -> bool:
+        """Return whether one of the given values stands in the text, in any of its forms."""
+        return self._known is not None and self._known.search(text) is not None
+
+    def unfinished(self, text: str) -> int:
+        """Return where in the text the beginning of a known value stands that its end may follow.
+
+        Where none does, that is the end of the text.
+        """
+        seen = text.rstrip("\r\n")
+        begun = (
+            length
+            for form in self._forms
+            for length in range(min(len(form) - 1, len(seen), _LONGEST_WRAPPED), 0, -1)
+            if length >= _SHORTEST_BEGINNING and seen.endswith(form[:length])
+        )
+        longest = max(begun, default=0)
+        return len(seen) - longest if longest else len(text)
 
     def text(self, text: str) -> str:
         """Return the text without secrets."""
@@ -68,20 +93,53 @@ class Redactor:
         return value
 
 
+def _pattern(form: str) -> str:
+    """Return what finds a form: a short one as a word of its own, a long one across a line's end.
+
+    A short value is part of other words too often: all of them would go.
+    """
+    if len(form) < _SHORTEST_PART:
+        return rf"(?<!\w){re.escape(form)}(?!\w)"
+    if len(form) > _LONGEST_WRAPPED:
+        return re.escape(form)
+    return _LINE_END.join(map(re.escape, form))
+
+
 def _forms(value: str) -> Iterable[str]:
     """Return the value as itself, by line, and as URLs, JSON and base64 carry it."""
     plain = value.strip()
     if len(plain) < _SHORTEST_KNOWN:
         return
     yield plain
-    yield quote(plain, safe="")
+    yield from (quote(plain, safe=""), quote(plain), quote_plus(plain))
     yield json.dumps(plain)[1:-1]
-    yield base64.b64encode(plain.encode()).decode().rstrip("=")
+    yield from _in_base64(plain)
     lines = plain.splitlines()
     if len(lines) > 1:
         yield from (line.strip() for line in lines if len(line.strip()) >= _SHORTEST_LINE)
     for part in _secret_fields(plain):
         yield from _forms(part)
+
+
+def _in_base64(plain: str) -> Iterable[str]:
+    """Return what stands in base64 for the value, whatever stands before and after it.
+
+    Three bytes are four letters: by how many stand before, the value looks one of three ways. Its
+    first and last letter may hold bits of a neighbour and are left out.
+    """
+    data = plain.encode()
+    if len(data) >= _SHORTEST_PART:
+        for before in range(3):
+            text = base64.b64encode(b"\0" * before + data).decode()
+            start = (before * 8 + 5) // 6
+            end = (before + len(data)) * 8 // 6
+            yield from _spelled(text[start:end])
+    yield from _spelled(base64.b64encode(data).decode().rstrip("="))
+
+
+def _spelled(text: str) -> Iterable[str]:
+    """Return base64 in its two alphabets, and as a URL carries the first."""
+    return text, text.replace("+", "-").replace("/", "_"), quote(text, safe="")
 
 
 def _secret_fields(value: str) -> Iterable[str]:

@@ -29,6 +29,37 @@ def test_a_known_value_is_taken_out_in_every_form_it_travels_in(form: str) -> No
     assert base64.b64encode(VALUE.encode()).decode().rstrip("=") not in shown
 
 
+@pytest.mark.parametrize("before", ["", "a", "ab", "user:"])
+@pytest.mark.parametrize("after", ["", "x", "xy", ":tail"])
+def test_a_value_within_longer_base64_is_taken_out(before: str, after: str) -> None:
+    whole = f"{before}{VALUE}{after}".encode()
+    for encoded in (base64.b64encode(whole), base64.urlsafe_b64encode(whole)):
+        shown = Redactor([VALUE]).text(f"cookie {encoded.decode()} sent")
+        assert "[redacted]" in shown
+        left = "".join(part for part in shown.split() if part != "[redacted]")
+        assert encoded.decode()[8:24] not in left
+
+
+def test_a_value_wrapped_over_two_lines_is_taken_out_of_both() -> None:
+    wrapped = f"key is {VALUE[:11]}\n    {VALUE[11:]} here"
+    assert Redactor([VALUE]).text(wrapped) == "key is [redacted] here"
+
+
+def test_a_value_whose_second_line_comes_later_is_taken_out() -> None:
+    lines = LogLines(Redactor([VALUE]))
+    assert lines.feed(f"first\nkey is {VALUE[:11]}\n".encode()) == "first\n"
+    assert lines.feed(f"{VALUE[11:]} here\n".encode()) == "key is [redacted] here\n"
+    assert lines.feed(f"again {VALUE[:11]}\n".encode()) == ""
+    assert lines.feed(b"and nothing of it\n") == f"again {VALUE[:11]}\nand nothing of it\n"
+    assert lines.feed(f"again {VALUE[:11]}\n".encode()) + lines.rest() == f"again {VALUE[:11]}\n"
+
+
+def test_a_short_value_goes_as_a_word_and_a_very_short_one_stays() -> None:
+    redact = Redactor(["test", "abc"]).text
+    assert redact("login test: latest tests pass") == "login [redacted]: latest tests pass"
+    assert redact("abc") == "abc"
+
+
 def test_a_longer_value_that_begins_like_another_leaves_nothing_behind() -> None:
     assert Redactor(["abcdef", "abcdef-and-more"]).text("x abcdef-and-more") == "x [redacted]"
 

@@ -13,6 +13,7 @@ from apps.configs.services.examination import examine_text
 from apps.configs.services.verdicts import verdict_fields, verdict_settle
 from apps.rest.errors import Conflict, InvalidInput
 from apps.secrets.names import normal_name
+from apps.secrets.services import secret_standing_in
 from controlplane.domain.rules.examine import Examination
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -75,6 +76,7 @@ def _checked_name(name: str) -> str:
 
 
 def _examined(team: Team, text: str) -> Examination:
+    _refuse_values(team, text)
     examination = examine_text(team=team, text=text)
     if examination.spec is None:
         findings = examination.to_json()["findings"]
@@ -87,6 +89,18 @@ def _examined(team: Team, text: str) -> Examination:
             details={"findings": findings},
         )
     return examination
+
+
+def _refuse_values(team: Team, text: str) -> None:
+    """A revision is kept for good and seen by all: a value in it would be out."""
+    name = secret_standing_in(team=team, text=text)
+    if name is not None:
+        raise InvalidInput(
+            f"The config holds the value of the secret `{name}`; nothing was saved.",
+            code="secret_value_in_text",
+            fields=["text"],
+            hint=f"List it by name only: `secrets:` with `{name}: null`.",
+        )
 
 
 def _store(

@@ -1,5 +1,6 @@
 """Writes of secrets, and the one way to a value: `secret_reveal`."""
 
+from apps.secrets.services.redaction import secret_redactor, secret_standing_in
 from apps.secrets.services.rotation import Rotation, secret_rotate
 from apps.secrets.services.trials import (
     SecretTestLease,
@@ -23,9 +24,11 @@ __all__ = [
     "key_ring_prepare",
     "secret_delete",
     "secret_expire",
+    "secret_redactor",
     "secret_reveal",
     "secret_rotate",
     "secret_set",
+    "secret_standing_in",
     "secret_test_claim",
     "secret_test_finish",
     "secret_test_redeemable",

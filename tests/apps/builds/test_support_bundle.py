@@ -88,6 +88,8 @@ def test_nothing_secret_and_no_environment_is_in_the_bundle(
     from apps.secrets.services import secret_set
 
     secret_set(team=cast.team, name="hf_access_token", value=CANARY)
+    text = f"the template says {CANARY}"
+    log_append(owner=f"build:{failed.id}:fetch", attempt=2, sequence=9, text=text)
     monkeypatch.setenv("OF_THE_ENVIRONMENT", CANARY)
     whole = "\n".join(download(signed_in(cast.owner), failed).values())
     for hidden in (TOKEN, CANARY, "OF_THE_ENVIRONMENT", settings.SECRET_KEY):

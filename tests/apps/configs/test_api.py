@@ -185,7 +185,8 @@ def test_a_secret_names_the_configs_whose_last_revision_lists_it(cast: Cast) -> 
     made = make(client, text=text)
     client.post("/v1/secrets", {"name": "hf_access_token", "value": "v"})
     (secret,) = client.get("/v1/secrets")[1]["secrets"]
-    assert secret["used_by"] == [{"kind": "config", "id": made["id"], "name": "tiny"}]
+    url = f"/configs/{made['id']}/"
+    assert secret["used_by"] == [{"kind": "config", "id": made["id"], "name": "tiny", "url": url}]
     client.post(
         f"/v1/configs/{made['id']}/revisions", {"text": config_text(), "expected_revision": 1}
     )
