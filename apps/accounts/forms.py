@@ -25,11 +25,48 @@ class SignInForm(forms.Form):
     )
 
 
+def _limit(label: str) -> forms.IntegerField:
+    return forms.IntegerField(label=label, required=False, min_value=1, max_value=2_000_000_000)
+
+
 class ApiKeyForm(forms.Form):
     """A name to know the key by, and what it may do."""
 
     name = forms.CharField(max_length=64)
     type = forms.ChoiceField(choices=tuple(KEY_TYPES.items()))
+    environments = forms.CharField(
+        label="Environments",
+        required=False,
+        max_length=1000,
+        help_text="Names with spaces between; for keys that call models or read metrics.",
+    )
+    model_ids = forms.CharField(
+        label="Models",
+        required=False,
+        max_length=1000,
+        help_text="Their ids with spaces between; for keys that call models or read metrics.",
+    )
+    expires_at = forms.DateTimeField(
+        label="Ends (UTC)",
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
+    )
+    requests_per_minute = _limit("Requests a minute")
+    tokens_per_minute = _limit("Tokens a minute")
+    parallel_requests = _limit("Requests at a time")
+    monthly_spend = forms.DecimalField(
+        label="Money a month", required=False, min_value=0, max_digits=12, decimal_places=2
+    )
+
+    def limit_fields(self) -> list[forms.BoundField]:
+        """Return the fields behind the disclosure."""
+        return [field for field in self if field.name not in ("name", "type")]
+
+    def clean_environments(self) -> list[str] | None:
+        return self.cleaned_data["environments"].split() or None
+
+    def clean_model_ids(self) -> list[str] | None:
+        return self.cleaned_data["model_ids"].split() or None
 
 
 class InvitationForm(forms.Form):

@@ -152,10 +152,25 @@ class ApiKeyObject(serializers.Serializer[ApiKey]):
     owner = ApiKeyOwnerObject(allow_null=True)
     created_at = serializers.DateTimeField()
     last_used_at = serializers.DateTimeField(allow_null=True)
+    expires_at = serializers.DateTimeField(allow_null=True)
+    environments = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    requests_per_minute = serializers.IntegerField(allow_null=True)
+    tokens_per_minute = serializers.IntegerField(allow_null=True)
+    parallel_requests = serializers.IntegerField(allow_null=True)
+    monthly_spend = serializers.DecimalField(max_digits=12, decimal_places=2, allow_null=True)
+    spent_until = serializers.DateTimeField(
+        allow_null=True, help_text="Until when gateways answer 402: the month's spend is used up."
+    )
 
 
 class ApiKeyListObject(serializers.Serializer[Any]):
     keys = ApiKeyObject(many=True)
+
+
+def _limit() -> serializers.IntegerField:
+    return serializers.IntegerField(
+        min_value=1, max_value=2_000_000_000, required=False, allow_null=True
+    )
 
 
 class ApiKeyCreateBody(StrictSerializer):
@@ -170,6 +185,19 @@ class ApiKeyCreateBody(StrictSerializer):
     type = serializers.ChoiceField(choices=ApiKeyType.choices)
     model_ids = serializers.ListField(
         child=serializers.CharField(max_length=16), required=False, allow_null=True, max_length=1000
+    )
+    environments = serializers.ListField(
+        child=serializers.RegexField(r"^[a-z0-9][a-z0-9_-]{0,63}$"),
+        required=False,
+        allow_null=True,
+        max_length=100,
+    )
+    expires_at = serializers.DateTimeField(required=False, allow_null=True)
+    requests_per_minute = _limit()
+    tokens_per_minute = _limit()
+    parallel_requests = _limit()
+    monthly_spend = serializers.DecimalField(
+        max_digits=12, decimal_places=2, min_value=0, required=False, allow_null=True
     )
 
 

@@ -106,9 +106,14 @@ def _keys() -> dict[str, Any]:
             "scope": _SCOPES[ApiKeyType(key.type)],
             "team_id": key.team_id,
             "model_ids": key.model_ids,
-            "environments": None,
+            "environments": key.environments,
             "expires_at": key.expires_at.timestamp() if key.expires_at else None,
-            "limits": {"requests_per_minute": None, "parallel_requests": None},
+            "limits": {
+                "requests_per_minute": key.requests_per_minute,
+                "tokens_per_minute": key.tokens_per_minute,
+                "parallel_requests": key.parallel_requests,
+                "spent_until": key.spent_until.timestamp() if key.spent_until else None,
+            },
         }
         for key in usable.order_by("id")
     }

@@ -1,5 +1,6 @@
 """Who is asking: a key out of an Authorization header, and what that key may do."""
 
+import math
 from hashlib import sha256
 
 from workers.gateway.refusals import Refusal, Refused
@@ -29,6 +30,20 @@ def authenticate(authorization: bytes | None, snapshot: Snapshot, *, now: float)
 def require_scope(key: Key, allowed: frozenset[Scope]) -> None:
     if key.scope not in allowed:
         raise Refused(_OUT_OF_SCOPE[key.scope])
+
+
+def require_money(key: Key, *, now: float) -> None:
+    """Return if the key has not used up what it may spend this month. Raises Refused."""
+    if key.spent_until is not None and key.spent_until > now:
+        raise Refused(
+            Refusal(
+                status=402,
+                code="insufficient_quota",
+                error_code="spend_limit_reached",
+                message="This API key has used up what it may spend this month.",
+                retry_after_seconds=math.ceil(key.spent_until - now),
+            )
+        )
 
 
 def _unauthorized(message: str, status: int = 401) -> Refusal:

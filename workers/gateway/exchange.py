@@ -289,7 +289,7 @@ class Exchange:
         self._meter.closed(status, now)
         self._ledger.record(self.line(RecordState.CLOSED, now))
         self._leave_upstream()
-        self._ledger.ended(self)
+        self._ledger.ended(self, None if self._reply is None else self._reply.counts)
 
     def _leave_upstream(self) -> None:
         if self._upstream is not None:

@@ -10,6 +10,7 @@ from workers.gateway.authentication import (
     INVOKING,
     MEASURING,
     authenticate,
+    require_money,
     require_scope,
 )
 from workers.gateway.exchange import Exchange
@@ -25,6 +26,7 @@ from workers.gateway.seams import Client, ClientSide
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Key, Replica, Snapshot
 from workers.gateway.upstream import Upstream, UpstreamPool
+from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
 
 _SMALL_BODY_BYTES = 64 * 1024
@@ -189,12 +191,13 @@ class Gateway:
     def record(self, line: bytes) -> None:
         self.recorder.record(line)
 
-    def ended(self, exchange: Exchange) -> None:
+    def ended(self, exchange: Exchange, used: TokenCounts | None) -> None:
         self.exchanges.discard(exchange)
         self._waiting.discard(exchange)
         self.release(exchange.request)
         if exchange.is_counted_by_key:
-            self._limits.leave(exchange.admission.key)
+            tokens = 0 if used is None else used.prompt + used.completion
+            self._limits.leave(exchange.admission.key, tokens=tokens)
 
     # Steps.
 
@@ -203,6 +206,7 @@ class Gateway:
         key = authenticate(request.authorization, snapshot, now=time.time())
         target = parse_target(request.path)
         require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
+        require_money(key, now=time.time())
         if target.action is Action.PREDICT and request.method != b"POST":
             raise Refused(_PREDICT_IS_POST)
         return Admission(key, target, resolve(target, key, snapshot))

@@ -1,4 +1,4 @@
-"""How much one key may ask: requests per minute and requests at a time, per gateway process."""
+"""How much one key may ask: requests and tokens per minute, requests at a time, per gateway."""
 
 import math
 from dataclasses import dataclass, field
@@ -8,9 +8,24 @@ from workers.gateway.snapshot import Key, Snapshot
 
 
 @dataclass(slots=True)
-class _Spent:
-    tokens: float
+class _Bucket:
+    """What is left of a limit per minute; it refills steadily and may go into debt."""
+
+    left: float
     refilled_at: float
+
+    def refill(self, per_minute: int, now: float) -> None:
+        refilled = self.left + (now - self.refilled_at) * per_minute / 60
+        self.left, self.refilled_at = min(float(per_minute), refilled), now
+
+    def seconds_until(self, wanted: float, per_minute: int) -> int:
+        return max(1, math.ceil((wanted - self.left) * 60 / per_minute)) if per_minute else 60
+
+
+@dataclass(slots=True)
+class _Spent:
+    requests: _Bucket
+    tokens: _Bucket
     running: int = 0
 
 
@@ -23,24 +38,28 @@ class KeyLimits:
 
         Raises Refused with an honest Retry-After.
         """
-        per_minute, parallel = key.requests_per_minute, key.parallel_requests
-        if per_minute is None and parallel is None:
+        requests, tokens = key.requests_per_minute, key.tokens_per_minute
+        if requests is None and tokens is None and key.parallel_requests is None:
             return False
         spent = self._by_key.get(key.id)
         if spent is None:
-            spent = self._by_key[key.id] = _Spent(float(per_minute or 0), now)
-        if parallel is not None and spent.running >= parallel:
-            message = f"This API key may run {parallel} requests at a time, and {spent.running} run"
-            raise Refused(rate_limited(f"{message} now.", retry_after_seconds=1))
-        if per_minute is not None:
-            _take(spent, per_minute, now)
+            buckets = (_Bucket(float(most or 0), now) for most in (requests, tokens))
+            spent = self._by_key[key.id] = _Spent(*buckets)
+        if key.parallel_requests is not None:
+            _refuse_crowd(spent, key.parallel_requests)
+        if tokens is not None:
+            _refuse_debt(spent.tokens, tokens, now)
+        if requests is not None:
+            _take(spent.requests, requests, now)
         spent.running += 1
         return True
 
-    def leave(self, key: Key) -> None:
+    def leave(self, key: Key, *, tokens: int = 0) -> None:
+        """Let the next one in; what it read and wrote is known only now."""
         spent = self._by_key.get(key.id)
         if spent is not None and spent.running > 0:
             spent.running -= 1
+            spent.tokens.left -= tokens
 
     def keep_only(self, snapshot: Snapshot) -> None:
         """Forget keys that no longer exist and have nothing running."""
@@ -50,15 +69,27 @@ class KeyLimits:
         }
 
 
-def _take(spent: _Spent, per_minute: int, now: float) -> None:
-    refill_per_second = per_minute / 60
-    refilled = spent.tokens + (now - spent.refilled_at) * refill_per_second
-    spent.tokens, spent.refilled_at = min(float(per_minute), refilled), now
-    if spent.tokens < 1:
-        wait = math.ceil((1 - spent.tokens) / refill_per_second) if per_minute else 60
+def _refuse_crowd(spent: _Spent, parallel: int) -> None:
+    if spent.running >= parallel:
+        message = f"This API key may run {parallel} requests at a time, and {spent.running} run"
+        raise Refused(rate_limited(f"{message} now.", retry_after_seconds=1))
+
+
+def _refuse_debt(bucket: _Bucket, per_minute: int, now: float) -> None:
+    bucket.refill(per_minute, now)
+    if bucket.left <= 0:
+        wait = bucket.seconds_until(1, per_minute)
+        message = f"This API key may use {per_minute} tokens a minute, and has used more."
+        raise Refused(rate_limited(f"{message} Wait {wait} s.", retry_after_seconds=wait))
+
+
+def _take(bucket: _Bucket, per_minute: int, now: float) -> None:
+    bucket.refill(per_minute, now)
+    if bucket.left < 1:
+        wait = bucket.seconds_until(1, per_minute)
         message = f"This API key may send {per_minute} requests a minute."
         raise Refused(rate_limited(f"{message} Wait {wait} s.", retry_after_seconds=wait))
-    spent.tokens -= 1
+    bucket.left -= 1
 
 
 @dataclass(slots=True)

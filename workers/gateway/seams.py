@@ -9,6 +9,7 @@ from workers.gateway.request import Admission, Request
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Replica
 from workers.gateway.upstream import Upstream
+from workers.gateway.usage import TokenCounts
 
 if TYPE_CHECKING:
     from workers.gateway.exchange import Exchange
@@ -44,7 +45,7 @@ class Ledger(Protocol):
 
     def record(self, line: bytes) -> None: ...
 
-    def ended(self, exchange: "Exchange") -> None: ...
+    def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None: ...
 
 
 class Handler(Protocol):

@@ -61,6 +61,9 @@ class Key:
     expires_at: float | None
     requests_per_minute: int | None
     parallel_requests: int | None
+    tokens_per_minute: int | None
+    spent_until: float | None
+    """Until when the money of this month is used up."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,6 +140,8 @@ def _key(row: Mapping[str, Any]) -> Key:
         expires_at=row.get("expires_at"),
         requests_per_minute=limits.get("requests_per_minute"),
         parallel_requests=limits.get("parallel_requests"),
+        tokens_per_minute=limits.get("tokens_per_minute"),
+        spent_until=limits.get("spent_until"),
     )
 
 

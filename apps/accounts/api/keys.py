@@ -14,7 +14,7 @@ from apps.accounts.serializers import (
     ApiKeyTombstone,
     MadeApiKeyObject,
 )
-from apps.accounts.services import api_key_create, api_key_revoke
+from apps.accounts.services import LIMITS, KeyLimits, api_key_create, api_key_revoke
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.serializers import validated
 
@@ -43,6 +43,7 @@ class ApiKeyListView(TeamView):
             owner=self.user if personal else None,
             name=wanted.get("name") or "",
             model_ids=wanted.get("model_ids"),
+            limits=KeyLimits(**{name: wanted.get(name) for name in LIMITS}),
         )
         return Response(MadeApiKeyObject({"api_key": made.text}).data)
 

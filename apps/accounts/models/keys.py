@@ -28,6 +28,13 @@ class ApiKey(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="api_keys")
     owner = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="api_keys")
     model_ids = models.JSONField(null=True)
+    environments = models.JSONField(null=True)
+    requests_per_minute = models.PositiveIntegerField(null=True)
+    tokens_per_minute = models.PositiveIntegerField(null=True)
+    parallel_requests = models.PositiveIntegerField(null=True)
+    monthly_spend = models.DecimalField(max_digits=12, decimal_places=2, null=True)
+    spent_until = models.DateTimeField(null=True)
+    """Until when gateways answer 402, since the month's spend is used up."""
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)

@@ -1,6 +1,12 @@
 """Writes of people, teams, keys and sign-ins."""
 
-from apps.accounts.services.api_keys import MadeApiKey, api_key_create, api_key_revoke
+from apps.accounts.services.api_keys import (
+    LIMITS,
+    KeyLimits,
+    MadeApiKey,
+    api_key_create,
+    api_key_revoke,
+)
 from apps.accounts.services.bootstrap import Bootstrap, admin_bootstrap, admin_ensure
 from apps.accounts.services.invitations import (
     MadeInvitation,
@@ -49,7 +55,9 @@ from apps.accounts.services.two_steps import (
 )
 
 __all__ = [
+    "LIMITS",
     "Bootstrap",
+    "KeyLimits",
     "MadeApiKey",
     "MadeInvitation",
     "admin_bootstrap",

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
@@ -21,6 +22,27 @@ _TOUCH_EVERY = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, kw_only=True)
+class KeyLimits:
+    """How far a key goes; None limits nothing. Gateways hold keys to it, each for itself."""
+
+    expires_at: datetime | None = None
+    environments: Sequence[str] | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    parallel_requests: int | None = None
+    monthly_spend: Decimal | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """Return the limits as the key's row keeps them."""
+        environments = None if self.environments is None else list(self.environments)
+        return vars(self) | {"environments": environments}
+
+
+NO_LIMITS = KeyLimits()
+LIMITS = tuple(vars(NO_LIMITS))
+
+
+@dataclass(frozen=True, kw_only=True)
 class MadeApiKey:
     """A stored key with its whole text, which exists nowhere else."""
 
@@ -35,14 +57,10 @@ def api_key_create(
     owner: User | None = None,
     name: str = "",
     model_ids: Sequence[str] | None = None,
+    limits: KeyLimits = NO_LIMITS,
 ) -> MadeApiKey:
     """Return a new key of 256 random bits. Raises InvalidInput."""
-    if model_ids is not None and type not in LIMITED_TO_MODELS:
-        raise InvalidInput(
-            f"`model_ids`: a key of type `{type}` cannot be limited to models.",
-            fields=["model_ids"],
-            hint="Leave it out, or choose `WORKSPACE_INVOKE` or `WORKSPACE_EXPORT_METRICS`.",
-        )
+    _check_reach(type, model_ids, limits)
     if (type == ApiKeyType.PERSONAL) != (owner is not None):
         raise InvalidInput("A personal key has an owner, and no other key has.", fields=["type"])
     prefix = new_id()
@@ -56,6 +74,7 @@ def api_key_create(
             team=team,
             owner=owner,
             model_ids=list(model_ids) if model_ids is not None else None,
+            **limits.columns(),
         )
         audit("key.create", key, team=team, label=key_label(key), after=_facts(key))
         routes_version_bump()
@@ -86,9 +105,35 @@ def api_key_touch(key: ApiKey) -> None:
     ApiKey.objects.filter(stale, id=key.id).update(last_used_at=now)
 
 
+def _check_reach(type: ApiKeyType, model_ids: Sequence[str] | None, limits: KeyLimits) -> None:
+    # A key that manages the team could lift such a limit itself.
+    for name, value, what in (
+        ("model_ids", model_ids, "models"),
+        ("environments", limits.environments, "environments"),
+    ):
+        if value is not None and type not in LIMITED_TO_MODELS:
+            raise InvalidInput(
+                f"`{name}`: a key of type `{type}` cannot be limited to {what}.",
+                fields=[name],
+                hint="Leave it out, or choose `WORKSPACE_INVOKE` or `WORKSPACE_EXPORT_METRICS`.",
+            )
+    if limits.expires_at is not None and limits.expires_at <= timezone.now():
+        raise InvalidInput(
+            f"{limits.expires_at:%Y-%m-%d %H:%M} UTC is over.",
+            fields=["expires_at"],
+            hint="Give a moment that is to come, or none.",
+        )
+
+
 def _facts(key: ApiKey) -> dict[str, Any]:
     return {
         "type": key.type,
         "owner": key.owner.email if key.owner else None,
         "model_ids": key.model_ids,
+        "environments": key.environments,
+        "expires_at": key.expires_at.isoformat() if key.expires_at else None,
+        "requests_per_minute": key.requests_per_minute,
+        "tokens_per_minute": key.tokens_per_minute,
+        "parallel_requests": key.parallel_requests,
+        "monthly_spend": None if key.monthly_spend is None else str(key.monthly_spend),
     }

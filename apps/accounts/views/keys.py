@@ -11,7 +11,7 @@ from apps.accounts.models import ApiKey, ApiKeyType
 from apps.accounts.pages import actor_on, page, person
 from apps.accounts.permissions import Action, require
 from apps.accounts.selectors import api_key_list
-from apps.accounts.services import api_key_create, api_key_revoke
+from apps.accounts.services import LIMITS, KeyLimits, api_key_create, api_key_revoke
 from apps.rest.errors import Conflict, NotFound
 
 
@@ -39,6 +39,8 @@ def key_create(request: HttpRequest) -> HttpResponse:
         type=key_type,
         owner=person(request) if is_personal else None,
         name=form.cleaned_data["name"],
+        model_ids=form.cleaned_data["model_ids"],
+        limits=KeyLimits(**{name: form.cleaned_data[name] for name in LIMITS}),
     )
     return _keys(request, ApiKeyForm(), made=made.text)
 
@@ -76,4 +78,21 @@ def _row(key: ApiKey) -> dict[str, object]:
     says = KEY_TYPES.get(ApiKeyType(key.type), key.type)
     if key.owner is not None:
         says = f"do what {key.owner.email} may"
-    return {"key": key, "says": says, "confirms": key_name(key)}
+    return {"key": key, "says": says, "confirms": key_name(key), "limits": limit_words(key)}
+
+
+def limit_words(key: ApiKey) -> list[str]:
+    """Return the limits of the key, each in a few words."""
+    said = (
+        (key.environments, "only {}"),
+        (key.model_ids, "models {}"),
+        (key.requests_per_minute, "{} requests/min"),
+        (key.tokens_per_minute, "{} tokens/min"),
+        (key.parallel_requests, "{} at a time"),
+        (key.monthly_spend, "{} a month"),
+    )
+    return [
+        words.format(", ".join(value) if isinstance(value, list) else value)
+        for value, words in said
+        if value is not None
+    ]

@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from apps.accounts.models import ApiKey, ApiKeyType
 from apps.accounts.routes_version import routes_version_current
+from apps.routes.snapshot import routes_snapshot
+from tests.apps.pages import signed_in
 from tests.apps.rest_client import RestClient, client_of
 from tests.factories import Cast, make_api_key, make_cast
 
@@ -173,3 +175,52 @@ def test_use_is_noted_at_most_once_a_minute(cast: Cast) -> None:
 
 def test_types_are_those_of_the_hosted_product() -> None:
     assert set(ApiKeyType.values) >= {"PERSONAL", "WORKSPACE_MANAGE_ALL", "WORKSPACE_INVOKE"}
+
+
+def test_limits_reach_gateways_and_the_list(cast: Cast) -> None:
+    limits = {
+        "environments": ["production"],
+        "requests_per_minute": 60,
+        "tokens_per_minute": 1000,
+        "parallel_requests": 2,
+        "monthly_spend": "12.50",
+        "expires_at": "2999-01-01T00:00:00Z",
+    }
+    client = client_of(cast.owner)
+    status, made = client.post("/v1/api_keys", {"type": "WORKSPACE_INVOKE"} | limits)
+    assert status == 200
+    row = routes_snapshot()["keys"][hashlib.sha256(made["api_key"].encode()).hexdigest()]
+    assert row["environments"] == ["production"]
+    assert row["limits"] == {
+        "requests_per_minute": 60,
+        "tokens_per_minute": 1000,
+        "parallel_requests": 2,
+        "spent_until": None,
+    }
+    listed = client.get("/v1/api_keys")[1]["keys"]
+    key = next(key for key in listed if key["type"] == "WORKSPACE_INVOKE")
+    assert {name: key[name] for name in limits} == limits
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"environments": ["production"], "type": "WORKSPACE_MANAGE_ALL"},
+        {"expires_at": "2001-01-01T00:00:00Z"},
+        {"requests_per_minute": 0},
+        {"monthly_spend": "-1"},
+    ],
+)
+def test_limits_that_cannot_be_are_refused(cast: Cast, limits: dict[str, Any]) -> None:
+    body = {"type": "WORKSPACE_INVOKE"} | limits
+    assert client_of(cast.owner).post("/v1/api_keys", body)[0] == 400
+
+
+def test_the_page_takes_limits_and_shows_them(cast: Cast) -> None:
+    browser = signed_in(cast.owner)
+    form = {"name": "ci", "type": "WORKSPACE_INVOKE", "environments": "staging"}
+    page = browser.post("/keys/create/", form | {"tokens_per_minute": "500"})
+    shown = page.content.decode()
+    assert page.status_code == 200
+    assert "only staging" in shown
+    assert "500 tokens/min" in shown

@@ -98,7 +98,12 @@ def test_keys_are_known_by_hash_with_scope_and_bounds() -> None:
             "model_ids": ["abc"],
             "environments": None,
             "expires_at": None,
-            "limits": {"requests_per_minute": None, "parallel_requests": None},
+            "limits": {
+                "requests_per_minute": None,
+                "tokens_per_minute": None,
+                "parallel_requests": None,
+                "spent_until": None,
+            },
         }
     }
     assert text not in json.dumps(routes_snapshot())

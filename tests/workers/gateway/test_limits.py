@@ -1,6 +1,7 @@
 """Bodies, heads, rates and times have bounds, and passing one is said in plain words."""
 
 import threading
+import time
 
 import pytest
 
@@ -111,6 +112,35 @@ def test_a_key_may_run_so_many_requests_at_a_time(house, http):
     assert (second.status_code, second.headers["retry-after"]) == (429, "1")
     assert "1 requests at a time" in second.json()["error"]["message"]
     assert http.post(gateway.url + CHAT, json={}).status_code == 200
+
+
+def test_a_key_may_use_so_many_tokens_a_minute(house, http):
+    snapshot = routes(house.engine(answers).port)
+    snapshot["keys"][digest(KEY)] = key_row("keyaaaaa", limits={"tokens_per_minute": 1})
+    house.publish_snapshot(snapshot)
+    gateway = house.gateway()
+
+    first, second = (http.post(gateway.url + CHAT, json={}) for _ in range(2))
+
+    assert (first.status_code, second.status_code) == (200, 429)
+    assert int(second.headers["retry-after"]) > 60
+    assert "1 tokens a minute" in second.json()["error"]["message"]
+
+
+def test_a_key_that_has_spent_its_money_is_402_until_the_month_ends(house, http):
+    engine = house.engine(answers)
+    snapshot = routes(engine.port)
+    limits = {"spent_until": time.time() + 3600}
+    snapshot["keys"][digest(KEY)] = key_row("keyaaaaa", limits=limits)
+    house.publish_snapshot(snapshot)
+    gateway = house.gateway()
+
+    answer = http.post(gateway.url + CHAT, json={})
+
+    assert answer.status_code == 402
+    assert 3500 < int(answer.headers["retry-after"]) <= 3600
+    assert answer.json()["error"]["code"] == "insufficient_quota"
+    assert engine.calls == []
 
 
 def test_an_engine_that_does_not_begin_in_time_is_given_up(house, http):
