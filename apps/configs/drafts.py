@@ -9,12 +9,15 @@ from django.http import HttpRequest
 from apps.accounts.models import User
 from apps.accounts.pages import person
 from apps.configs.editor import Draft
-from apps.configs.form_values import apply_changes
+from apps.configs.fit_matrix import cell_patch
+from apps.configs.form_values import apply_changes, text_data
 from apps.configs.models import Config, Revision
-from apps.configs.selectors import revision_last
+from apps.configs.selectors import card_offers, revision_last
 from apps.configs.services import config_create, examine_text, revision_create
 from apps.configs.starts import started_text
 from apps.rest.errors import Conflict, InvalidInput
+from controlplane.domain.facts.gpus import CPU
+from controlplane.domain.rules.context import CardOffer
 from controlplane.domain.spec import UneditableTextError, edit_yaml
 
 STARTING_TEXT = """\
@@ -43,15 +46,33 @@ class PostedDraft:
     text: str
     base: int
     view: str = "form"
+    might_get: bool | None = None
+    """None where the person did not say."""
     conflict: Revision | None = None
     refusal: str = ""
 
     @cached_property
     def draft(self) -> Draft:
         """The text with what the checks say of it now."""
+        examination = examine_text(team=self.user.team, text=self.text, might_get=self.is_planning)
         return Draft(
-            text=self.text, checked=examine_text(team=self.user.team, text=self.text).to_json()
+            text=self.text,
+            checked=examination.to_json(),
+            might_get=self.is_planning,
+            owned=self.offers,
         )
+
+    @cached_property
+    def offers(self) -> tuple[CardOffer, ...]:
+        """The cards that hosts have."""
+        return card_offers()
+
+    @property
+    def is_planning(self) -> bool:
+        """Whether any kind of GPU may be named: as asked, else where no host has one."""
+        if self.might_get is not None:
+            return self.might_get
+        return all(offer.kind == CPU for offer in self.offers)
 
     @cached_property
     def last(self) -> Revision | None:
@@ -71,6 +92,13 @@ class PostedDraft:
         if finding["code"] == code and finding["fix"]:
             self.text = edit_yaml(self.text, finding["fix"]["patch"])
             del self.draft
+
+    def take_cell(self, cell: str) -> None:
+        """Change the text to what a cell of the fit matrix says."""
+        data = text_data(self.text)
+        patch = cell_patch(data, cell) if data is not None else {}
+        if patch:
+            self.text = edit_yaml(self.text, patch)
 
     def save(self) -> Revision | None:
         """Return the revision that now holds the text, or None with the reason on the draft."""
@@ -129,6 +157,7 @@ def posted_draft(request: HttpRequest, config: Config | None) -> PostedDraft:
         text=text,
         base=int(base) if base.isdigit() else 0,
         view=_view(given.get("view")),
+        might_get=given.get("might_get") == "on",
         refusal=refusal,
     )
 

@@ -14,6 +14,8 @@ from apps.configs.form_values import (
     value_at,
 )
 from apps.ui.formats import first_sentence
+from controlplane.domain.facts.gpus import CPU, GPUS
+from controlplane.domain.rules.context import CardOffer
 
 _CPU_ONLY = "none: the CPU does the work"
 _FACT_WORDS = {
@@ -48,6 +50,7 @@ class FieldView:
     findings: Sequence[Mapping[str, Any]] = ()
     count: str = ""
     """Of an accelerator."""
+    choices: Sequence[str] = ()
 
     @property
     def id(self) -> str:
@@ -76,7 +79,7 @@ class FieldView:
     @property
     def options(self) -> Sequence[Option]:
         """The default first, then every choice; what the text says is among them even if wrong."""
-        choices = [str(choice) for choice in self.field.choices]
+        choices = [str(choice) for choice in self.choices]
         if self.field.kind is Kind.ACCELERATOR:
             absent = _CPU_ONLY
         else:
@@ -84,7 +87,8 @@ class FieldView:
         options = [Option(value="", label=absent)]
         options += [Option(value=choice, label=choice) for choice in choices]
         if self.value and self.value not in choices:
-            options.append(Option(value=self.value, label=f"{self.value} (unknown)"))
+            note = "not here" if self.value in self.field.choices else "unknown"
+            options.append(Option(value=self.value, label=f"{self.value} ({note})"))
         return options
 
 
@@ -102,6 +106,9 @@ class Draft:
 
     text: str
     checked: Mapping[str, Any]
+    might_get: bool = True
+    """Whether kinds of GPU are offered that no host has."""
+    owned: Sequence[CardOffer] = ()
 
     @cached_property
     def data(self) -> Mapping[str, Any] | None:
@@ -181,7 +188,19 @@ class Draft:
         if waiting := self.checked["waiting"]:
             what = "check waits" if len(waiting) == 1 else "checks wait"
             return f"{len(waiting)} {what} for {', '.join(self.waited_for)}."
+        if absent := self.absent_cards:
+            return f"no host here has {absent}. The plan stands; only the build needs the card."
         return ""
+
+    @property
+    def absent_cards(self) -> str:
+        """The GPUs that the text asks for and no host has, empty where one has them."""
+        kind = str(value_at(self.data or {}, "resources.accelerator") or "").partition(":")[0]
+        count = accelerator_count(self.data or {})
+        wanted = int(count) if count.isdecimal() else 1
+        if kind not in GPUS or any(o.kind == kind and o.count >= wanted for o in self.owned):
+            return ""
+        return f"{wanted} × {kind}" if wanted > 1 else f"a card of the kind `{kind}`"
 
     @property
     def waited_for(self) -> Sequence[str]:
@@ -200,6 +219,10 @@ class Draft:
         """The numbers beside the text."""
         return "\n".join(str(number) for number in range(1, self.text.count("\n") + 2))
 
+    def _kinds(self) -> Sequence[str]:
+        owned = {offer.kind for offer in self.owned}
+        return [kind for kind in GPUS if kind != CPU and (self.might_get or kind in owned)]
+
     def _view(self, data: Mapping[str, Any], field: Field, path: str) -> FieldView:
         is_accelerator = field.kind is Kind.ACCELERATOR
         return FieldView(
@@ -207,4 +230,5 @@ class Draft:
             value=field_text(data, field),
             findings=[finding for finding in self.findings if path in finding["fields"]],
             count=accelerator_count(data) if is_accelerator else "",
+            choices=self._kinds() if is_accelerator else field.choices,
         )

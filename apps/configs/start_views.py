@@ -20,7 +20,6 @@ from controlplane.domain.memory import FitRow
 from controlplane.domain.presets import PRESETS
 
 MOST_COPIES = 200
-SHOWN_ROWS = 8
 
 
 @page
@@ -44,7 +43,7 @@ def read(request: HttpRequest) -> HttpResponse:
         "found": found_lines(facts, reading.named) if facts else (),
         "proposal": reading.proposal({}),
         "editor_url": _editor(reading),
-        "rows": [FitLine(row=row, url=_editor(reading, row)) for row in reading.rows[:SHOWN_ROWS]],
+        "rows": [FitLine(row=row, url=_editor(reading, row)) for row in reading.choices],
     }
     return live_answer(
         request, page="configs/read.html", part="configs/_read.html", context=context

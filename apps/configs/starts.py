@@ -19,7 +19,7 @@ from controlplane.domain.documented_configs import DOCUMENTED
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory import FitRow, GpuOffer
 from controlplane.domain.presets import PRESETS, Preset
-from controlplane.domain.proposal import Named, Proposal, best_rows, propose
+from controlplane.domain.proposal import PROPOSED, Named, Proposal, best_rows, propose
 from controlplane.domain.spec import CheckpointRepository, UneditableTextError, edit_yaml
 
 _LONGEST_REPO = 512
@@ -48,6 +48,15 @@ class Reading:
     def rows(self) -> tuple[FitRow, ...]:
         """What it runs on, best first."""
         return best_rows(self.facts, self.named, self.owned) if self.facts else ()
+
+    @property
+    def choices(self) -> tuple[FitRow, ...]:
+        """The best row of each kind of card that nothing speaks against."""
+        first: dict[str, FitRow] = {}
+        for row in self.rows:
+            if not row.reasons and row.quantization_type in PROPOSED:
+                first.setdefault(row.offer.kind, row)
+        return tuple(first.values())
 
     def proposal(self, asked: Mapping[str, str]) -> Proposal | None:
         """Return the config for it, on the cards that were asked for where a row has them."""

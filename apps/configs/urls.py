@@ -22,9 +22,11 @@ urlpatterns: list[URLPattern] = [
     path("start/model/", start_views.read, name="read"),
     path("start/pasted/", start_views.paste, name="paste"),
     path("new/", views.new, name="new"),
+    path("new/fit/", views.fit, name="fit_new"),
     path("new/check/", views.check, name="check_new"),
     path("<str:config_id>/", views.editor, name="editor"),
     path("<str:config_id>/check/", views.check, name="check"),
+    path("<str:config_id>/fit/", views.fit, name="fit"),
     path("<str:config_id>/revisions/<int:number>/", views.revision, name="revision"),
 ]
 api: list[URLPattern] = [

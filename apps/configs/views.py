@@ -15,6 +15,7 @@ from apps.configs.calibration_sets.selectors import set_names
 from apps.configs.drafts import PostedDraft, opened_draft, posted_draft
 from apps.configs.editor import Draft
 from apps.configs.effective_command import effective_command
+from apps.configs.fit_matrix import matrix_of
 from apps.configs.models import Config
 from apps.configs.selectors import config_get, config_list, revision_difference, revision_get
 from apps.configs.whereabouts import whereabouts
@@ -63,7 +64,20 @@ def check(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
     posted = posted_draft(request, config)
     if "fix" in request.POST:
         posted.apply_fix(request.POST["fix"], request.POST.get("fix_code", ""))
+    if "cell" in request.POST:
+        posted.take_cell(request.POST["cell"])
     return render(request, "configs/_editor.html", _context(posted) | {"is_fragment": True})
+
+
+@page
+@require_POST
+def fit(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
+    """Return where the draft in the editor fits."""
+    team = person(request).team
+    config = config_get(team=team, config_id=config_id) if config_id else None
+    posted = posted_draft(request, config)
+    matrix = matrix_of(team=team, text=posted.text, might_get=bool(posted.might_get))
+    return render(request, "configs/_fit.html", _addresses(config) | {"matrix": matrix})
 
 
 @page
@@ -122,21 +136,8 @@ def _edit(request: HttpRequest, config: Config | None) -> HttpResponse:
 
 
 def _context(posted: PostedDraft) -> dict[str, Any]:
-    config = posted.config
-    if config is None:
-        addresses = {
-            "check_url": reverse("configs:check_new"),
-            "save_url": reverse("configs:new"),
-            "build_url": reverse("builds:start_new"),
-        }
-    else:
-        addresses = {
-            "check_url": reverse("configs:check", args=[config.id]),
-            "save_url": reverse("configs:editor", args=[config.id]),
-            "build_url": reverse("builds:start", args=[config.id]),
-        }
-    return addresses | {
-        "config": config,
+    return _addresses(posted.config) | {
+        "config": posted.config,
         "base": posted.base,
         "draft": posted.draft,
         "view": posted.view,
@@ -145,4 +146,20 @@ def _context(posted: PostedDraft) -> dict[str, Any]:
         "refusal": posted.refusal,
         "secret_names": sorted(secret_names(team=posted.user.team)),
         "calibration_sets": set_names(team=posted.user.team),
+    }
+
+
+def _addresses(config: Config | None) -> dict[str, str]:
+    if config is None:
+        return {
+            "check_url": reverse("configs:check_new"),
+            "fit_url": reverse("configs:fit_new"),
+            "save_url": reverse("configs:new"),
+            "build_url": reverse("builds:start_new"),
+        }
+    return {
+        "check_url": reverse("configs:check", args=[config.id]),
+        "fit_url": reverse("configs:fit", args=[config.id]),
+        "save_url": reverse("configs:editor", args=[config.id]),
+        "build_url": reverse("builds:start", args=[config.id]),
     }

@@ -11,6 +11,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.facts.gpus import CPU, GIB, GPUS
 from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
+from controlplane.domain.runtimes import STARTABLE
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
 
@@ -18,7 +19,7 @@ _LONGEST_ON_GPU = 32_768
 _LONGEST_ON_CPU = 8_192
 _CPU_PARAMETERS = 2_000_000_000
 """More than that answers too slowly on a CPU to be worth a proposal."""
-_PROPOSED = ("no_quant", "fp8", "fp8_kv", "fp4_mlp_only")
+PROPOSED = ("no_quant", "fp8", "fp8_kv", "fp4_mlp_only")
 """Precisions that nothing warns of by themselves."""
 _WEIGHTS_AND_ROOM = 4
 """Host memory by the bytes of the weights: they are loaded in 32 bits, and the cache is beside."""
@@ -61,7 +62,7 @@ def propose(
 
 def _calmest(rows: Sequence[FitRow]) -> FitRow | None:
     """Return the best row without a doubt about it, the best of all where each has one."""
-    without = (row for row in rows if not row.reasons and row.quantization_type in _PROPOSED)
+    without = (row for row in rows if not row.reasons and row.quantization_type in PROPOSED)
     return next(without, rows[0] if rows else None)
 
 
@@ -142,6 +143,8 @@ def _runtime(checkpoint: CheckpointFacts) -> tuple[str, str]:
     engine = checkpoint.engine
     if (engine.base_model or "").startswith("encoder"):
         return "vllm", f"{engine.reason} vLLM gives vectors and scores; TensorRT-LLM does not."
+    if "vllm" in STARTABLE and "trtllm" not in STARTABLE:
+        return "vllm", f"{engine.reason} Of the runtimes for a GPU this release starts vLLM."
     return "trtllm", f"{engine.reason} On a GPU that means TensorRT-LLM."
 
 

@@ -1,7 +1,7 @@
 """The checks of a config with all that is known at this moment; what is not known is asked for."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from apps.accounts.models import Team
@@ -15,7 +15,7 @@ from apps.secrets.selectors import secret_expiries, secret_names
 from controlplane.domain.facts.calibration_sets import may_name_sets
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Blame, Failure
-from controlplane.domain.rules.context import Known
+from controlplane.domain.rules.context import Known, every_kind
 from controlplane.domain.rules.examine import Examination, examine
 from controlplane.domain.runtimes import STARTABLE
 from controlplane.domain.spec import ParseResult, Spec, parse_text
@@ -27,11 +27,17 @@ _LONGEST_ADDRESS = 2000
 """Of an archive: a signed one carries a session token. More would not fit the index."""
 
 
-def examine_text(*, team: Team, text: str) -> Examination:
-    """Return what the checks say of a text now. Stores nothing but the request for facts."""
+def examine_text(*, team: Team, text: str, might_get: bool = False) -> Examination:
+    """Return what the checks say of a text now. Stores nothing but the request for facts.
+
+    With `might_get` a full host of every kind of GPU is taken as there.
+    """
     parsed = parse_text(checked_text(text))
     _refuse_unstorable(parsed)
-    return examine(text, known_of(team=team, spec=parsed.spec))
+    known = known_of(team=team, spec=parsed.spec)
+    if might_get and known.cards is not None:
+        known = replace(known, cards=(*known.cards, *every_kind(cpu_memory_bytes=0)[1:]))
+    return examine(text, known)
 
 
 def revision_examine(*, revision: Revision) -> Examination:

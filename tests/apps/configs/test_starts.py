@@ -37,7 +37,7 @@ def test_a_model_waits_for_its_files_and_then_says_what_it_is() -> None:
     )
     page = client.get(MODEL).content.decode()
     assert "LlamaForCausalLM" in page
-    assert "trtllm" in page
+    assert "dense language model" in page
     assert "Open the config" in page
     assert queries_of(client, MODEL) == committed_queries("read")
     editor = client.get("/configs/new/?repo=maker/llama").content.decode()

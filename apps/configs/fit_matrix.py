@@ -1,0 +1,119 @@
+"""GPU kinds x precision x number of cards for one draft, and what a taken cell changes in it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.accounts.models import Team
+from apps.configs.form_values import stack_of, value_at
+from apps.configs.selectors import facts_known, host_offers
+from controlplane.domain.facts.gpus import CPU, GPUS
+from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
+from controlplane.domain.memory.fit import PRECISIONS_TO_TRY
+from controlplane.domain.spec import parse_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One kind of card in one precision: the numbers of cards that hold it, or why none does."""
+
+    precision: str
+    rows: Sequence[FitRow]
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KindLine:
+    """One kind of card over all precisions."""
+
+    kind: str
+    owned: bool
+    memory_bytes: int
+    cells: Sequence[Cell]
+
+    @property
+    def holds_it(self) -> bool:
+        return any(cell.rows for cell in self.cells)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix:
+    """What a draft fits on; `waits` where its checkpoint was not read yet."""
+
+    waits: str = ""
+    precisions: Sequence[str] = PRECISIONS_TO_TRY
+    lines: Sequence[KindLine] = ()
+
+
+def matrix_of(*, team: Team, text: str, might_get: bool) -> Matrix:
+    """Return where the draft fits: on the cards that are there, or on every kind."""
+    spec = parse_text(text).spec
+    if spec is None:
+        return Matrix(waits="The checks name what has to be mended first.")
+    facts = facts_known(team=team, checkpoint=spec.checkpoint)
+    if facts is None:
+        return Matrix(waits="The checkpoint's files were not read yet.")
+    runtime = "vllm" if spec.runtime_name == "vllm" else "trtllm"
+    rows = fit(facts, _offers(might_get), spec=spec, runtime_name=runtime, with_refused=True)
+    return Matrix(precisions=_precisions(rows), lines=tuple(_lines(rows)))
+
+
+def cell_patch(data: Mapping[str, Any], taken: str) -> Mapping[str, Any]:
+    """Return what taking a cell changes; nothing where it is no cell."""
+    kind, precision, tensor, pipeline = [*taken.split(), "", "", "", ""][:4]
+    counts = tensor.isdecimal() and pipeline.isdecimal() and len(tensor + pipeline) <= 4
+    if kind not in GPUS or precision not in PRECISIONS_TO_TRY or not counts:
+        return {}
+    cards = int(tensor) * int(pipeline)
+    patch: dict[str, Any] = {
+        "resources.accelerator": kind if cards == 1 else f"{kind}:{cards}",
+        "trt_llm.build.quantization_type": None if precision == "no_quant" else precision,
+    }
+    if stack_of(data) == "v2":
+        patch["trt_llm.runtime.tensor_parallel_size"] = int(tensor) if int(tensor) > 1 else None
+    else:
+        patch["trt_llm.build.tensor_parallel_count"] = int(tensor) if int(tensor) > 1 else None
+        patch["trt_llm.build.pipeline_parallel_count"] = (
+            int(pipeline) if int(pipeline) > 1 else None
+        )
+    if value_at(data, "enginehouse.runtime") == "native":
+        patch["enginehouse.runtime"] = None
+    return {path: value for path, value in patch.items() if value != value_at(data, path)}
+
+
+def _offers(might_get: bool) -> Sequence[GpuOffer]:
+    owned: dict[str, GpuOffer] = {}
+    for each in host_offers():
+        offer = GpuOffer(kind=each.kind, count=each.count, memory_bytes=each.memory_bytes)
+        owned[each.kind] = max(owned.get(each.kind, offer), offer, key=lambda one: one.count)
+    others = every_offer() if might_get else ()
+    offers = (*owned.values(), *(offer for offer in others if offer.kind not in owned))
+    return [offer for offer in offers if offer.kind in GPUS and offer.kind != CPU]
+
+
+def _precisions(rows: Sequence[FitRow]) -> Sequence[str]:
+    tried = {row.quantization_type for row in rows}
+    return [name for name in PRECISIONS_TO_TRY if name in tried]
+
+
+def _lines(rows: Sequence[FitRow]) -> Iterator[KindLine]:
+    offers = {row.offer.kind: row.offer for row in rows}
+    by_size = sorted(offers.values(), key=lambda each: (not each.owned, each.memory_bytes))
+    for offer in by_size:
+        yield KindLine(
+            kind=offer.kind,
+            owned=offer.owned,
+            memory_bytes=offer.memory_bytes,
+            cells=[
+                _cell([row for row in rows if row.offer == offer], name)
+                for name in _precisions(rows)
+            ],
+        )
+
+
+def _cell(rows: Sequence[FitRow], precision: str) -> Cell:
+    here = [row for row in rows if row.quantization_type == precision]
+    held = sorted((row for row in here if row.fits), key=lambda row: row.cards)
+    widest = max(here, key=lambda row: row.cards, default=None)
+    reason = "; ".join(widest.reasons) if widest and not held else ""
+    return Cell(precision=precision, rows=held, reason=reason)
