@@ -42,7 +42,7 @@ WHOLE: dict[str, tuple[CheckpointFacts, set[str]]] = {
         },
     ),
     "engine-builder-llm-overview-4": (LLAMA_3B, {"EH206", "EH220", "EH802"}),
-    "lookahead-decoding-1": (QWEN2_7B, {"EH402", "EH501", "EH651"}),
+    "lookahead-decoding-1": (QWEN2_7B, {"EH402", "EH501"}),
     "lookahead-decoding-9": (QWEN2_7B, {"EH206", "EH412", "EH431", "EH433"}),
 }
 _NO_ENGINE = {"trt_llm", "speculator"}

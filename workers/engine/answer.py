@@ -1,6 +1,7 @@
 """The state of a request that holds a row: its tokens so far and the text they make."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from time import monotonic
 
 from torch import Tensor
@@ -61,7 +62,8 @@ class Answer:
     def next_segment(self, most_tokens: int) -> Segment:
         """Give back the next tokens to feed, at most so many."""
         first = self.row.length
-        return Segment(self.row, self.tokens[first : first + most_tokens])
+        tokens = self.tokens[first : first + most_tokens]
+        return Segment(self.row, tokens, adapter=self.generation.adapter)
 
     def with_drafts(self, segment: Segment, most: int) -> Segment:
         """Give back the segment of the newest token with guesses behind it, if there are any.
@@ -73,7 +75,7 @@ class Answer:
             self.generation.sampling.max_tokens - self.completion_tokens - 1,
         )  # fmt: skip
         drafts = self._drafter.propose(self.tokens, room) if self._drafter and room > 0 else ()
-        return Segment(segment.row, [*segment.tokens, *drafts], len(drafts)) if drafts else segment
+        return replace(segment, tokens=[*segment.tokens, *drafts], drafts=len(drafts))
 
     def accept(self, logits: Tensor) -> Progress | None:
         """Choose the next token; give back what it adds for the reader, if anything."""

@@ -10,7 +10,9 @@ import llguidance
 import torch
 import transformers
 
+from workers.engine.adapters import read_adapter
 from workers.engine.answer import Answer
+from workers.engine.deltas import AdapterDeltas
 from workers.engine.drafts import Drafter, PromptLookup
 from workers.engine.errors import CheckpointRefused
 from workers.engine.generation import Generation
@@ -21,8 +23,8 @@ from workers.engine.loop import EngineLoop
 from workers.engine.metrics import EngineMetrics
 from workers.engine.model_thread import ModelThread
 from workers.engine.runner import ModelRunner, Segment
-from workers.engine.scheduler import Limits, Policy, Scheduler
-from workers.engine.settings import EngineSettings
+from workers.engine.scheduler import Limits, Scheduler
+from workers.engine.settings import EngineSettings, Policy
 from workers.engine.tokenizer import TextCodec
 
 CPU_STEP_TOKENS = 512
@@ -54,7 +56,7 @@ class Engine:
             self._model.shape, slots=_slots(settings, self._model), device=device,
             scales=self._model.cache_scales,
         )  # fmt: skip
-        self._runner = ModelRunner(self._model.module, self._cache, device)
+        self._runner = ModelRunner(self._model.module, self._cache, self._deltas, device)
         limits = Limits(
             rows=settings.max_batch_size,
             waiting=settings.max_waiting_requests,
@@ -74,6 +76,11 @@ class Engine:
     def served_model_name(self) -> str:
         """The name that `/v1/models` and every answer carry."""
         return self.settings.served_model_name
+
+    @property
+    def adapter_names(self) -> tuple[str, ...]:
+        """Names under which the model answers with an adapter."""
+        return tuple(self.settings.adapters)
 
     @property
     def max_seq_len(self) -> int:
@@ -140,6 +147,7 @@ class Engine:
                 "transformers": transformers.__version__,
                 "llguidance": llguidance.__version__,
             },
+            "adapters": {"names": list(self.adapter_names), "bytes": self._deltas.bytes},
             "emulated": list(self._model.emulated),
             "pid": os.getpid(),
         }
@@ -147,7 +155,13 @@ class Engine:
     def _load(self) -> LoadedModel:
         torch.set_num_threads(self.settings.threads)
         dtype = choose_dtype(self.settings.dtype, self.settings.device)
-        return load_model(self._model_class, self.settings, dtype)
+        model = load_model(self._model_class, self.settings, dtype)
+        adapters = [
+            read_adapter(name, folder, model.module, max_rank=self.settings.max_adapter_rank)
+            for name, folder in self.settings.adapters.items()
+        ]
+        self._deltas = AdapterDeltas(model.module, adapters, torch.device(self.settings.device))
+        return model
 
     def _warm_up(self) -> None:
         row = self._cache.reserve(WARM_UP_TOKENS + 1)

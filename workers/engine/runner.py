@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface
 
 from workers.engine.attention import AttentionRule
+from workers.engine.deltas import AdapterDeltas
 from workers.engine.kv_cache import SlotCache, Span
 from workers.engine.slots import Row
 
@@ -24,6 +25,7 @@ class Segment:
     tokens: Sequence[int]
     drafts: int = 0
     """How many of the last tokens are guesses, each to be verified by the scores before it."""
+    adapter: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,11 @@ class StepLayout:
 class ModelRunner:
     """One forward for all segments of a step, flattened to a single sequence."""
 
-    def __init__(self, model: nn.Module, cache: SlotCache, device: torch.device) -> None:
+    def __init__(
+        self, model: nn.Module, cache: SlotCache, deltas: AdapterDeltas, device: torch.device
+    ) -> None:
         self._model = model
+        self._deltas = deltas
         self._cache = cache
         self._device = device
 
@@ -62,6 +67,7 @@ class ModelRunner:
             for segment, end in zip(segments, ends, strict=True)
         ]
         slots = positions + torch.tensor(starts)
+        self._deltas.begin([(len(segment.tokens), segment.adapter) for segment in segments])
         output = self._model(
             input_ids=ids[None].to(self._device),
             position_ids=positions[None].to(self._device),

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from threading import Condition
 
 from workers.engine.answer import Answer
@@ -12,21 +11,13 @@ from workers.engine.kept_rows import Content, KeptRows
 from workers.engine.kv_cache import SlotCache
 from workers.engine.metrics import EngineMetrics
 from workers.engine.runner import Segment
+from workers.engine.settings import Policy
 
 GROWTH_TOKENS = 64
 """Room that a row is given ahead of its tokens where it is not given all it may need."""
 
 MOST_OVERTAKEN = 8
 """Requests that may pass one that is too large for the room there is, before all wait for it."""
-
-
-class Policy(StrEnum):
-    """What a row is given when it is admitted: `batch_scheduler_policy` of a config."""
-
-    GUARANTEED_NO_EVICT = "guaranteed_no_evict"
-    """Room for prompt and answer together: whoever runs runs to the end."""
-    MAX_UTILIZATION = "max_utilization"
-    """Room for what is there; when the cache is full, the youngest gives way and starts again."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,18 @@
 """What one engine process is told at its start."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
+
+
+class Policy(StrEnum):
+    """What a row is given when it is admitted: `batch_scheduler_policy` of a config."""
+
+    GUARANTEED_NO_EVICT = "guaranteed_no_evict"
+    """Room for prompt and answer together: whoever runs runs to the end."""
+    MAX_UTILIZATION = "max_utilization"
+    """Room for what is there; when the cache is full, the youngest gives way and starts again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,17 +52,25 @@ class EngineSettings:
     default_max_tokens: int | None = None
     """Answer length for a request that names none. Absent: up to the sequence limit."""
 
+    generic_tools: bool = False
+    """Whether tools are offered by a prompt of ours where the template renders none."""
+
     max_waiting_requests: int = 256
     """Requests that may wait for a row; one more is answered 429."""
 
     total_token_limit: int = 500_000
     """Prompt and longest answer of all running requests together, in tokens."""
 
-    scheduler_policy: str = "guaranteed_no_evict"
-    """What a request gets at once: room for its whole answer, or (`max_utilization`) for now."""
+    scheduler_policy: Policy = Policy.GUARANTEED_NO_EVICT
 
     lookahead_ngram: int | None = None
     """Longest match that guesses the next tokens, and longest guess. Absent: nothing is guessed."""
+
+    adapters: Mapping[str, Path] = field(default_factory=dict)
+    """Folders of LoRA adapters in PEFT's form, by the model name that asks for them."""
+
+    max_adapter_rank: int | None = None
+    """Largest rank that an adapter may have. Absent: any."""
 
     max_client_batch_size: int = 128
     """Pooling: texts of one request."""

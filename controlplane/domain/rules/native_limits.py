@@ -64,13 +64,9 @@ REFUSED = Rule(
     source=_SOURCE,
     bad=Example(
         config={
-            _SPECULATOR: {
-                "speculative_decoding_mode": "LOOKAHEAD_DECODING",
-                "lookahead_windows_size": 3,
-                "lookahead_ngram_size": 8,
-                "lookahead_verification_set_size": 3,
-            },
-            f"{_BUILD}.max_batch_size": 4,
+            "trt_llm.inference_stack": "v2",
+            f"{_RUNTIME}.patch_kwargs": {"disable_overlap_scheduler": True},
+            f"{_BUILD}.max_seq_len": None,
         }
     ),
     good=Example(),
@@ -108,8 +104,6 @@ def _idle_settings(c: Context) -> list[str]:
         f"{_RUNTIME}.{name}": (getattr(engine.runtime, name), value)
         for name, value in (
             ("kv_cache_host_memory_bytes", None),
-            ("batch_scheduler_policy", "guaranteed_no_evict"),
-            ("total_token_limit", 500_000),
             ("enable_chunked_context", True),
         )
     } | {
@@ -120,7 +114,6 @@ def _idle_settings(c: Context) -> list[str]:
             ("max_prompt_embedding_table_size", 0),
             ("moe_expert_parallel_option", -1),
             ("num_builder_gpus", None),
-            ("lora_configuration", None),
         )
     }
     return [path for path, (given, default) in defaults.items() if given != default]
@@ -144,7 +137,7 @@ WITHOUT_EFFECT = Rule(
         safe=True,
     ),
     source=_SOURCE,
-    bad=Example(config={f"{_RUNTIME}.total_token_limit": 1000}),
+    bad=Example(config={f"{_RUNTIME}.enable_chunked_context": False}),
     good=Example(config={f"{_RUNTIME}.served_model_name": "example"}),
 )
 

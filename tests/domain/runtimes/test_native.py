@@ -56,6 +56,29 @@ def test_an_encoder_gets_no_cache_its_own_limits_and_the_task(make_spec: MakeSpe
     assert settings.max_num_tokens == 16_384
 
 
+def test_scheduling_guesses_and_adapters_reach_the_engine(make_spec: MakeSpec) -> None:
+    build = {
+            "lora_adapters": {"legal": {"source": "LOCAL", "repo": "/checkpoints/legal"}},
+            "lora_configuration": {"max_lora_rank": 16},
+            "speculator": {
+                "speculative_decoding_mode": "LOOKAHEAD_DECODING", "lookahead_windows_size": 1,
+                "lookahead_ngram_size": 8, "lookahead_verification_set_size": 1,
+            },
+    }  # fmt: skip
+    runtime = {"batch_scheduler_policy": "max_utilization", "total_token_limit": 9000}
+    engine = make_spec(build).trt_llm.model_dump(mode="json")
+    spec = make_spec(trt_llm={**engine, "runtime": {**engine["runtime"], **runtime}})
+    settings = render.engine_settings(
+        spec, SMOLLM2_135M, model_dir="/a", host="h", port=1, threads=1, memory_bytes=4 * GIB
+    )
+    assert settings.batch_scheduler_policy == "max_utilization"
+    assert settings.total_token_limit == 9000
+    assert settings.lookahead_ngram_size == 8
+    assert settings.adapters == (("legal", "/a/adapters/legal"),)
+    assert settings.max_adapter_rank == 16
+    assert parse.parse(render.to_arguments(settings)) == settings
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [([], "required"), (["--max-batch-size", "0"], "less than 1"), (["--port", "x"], "--port")],

@@ -60,6 +60,11 @@ class PoolingEngine:
         return self.encoder.max_length
 
     @property
+    def adapter_names(self) -> tuple[str, ...]:
+        """Vectors and scores are made without adapters."""
+        return ()
+
+    @property
     def is_alive(self) -> bool:
         """Whether the model thread still takes requests."""
         return self._running is not None and not self._running.done()

@@ -57,7 +57,8 @@ class Routes:
         self, request: Request, fields: GenerationFields, shape: type[AnswerShape]
     ) -> Response:
         prepared = await run_in_threadpool(prepare, self._engine, fields)
-        pieces = Pieces(self._engine, prepared)
+        adapter = fields.model if fields.model in self._engine.adapter_names else None
+        pieces = Pieces(self._engine, prepared, adapter, fields.cache_salt or "")
         answer = shape(
             model=fields.model or self._engine.settings.served_model_name,
             prompt_tokens=prepared.prompt_tokens,

@@ -72,6 +72,7 @@ class GenerationFields(_Lenient):
     frequency_penalty: Penalty | None = None
     repetition_penalty: float | None = Field(None, gt=0, le=10, allow_inf_nan=False)
     logit_bias: dict[int, Bias] | None = None
+    cache_salt: str | None = None
     seed: int | None = Field(None, ge=-(2**63), lt=2**63)
     stop: Annotated[tuple[str, ...], BeforeValidator(_stop_strings)] = ()
     stop_token_ids: list[StrictInt] | None = None

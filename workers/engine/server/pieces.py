@@ -13,7 +13,9 @@ from workers.engine.server.prepare import Prepared
 class Pieces:
     """Pieces of every choice as they come; leaving it gives all rows back."""
 
-    def __init__(self, engine: Engine, prepared: Prepared) -> None:
+    def __init__(
+        self, engine: Engine, prepared: Prepared, adapter: str | None, cache_salt: str
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[tuple[int, Progress]] = asyncio.Queue()
         self._answers: list[Answer] = []
@@ -24,6 +26,8 @@ class Pieces:
                     sampling=choice.sampling,
                     grammar=choice.grammar,
                     report=self._reporter(index),
+                    adapter=adapter,
+                    cache_salt=cache_salt,
                 )
                 self._answers.append(engine.submit(generation))
         except BaseException:

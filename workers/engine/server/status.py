@@ -23,6 +23,10 @@ class Reporting(Protocol):
         """The longest sequence in tokens."""
 
     @property
+    def adapter_names(self) -> tuple[str, ...]:
+        """Further names, each of an adapter of the model."""
+
+    @property
     def is_alive(self) -> bool:
         """Whether requests are still taken."""
 
@@ -62,12 +66,14 @@ class StatusRoutes:
         return Response(page, headers={"content-type": CONTENT_TYPE_LATEST})
 
     async def models(self, request: Request) -> Response:
-        """The one model, under its served name."""
+        """The one model under its served name, and each adapter under its own."""
+        served = self._engine.served_model_name
         model = {
-            "id": self._engine.served_model_name,
+            "id": served,
             "object": "model",
             "created": self._started,
             "owned_by": "enginehouse",
             "max_model_len": self._engine.max_seq_len,
         }
-        return JSONResponse({"object": "list", "data": [model]})
+        adapters = [{**model, "id": each, "parent": served} for each in self._engine.adapter_names]
+        return JSONResponse({"object": "list", "data": [model, *adapters]})

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workers.engine.settings import EngineSettings
+from workers.engine.settings import EngineSettings, Policy
 
 TASKS: Mapping[str, bool | None] = {"auto": None, "generate": False, "pool": True}
 STEP_DELAY_VARIABLE = "ENGINEHOUSE_STEP_DELAY_SECONDS"
@@ -35,7 +35,13 @@ def parse(arguments: Sequence[str]) -> tuple[Address, EngineSettings]:
         dtype=options.dtype,
         device=options.device,
         default_max_tokens=options.default_max_tokens,
+        generic_tools=options.generic_tools,
         max_waiting_requests=options.max_waiting_requests,
+        total_token_limit=options.total_token_limit,
+        scheduler_policy=options.batch_scheduler_policy,
+        lookahead_ngram=options.lookahead_ngram_size,
+        adapters=dict(options.adapter),
+        max_adapter_rank=options.max_adapter_rank,
         max_client_batch_size=options.max_client_batch_size,
         max_concurrent_requests=options.max_concurrent_requests,
         step_delay_seconds=float(os.environ.get(STEP_DELAY_VARIABLE) or 0),
@@ -64,13 +70,26 @@ def _parser() -> argparse.ArgumentParser:
     add("--dtype", choices=("auto", "float32", "bfloat16"), default=defaults.dtype)
     add("--device", default=defaults.device, help="cpu or cuda")
     add("--default-max-tokens", type=_positive, help="answer limit of a request that names none")
+    add("--generic-tools", action="store_true", help="a tool prompt of ours where there is none")
     add("--max-waiting-requests", type=_positive, default=defaults.max_waiting_requests)
+    add("--total-token-limit", type=_positive, default=defaults.total_token_limit)
+    add("--batch-scheduler-policy", choices=tuple(Policy), default=defaults.scheduler_policy)
+    add("--lookahead-ngram-size", type=_positive, help="guess so many tokens; default: none")
+    add("--adapter", type=_adapter, action="append", default=[], metavar="NAME=DIR")
+    add("--max-adapter-rank", type=_positive, help="refuse an adapter of a higher rank")
     for flag, default in (
         ("--max-client-batch-size", defaults.max_client_batch_size),
         ("--max-concurrent-requests", defaults.max_concurrent_requests),
     ):
         add(flag, type=_positive, default=default, help="of an engine that pools")
     return parser
+
+
+def _adapter(text: str) -> tuple[str, Path]:
+    name, equals, folder = text.partition("=")
+    if not (name and equals and folder):
+        raise argparse.ArgumentTypeError(f"`{text}` is not NAME=DIR")
+    return name, Path(folder).resolve()
 
 
 def _positive(text: str) -> int:

@@ -38,8 +38,10 @@ ON_CPU: Mapping[Feature, Capability] = MappingProxyType(
         Feature.STRUCTURED_OUTPUT: native("llguidance masks tokens before sampling"),
         Feature.CHUNKED_PREFILL: native("prompts enter in pieces of `max_num_tokens`"),
         Feature.TOOLS: refused("tool calls are not parsed yet"),
-        Feature.LOOKAHEAD: refused("the drafter is not wired in yet"),
-        Feature.ADAPTERS: refused("adapters are not loaded yet"),
+        Feature.LOOKAHEAD: native(
+            "what followed the same `lookahead_ngram_size` tokens before is verified in one forward"
+        ),
+        Feature.ADAPTERS: native("each row of a batch by its `model`, LoRA of PEFT"),
         Feature.TENSOR_PARALLEL: refused("one process computes the whole model"),
         Feature.PIPELINE_PARALLEL: refused("one process computes the whole model"),
         Feature.POOLING: native("texts of like length share a forward"),

@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from controlplane.domain.runtimes.native.render import DTYPES
 from controlplane.domain.runtimes.native.settings import EngineSettings
+from controlplane.domain.spec.choices import BatchSchedulerPolicy
 
 
 class ArgumentsError(ValueError):
@@ -18,7 +19,8 @@ def parse(arguments: Sequence[str]) -> EngineSettings:
     Raises `ArgumentsError`.
     """
     found = vars(_parser().parse_args(list(arguments)))
-    return EngineSettings(pools=found.pop("task") == "pool", **found)
+    adapters = tuple(found.pop("adapter"))
+    return EngineSettings(pools=found.pop("task") == "pool", adapters=adapters, **found)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -36,6 +38,10 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(flag, required=True, type=_at_least_one)
     parser.add_argument("--kv-cache-bytes", default=0, type=_at_least_one)
     parser.add_argument("--default-max-tokens", type=_at_least_one)
+    for flag in ("--total-token-limit", "--lookahead-ngram-size", "--max-adapter-rank"):
+        parser.add_argument(flag, type=_at_least_one)
+    parser.add_argument("--batch-scheduler-policy", choices=tuple(BatchSchedulerPolicy))
+    parser.add_argument("--adapter", type=_adapter, action="append", default=[])
     parser.add_argument("--task", choices=("pool",))
     parser.add_argument("--dtype", required=True, choices=DTYPES)
     return parser
@@ -46,6 +52,13 @@ def _at_least_one(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"`{text}` is less than 1")
     return value
+
+
+def _adapter(text: str) -> tuple[str, str]:
+    name, equals, folder = text.partition("=")
+    if not (name and equals and folder):
+        raise argparse.ArgumentTypeError(f"`{text}` is not NAME=DIR")
+    return name, folder
 
 
 def _port(text: str) -> int:

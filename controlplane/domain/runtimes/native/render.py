@@ -1,6 +1,7 @@
 """Spec -> the command that starts the native engine."""
 
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU
@@ -13,6 +14,12 @@ from controlplane.domain.runtimes.launch import Launch
 from controlplane.domain.runtimes.native.settings import EngineSettings
 from controlplane.domain.runtimes.served_name import served_model_name
 from controlplane.domain.spec import Spec
+from controlplane.domain.spec.adapter_folders import adapter_folder
+from controlplane.domain.spec.choices import BatchSchedulerPolicy
+from controlplane.domain.spec.engine_build import LoraConfiguration
+from controlplane.domain.spec.trt_llm import TrtLlmV1
+
+Value = TypeVar("Value")
 
 MODULE = "workers.runtimes.native"
 DTYPES = ("float32", "bfloat16")
@@ -82,7 +89,28 @@ def engine_settings(
         dtype="float32",
         default_max_tokens=None if pools else min(spec.default_max_tokens or length, length),
         pools=pools,
+        **({} if pools else _of_generation(spec, model_dir)),
     )
+
+
+def _of_generation(spec: Spec, model_dir: str) -> dict[str, Any]:
+    build = spec.engine_build
+    adapters, shape = build.lora_adapters or {}, build.lora_configuration or LoraConfiguration()
+    runtime = spec.trt_llm.runtime if isinstance(spec.trt_llm, TrtLlmV1) else None
+    return {
+        "total_token_limit": _unless(runtime and runtime.total_token_limit, 500_000),
+        "batch_scheduler_policy": _unless(
+            runtime and runtime.batch_scheduler_policy, BatchSchedulerPolicy.GUARANTEED_NO_EVICT
+        ),
+        "lookahead_ngram_size": build.speculator and build.speculator.lookahead_ngram_size,
+        "adapters": tuple((name, adapter_folder(model_dir, name)) for name in adapters),
+        "max_adapter_rank": shape.max_lora_rank if adapters else None,
+    }
+
+
+def _unless(value: Value | None, default: Value) -> Value | None:
+    """Return a setting that differs from what the engine does by itself."""
+    return None if value == default else value
 
 
 def to_arguments(settings: EngineSettings) -> tuple[str, ...]:
@@ -99,6 +127,11 @@ def to_arguments(settings: EngineSettings) -> tuple[str, ...]:
         ("--threads", settings.threads),
         ("--dtype", settings.dtype),
         ("--default-max-tokens", settings.default_max_tokens),
+        ("--total-token-limit", settings.total_token_limit),
+        ("--batch-scheduler-policy", settings.batch_scheduler_policy),
+        ("--lookahead-ngram-size", settings.lookahead_ngram_size),
+        ("--max-adapter-rank", settings.max_adapter_rank),
+        *(("--adapter", f"{name}={folder}") for name, folder in settings.adapters),
         ("--task", "pool" if settings.pools else None),
     )
     given = [(flag, str(value)) for flag, value in pairs if value is not None]

@@ -19,5 +19,11 @@ class EngineSettings:
     threads: int
     dtype: str
     default_max_tokens: int | None
+    total_token_limit: int | None = None
+    batch_scheduler_policy: str | None = None
+    lookahead_ngram_size: int | None = None
+    adapters: tuple[tuple[str, str], ...] = ()
+    """Model name and folder of each adapter."""
+    max_adapter_rank: int | None = None
     pools: bool = False
     """Whether vectors and scores are made instead of text."""
