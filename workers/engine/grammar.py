@@ -78,18 +78,23 @@ class Grammar:
         self._matcher = matcher
         self._vocabulary = vocabulary
         self._unlisted_ends = unlisted_ends
+        self._starts_after: int | None = None
 
     @property
     def is_complete(self) -> bool:
         """Whether the answer is whole and nothing may follow."""
         return self._matcher.is_stopped()
 
-    def copy(self) -> "Grammar":
-        """Give back another one that stands at the same place."""
-        return Grammar(self._matcher.deep_copy(), self._vocabulary, self._unlisted_ends)
+    def copy(self, *, starts_after: int | None = None) -> "Grammar":
+        """Give back another one that stands at the same place, or waits for a token to begin."""
+        copied = Grammar(self._matcher.deep_copy(), self._vocabulary, self._unlisted_ends)
+        copied._starts_after = self._starts_after if starts_after is None else starts_after
+        return copied
 
     def mask(self, logits: Tensor) -> Tensor:
         """Give back the logits with every token that breaks the grammar at minus infinity."""
+        if self._starts_after is not None:
+            return logits
         bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
         self._raise_error()
         allowed = np.unpackbits(bits, bitorder="little", count=self._vocabulary)
@@ -100,7 +105,9 @@ class Grammar:
 
     def advance(self, token: int) -> None:
         """Move past a token that the mask allowed."""
-        if token not in self._unlisted_ends:
+        if self._starts_after is not None:
+            self._starts_after = None if token == self._starts_after else self._starts_after
+        elif token not in self._unlisted_ends:
             self._matcher.consume_token(token)
             self._raise_error()
 

@@ -1,6 +1,8 @@
 """Text to tokens and back, as the checkpoint's own files say."""
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,11 @@ from jinja2 import TemplateError
 from transformers import AutoTokenizer
 
 from workers.engine.errors import CheckpointRefused, RequestRefused
+
+RENDERING = frozenset(
+    {"add_generation_prompt", "tokenize", "tools", "chat_template", "conversation"}
+)
+"""What the engine itself says to the template; requests do not."""
 
 
 def load_tokenizer(folder: Path) -> Any:
@@ -46,25 +53,66 @@ class TextCodec:
         """Whether chat requests can be rendered."""
         return bool(self._tokenizer.chat_template)
 
+    @property
+    def chat_template(self) -> str:
+        """The text of the template, of several the one that is made for tools."""
+        templates = self._tokenizer.chat_template or ""
+        if isinstance(templates, str):
+            return templates
+        return str(templates.get("tool_use") or templates.get("default") or "")
+
+    @property
+    def renders_tools(self) -> bool:
+        """Whether the chat template does anything with tools."""
+        return re.search(r"{[{%][^}]*\btools\b", self.chat_template) is not None
+
+    @cached_property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Tokens that are no text, by name."""
+        added = self.backend.get_added_tokens_decoder().items()
+        return {token.content: number for number, token in added if token.special}
+
+    def token_of(self, text: str) -> int | None:
+        """Give back the token that is exactly this text, where there is one."""
+        token: int | None = self.backend.token_to_id(text)
+        return token
+
     def encode(self, text: str) -> list[int]:
         """Give back the tokens of a plain prompt, with the start token where there is one."""
         return self._encode(text, field="prompt", add_special_tokens=True)
 
     def encode_chat(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
         """Give back the tokens of a conversation up to where the assistant answers."""
+        return self.encode_rendered(self.render_chat(messages, {}))
+
+    def render_chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        options: Mapping[str, Any],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+    ) -> str:
+        """Give back the text of a conversation; options are what the template itself reads."""
         if not self.has_chat_template:
             raise RequestRefused(
                 "This checkpoint has no chat template; send a plain prompt to /v1/completions.",
                 field="messages",
             )
+        options = {name: value for name, value in options.items() if name not in RENDERING}
         try:
-            text = self._tokenizer.apply_chat_template(
-                list(messages), add_generation_prompt=True, tokenize=False
-            )
+            return str(
+                self._tokenizer.apply_chat_template(
+                    list(messages), add_generation_prompt=True, tokenize=False,
+                    tools=list(tools) if tools else None, **options,
+                )
+            )  # fmt: skip
         except (TemplateError, TypeError, ValueError) as error:
             raise RequestRefused(
                 f"The checkpoint's chat template refused the messages: {error}", field="messages"
             ) from error
+
+    def encode_rendered(self, text: str) -> list[int]:
+        """Give back the tokens of a rendered conversation."""
         return self._encode(text, field="messages", add_special_tokens=False)
 
     def decode(self, tokens: Sequence[int]) -> str:

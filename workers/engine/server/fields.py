@@ -15,6 +15,7 @@ from pydantic import (
 
 from workers.engine.errors import RequestRefused
 from workers.engine.server.messages import Message
+from workers.engine.server.tools.fields import Tool, ToolChoice
 from workers.engine.server.unsupported import refuse_unsupported
 
 MOST_STOP_STRINGS = 16
@@ -104,6 +105,9 @@ class ChatFields(GenerationFields):
     logprobs: StrictBool | None = None
     top_logprobs: Annotated[StrictInt, Field(ge=0, le=MOST_LOGPROBS)] | None = None
     chat_template_kwargs: dict[str, Any] | None = None
+    tools: list[Tool] | None = None
+    tool_choice: ToolChoice | None = None
+    parallel_tool_calls: bool | None = None
 
     @property
     def asked_tokens(self) -> int | None:

@@ -7,6 +7,7 @@ from workers.engine.engine import Engine
 from workers.engine.errors import CONTEXT_LENGTH_EXCEEDED, RequestRefused
 from workers.engine.generation import Sampling
 from workers.engine.grammar import Grammar
+from workers.engine.server.chat import plan_chat
 from workers.engine.server.constraints import compile_constraint
 from workers.engine.server.delta import PlainReader, Reader
 from workers.engine.server.fields import ChatFields, CompletionFields, GenerationFields
@@ -34,14 +35,21 @@ class Prepared:
 
 def prepare(engine: Engine, fields: GenerationFields) -> Prepared:
     """Tokenize, check the lengths and compile the grammar. Raises: `RequestRefused`."""
-    prompts = _prompts(engine, fields)
-    grammar = compile_constraint(engine.grammars, fields)
+    sampling = _sampling(engine, fields)
+    if isinstance(fields, ChatFields):
+        plan = plan_chat(engine, fields)
+        if plan.shows_special_tokens:
+            sampling = replace(sampling, shows_special_tokens=True)
+        prompts, grammar, make_reader = [plan.prompt], plan.grammar, plan.make_reader
+    else:
+        assert isinstance(fields, CompletionFields)
+        prompts, make_reader = plain_prompts(engine, fields.prompt), PlainReader
+        grammar = compile_constraint(engine.grammars, fields)
     if grammar is not None and fields.min_tokens:
         raise RequestRefused(
             "`min_tokens` and a schema or grammar contradict each other; send one.",
             field="min_tokens",
         )
-    sampling = _sampling(engine, fields)
     return Prepared(
         prompt_tokens=sum(map(len, prompts)),
         choices=[
@@ -54,15 +62,8 @@ def prepare(engine: Engine, fields: GenerationFields) -> Prepared:
             for index in range(fields.n or 1)
         ],
         tells_scores=sampling.top_logprobs is not None,
+        make_reader=make_reader,
     )
-
-
-def _prompts(engine: Engine, fields: GenerationFields) -> list[list[int]]:
-    if isinstance(fields, ChatFields):
-        return [engine.codec.encode_chat([message.to_template() for message in fields.messages])]
-    if isinstance(fields, CompletionFields):
-        return plain_prompts(engine, fields.prompt)
-    raise TypeError(f"{type(fields).__name__} holds no prompt")
 
 
 def _sampling(engine: Engine, fields: GenerationFields) -> Sampling:

@@ -9,8 +9,6 @@ WITHOUT_EFFECT: Mapping[str, Sequence[Any]] = {
     "best_of": (1,),
     "prompt_logprobs": (0,),
     "length_penalty": (1,),
-    "tools": ([],),
-    "tool_choice": ("none", "auto"),
     "functions": ([],),
     "function_call": ("none", "auto"),
     "echo": (False,),

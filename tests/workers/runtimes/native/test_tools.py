@@ -1,0 +1,184 @@
+"""Tools with the official client: forced calls, streams, refusals and reasoning."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import Tokenizer
+
+from tests.workers.runtimes.native.server import EngineServer
+from tests.workers.runtimes.native.tool_checkpoint import make_tool_checkpoint
+
+pytestmark = pytest.mark.engine
+
+CHAT = "/v1/chat/completions"
+MESSAGES = [{"role": "user", "content": "What is the weather in Boston?"}]
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Get current weather",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "unit": {"enum": ["celsius", "fahrenheit"]},
+                "days": {"type": "integer", "minimum": 1, "maximum": 9},
+            },
+            "required": ["unit", "days"],
+            "additionalProperties": False,
+        },
+    },
+}
+TIME = {"type": "function", "function": {"name": "get_time"}}
+ASK: dict[str, Any] = {
+    "model": "tiny", "messages": MESSAGES, "tools": [WEATHER, TIME], "max_tokens": 400,
+    "temperature": 1.0, "seed": 3,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tool_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tool_checkpoint(tmp_path_factory.mktemp("tools") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def tools(tool_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineServer]:
+    with EngineServer(tool_folder, log=tmp_path_factory.mktemp("log") / "engine.log") as server:
+        yield server
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_forced_call_obeys_its_schema(tools: EngineServer, seed: int) -> None:
+    choice = {"type": "function", "function": {"name": "get_weather"}}
+    answer = tools.openai.chat.completions.create(**{**ASK, "seed": seed}, tool_choice=choice)
+    message = answer.choices[0].message
+    assert (answer.choices[0].finish_reason, message.content) == ("tool_calls", None)
+    (call,) = message.tool_calls or []
+    assert (call.type, call.function.name) == ("function", "get_weather")
+    arguments = json.loads(call.function.arguments)
+    assert arguments["unit"] in ("celsius", "fahrenheit")
+    assert 1 <= arguments["days"] <= 9
+
+
+def test_required_makes_one_call_or_several(tools: EngineServer) -> None:
+    ask = {**ASK, "n": 4, "tool_choice": "required", "max_tokens": 120}
+    several = tools.openai.chat.completions.create(**ask).choices
+    single = tools.openai.chat.completions.create(
+        **{**ask, "n": 2}, parallel_tool_calls=False
+    ).choices
+    counts = [len(choice.message.tool_calls or []) for choice in several]
+    assert min(counts) >= 1
+    assert max(counts) > 1, "with random weights some of four go on"
+    assert {len(choice.message.tool_calls or []) for choice in single} == {1}
+    ids = [call.id for choice in several for call in choice.message.tool_calls or []]
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_streamed_call_joins_to_the_whole_one(tools: EngineServer) -> None:
+    ask = {**ASK, "tool_choice": "required", "parallel_tool_calls": False}
+    whole = tools.openai.chat.completions.create(**ask).choices[0].message.tool_calls or []
+    names: dict[int, str] = {}
+    arguments: dict[int, str] = defaultdict(str)
+    chunks = list(tools.openai.chat.completions.create(**ask, stream=True))
+    for chunk in chunks:
+        for piece in chunk.choices[0].delta.tool_calls or []:
+            assert piece.function is not None
+            if piece.function.name:
+                assert piece.id
+                names[piece.index] = piece.function.name
+            arguments[piece.index] += piece.function.arguments or ""
+    assert [*names.values()] == [call.function.name for call in whole]
+    assert [*arguments.values()] == [call.function.arguments for call in whole]
+    assert chunks[-1].choices[0].finish_reason == "tool_calls"
+    assert not any(chunk.choices[0].delta.content for chunk in chunks)
+
+
+def test_none_offers_no_tools_and_auto_leaves_the_model_free(tools: EngineServer) -> None:
+    ask = {**ASK, "max_tokens": 5}
+    without = tools.openai.chat.completions.create(model="tiny", messages=MESSAGES, max_tokens=5)
+    none = tools.openai.chat.completions.create(**ask, tool_choice="none")
+    auto = tools.openai.chat.completions.create(**ask)
+    assert without.usage
+    assert none.usage
+    assert auto.usage
+    assert none.usage.prompt_tokens == without.usage.prompt_tokens
+    assert auto.usage.prompt_tokens > none.usage.prompt_tokens
+    assert auto.choices[0].finish_reason == "length"
+    assert auto.choices[0].message.tool_calls is None
+
+
+def test_a_call_and_its_result_are_given_back_to_the_template(tools: EngineServer) -> None:
+    answered = [
+        *MESSAGES,
+        {
+            "role": "assistant", "content": None,
+            "tool_calls": [
+                {
+                    "id": "call_1", "type": "function",
+                    "function": {"name": "get_weather", "arguments": '{"unit": "celsius"}'},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "call_1", "content": "21 degrees"},
+    ]  # fmt: skip
+    answer = tools.post(CHAT, **{**ASK, "messages": answered, "max_tokens": 3})
+    assert answer.status_code == 200, answer.text
+    answered[1]["tool_calls"][0]["function"]["arguments"] = "{broken"  # type: ignore[index]
+    refused = tools.post(CHAT, **{**ASK, "messages": answered})
+    assert refused.json()["error"]["param"] == "messages.1.tool_calls.0.function.arguments"
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("tool_choice", {"tools": None, "tool_choice": "required"}),
+        ("tool_choice.function.name", {"tool_choice": {**TIME, "function": {"name": "x"}}}),
+        ("tools", {"response_format": {"type": "json_object"}}),
+        ("tools.0.type", {"tools": [{"type": "web_search"}]}),
+        ("tools.0.function.name", {"tools": [{"type": "function", "function": {"name": "a b"}}]}),
+        (
+            "tools.0.function.parameters",
+            {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"not": {}}}}]},
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_offered_is_refused_by_name(
+    tools: EngineServer, field: str, change: dict[str, Any]
+) -> None:
+    answer = tools.post(CHAT, **{**ASK, **change})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, field)
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("tools", {"tools": [WEATHER]}),
+        ("messages.1.role", {"messages": [*MESSAGES, {"role": "tool", "content": "21"}]}),
+    ],
+)
+def test_a_template_without_tools_says_what_to_do(
+    server: EngineServer, field: str, change: dict[str, Any]
+) -> None:
+    error = server.post(CHAT, **{"messages": MESSAGES, **change}).json()["error"]
+    assert (error["param"], error["code"]) == (field, "unsupported_parameter")
+    assert "enginehouse.generic_tools" in error["message"]
+
+
+def test_reasoning_stands_beside_the_content_and_a_schema_holds_what_follows(
+    tools: EngineServer, tool_folder: Path
+) -> None:
+    end = Tokenizer.from_file(str(tool_folder / "tokenizer.json")).token_to_id("</think>")
+    thinking = {"chat_template_kwargs": {"enable_thinking": True}}
+    ask = {"model": "tiny", "messages": MESSAGES, "max_tokens": 12, "temperature": 0}
+    endless = tools.openai.chat.completions.create(**ask, extra_body=thinking).choices[0].message
+    assert endless.content == ""
+    assert endless.model_extra
+    assert endless.model_extra["reasoning_content"]
+    held = tools.openai.chat.completions.create(
+        **ask, logit_bias={str(end): 100}, extra_body={**thinking, "guided_regex": "[ab]{3}"}
+    )
+    assert (held.choices[0].message.content or "").strip("ab") == ""
+    assert len(held.choices[0].message.content or "") == 3

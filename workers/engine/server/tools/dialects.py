@@ -1,0 +1,100 @@
+"""How families of models write tool calls, recognised by their chat templates."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+DEEPSEEK_CALLS = ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>")
+DEEPSEEK_CALL = ("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>")
+DEEPSEEK_SEPARATOR = "<｜tool▁sep｜>"
+
+
+class Opening(Enum):
+    """How the reader knows that calls begin."""
+
+    MARKER = "marker"
+    BRACE = "brace"
+    """The whole answer is calls when its first character is a brace or bracket."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """One way to write calls; what is around them is for the grammar of forced calls."""
+
+    name: str
+    opens: str = ""
+    closes: str = ""
+    ignored: tuple[str, ...] = ()
+    opening: Opening = Opening.MARKER
+    is_python: bool = False
+    before_all: str = ""
+    before_call: str = ""
+    after_call: str = ""
+    between: str = "\n"
+    after_all: str = ""
+    arguments_key: str = "arguments"
+    name_end: str | None = None
+    """What stands between a bare name and its arguments; absent: both are in one JSON object."""
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """Texts that the reader must see, be they special tokens or not."""
+        return tuple(one for one in (self.opens, self.closes, *self.ignored) if one)
+
+
+HERMES = Dialect(
+    name="hermes", opens="<tool_call>", closes="</tool_call>",
+    before_call="<tool_call>\n", after_call="\n</tool_call>",
+)  # fmt: skip
+LLAMA3 = Dialect(
+    name="llama3_json", ignored=("<|python_tag|>",), opening=Opening.BRACE, between="; ",
+    arguments_key="parameters",
+)  # fmt: skip
+PYTHONIC = Dialect(
+    name="pythonic", ignored=("<|python_start|>", "<|python_end|>", "<|python_tag|>"),
+    opening=Opening.BRACE, is_python=True, between="; ", arguments_key="parameters",
+)  # fmt: skip
+MISTRAL = Dialect(
+    name="mistral", opens="[TOOL_CALLS]", before_all="[TOOL_CALLS][", between=", ", after_all="]"
+)
+MISTRAL_NAMED = Dialect(
+    name="mistral_named", opens="[TOOL_CALLS]", before_call="[TOOL_CALLS]", between="",
+    name_end="[ARGS]",
+)  # fmt: skip
+DEEPSEEK = Dialect(
+    name="deepseek", opens=DEEPSEEK_CALL[0], closes=DEEPSEEK_CALL[1], ignored=DEEPSEEK_CALLS,
+    before_all=DEEPSEEK_CALLS[0], after_all=DEEPSEEK_CALLS[1],
+    before_call=f"{DEEPSEEK_CALL[0]}function{DEEPSEEK_SEPARATOR}",
+    after_call=f"\n```{DEEPSEEK_CALL[1]}", name_end="\n```json\n",
+)  # fmt: skip
+DEEPSEEK_BARE = Dialect(
+    name="deepseek_bare", opens=DEEPSEEK_CALL[0], closes=DEEPSEEK_CALL[1], ignored=DEEPSEEK_CALLS,
+    before_all=DEEPSEEK_CALLS[0], after_all=DEEPSEEK_CALLS[1], before_call=DEEPSEEK_CALL[0],
+    after_call=DEEPSEEK_CALL[1], between="", name_end=DEEPSEEK_SEPARATOR,
+)  # fmt: skip
+
+BY_TEMPLATE: Mapping[tuple[str, ...], Dialect] = MappingProxyType(
+    {
+        (DEEPSEEK_CALL[0], "```json"): DEEPSEEK,
+        (DEEPSEEK_CALL[0],): DEEPSEEK_BARE,
+        ("[TOOL_CALLS]", "[ARGS]"): MISTRAL_NAMED,
+        ("[TOOL_CALLS]",): MISTRAL,
+        ("func_name1(",): PYTHONIC,
+        ("<|python_start|>",): PYTHONIC,
+        ('"parameters":',): LLAMA3,
+        ("<|python_tag|>",): LLAMA3,
+    }
+)
+"""Texts that together tell a dialect by its template; the first that fits wins."""
+
+
+def choose_dialect(template: str) -> Dialect | None:
+    """Give back the dialect that a chat template teaches, if it is one of these."""
+    if HERMES.opens in template:
+        # The coder models' calls are XML between the same markers.
+        return None if "<function=" in template else HERMES
+    for texts, dialect in BY_TEMPLATE.items():
+        if all(text in template for text in texts):
+            return dialect
+    return None
