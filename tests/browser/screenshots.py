@@ -79,6 +79,7 @@ def _pages(stage: Stage) -> dict[str, str]:
         "deployment": f"/models/{deployment.model_id}/{deployment.id}/",
         "nodes": "/nodes/",
         "secrets": "/secrets/",
+        "secret": f"/secrets/{stage.team.secrets.get().id}/",
         "keys": "/keys/",
         "people": "/people/",
         "teams": "/teams/",

@@ -39,6 +39,7 @@ def test_no_page_scrolls_sideways_at_320_px_in_either_theme(
         f"/models/{deployment.model_id}/{deployment.id}/",
         "/nodes/",
         "/secrets/",
+        f"/secrets/{stage.team.secrets.get().id}/",
         "/keys/",
         "/people/",
         "/teams/",
@@ -122,7 +123,7 @@ def test_a_running_build_is_followed_to_its_end(visit: OpenPage, stage: "Stage")
 
 
 def test_a_dangerous_action_waits_for_the_name(visit: OpenPage, stage: "Stage") -> None:
-    page = visit("/secrets/")
+    page = visit(f"/secrets/{stage.team.secrets.get().id}/")
     page.get_by_role("button", name="Delete", exact=True).click()
     confirm = page.get_by_role("button", name="Delete secret")
     expect(confirm).to_be_disabled()
