@@ -118,9 +118,10 @@ EVERYTHING: Mapping[str, Sequence[Harm]] = dict.fromkeys(
     QUANTIZED_STEPS, (child_killed, cancelled, worker_killed, both_killed)
 )
 IN_TURN: Mapping[str, Sequence[Harm]] = {
-    step: (child_killed, cancelled, (worker_killed, both_killed)[number % 2])
+    step: (cancelled, (child_killed, worker_killed, both_killed)[number % 3])
     for number, step in enumerate(QUANTIZED_STEPS)
 }
+"""A cancel and one of the kills in each step; every kill comes round twice."""
 
 
 @pytest.mark.parametrize(
