@@ -31,6 +31,7 @@ urlpatterns = [
     path("builds/", include("apps.builds.urls")),
     path("artifacts/", include("apps.builds.artifact_urls")),
     path("models/", include("apps.deployments.urls")),
+    *deployments.usage_pages,
     *rest.bare,
     path("v1/", include([*rest.api, *_paths("api"), *rest.last])),
     path("internal/v1/", include(_paths("internal"))),

@@ -2,8 +2,8 @@
 
 from django.urls import URLPattern, path
 
-from apps.deployments import internal_api, views
-from apps.deployments.api import deployments, environments, metrics, models
+from apps.deployments import internal_api, usage_views, views
+from apps.deployments.api import deployments, environments, metrics, models, usage
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "deployments"
@@ -17,10 +17,17 @@ urlpatterns: list[URLPattern] = [
     path("<str:model_id>/<str:deployment_id>/retry/", views.retry, name="retry"),
     path("<str:model_id>/<str:deployment_id>/promote/", views.promote, name="promote"),
 ]
+usage_pages: list[URLPattern] = [
+    path("usage/", usage_views.usage, name="usage"),
+    path("usage/price/", usage_views.set_price, name="set_price"),
+]
 _MODEL = "models/<id:model_id>"
 _DEPLOYMENT = f"{_MODEL}/deployments/<id:deployment_id>"
 _ENVIRONMENT = f"{_MODEL}/environments/<name:name>"
 api: list[URLPattern] = [
+    path("usage", usage.UsageView.as_view()),
+    path("usage.csv", usage.UsageCsvView.as_view()),
+    path("prices", usage.PriceListView.as_view()),
     path("models", models.ModelListView.as_view(), name="models"),
     path("teams/<id:team_id>/models", models.ModelListView.as_view(), name="team_models"),
     path(_MODEL, models.ModelDetailView.as_view(), name="model"),

@@ -66,6 +66,24 @@ class Card(models.Model):
         return self.kind == "CPU"
 
 
+class CardPrice(models.Model):
+    """What an hour of one card of a kind costs from then on; earlier rows are its history."""
+
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=32)
+    per_hour = models.DecimalField(max_digits=12, decimal_places=4)
+    since = models.DateTimeField()
+    """A full hour: the one in which the price was set."""
+    set_by = models.CharField(max_length=300, blank=True)
+    set_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["kind", "-since", "-id"], name="fleet_price_by_kind")]
+
+    def __str__(self) -> str:
+        return self.kind
+
+
 class CardLease(models.Model):
     """A claim on (part of) a card, with a fencing token that grows with every new claim."""
 

@@ -7,7 +7,7 @@ from django.db.models import Min, Prefetch, Q, QuerySet
 from django.db.models.functions import Now
 
 from apps.fleet.credentials import hash_of
-from apps.fleet.models import Card, CardLease, Gateway, Node
+from apps.fleet.models import Card, CardLease, CardPrice, Gateway, Node
 
 SILENT_SECONDS = 15
 _SILENT = timedelta(seconds=SILENT_SECONDS)
@@ -93,3 +93,13 @@ def cards_of_holder(holder: str) -> Sequence[Card]:
     return list(
         Card.objects.filter(leases__holder=holder, leases__released_at=None).order_by("index")
     )
+
+
+def prices_now() -> dict[str, CardPrice]:
+    """Return the newest price of every kind."""
+    return {price.kind: price for price in CardPrice.objects.order_by("since", "id")}
+
+
+def price_history() -> QuerySet[CardPrice]:
+    """Return every price that ever held, newest first."""
+    return CardPrice.objects.order_by("-since", "-id")

@@ -63,6 +63,30 @@ class UsageMinute(models.Model):
         return f"{self.deployment_id} at {self.minute:%H:%M}"
 
 
+class CardHour(models.Model):
+    """How long a deployment's replicas held cards of one kind within one hour."""
+
+    id = models.BigAutoField(primary_key=True)
+    hour = models.DateTimeField()
+    deployment_id = models.CharField(max_length=16)
+    model_id = models.CharField(max_length=16)
+    team_id = models.CharField(max_length=16)
+    kind = models.CharField(max_length=32)
+    seconds = models.FloatField(default=0)
+    """Of whole cards: a shared one counts by the part of its memory that is held."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["hour", "deployment_id", "kind"], name="telemetry_card_hour_once"
+            )
+        ]
+        indexes = [models.Index(fields=["team_id", "hour"], name="telemetry_card_hours_by_team")]
+
+    def __str__(self) -> str:
+        return f"{self.deployment_id} at {self.hour:%H:%M}"
+
+
 class UsageJournal(models.Model):
     """How far one gateway's journal has been counted."""
 

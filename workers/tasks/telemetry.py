@@ -6,6 +6,8 @@ from celery import shared_task
 
 from apps.deployments.selectors import replicas_measured
 from apps.deployments.services import replicas_prune
+from apps.deployments.services.card_time import card_time_record
+from apps.deployments.services.spend_limits import spend_limits_apply
 from apps.fleet.services import card_leases_prune
 from apps.telemetry.logs import log_prune
 from apps.telemetry.services.engines import Measured, engine_samples_record, telemetry_prune
@@ -29,6 +31,15 @@ def sample(*, format: int, **unknown: object) -> None:
             if replica.observed_at is not None and replica.metrics is not None
         ]
     )
+
+
+@shared_task(name="telemetry.spend")
+def spend(*, format: int, **unknown: object) -> None:
+    """Add up the hours of cards, and stop keys that have used up their money."""
+    _warn("telemetry.spend", unknown)
+    card_time_record()
+    if changed := spend_limits_apply():
+        _log.info("%s keys reached what they may spend, or may go on", changed)
 
 
 @shared_task(name="telemetry.prune")

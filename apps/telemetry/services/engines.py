@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from apps.telemetry.models import EngineSample, UsageMinute
+from apps.telemetry.models import CardHour, EngineSample, UsageMinute
 
 ENGINE_SAMPLES_KEPT = timedelta(days=2)
 USAGE_KEPT = timedelta(days=400)
@@ -42,7 +42,8 @@ def telemetry_prune() -> int:
     now = timezone.now()
     samples, _ = EngineSample.objects.filter(sampled_at__lt=now - ENGINE_SAMPLES_KEPT).delete()
     usage, _ = UsageMinute.objects.filter(minute__lt=now - USAGE_KEPT).delete()
-    return samples + usage
+    hours, _ = CardHour.objects.filter(hour__lt=now - USAGE_KEPT).delete()
+    return samples + usage + hours
 
 
 def _is_known(measured: Measured) -> bool:

@@ -1,0 +1,129 @@
+"""What was used and what it cost, over REST."""
+
+import csv
+import io
+from datetime import UTC, timedelta
+from typing import Any, ClassVar
+
+from django.http import HttpResponse
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.permissions import Action, Role
+from apps.accounts.rest_views import TeamView
+from apps.deployments.spending import Grouping, UsageLine, usage_lines
+from apps.fleet.models import CardPrice
+from apps.fleet.selectors import price_history
+from apps.fleet.services.prices import price_set
+from apps.rest.errors import InvalidInput
+from apps.rest.serializers import StrictSerializer, validated
+
+LONGEST_DAYS = 366
+_COLUMNS = ("day", "id", "label", "requests", "prompt_tokens", "completion_tokens", "money")
+_FORMULA = ("=", "+", "-", "@")
+
+
+class UsageQuery(StrictSerializer):
+    group_by = serializers.ChoiceField(choices=[each.value for each in Grouping], default="key")
+    to = serializers.DateField(required=False, help_text="The last day, in UTC; today without it.")
+
+    def get_fields(self) -> dict[str, Any]:
+        since = serializers.DateField(
+            required=False, help_text="The first day, in UTC; 29 days before the last without it."
+        )
+        return {**super().get_fields(), "from": since}
+
+
+class UsageLineObject(serializers.Serializer[UsageLine]):
+    day = serializers.DateField()
+    id = serializers.CharField(help_text="Of the key, team or model; blank for what none caused.")
+    label = serializers.CharField()
+    requests = serializers.IntegerField()
+    prompt_tokens = serializers.IntegerField()
+    completion_tokens = serializers.IntegerField()
+    money = serializers.DecimalField(max_digits=20, decimal_places=6)
+
+
+class UsageObject(serializers.Serializer[Any]):
+    usage = UsageLineObject(many=True)
+
+
+class PriceBody(StrictSerializer):
+    kind = serializers.CharField(max_length=32, help_text="As nodes report it: `H100`, `CPU`.")
+    per_hour = serializers.DecimalField(max_digits=12, decimal_places=4, min_value=0)
+
+
+class PriceObject(serializers.ModelSerializer[CardPrice]):
+    class Meta:
+        model = CardPrice
+        fields = ["kind", "per_hour", "since", "set_by"]
+
+
+class PriceListObject(serializers.Serializer[Any]):
+    prices = PriceObject(many=True)
+
+
+class _UsageView(TeamView):
+    def lines(self) -> list[UsageLine]:
+        """Return what the query asks for: of the team, of all for organisation admins."""
+        query = validated(UsageQuery, self.query())
+        until = query.get("to") or timezone.now().astimezone(UTC).date()
+        since = query.get("from") or until - timedelta(days=29)
+        if not 0 <= (until - since).days < LONGEST_DAYS:
+            raise InvalidInput(
+                f"`from` {since} to `to` {until} is not between 1 and {LONGEST_DAYS} days.",
+                fields=["from", "to"],
+            )
+        is_all = self.actor.role == Role.ORGANISATION_ADMIN
+        return usage_lines(
+            group_by=Grouping(query["group_by"]),
+            since=since,
+            until=until,
+            team_id=None if is_all else self.team.id,
+        )
+
+
+class UsageView(_UsageView):
+    @extend_schema(parameters=[UsageQuery], responses=UsageObject)
+    def get(self, request: Request) -> Response:
+        """Return requests, tokens and money by day and by key, team or model."""
+        return Response(UsageObject({"usage": self.lines()}).data)
+
+
+class UsageCsvView(_UsageView):
+    @extend_schema(parameters=[UsageQuery], responses={(200, "text/csv"): OpenApiTypes.STR})
+    def get(self, request: Request) -> HttpResponse:
+        """Return the same as CSV."""
+        return csv_answer(self.lines())
+
+
+class PriceListView(TeamView):
+    actions: ClassVar = {"POST": Action.PRICE}
+
+    @extend_schema(responses=PriceListObject)
+    def get(self, request: Request) -> Response:
+        """Return every price of an hour of a card, newest first; the older ones are history."""
+        return Response(PriceListObject({"prices": price_history()}).data)
+
+    @extend_schema(request=PriceBody, responses=PriceObject)
+    def post(self, request: Request) -> Response:
+        """Say what an hour of a kind of card costs from the present hour on."""
+        wanted = validated(PriceBody, request.data)
+        return Response(PriceObject(price_set(**wanted, user=self.user)).data)
+
+
+def csv_answer(lines: list[UsageLine]) -> HttpResponse:
+    """Return the lines as a file for spreadsheets, in which no label is a formula."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(_COLUMNS)
+    for line in lines:
+        cells = [str(getattr(line, name)) for name in _COLUMNS]
+        writer.writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells])
+    answer = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = 'attachment; filename="usage.csv"'
+    return answer

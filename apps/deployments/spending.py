@@ -1,0 +1,192 @@
+"""What was used and what it cost, by day and by key, team or model.
+
+An hour of a deployment costs its card seconds at the price that held in that hour. The keys that
+called it in that hour share the money by their tokens, by their requests where nothing counted
+tokens; an hour that nobody called belongs to no key.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from django.db.models import Sum
+from django.db.models.functions import TruncHour
+
+from apps.accounts.models import ApiKey, Team
+from apps.deployments.models import ServedModel
+from apps.fleet.models import CardPrice
+from apps.telemetry.models import CardHour, UsageMinute
+
+_SECONDS_PER_HOUR = Decimal(3600)
+_Hour = tuple[datetime, str]
+
+
+class Grouping(StrEnum):
+    KEY = "key"
+    TEAM = "team"
+    MODEL = "model"
+
+
+@dataclass(kw_only=True)
+class UsageLine:
+    """One day of one key, team or model; `id` is blank for what no key caused."""
+
+    day: date
+    id: str
+    label: str = ""
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    money: Decimal = Decimal(0)
+
+
+@dataclass(kw_only=True)
+class _Called:
+    """What one key asked of one deployment within one hour."""
+
+    key_id: str
+    model_id: str
+    team_id: str
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(kw_only=True)
+class _Cost:
+    model_id: str
+    team_id: str
+    money: Decimal = field(default=Decimal(0))
+
+
+def usage_lines(
+    *, group_by: Grouping, since: date, until: date, team_id: str | None = None
+) -> list[UsageLine]:
+    """Return the days from `since` to `until`, both included, of a team or of everybody."""
+    begin = datetime.combine(since, time(), UTC)
+    end = datetime.combine(until + timedelta(days=1), time(), UTC)
+    lines: dict[tuple[date, str], UsageLine] = {}
+    called, costs = _called(begin, end, team_id), _costs(begin, end, team_id)
+    for place in sorted({*called, *costs}):
+        _add_hour(lines, group_by, place[0].date(), called.get(place, []), costs.get(place))
+    labels = _labels(group_by, {id for _, id in lines})
+    for line in lines.values():
+        line.label = labels.get(line.id, line.id or "nobody called")
+    return sorted(lines.values(), key=lambda line: (line.day, line.label, line.id))
+
+
+def month_spend(*, key_ids: Sequence[str], now: datetime) -> dict[str, Decimal]:
+    """Return what each key has spent since the month began, in UTC."""
+    spent: dict[str, Decimal] = defaultdict(Decimal)
+    day = now.astimezone(UTC).date()
+    for line in usage_lines(group_by=Grouping.KEY, since=day.replace(day=1), until=day):
+        spent[line.id] += line.money
+    return {key_id: spent[key_id] for key_id in key_ids}
+
+
+def _add_hour(
+    lines: dict[tuple[date, str], UsageLine],
+    group_by: Grouping,
+    day: date,
+    called: Sequence[_Called],
+    cost: _Cost | None,
+) -> None:
+    for each in called:
+        line = _line(lines, day, _group(group_by, each.key_id, each))
+        line.requests += each.requests
+        line.prompt_tokens += each.prompt_tokens
+        line.completion_tokens += each.completion_tokens
+    if cost is None:
+        return
+    for key_id, money in _shared(cost.money, called).items():
+        _line(lines, day, _group(group_by, key_id, cost)).money += money
+
+
+def _line(lines: dict[tuple[date, str], UsageLine], day: date, id: str) -> UsageLine:
+    return lines.setdefault((day, id), UsageLine(day=day, id=id))
+
+
+def _group(group_by: Grouping, key_id: str, owner: _Called | _Cost) -> str:
+    if group_by is Grouping.KEY:
+        return key_id
+    return owner.team_id if group_by is Grouping.TEAM else owner.model_id
+
+
+def _shared(money: Decimal, called: Sequence[_Called]) -> dict[str, Decimal]:
+    """Return each key's part; the last one takes what division leaves, so that nothing is lost."""
+    weights = {each.key_id: each.tokens for each in called}
+    if not any(weights.values()):
+        weights = {each.key_id: each.requests for each in called}
+    total = sum(weights.values())
+    if not total:
+        return {"": money}
+    parts = {key_id: money * weight / total for key_id, weight in weights.items()}
+    last = max(parts, key=lambda key_id: (weights[key_id], key_id))
+    parts[last] += money - sum(parts.values())
+    return parts
+
+
+def _called(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, list[_Called]]:
+    teams = dict(ApiKey.objects.values_list("id", "team_id"))
+    minutes = UsageMinute.objects.filter(minute__gte=begin, minute__lt=end)
+    if team_id is not None:
+        minutes = minutes.filter(key_id__in=[id for id, team in teams.items() if team == team_id])
+    sums = ("requests", "prompt_tokens", "completion_tokens")
+    rows = (
+        minutes.annotate(hour=TruncHour("minute", tzinfo=UTC))
+        .values("hour", "deployment_id", "model_id", "key_id")
+        .annotate(**{f"sum_{name}": Sum(name) for name in sums})
+        .order_by("hour", "deployment_id", "key_id")
+    )
+    found: dict[_Hour, list[_Called]] = defaultdict(list)
+    for row in rows:
+        used: dict[str, Any] = {name: row[f"sum_{name}"] for name in sums}
+        owner = {"model_id": row["model_id"], "team_id": teams.get(row["key_id"], "")}
+        called = _Called(key_id=row["key_id"], **owner, **used)
+        found[row["hour"], row["deployment_id"]].append(called)
+    return found
+
+
+def _costs(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, _Cost]:
+    prices = _prices()
+    hours = CardHour.objects.filter(hour__gte=begin, hour__lt=end)
+    if team_id is not None:
+        hours = hours.filter(team_id=team_id)
+    found: dict[_Hour, _Cost] = {}
+    for row in hours:
+        cost = found.setdefault(
+            (row.hour, row.deployment_id), _Cost(model_id=row.model_id, team_id=row.team_id)
+        )
+        price = _price_at(prices.get(row.kind, []), row.hour)
+        cost.money += Decimal(str(row.seconds)) * price / _SECONDS_PER_HOUR
+    return found
+
+
+def _prices() -> Mapping[str, list[tuple[datetime, Decimal]]]:
+    found: dict[str, list[tuple[datetime, Decimal]]] = defaultdict(list)
+    for price in CardPrice.objects.order_by("since", "id"):
+        found[price.kind].append((price.since, price.per_hour))
+    return found
+
+
+def _price_at(history: Sequence[tuple[datetime, Decimal]], hour: datetime) -> Decimal:
+    """Return the price that held in the hour; 0 before the first one was set."""
+    position = bisect_right([since for since, _ in history], hour)
+    return history[position - 1][1] if position else Decimal(0)
+
+
+def _labels(group_by: Grouping, ids: set[str]) -> dict[str, str]:
+    if group_by is Grouping.KEY:
+        keys = ApiKey.objects.filter(id__in=ids)
+        return {key.id: f"{key.prefix} {key.name}".strip() for key in keys}
+    owners = Team if group_by is Grouping.TEAM else ServedModel
+    return dict(owners._default_manager.filter(id__in=ids).values_list("id", "name"))

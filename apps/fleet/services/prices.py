@@ -1,0 +1,31 @@
+"""What an hour of a card costs, said by an admin of the organisation."""
+
+from decimal import Decimal
+
+from django.db import transaction
+from django.utils import timezone
+
+from apps.accounts.audit import audit
+from apps.accounts.models import User
+from apps.fleet.models import CardPrice
+from apps.fleet.selectors import prices_now
+
+
+@transaction.atomic
+def price_set(*, kind: str, per_hour: Decimal, user: User | None) -> CardPrice:
+    """Return the price of that kind from the present hour on; earlier hours keep theirs."""
+    before = prices_now().get(kind)
+    price = CardPrice.objects.create(
+        kind=kind,
+        per_hour=per_hour,
+        since=timezone.now().replace(minute=0, second=0, microsecond=0),
+        set_by=user.email if user else "",
+    )
+    audit(
+        "price.set",
+        price,
+        team=None,
+        before={"per_hour": str(before.per_hour) if before else None},
+        after={"per_hour": str(per_hour)},
+    )
+    return price
