@@ -15,7 +15,7 @@ TESTS ?=
 # since what they measure is how soon the truth shows.
 SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo up test test-long lint format screenshots chromium clean
+.PHONY: help demo up test test-long lint audit format screenshots chromium clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,12 +37,17 @@ endif
 test-long: $(VENV)/.dev chromium  ## the soaks and the long chaos too
 	@HYPOTHESIS_PROFILE=random $(PY) -m pytest --timeout 3600 $(TESTS)
 
-lint: $(VENV)/.dev  ## ruff, mypy, import-linter, djlint
+lint: $(VENV)/.dev  ## ruff, mypy, import-linter, djlint, bandit
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/djlint --quiet --lint templates
+	$(VENV)/bin/bandit --quiet --recursive --configfile pyproject.toml apps controlplane workers
+
+audit: $(VENV)/.dev  ## ask PyPI's vulnerability database about every package; needs the network
+	@$(VENV)/bin/pip-audit --strict --desc off --requirement constraints.txt --no-deps --disable-pip \
+		|| { echo "pip-audit found something, or its database (pypi.org) is out of reach: see above" >&2; exit 1; }
 
 format: $(VENV)/.dev  ## put the code into its form
 	$(VENV)/bin/ruff check --fix .

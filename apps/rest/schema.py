@@ -58,7 +58,7 @@ class RestSchema(AutoSchema):
             errors |= _WITH_KEY
         if self.method != "GET":
             errors |= _WITH_GUARD
-        if "{" in self.path:
+        if "{" in self.path or self.method == "POST":
             errors |= _WITH_PATH
         if self.method == "GET":
             errors |= _WITH_QUERY

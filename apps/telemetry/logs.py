@@ -110,7 +110,7 @@ def log_lines(
         WHERE {" AND ".join(conditions)}
         ORDER BY chunk.id {direction}, line.number {direction}
         LIMIT %s
-    """
+    """  # nosec B608 (conditions are our own words; values travel beside them)
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = {_SEARCH_LIMIT_MILLISECONDS}")

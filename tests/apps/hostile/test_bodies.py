@@ -78,7 +78,7 @@ def test_json_made_to_hurt_is_a_400(cast: Cast, raw: bytes) -> None:
     assert answer.json()["code"] in {"malformed_body", "invalid_input"}
 
 
-@pytest.mark.parametrize("text", ["a\x00b", "\ud800", "\udfff", "\u202e", "\ufeff"])
+@pytest.mark.parametrize("text", ["a\x00b", "\ud800", "\u202e", "\ufeff"])
 @pytest.mark.parametrize(
     ("path", "fields"),
     [

@@ -86,7 +86,7 @@ def draw(
         raise failures.too_few(
             dataset.identity.dataset, len(pool), _FEWEST_USABLE, counts.in_words()
         )
-    random.Random(seed).shuffle(pool)
+    random.Random(seed).shuffle(pool)  # nosec B311 (reproducible by design)
     if len(pool) < size + held_out:
         held_out = max(_FEWEST_HELD_OUT, min(held_out, len(pool) // _HELD_OUT_SHARE))
     return SampleSet(

@@ -1,0 +1,60 @@
+"""The settings of production, and what our code never does with other people's files."""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted(
+    each for area in ("apps", "controlplane", "workers") for each in (ROOT / area).rglob("*.py")
+)
+UNPICKLERS = {
+    f"{module}.{name}"
+    for module in ("pickle", "cloudpickle", "dill", "joblib", "torch")
+    for name in ("load", "loads")
+} | {"yaml.load", "yaml.unsafe_load"}
+
+
+def test_djangos_own_check_of_a_deployment_is_clean(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=ROOT,
+        # Which the tests alone set.
+        env={name: value for name, value in os.environ.items() if "ASYNC_UNSAFE" not in name}
+        | {"PUBLIC_URL": "https://engines.example.com", "DATA_DIR": str(tmp_path), "DEBUG": "0"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_nothing_of_ours_loads_a_pickle() -> None:
+    found = [
+        f"{place}: {ast.unparse(call.func)}"
+        for place, call in calls()
+        if ast.unparse(call.func) in UNPICKLERS
+        or any(each.arg == "allow_pickle" for each in call.keywords)
+    ]
+    assert found == []
+
+
+def test_nothing_of_ours_lets_a_checkpoint_run_its_own_code() -> None:
+    found = [
+        place
+        for place, call in calls()
+        for each in call.keywords
+        if each.arg == "trust_remote_code" and ast.unparse(each.value) != "False"
+    ]
+    assert found == []
+
+
+def calls() -> Iterator[tuple[str, ast.Call]]:
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", node
