@@ -12,13 +12,15 @@ from apps.configs.editor import Draft
 from apps.configs.fit_matrix import cell_patch
 from apps.configs.form_values import apply_changes, text_data
 from apps.configs.models import Config, Revision
-from apps.configs.selectors import card_offers, revision_last
+from apps.configs.selectors import card_offers, revision_get, revision_last
 from apps.configs.services import config_create, examine_text, revision_create
 from apps.configs.starts import started_text
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.rules.context import CardOffer
 from controlplane.domain.spec import UneditableTextError, edit_yaml
+from controlplane.domain.text_difference import DifferenceLine, text_difference
+from controlplane.domain.text_merge import Clash, merge_texts
 
 STARTING_TEXT = """\
 # A small model that a CPU can serve. Change it here or in the form: both are the same config.
@@ -49,6 +51,9 @@ class PostedDraft:
     might_get: bool | None = None
     """None where the person did not say."""
     conflict: Revision | None = None
+    """What another saved meanwhile: the text has its changes merged in."""
+    clashes: tuple[Clash, ...] = ()
+    taken_in: tuple[DifferenceLine, ...] = ()
     refusal: str = ""
 
     @cached_property
@@ -108,11 +113,20 @@ class PostedDraft:
             if error.code != "stale_revision":
                 self.refusal = f"{error.message} {error.hint or ''}".strip()
             elif self.last is not None:
-                # Whoever saves again has been told and puts this text after the other.
-                self.conflict, self.base = self.last, self.last.number
+                self._merge(self.last)
         except InvalidInput as error:
             self.refusal = f"This cannot be saved yet. {error.message}"
         return None
+
+    def _merge(self, last: Revision) -> None:
+        """Take in what another saved meanwhile; whoever saves again has been told of it."""
+        assert self.config is not None
+        begun = revision_get(config=self.config, number=self.base) if self.base else None
+        merge = merge_texts(begun.text if begun else "", last.text, self.text)
+        self.clashes = merge.clashes
+        self.taken_in = text_difference(self.text, merge.text)
+        self.conflict, self.base, self.text = last, last.number, merge.text
+        self.__dict__.pop("draft", None)
 
     def _store(self) -> Revision | None:
         if self.config is not None:

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.configs import start_views, views
+from apps.configs import revision_views, start_views, views
 from apps.configs.api import (
     CheckView,
     ConfigDetailView,
@@ -27,6 +27,9 @@ urlpatterns: list[URLPattern] = [
     path("<str:config_id>/", views.editor, name="editor"),
     path("<str:config_id>/check/", views.check, name="check"),
     path("<str:config_id>/fit/", views.fit, name="fit"),
+    path("<str:config_id>/rename/", revision_views.rename, name="rename"),
+    path("<str:config_id>/revisions/", revision_views.history, name="history"),
+    path("<str:config_id>/revisions/<int:number>/restore/", revision_views.restore, name="restore"),
     path("<str:config_id>/revisions/<int:number>/", views.revision, name="revision"),
 ]
 api: list[URLPattern] = [

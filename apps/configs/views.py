@@ -143,6 +143,8 @@ def _context(posted: PostedDraft) -> dict[str, Any]:
         "view": posted.view,
         "is_saved": posted.saved_revision is not None,
         "conflict": posted.conflict,
+        "clashes": posted.clashes,
+        "taken_in": posted.taken_in,
         "refusal": posted.refusal,
         "secret_names": sorted(secret_names(team=posted.user.team)),
         "calibration_sets": set_names(team=posted.user.team),

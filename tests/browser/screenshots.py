@@ -66,6 +66,7 @@ def _pages(stage: Stage) -> dict[str, str]:
         "start": "/configs/start/",
         "model-read": "/configs/start/model/?repo=meta-llama/Llama-3.3-70B-Instruct",
         "revision": f"/configs/{stage.blocked.id}/revisions/1/",
+        "revisions": f"/configs/{stage.blocked.id}/revisions/",
         "builds": "/builds/",
         "build-running": f"/builds/{stage.running.number}/",
         "build-failed": f"/builds/{stage.failed.number}/",

@@ -162,3 +162,14 @@ def _tab_to(page: Page, identifier: str) -> None:
         if page.evaluate("document.activeElement.id") == identifier:
             return
     raise AssertionError(f"Tab never reached #{identifier}")
+
+
+def test_a_cell_of_the_fit_matrix_goes_into_the_config(visit: OpenPage, stage: "Stage") -> None:
+    page = visit(f"/configs/{stage.blocked.id}/", viewport={"width": 320, "height": 800})
+    page.wait_for_load_state("networkidle")
+    page.get_by_role("button", name="Where it fits").press("Enter")
+    page.get_by_role("button", name="4 × H100 in fp8_kv", exact=True).press("Enter")
+    expect(page.get_by_label("Accelerator", exact=True)).to_have_value("H100")
+    expect(page.locator("#text")).to_have_value(re.compile("tensor_parallel_count: 4"))
+    expect(page.locator("#reason")).to_contain_text("enrollment_token")
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

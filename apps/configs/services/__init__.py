@@ -13,6 +13,7 @@ from apps.configs.services.facts import (
     facts_request,
     facts_sweep,
 )
+from apps.configs.services.renaming import config_rename
 from apps.configs.services.verdicts import verdicts_refresh
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "RENEW_SECONDS",
     "FactsLease",
     "config_create",
+    "config_rename",
     "examine_text",
     "facts_claim",
     "facts_finish",

@@ -25,7 +25,7 @@ def config_create(*, team: Team, name: str, text: str, user: User | None = None)
     Raises InvalidInput for a text that does not parse, with its findings, and Conflict for a name
     that the team has given already.
     """
-    name = _checked_name(name)
+    name = checked_name(name)
     examination = _examined(team, text)
     try:
         with transaction.atomic():
@@ -68,7 +68,8 @@ def revision_create(
     return revision
 
 
-def _checked_name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """Return the name of a config. Raises InvalidInput."""
     name = name.strip()
     if not 1 <= len(name) <= 128 or _CONTROL.search(name):
         raise InvalidInput("A config has a name of 1 to 128 characters.", fields=["name"])

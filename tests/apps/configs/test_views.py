@@ -144,6 +144,22 @@ def test_a_save_upon_a_revision_that_is_not_the_last_is_a_conflict() -> None:
     assert Revision.objects.get(number=3).text.endswith("# mine\n")
 
 
+def test_a_save_upon_an_older_revision_merges_what_does_not_conflict() -> None:
+    cast = make_cast()
+    config = saved_config(cast)
+    client = signed_in(cast.owner)
+    theirs = config_text().replace("max_seq_len: 512", "max_seq_len: 256") + "# theirs\n"
+    client.post(f"/configs/{config.id}/", posted(theirs))
+    mine = config_text().replace("model_name: tiny", "model_name: small") + "# mine\n"
+    page = client.post(f"/configs/{config.id}/", posted(mine)).content.decode()
+    assert "with what theirs changed merged in" in page
+    assert "max_seq_len: 256" in page
+    assert "model_name: small" in page
+    assert "<code># theirs</code>" in page
+    assert "<code># mine</code>" in page
+    assert Revision.objects.count() == 2
+
+
 def test_browsers_line_ends_do_not_make_a_new_revision() -> None:
     cast = make_cast()
     config = saved_config(cast)

@@ -1,0 +1,62 @@
+"""Pages of a config's history: its revisions, two compared, one restored, another name."""
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from apps.accounts.pages import page, person
+from apps.configs.comparison import compared
+from apps.configs.models import Config
+from apps.configs.selectors import config_get, revision_get, revision_last, revision_list
+from apps.configs.services import config_rename, revision_create
+
+PAGE_SIZE = 50
+
+
+@page
+@require_GET
+def history(request: HttpRequest, config_id: str) -> HttpResponse:
+    """Show the revisions of a config, and the two that the address names side by side."""
+    config = config_get(team=person(request).team, config_id=config_id)
+    pages = Paginator(revision_list(config=config).defer("spec", "plan"), PAGE_SIZE)
+    shown = pages.get_page(request.GET.get("page"))
+    numbers = sorted(_number(request.GET.get(side, "")) for side in ("from", "to"))
+    comparison = None
+    if numbers[0] and numbers[0] != numbers[1]:
+        before, after = (revision_get(config=config, number=number) for number in numbers)
+        comparison = compared(before, after)
+    last = shown[0].number if shown and shown.number == 1 else 0
+    context = {"config": config, "page": shown, "comparison": comparison, "last": last}
+    return render(request, "configs/history.html", context)
+
+
+@page
+@require_POST
+def restore(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
+    """Save an older revision's text as the next revision."""
+    config = config_get(team=person(request).team, config_id=config_id)
+    old, last = revision_get(config=config, number=number), revision_last(config=config)
+    saved = revision_create(
+        config=config,
+        text=old.text,
+        user=person(request),
+        expected_revision=last.number if last else 0,
+    )
+    messages.success(request, f"Revision {saved.number} says what revision {number} said.")
+    return redirect("configs:editor", config.id)
+
+
+@page
+@require_POST
+def rename(request: HttpRequest, config_id: str) -> HttpResponse:
+    """Give a config another name."""
+    config: Config = config_get(team=person(request).team, config_id=config_id)
+    config_rename(config=config, name=request.POST.get("name", ""))
+    messages.success(request, f"It is called `{config.name}` now.")
+    return redirect("configs:history", config.id)
+
+
+def _number(given: str) -> int:
+    return int(given) if given.isdecimal() and len(given) < 9 else 0
