@@ -19,8 +19,13 @@ class PassportRow:
     copies: bool = False
 
 
-def passport_rows(artifact: Artifact) -> Sequence[PassportRow]:
-    """Return the passport's facts in the order that answers: from what, by what, how well."""
+def passport_rows(
+    artifact: Artifact, *, with_calibration: bool = True, with_gate: bool = True
+) -> Sequence[PassportRow]:
+    """Return the passport's facts in the order that answers: from what, by what, how well.
+
+    A page that shows calibration or gate by themselves leaves them out here.
+    """
     passport = artifact.passport
     rows = [
         PassportRow(
@@ -40,8 +45,9 @@ def passport_rows(artifact: Artifact) -> Sequence[PassportRow]:
         rows.append(PassportRow(label="Tools", value=", ".join(named)))
     if words := quantized_words(passport):
         rows.append(PassportRow(label="Quantized", value=words))
-    rows += calibration_rows(passport)
-    if gate := passport.get("gate"):
+    if with_calibration:
+        rows += calibration_rows(passport)
+    if with_gate and (gate := passport.get("gate")):
         rows.append(PassportRow(label="Quality gate", value=gate_words(gate)))
     if promoted := passport.get("promoted"):
         by = promoted["by"] or "an API key"

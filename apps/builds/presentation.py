@@ -92,6 +92,7 @@ class BuildRow:
 
 def build_context(build: Build) -> dict[str, Any]:
     """Return the context of a build's page and of its part."""
+    calibration, gate = calibration_of(build), gate_of(build)
     return {
         "build": build,
         "steps": [
@@ -108,13 +109,17 @@ def build_context(build: Build) -> dict[str, Any]:
         "artifact": build.artifact,
         "short_digest": short_digest(build.artifact.content_digest) if build.artifact else "",
         "smoke_test": smoke_test_of(build),
-        "calibration": calibration_of(build),
-        "gate": gate_of(build),
+        "calibration": calibration,
+        "gate": gate,
         "forecast": _forecast(build),
         "reuse": reuse_card(build),
         "previous": build_previous(build),
         "may_promote": _is_stopped_by_gate(build),
-        "passport_rows": passport_rows(build.artifact) if build.artifact else [],
+        "passport_rows": passport_rows(
+            build.artifact, with_calibration=calibration is None, with_gate=gate is None
+        )
+        if build.artifact
+        else [],
     }
 
 

@@ -23,7 +23,7 @@ CALIBRATION = {
 TOLD = {
     **CALIBRATION, "column": "text", "size_asked": 64, "size": 64, "max_length_asked": 256,
     "max_length": 256, "used": 60, "tokens": 15_000, "held_out": 16, "skipped_empty": 1,
-    "skipped_short": 2, "skipped_duplicate": 3, "read": 82, "seed": 42,
+    "skipped_short": 2, "skipped_duplicate": 3, "rows_read": 82, "seed": 42,
 }  # fmt: skip
 TOOLS = {"python": "3.11.7", "torch": "2.13.0", "nvidia-modelopt": "0.47.0"}
 

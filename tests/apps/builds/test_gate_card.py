@@ -97,7 +97,8 @@ def test_the_passport_tells_what_was_calibrated_on_what() -> None:
         "62 of 1\u2009024, 1 empty, 2 too short skipped, 8 held out, up to 256 tokens, seed 42"
         in page
     )
-    assert "passed: perplexity +3.8\u2009%, limit +6.0\u2009%" in page
+    assert gate_words(GATE) == "passed: perplexity +3.8\u2009%, limit +6.0\u2009%"
+    assert "<dt>Quality gate</dt>" not in page, "which has a card of its own"
 
 
 def test_an_unquantized_passport_says_unmeasured() -> None:
