@@ -21,6 +21,7 @@ _PLACES = (
     ("Builds", "builds:list"),
     ("Models", "deployments:list"),
     ("Nodes", "fleet:list"),
+    ("Rules", "dashboard:rules"),
     ("Secrets", "secrets:list"),
     ("API keys", "accounts:keys"),
     ("People", "accounts:people"),
@@ -48,6 +49,8 @@ def _current(request: HttpRequest) -> str:
 
 def _place(route: str) -> str:
     namespace, _, name = route.partition(":")
+    if namespace == "dashboard":
+        return name
     if namespace != "accounts":
         return namespace
     if name in _OWN_PAGES:

@@ -53,6 +53,11 @@ def write_reference() -> str:
     return "\n".join([_OPENING, *_schema(), *(line for part in _families() for line in part)])
 
 
+def rule_says(rule: Rule) -> str:
+    """Return the sentence that a rule says of its own bad example."""
+    return rule.message(_context(rule.bad))
+
+
 def _schema() -> Iterator[str]:
     for problem, words in _PROBLEM_WORDS.items():
         yield f"- **{problem.value}** {problem.label}: {words}"
@@ -69,10 +74,9 @@ def _families() -> Iterator[Iterator[str]]:
 
 
 def _rule(rule: Rule) -> Iterator[str]:
-    context = _context(rule.bad)
     yield f"### {rule.code} {rule.name}"
     yield ""
-    yield f"**{rule.severity.value}**{_runtimes(rule)}. {rule.message(context)}"
+    yield f"**{rule.severity.value}**{_runtimes(rule)}. {rule_says(rule)}"
     yield ""
     yield from _change("Fires", rule.bad)
     yield from _change("Silent", rule.good)
