@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field, StrictInt, StringConstraints
+from pydantic import Field, StrictBool, StrictInt, StringConstraints
 
 from controlplane.domain.spec.choices import RuntimeChoice
 from controlplane.domain.spec.section import Section
@@ -30,11 +30,13 @@ class Calibration(Section):
 
 
 class EnginehouseSettings(Section):
-    """Runtime, gate, calibration, draft factor and card pool of one config."""
+    """Runtime, gate, calibration, draft factor, tools and card pool of one config."""
 
     runtime: RuntimeChoice = RuntimeChoice.AUTO
     gate: Gate = Gate()
     calibration: Calibration = Calibration()
     draft_factor: Annotated[int, Field(ge=1, le=8)] = 1
     """Tokens drafted per token of matched suffix; 1 is the documented rule."""
+    generic_tools: StrictBool = False
+    """Native engine: offer `tools` by a prompt of ours where the chat template renders none."""
     pool: PoolName = "default"

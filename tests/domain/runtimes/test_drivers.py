@@ -57,7 +57,7 @@ INNER: dict[str, Any] = {
 }
 OURS: dict[str, Any] = {
     "runtime": "vllm", "gate": {"enabled": False}, "calibration": {"samples": 8},
-    "draft_factor": 2, "pool": "fast",
+    "draft_factor": 2, "generic_tools": True, "pool": "fast",
 }  # fmt: skip
 
 

@@ -67,7 +67,10 @@ def test_scheduling_guesses_and_adapters_reach_the_engine(make_spec: MakeSpec) -
     }  # fmt: skip
     runtime = {"batch_scheduler_policy": "max_utilization", "total_token_limit": 9000}
     engine = make_spec(build).trt_llm.model_dump(mode="json")
-    spec = make_spec(trt_llm={**engine, "runtime": {**engine["runtime"], **runtime}})
+    spec = make_spec(
+        trt_llm={**engine, "runtime": {**engine["runtime"], **runtime}},
+        enginehouse={"generic_tools": True},
+    )
     settings = render.engine_settings(
         spec, SMOLLM2_135M, model_dir="/a", host="h", port=1, threads=1, memory_bytes=4 * GIB
     )
@@ -76,6 +79,7 @@ def test_scheduling_guesses_and_adapters_reach_the_engine(make_spec: MakeSpec) -
     assert settings.lookahead_ngram_size == 8
     assert settings.adapters == (("legal", "/a/adapters/legal"),)
     assert settings.max_adapter_rank == 16
+    assert settings.generic_tools
     assert parse.parse(render.to_arguments(settings)) == settings
 
 

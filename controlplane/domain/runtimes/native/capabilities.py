@@ -37,7 +37,7 @@ ON_CPU: Mapping[Feature, Capability] = MappingProxyType(
         Feature.COMPLETIONS: native("as given"),
         Feature.STRUCTURED_OUTPUT: native("llguidance masks tokens before sampling"),
         Feature.CHUNKED_PREFILL: native("prompts enter in pieces of `max_num_tokens`"),
-        Feature.TOOLS: refused("tool calls are not parsed yet"),
+        Feature.TOOLS: native("calls are read in the form that the chat template teaches"),
         Feature.LOOKAHEAD: native(
             "what followed the same `lookahead_ngram_size` tokens before is verified in one forward"
         ),

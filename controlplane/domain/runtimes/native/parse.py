@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(flag, type=_at_least_one)
     parser.add_argument("--batch-scheduler-policy", choices=tuple(BatchSchedulerPolicy))
     parser.add_argument("--adapter", type=_adapter, action="append", default=[])
+    parser.add_argument("--generic-tools", action="store_true")
     parser.add_argument("--task", choices=("pool",))
     parser.add_argument("--dtype", required=True, choices=DTYPES)
     return parser

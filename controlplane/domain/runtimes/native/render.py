@@ -104,6 +104,7 @@ def _of_generation(spec: Spec, model_dir: str) -> dict[str, Any]:
         ),
         "lookahead_ngram_size": build.speculator and build.speculator.lookahead_ngram_size,
         "adapters": tuple((name, adapter_folder(model_dir, name)) for name in adapters),
+        "generic_tools": spec.settings.generic_tools,
         "max_adapter_rank": shape.max_lora_rank if adapters else None,
     }
 
@@ -135,4 +136,5 @@ def to_arguments(settings: EngineSettings) -> tuple[str, ...]:
         ("--task", "pool" if settings.pools else None),
     )
     given = [(flag, str(value)) for flag, value in pairs if value is not None]
-    return tuple(text for pair in given for text in pair)
+    flags = ("--generic-tools",) if settings.generic_tools else ()
+    return (*(text for pair in given for text in pair), *flags)

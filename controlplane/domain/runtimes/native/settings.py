@@ -25,5 +25,6 @@ class EngineSettings:
     adapters: tuple[tuple[str, str], ...] = ()
     """Model name and folder of each adapter."""
     max_adapter_rank: int | None = None
+    generic_tools: bool = False
     pools: bool = False
     """Whether vectors and scores are made instead of text."""
