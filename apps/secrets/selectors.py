@@ -61,6 +61,7 @@ def secret_expiries(*, team: Team, names: Iterable[str]) -> tuple[SecretExpiry, 
     return tuple(
         SecretExpiry(name=spelled, on=expires_at.date(), days_left=days_until(expires_at))
         for name, expires_at in ending.values_list("name", "expires_at").order_by("name")
+        if expires_at is not None
         for spelled in spellings[name]
     )
 
