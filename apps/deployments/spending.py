@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
 
 from django.db.models import Sum
 from django.db.models.functions import TruncHour
@@ -38,7 +37,7 @@ class UsageLine:
 
     day: date
     id: str
-    label: str = ""
+    name: str = ""
     requests: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -78,10 +77,10 @@ def usage_lines(
     called, costs = _called(begin, end, team_id), _costs(begin, end, team_id)
     for place in sorted({*called, *costs}):
         _add_hour(lines, group_by, place[0].date(), called.get(place, []), costs.get(place))
-    labels = _labels(group_by, {id for _, id in lines})
+    names = _names(group_by, {id for _, id in lines})
     for line in lines.values():
-        line.label = labels.get(line.id, line.id or "nobody called")
-    return sorted(lines.values(), key=lambda line: (line.day, line.label, line.id))
+        line.name = names.get(line.id, line.id or "nobody called")
+    return sorted(lines.values(), key=lambda line: (line.day, line.name, line.id))
 
 
 def month_spend(*, key_ids: Sequence[str], now: datetime) -> dict[str, Decimal]:
@@ -140,19 +139,23 @@ def _called(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, 
     minutes = UsageMinute.objects.filter(minute__gte=begin, minute__lt=end)
     if team_id is not None:
         minutes = minutes.filter(key_id__in=[id for id, team in teams.items() if team == team_id])
-    sums = ("requests", "prompt_tokens", "completion_tokens")
     rows = (
         minutes.annotate(hour=TruncHour("minute", tzinfo=UTC))
-        .values("hour", "deployment_id", "model_id", "key_id")
-        .annotate(**{f"sum_{name}": Sum(name) for name in sums})
+        .values_list("hour", "deployment_id", "model_id", "key_id")
+        .annotate(Sum("requests"), Sum("prompt_tokens"), Sum("completion_tokens"))
         .order_by("hour", "deployment_id", "key_id")
     )
     found: dict[_Hour, list[_Called]] = defaultdict(list)
-    for row in rows:
-        used: dict[str, Any] = {name: row[f"sum_{name}"] for name in sums}
-        owner = {"model_id": row["model_id"], "team_id": teams.get(row["key_id"], "")}
-        called = _Called(key_id=row["key_id"], **owner, **used)
-        found[row["hour"], row["deployment_id"]].append(called)
+    for hour, deployment_id, model_id, key_id, requests, read, written in rows:
+        called = _Called(
+            key_id=key_id,
+            model_id=model_id,
+            team_id=teams.get(key_id, ""),
+            requests=requests,
+            prompt_tokens=read,
+            completion_tokens=written,
+        )
+        found[hour, deployment_id].append(called)
     return found
 
 
@@ -184,7 +187,7 @@ def _price_at(history: Sequence[tuple[datetime, Decimal]], hour: datetime) -> De
     return history[position - 1][1] if position else Decimal(0)
 
 
-def _labels(group_by: Grouping, ids: set[str]) -> dict[str, str]:
+def _names(group_by: Grouping, ids: set[str]) -> dict[str, str]:
     if group_by is Grouping.KEY:
         keys = ApiKey.objects.filter(id__in=ids)
         return {key.id: f"{key.prefix} {key.name}".strip() for key in keys}

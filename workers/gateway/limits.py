@@ -43,8 +43,9 @@ class KeyLimits:
             return False
         spent = self._by_key.get(key.id)
         if spent is None:
-            buckets = (_Bucket(float(most or 0), now) for most in (requests, tokens))
-            spent = self._by_key[key.id] = _Spent(*buckets)
+            spent = self._by_key[key.id] = _Spent(
+                requests=_Bucket(float(requests or 0), now), tokens=_Bucket(float(tokens or 0), now)
+            )
         if key.parallel_requests is not None:
             _refuse_crowd(spent, key.parallel_requests)
         if tokens is not None:

@@ -23,7 +23,7 @@ from apps.rest.errors import InvalidInput
 from apps.rest.serializers import StrictSerializer, validated
 
 LONGEST_DAYS = 366
-_COLUMNS = ("day", "id", "label", "requests", "prompt_tokens", "completion_tokens", "money")
+_COLUMNS = ("day", "id", "name", "requests", "prompt_tokens", "completion_tokens", "money")
 _FORMULA = ("=", "+", "-", "@")
 
 
@@ -41,7 +41,7 @@ class UsageQuery(StrictSerializer):
 class UsageLineObject(serializers.Serializer[UsageLine]):
     day = serializers.DateField()
     id = serializers.CharField(help_text="Of the key, team or model; blank for what none caused.")
-    label = serializers.CharField()
+    name = serializers.CharField()
     requests = serializers.IntegerField()
     prompt_tokens = serializers.IntegerField()
     completion_tokens = serializers.IntegerField()
@@ -117,7 +117,7 @@ class PriceListView(TeamView):
 
 
 def csv_answer(lines: list[UsageLine]) -> HttpResponse:
-    """Return the lines as a file for spreadsheets, in which no label is a formula."""
+    """Return the lines as a file for spreadsheets, in which no name is a formula."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(_COLUMNS)
