@@ -146,3 +146,15 @@ def test_the_first_answer_tells_what_is_emulated_and_how_an_encoder_answered() -
     assert "Vectors of 384 numbers." in page
     assert "Emulated on this machine: FP8 weights of 36 layers" in page
     assert "tokens/s" not in page
+
+
+def test_a_build_that_took_an_artifact_leads_to_the_samples_of_the_one_that_made_it() -> None:
+    cast = make_cast()
+    made: Build = make_finished_build(team=cast.team)
+    passport = {"format": 1, "built": {"build_id": made.id}}
+    artifact = make_artifact(team=cast.team, passport=passport)
+    took: Build = make_finished_build(team=cast.team, artifact=artifact)
+    told = CALIBRATION | {"tokens": 900, "rows_read": 80, "max_length_asked": 256}
+    took.steps.create(name="calibrate", position=9, state="reused", result={"calibration": told})
+    page = signed_in(cast.owner).get(f"/builds/{took.number}/").content.decode()
+    assert f'the samples are on <a href="/builds/{made.number}/">build {made.number}</a>' in page
