@@ -51,7 +51,8 @@ def expire(request: HttpRequest, secret_id: str) -> HttpResponse:
     found = secret_of_id(team=person(request).team, secret_id=secret_id)
     form = ExpiryForm(request.POST)
     if not form.is_valid():
-        raise InvalidInput(" ".join(str(each) for each in form.errors["expires_at"]), fields=["expires_at"])
+        said = " ".join(str(each) for each in form.errors["expires_at"])
+        raise InvalidInput(said, fields=["expires_at"])
     found = secret_expire(secret=found, expires_at=form.cleaned_data["expires_at"])
     end = f"expires on {found.expires_at:%Y-%m-%d}" if found.expires_at else "does not expire"
     messages.success(request, f"`{found.name}` {end}.")
