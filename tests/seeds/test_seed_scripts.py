@@ -1,0 +1,87 @@
+"""The Python blocks of the Engine-Builder-LLM page, with only host and key changed.
+
+Source: docs.baseten.co as of 2026-11-27. The engine is a real process; its checkpoint is random
+and finds every token equally likely, so that each answer comes to an end by itself.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.workers.runtimes.native.server import EngineServer
+
+pytestmark = pytest.mark.engine
+
+DATA = Path(__file__).parent / "data"
+HOST = re.compile(r"https://model-xxxxxx\.api\.baseten\.co/environments/production/sync")
+
+
+@pytest.fixture(scope="module")
+def indifferent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineServer]:
+    folder = make_tiny_checkpoint(tmp_path_factory.mktemp("seeds") / "tiny")
+    weights = load_file(folder / "model.safetensors")
+    weights["lm_head.weight"] = np.zeros_like(weights["lm_head.weight"])
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    log = tmp_path_factory.mktemp("log") / "engine.log"
+    options = ("--generic-tools", "--max-batch-size", "20", "--kv-cache-bytes", "16777216")
+    with EngineServer(folder, log=log, options=options) as server:
+        yield server
+
+
+def test_chat_and_stream(
+    indifferent: EngineServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = _run("chat-and-stream", indifferent, monkeypatch)
+    assert names["response"].choices[0].finish_reason in ("stop", "length")
+    assert names["chunk"].choices[0].finish_reason in ("stop", "length")
+    assert capsys.readouterr().out.strip()
+
+
+def test_structured_output_parses_to_the_pydantic_model(
+    indifferent: EngineServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = _run("structured-output", indifferent, monkeypatch)
+    task = names["task"]
+    assert capsys.readouterr().out == f"Task: {task.title}\nPriority: {task.priority}\n"
+    assert set(task.model_dump()) == {"title", "priority", "due_date", "description"}
+
+
+def test_function_calling_prints_a_call(
+    indifferent: EngineServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = _run("function-calling", indifferent, monkeypatch)
+    arguments = json.loads(names["tool_call"].function.arguments)
+    assert capsys.readouterr().out.startswith("Function: get_weather\nArguments: {")
+    assert set(arguments) == {"location"}
+
+
+def test_the_performance_client_asks_twenty_at_once(
+    indifferent: EngineServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = _run("batch-chat", indifferent, monkeypatch)
+    assert len(names["response"].data) == 20
+    assert "Response 20: " in capsys.readouterr().out
+
+
+def _run(name: str, server: EngineServer, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Give back the names that a block leaves behind."""
+    monkeypatch.setenv("BASETEN_API_KEY", "any")
+    text, hosts = HOST.subn(
+        server.url, (DATA / f"engine-builder-llm-overview-{name}.txt").read_text()
+    )
+    assert hosts == 1
+    names: dict[str, Any] = {"os": os}  # one block leaves the import to the block above it
+    exec(compile(text, name, "exec"), names)
+    # Pools of connections that the blocks leave open would be warnings.
+    close = getattr(names["client"], "close", None)
+    if close is not None:
+        close()
+    return names
