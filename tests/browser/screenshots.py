@@ -35,7 +35,7 @@ def test_photograph_every_page(visit: OpenPage, stage: Stage, scheme: str, suffi
         pytest.skip("narrow screenshots are not kept; set SCREENSHOTS_DIR to look at them")
     FOLDER.mkdir(parents=True, exist_ok=True)
     width, height = SIZES[suffix]
-    for name, path in _pages(stage).items():
+    for name, path in pages_of(stage).items():
         Node.objects.update(last_heartbeat_at=timezone.now())
         tall = TALL_EDITOR if name.startswith("editor") and not suffix else height
         page = visit(path, color_scheme=scheme, viewport={"width": width, "height": tall})
@@ -51,7 +51,8 @@ def test_photograph_every_page(visit: OpenPage, stage: Stage, scheme: str, suffi
         page.context.close()
 
 
-def _pages(stage: Stage) -> dict[str, str]:
+def pages_of(stage: Stage) -> dict[str, str]:
+    """Return every page by its name, each with something to show."""
     deployment = stage.deployment
     return {
         "overview": "/",
@@ -79,6 +80,7 @@ def _pages(stage: Stage) -> dict[str, str]:
         "models": "/models/",
         "deployment": f"/models/{deployment.model_id}/{deployment.id}/",
         "nodes": "/nodes/",
+        "rules": "/rules/?q=fp8_kv",
         "secrets": "/secrets/",
         "secret": f"/secrets/{stage.team.secrets.get().id}/",
         "keys": "/keys/",

@@ -1,0 +1,47 @@
+"""axe-core finds nothing serious on any page, light or dark."""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.browser.conftest import OpenPage
+from tests.browser.screenshots import pages_of
+
+if TYPE_CHECKING:
+    from tests.browser.stage import Stage
+
+pytestmark = pytest.mark.browser
+SERIOUS = ("serious", "critical")
+CONTRAST_ONLY = {"runOnly": ["color-contrast"]}
+"""All that a theme changes."""
+
+
+def test_no_page_has_a_serious_violation_in_either_theme(visit: OpenPage, stage: "Stage") -> None:
+    paths = pages_of(stage)
+    page = visit(paths.pop("overview"), color_scheme="light")
+    origin = page.url.rstrip("/")
+    found = violations(page, "overview")
+    for name, path in paths.items():
+        page.goto(origin + path)
+        found += violations(page, name)
+    assert found == []
+
+
+def violations(page: Page, name: str) -> list[str]:
+    """Return what axe-core calls serious, each with its page, theme and first place."""
+    page.emulate_media(color_scheme="light")
+    light = Axe().run(page).response
+    assert len(light["passes"]) > 5, f"axe-core did not look at {name}"
+    page.emulate_media(color_scheme="dark")
+    dark = Axe().run(page, options=CONTRAST_ONLY).response
+    return [*_serious(light, f"{name}, light"), *_serious(dark, f"{name}, dark")]
+
+
+def _serious(response: dict[str, Any], where: str) -> list[str]:
+    return [
+        f"{where}: {each['id']}: {each['nodes'][0]['html'][:160]}"
+        for each in response["violations"]
+        if each["impact"] in SERIOUS
+    ]
