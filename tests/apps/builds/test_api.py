@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from apps.accounts.models import AuditEntry
 from apps.builds.models import Build
 from apps.configs.models import Revision
 from apps.telemetry.logs import log_append
@@ -28,6 +29,7 @@ def start(client: RestClient, revision: Revision, **body: Any) -> Any:
 
 def test_a_build_is_started_of_the_last_revision(owner: RestClient, revision: Revision) -> None:
     build = start(owner, revision)
+    assert AuditEntry.objects.get(action="build.create").target_id == build["id"]
     assert build["state"] == "queued"
     assert build["config"] == {
         "id": revision.config_id,

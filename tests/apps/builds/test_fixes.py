@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from apps.accounts.models import AuditEntry
 from apps.builds.fixes import fix_proposal
 from apps.builds.models import Build
 from apps.builds.services import build_apply_fix
@@ -148,6 +149,7 @@ def test_over_rest_the_fix_is_looked_at_and_applied(failed: Build, owner: RestCl
     assert made["after"]["code"] == "EHB-ALLOCATION"
     assert "+     max_seq_len: 128" in made["after"]["difference"]
     assert owner.post(f"/v1/builds/{failed.id}/apply_fix") == (200, made)
+    assert AuditEntry.objects.get(action="build.apply_fix").target_id == made["id"]
     found = owner.get(f"/v1/builds/{failed.id}")[1]
     assert [each["id"] for each in found["followed_by"]] == [made["id"]]
 

@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
+from apps.accounts.models import AuditEntry
 from apps.rest.errors import InvalidInput
 from apps.secrets.models import Secret, SecretTest
 from apps.secrets.services import (
@@ -74,6 +75,7 @@ def test_a_worker_tries_the_token_and_the_page_and_the_rest_tell(
     rest, page = client_of(cast.member), signed_in(cast.member)
     status, asked = rest.post("/v1/secrets/hf-access-token/test", {"target": "org/gated"})
     assert (status, asked["state"], asked["works"]) == (202, "waiting", None)
+    assert AuditEntry.objects.get(action="secret.test").after == {"target": "org/gated"}
     assert "data-moving" in polled(page, f"/secrets/{secret.id}/").content.decode()
     run_test(test_id=asked["id"])
     _, told = rest.get(f"/v1/secrets/hf_access_token/tests/{asked['id']}")

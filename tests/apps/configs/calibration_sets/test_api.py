@@ -7,6 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import Settings
 
+from apps.accounts.models import AuditEntry
 from apps.configs.calibration_sets.models import CalibrationPreview, CalibrationVersion
 from apps.configs.calibration_sets.selectors import sets_of_job, stored_contents
 from apps.configs.models import Revision
@@ -60,6 +61,11 @@ def test_owner_and_member_upload_list_look_and_delete(cast: Cast, artifact_url: 
         status, gone = client_of(user).delete(f"/v1/calibration_sets/{made['id']}")
         assert (status, gone) == (200, {"id": made["id"], "name": "support-chats", "deleted": True})
         assert client.get("/v1/calibration_sets")[1]["items"] == []
+        told = AuditEntry.objects.filter(target_id=made["id"]).order_by("id")
+        assert [entry.action for entry in told] == [
+            "calibration_set.upload",
+            "calibration_set.delete",
+        ]
 
 
 def test_an_outsider_learns_and_changes_nothing(cast: Cast) -> None:
@@ -177,6 +183,7 @@ def test_a_preview_is_asked_for_once_while_it_waits_and_only_of_sets_that_are_th
     own = client.post("/v1/calibration_previews", {"config_id": config.id, "revision": 1})[1]
     assert own["dataset"] == "enginehouse/general"
     assert CalibrationPreview.objects.count() == 2
+    assert AuditEntry.objects.filter(action="calibration.preview").count() == 2
     status, body = client.post(
         "/v1/calibration_previews", {"config_id": config.id, "dataset": "team/suport-chats"}
     )
