@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
+from apps.accounts.models import AuditEntry
 from apps.builds.models import Build
 from apps.builds.queue import build_queue_length
 from apps.builds.services import build_cancel, build_claim, build_create, build_promote, build_retry
@@ -140,6 +141,10 @@ def test_a_build_that_the_gate_stopped_goes_on_with_a_reason_that_is_kept(
         build_promote(build=build, user=cast.member, reason=" ")
     build = build_promote(build=build, user=cast.member, reason=" Good enough. ")
     assert (build.state, build.attempt) == ("queued", 2)
+    assert AuditEntry.objects.get(action="build.promote").after == {
+        "accepted": "Perplexity rose by 9 %.",
+        "reason": "Good enough.",
+    }
     assert build.promotion["accepted"] == "Perplexity rose by 9 %."
     assert (build.promotion["by"], build.promotion["reason"]) == (
         cast.member.email,
