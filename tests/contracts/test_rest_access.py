@@ -41,7 +41,8 @@ def ask(method: str, path: str, key: str | None, body: Any = None) -> tuple[int,
         **({} if method == "get" else {"data": body or {}, "content_type": "application/json"}),
         headers=headers,
     )
-    return answer.status_code, answer.json() if answer.content else None
+    is_object = answer.headers.get("Content-Type") == "application/json"  # and not a file
+    return answer.status_code, answer.json() if is_object and answer.content else None
 
 
 def test_nobody_without_a_key_gets_past_any_operation() -> None:
