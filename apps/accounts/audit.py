@@ -69,6 +69,15 @@ def audit(
     )
 
 
+def audit_foreign_read(user: User | None, team: Team) -> None:
+    """Record that an organisation admin looks into a team without belonging to it.
+
+    Changes there have entries of their own.
+    """
+    if user is not None and not Membership.objects.filter(user=user, team=team).exists():
+        audit("team.read", team, team=team)
+
+
 def nobody_tried(action: str, *, label: str, after: Values | None = None) -> None:
     """Record a try of somebody who did not get in."""
     AuditEntry.objects.create(

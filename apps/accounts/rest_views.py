@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
+from apps.accounts.audit import audit_foreign_read
 from apps.accounts.models import Team, User
 from apps.accounts.permissions import Action, Actor, actor_of
 from apps.accounts.selectors import team_list
@@ -26,6 +27,8 @@ class TeamView(ManneredView):
         team = team_list(actor).filter(id=wanted).first()
         if team is None:
             raise NotFound(f"There is no team `{wanted}`.")
+        if self.request.method == "GET":
+            audit_foreign_read(actor.user, team)
         return Actor(team=team, user=actor.user, api_key=actor.api_key)
 
     @property

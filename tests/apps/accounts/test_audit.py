@@ -71,6 +71,15 @@ def test_what_an_admin_does_in_a_foreign_team_is_marked(cast: Cast) -> None:
     assert entry.team_id == cast.team.id
 
 
+def test_a_look_into_a_foreign_team_is_told(cast: Cast) -> None:
+    path = f"/v1/teams/{cast.team.id}/members"
+    assert client_of(cast.organisation_admin).get(path)[0] == 200
+    entry = _last()
+    assert (entry.action, entry.by_admin_rights) == ("team.read", True)
+    client_of(cast.owner).get(path)
+    assert _last() == entry
+
+
 def test_sign_ins_and_failed_ones_are_told(cast: Cast) -> None:
     make_user(team=cast.team, email="ada@example.com", password="a long password")
     client = Client()
