@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-import httpx2
 from huggingface_hub import get_session
 from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # documented
 
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.hub_failures import Asked, explain, not_a_hub
+from controlplane.sources.hub_http import http
 from controlplane.sources.options import SourceOptions
 
 Answer = TypeVar("Answer")
@@ -21,7 +21,7 @@ Answer = TypeVar("Answer")
 _WORTH_RETRYING = frozenset({408, 429, 500, 502, 503, 504})
 _LONGEST_WAIT_SECONDS = 60.0
 
-HUB_ERRORS = (httpx2.RequestError, HfHubHTTPError, OfflineModeIsEnabled)
+HUB_ERRORS = (http.RequestError, HfHubHTTPError, OfflineModeIsEnabled)
 """What a request may raise, beside the failures of our own."""
 
 
@@ -78,7 +78,7 @@ class Hub:
     @contextmanager
     def stream(
         self, commit: str, path: str, *, start: int = 0, end: int | None = None
-    ) -> Iterator[tuple[httpx2.Response, int]]:
+    ) -> Iterator[tuple[http.Response, int]]:
         """Give the answer to one try and the offset its body starts at (0 where ranges are off)."""
         wanted = f"bytes={start}-{'' if end is None else end - 1}"
         headers = {"range": wanted} if start or end is not None else {}
@@ -112,7 +112,7 @@ class Hub:
                 return min(float(asked), _LONGEST_WAIT_SECONDS)
         return self._options.backoff_seconds * float(min(2 ** (attempt - 1), 16))
 
-    def _as_information(self, response: httpx2.Response) -> Mapping[str, Any]:
+    def _as_information(self, response: http.Response) -> Mapping[str, Any]:
         try:
             answer = response.json()
         except ValueError:
@@ -129,7 +129,7 @@ class Hub:
         *,
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Iterator[httpx2.Response]:
+    ) -> Iterator[http.Response]:
         with get_session().stream(
             method,
             url,
@@ -147,4 +147,4 @@ def is_passing(error: Exception) -> bool:
     """Return whether another try may go better."""
     if isinstance(error, HfHubHTTPError):
         return error.response.status_code in _WORTH_RETRYING
-    return isinstance(error, httpx2.TransportError)
+    return isinstance(error, http.TransportError)

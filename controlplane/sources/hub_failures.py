@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import httpx2
 from huggingface_hub.errors import (
     DisabledRepoError,
     EntryNotFoundError,
@@ -16,6 +15,7 @@ from huggingface_hub.errors import (
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.failures import SourceFailure
+from controlplane.sources.hub_http import http
 
 _FIELD = "trt_llm.build.checkpoint_repository"
 
@@ -41,7 +41,7 @@ def explain(error: Exception, asked: Asked) -> SourceFailure:
     """Return the failure that an exception of the hub's client means."""
     if isinstance(error, OfflineModeIsEnabled):
         return offline(asked, "HF_HUB_OFFLINE is set")
-    if isinstance(error, httpx2.TimeoutException):
+    if isinstance(error, http.TimeoutException):
         return timed_out(asked)
     if isinstance(error, HfHubHTTPError):
         return _explain_status(error, asked)

@@ -6,16 +6,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
-
 from controlplane.artifacts.digests import FileEntry
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.fetching import fetch_files
 from controlplane.sources.hub import HUB_ERRORS, Hub, is_passing
 from controlplane.sources.hub_failures import broken_off, changed, corrupt, not_a_hub, too_large
+from controlplane.sources.hub_http import http
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved, SourceFile
-from controlplane.sources.selection import select
+from controlplane.sources.selection import ADAPTER_FILES, select
 
 # Above this the hub serves a file only in pieces of its own protocol (huggingface_hub 2.4,
 # constants.MAX_HTTP_DOWNLOAD_SIZE, checked 2026-11-27).
@@ -29,6 +28,7 @@ def resolve(
     token: str | None,
     options: SourceOptions,
     commit: str | None,
+    is_adapter: bool = False,
 ) -> Resolved:
     """Return the repository at its revision, or at a commit pinned before."""
     hub = Hub(checkpoint, token=token, options=options)
@@ -37,8 +37,8 @@ def resolve(
     if not _COMMIT.fullmatch(found) or (commit and found != commit):
         raise changed(hub.asked, f"the hub names commit `{found}` where `{commit}` was asked for")
     listed = {str(each["rfilename"]): each for each in answer.get("siblings") or ()}
-    names = select(checkpoint, listed)
-    hub.check_access(found, "config.json")
+    names = select(checkpoint, listed, is_adapter=is_adapter)
+    hub.check_access(found, ADAPTER_FILES[0] if is_adapter else "config.json")
     files = tuple(_source_file(hub, name, listed[name]) for name in names)
     for file in files:
         if file.size_bytes > _LARGEST_FILE_BYTES:
@@ -99,7 +99,7 @@ class _Commit:
         return self._hub.explained(error)
 
     def given_up(self, error: Exception, path: str) -> Exception:
-        if isinstance(error, httpx2.RemoteProtocolError | httpx2.ReadError):
+        if isinstance(error, http.RemoteProtocolError | http.ReadError):
             return broken_off(self._hub.asked, path)
         return self._hub.explained(error)
 

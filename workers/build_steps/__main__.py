@@ -41,7 +41,8 @@ def main(arguments: Sequence[str]) -> int:
     )
     # The hub's client logs each request at this level; the step says the same in fewer words.
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    logging.getLogger("httpx2").setLevel(logging.WARNING)
+    for library in ("httpx2", "httpx"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     events = Events(options.events_fd)
     job = read_job(options.job).with_secrets(_read_secrets(options.secrets_fd))
     failure = _run(options.step, job, events)

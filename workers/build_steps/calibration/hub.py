@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-import httpx2
 from huggingface_hub import get_session
 from huggingface_hub.errors import (
     GatedRepoError,
@@ -19,6 +18,7 @@ from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defin
 
 from controlplane.sources import SourceOptions
 from controlplane.sources.hub import HUB_ERRORS, is_passing
+from controlplane.sources.hub_http import http
 from workers.build_steps.calibration import failures
 from workers.build_steps.calibration.names import Dataset
 from workers.build_steps.failures import StepFailure
@@ -73,8 +73,8 @@ class DatasetHub:
         *,
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> httpx2.Response:
-        answer: httpx2.Response = get_session().get(
+    ) -> http.Response:
+        answer: http.Response = get_session().get(
             url,
             params=params,
             headers={**self._headers, **(headers or {})},
