@@ -1,6 +1,6 @@
 """Why a replica ended, where its engine did not say so itself."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controlplane.domain.failures import Blame, Failure
@@ -71,8 +71,41 @@ def no_launcher(runtime: str) -> Failure:
         blame=Blame.MACHINE,
         sentence=f"The agent of this node cannot start the runtime `{runtime}`.",
         field="enginehouse.runtime",
-        hint="Serve on a node whose agent has it, or set `enginehouse.runtime: native` and build "
-        "again.",
+        hint="Serve on a node whose agent has it (vLLM: `VLLM_PYTHON` names its interpreter), or "
+        "set `enginehouse.runtime: native` and build again.",
+    )
+
+
+def card_taken(uuid: str, names: Sequence[str], *, is_foreign: bool) -> Failure:
+    """Return the failure of a replica whose card another process computes on."""
+    whose = "which Enginehouse did not start" if is_foreign else "left of an engine that ended"
+    return Failure(
+        code="EHN-CARD-TAKEN",
+        blame=Blame.MACHINE,
+        sentence=f"Card `{uuid}` is in use by {', '.join(names)}, {whose}.",
+        hint="End that process, or take the card out of the pool.",
+    )
+
+
+def card_memory_held(uuid: str, used_bytes: int) -> Failure:
+    """Return the failure of a replica whose card's memory is taken by nobody."""
+    return Failure(
+        code="EHN-CARD-MEMORY",
+        blame=Blame.MACHINE,
+        sentence=f"{used_bytes / 1024**3:.1f} GiB of card `{uuid}` are taken and no process that "
+        "is seen here holds them.",
+        hint="A process of another container may hold them; otherwise the driver has not given "
+        "them back, and the machine has to restart.",
+    )
+
+
+def card_lost(reason: str) -> Failure:
+    """Return the failure of a replica whose card does not answer."""
+    return Failure(
+        code="EHN-CARD-LOST",
+        blame=Blame.MACHINE,
+        sentence=f"The card cannot be asked whether it is free: {reason}.",
+        hint="Look at the driver's messages in the kernel's log (Xid).",
     )
 
 

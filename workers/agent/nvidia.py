@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,15 @@ _A100_SMALL_BYTES = 48 * 1024**3
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CardUse:
+    """Process ids on a GPU, told apart by our mark, and the bytes taken whoever took them."""
+
+    used_bytes: int
+    ours: tuple[int, ...]
+    foreign: tuple[int, ...]
+
+
 def cards() -> list[dict[str, Any]]:
     """Return every GPU that answers, with what is used of it now."""
     with _library() as is_there:
@@ -36,6 +46,24 @@ def cards() -> list[dict[str, Any]]:
             return []
         found = [_answering_card(index) for index in range(count)]
         return [card for card in found if card is not None]
+
+
+def use_of(uuid: str) -> CardUse:
+    """Return who computes on a GPU and what is taken of it. Raises LookupError where it is lost."""
+    with _library() as is_there:
+        if not is_there:
+            raise LookupError(f"NVIDIA's library does not answer for `{uuid}`")
+        try:
+            handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
+            processes = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
+            memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
+        except pynvml.NVMLError as error:
+            raise LookupError(f"`{uuid}` does not answer: {error}") from error
+        return CardUse(
+            used_bytes=memory.used,
+            ours=tuple(each.pid for each in processes if _is_ours(each.pid)),
+            foreign=tuple(each.pid for each in processes if not _is_ours(each.pid)),
+        )
 
 
 def kind_of(product_name: str, memory_bytes: int) -> str:

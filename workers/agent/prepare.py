@@ -16,11 +16,14 @@ from typing import Any
 from controlplane.artifacts import ArtifactFailure, ArtifactStore
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory import UnplannableError
-from controlplane.domain.runtimes import RUNTIMES, STARTABLE
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec
+from workers.agent.clean_cards import CardsTaken, visible_cards, wait_until_clean
 from workers.agent.failures import NoLauncher, no_launcher, not_rendered
 from workers.agent.folders import ReplicaFolder
 from workers.agent.models import mark_used, model_folder
+from workers.runtimes.installed import Installed
+from workers.runtimes.launchers import LAUNCHERS
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +38,7 @@ def main() -> int:
         return 1
     try:
         folder.write("launch", _launch(folder, wanted, run))
-    except (ArtifactFailure, NoLauncher) as error:
+    except (ArtifactFailure, NoLauncher, CardsTaken) as error:
         _log.error("%s", error)
         folder.write("failure", error.failure.to_json())
         return 1
@@ -49,8 +52,9 @@ def main() -> int:
 def _launch(
     folder: ReplicaFolder, wanted: Mapping[str, Any], run: Mapping[str, Any]
 ) -> dict[str, Any]:
-    if wanted["runtime"] not in STARTABLE:
-        raise NoLauncher(no_launcher(str(wanted["runtime"])))
+    installed = _installed(str(wanted["runtime"]), str(run["python"]))
+    cards = [str(uuid) for uuid in wanted.get("cards", ())]
+    wait_until_clean(cards)
     model_dir = _materialize(wanted, Path(run["models_dir"]))
     host, port = str(run["host"]), _free_port(str(run["host"]))
     launch = RUNTIMES[wanted["runtime"]].render.render(
@@ -59,18 +63,31 @@ def _launch(
         model_dir=str(model_dir),
         host=host,
         port=port,
-        python=str(run["python"]),
+        python=installed.python,
         threads=int(run["threads"]),
         memory_bytes=int(wanted["memory_bytes"]),
+        **({"version": installed.version} if installed.version else {}),
     )
     for name, text in launch.files.items():
         (folder.path / name).write_text(text)
     return {
         "argv": list(launch.argv_in(str(folder.path))),
-        "environment": dict(launch.environment),
+        "environment": {
+            **launch.environment,
+            **installed.environment,
+            **visible_cards(cards),
+        },
         "host": host,
         "port": port,
     }
+
+
+def _installed(runtime: str, own_python: str) -> Installed:
+    launcher = LAUNCHERS.get(runtime)
+    found = launcher.installed(os.environ, own_python=own_python) if launcher else None
+    if found is None:
+        raise NoLauncher(no_launcher(runtime))
+    return found
 
 
 def _materialize(wanted: Mapping[str, Any], models_dir: Path) -> Path:

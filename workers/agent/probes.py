@@ -1,12 +1,13 @@
 """Questions to a running engine, asked beside the agent's loop so that a slow one delays nobody."""
 
 import http.client
-import json
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from controlplane.domain.runtimes import RUNTIMES
+from workers.runtimes.launchers import LAUNCHERS
 
 TIMEOUT_SECONDS = 3.0
 UNTIL_READY_SECONDS, ONCE_READY_SECONDS, METRICS_SECONDS = 0.25, 5.0, 10.0
@@ -15,13 +16,14 @@ UNTIL_READY_SECONDS, ONCE_READY_SECONDS, METRICS_SECONDS = 0.25, 5.0, 10.0
 class Probe:
     """What one engine says of itself; `look` starts the next question when it is due."""
 
-    def __init__(self, host: str, port: int, runtime: str) -> None:
+    def __init__(self, host: str, port: int, runtime: str, log: Callable[[], str]) -> None:
         self.is_ready = False
         self.report: dict[str, Any] | None = None
         self.metrics: dict[str, float] | None = None
         self.answered_at = time.monotonic()
         self._address = (host, port)
         self._runtime = runtime
+        self._log = log
         self._running: Future[None] | None = None
         self._next_at = self._metrics_at = 0.0
 
@@ -49,12 +51,8 @@ class Probe:
             self._read_metrics()
 
     def _read_report(self) -> None:
-        answer = self._get("/info")
-        try:
-            content = json.loads(answer) if answer is not None else None
-        except ValueError:
-            return
-        self.report = content if isinstance(content, dict) else None
+        launcher = LAUNCHERS.get(self._runtime)
+        self.report = launcher.read_report(self._get, self._log()) if launcher else None
 
     def _read_metrics(self) -> None:
         metrics = RUNTIMES[self._runtime].metrics

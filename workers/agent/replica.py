@@ -25,6 +25,7 @@ SPAWN_SECONDS = 20.0
 SILENT_LIMIT_SECONDS = 60.0
 DRAIN_MARGIN_SECONDS = 10.0
 _TAIL_BYTES = 64 * 1024
+_START_BYTES = 1024 * 1024
 _log = logging.getLogger(__name__)
 
 
@@ -113,7 +114,9 @@ class Replica:
             return
         if self._probe is None:
             runtime = str(self.wanted.get("runtime"))
-            self._probe = Probe(str(engine["host"]), int(engine["port"]), runtime)
+            self._probe = Probe(
+                str(engine["host"]), int(engine["port"]), runtime, log=self._start_of_log
+            )
             self._since = time.monotonic()
         self._probe.look(pool)
         self._end_if_hung(self._probe)
@@ -162,6 +165,10 @@ class Replica:
         lines = text.strip().splitlines()
         found: Failure = known or failures.of_exit(record, lines[-1][:300] if lines else "")
         return found
+
+    def _start_of_log(self) -> str:
+        with self.folder.log.open("rb") as log:
+            return log.read(_START_BYTES).decode(errors="replace")
 
     def _ask_to_stop(self) -> None:
         runner = self._runner()

@@ -13,17 +13,18 @@ from typing import Any, Self, TypeVar
 
 import httpx
 
-from controlplane.domain.runtimes.launch import Launch
-from controlplane.domain.runtimes.native.failures import explain
+from controlplane.domain.runtimes import RUNTIMES, Launch
 from workers.build_steps.crashes import explain_crash
 from workers.build_steps.environment import engine_environment
 from workers.build_steps.failures import StepFailure, bad_answer, engine_slow
+from workers.runtimes.launcher import Launcher
 
 Answer = TypeVar("Answer")
 
 _POLL_SECONDS = 0.05
 _STOP_SECONDS = 5.0
-_TAIL_CHARACTERS = 16_384
+_TAIL_CHARACTERS = 131_072
+"""All that an engine says until it is ready: where its memory went is told in the middle."""
 _DETAIL_LINES = 30
 
 log = logging.getLogger(__name__)
@@ -33,9 +34,16 @@ class EngineProcess:
     """An engine process whose output is passed on and whose end is noticed."""
 
     def __init__(
-        self, launch: Launch, *, host: str, folder: Path, spec: Mapping[str, Any] | None = None
+        self,
+        launch: Launch,
+        *,
+        runtime: str,
+        host: str,
+        folder: Path,
+        spec: Mapping[str, Any] | None = None,
     ) -> None:
         self._launch = launch
+        self._runtime = runtime
         self._spec = spec
         self._folder = folder
         self._tail = ""
@@ -83,13 +91,12 @@ class EngineProcess:
                 time.sleep(_POLL_SECONDS)
         raise engine_slow(seconds, self._last_lines())
 
-    def report(self) -> dict[str, Any]:
-        """Return what the engine says of itself at `/info`."""
+    def report(self, launcher: Launcher) -> dict[str, Any]:
+        """Return what the engine says of itself; nothing where it says nothing."""
 
         def ask() -> dict[str, Any]:
-            with httpx.Client(trust_env=False, timeout=10.0) as client:
-                answer: dict[str, Any] = client.get(f"{self.url}/info").raise_for_status().json()
-                return answer
+            with httpx.Client(base_url=self.url, trust_env=False, timeout=10.0) as client:
+                return launcher.read_report(lambda path: _page(client, path), self._tail) or {}
 
         return self.guarded(ask)
 
@@ -108,7 +115,7 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             return
         self._reader.join(timeout=_STOP_SECONDS)
-        known = explain(self._tail)
+        known = RUNTIMES[self._runtime].failures.explain(self._tail, self._spec)
         raise StepFailure(known or explain_crash("The engine", status, self._tail, spec=self._spec))
 
     def _last_lines(self) -> str:
@@ -120,6 +127,11 @@ class EngineProcess:
             self._tail = (self._tail + chunk.decode(errors="replace"))[-_TAIL_CHARACTERS:]
             sys.stderr.buffer.write(chunk)
             sys.stderr.buffer.flush()
+
+
+def _page(client: httpx.Client, path: str) -> bytes | None:
+    answer = client.get(path)
+    return answer.content if answer.status_code == httpx.codes.OK else None
 
 
 def free_port(host: str) -> int:

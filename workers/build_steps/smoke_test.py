@@ -1,15 +1,16 @@
 """Step `smoke_test`: start the published artifact once and ask it something."""
 
 import logging
+import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from controlplane.artifacts import ArtifactStore
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.runtimes.launch import Launch
-from controlplane.domain.runtimes.native.render import render
+from controlplane.domain.runtimes import RUNTIMES, Launch
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
 from workers.build_steps.encoder_question import ask_encoder
@@ -19,6 +20,9 @@ from workers.build_steps.failures import no_runtime
 from workers.build_steps.job import Job
 from workers.build_steps.question import ANSWER_TOKENS, QUESTION, ask
 from workers.build_steps.step import StepResult
+from workers.runtimes.installed import Installed
+from workers.runtimes.launcher import Launcher
+from workers.runtimes.launchers import LAUNCHERS
 
 _HOST = "127.0.0.1"
 _START_SECONDS = 600.0
@@ -32,15 +36,16 @@ log = logging.getLogger(__name__)
 def run(job: Job, events: Events) -> StepResult:
     """Return the answer, how fast it came, and what the engine reports of itself."""
     spec = Spec.model_validate(job.spec)
-    if spec.runtime_name != "native":
-        raise no_runtime(spec.runtime_name)
+    launcher, installed = _installed(job, spec)
     model = _take_out(job)
     events.progress(1, _STAGES, "steps")
-    launch = _launch(job, spec, model)
-    with EngineProcess(launch, host=_HOST, folder=job.output, spec=job.spec) as engine:
+    launch = _launch(job, spec, model, installed)
+    with EngineProcess(
+        launch, runtime=spec.runtime_name, host=_HOST, folder=job.output, spec=job.spec
+    ) as engine:
         engine.wait_until_ready(float(job.options.get("engine_start_seconds") or _START_SECONDS))
         events.progress(2, _STAGES, "steps")
-        report = engine.report()
+        report = engine.report(launcher)
         answered = engine.guarded(lambda: _asked(job, engine.url, report))
     events.progress(3, _STAGES, "steps")
     log.info("answered %r", answered["answer"])
@@ -76,17 +81,27 @@ def _take_out(job: Job) -> Path:
     return store.materialize(digest, job.output / "model")
 
 
-def _launch(job: Job, spec: Spec, model: Path) -> Launch:
-    return render(
+def _installed(job: Job, spec: Spec) -> tuple[Launcher, Installed]:
+    launcher = LAUNCHERS.get(spec.runtime_name)
+    found = launcher.installed(os.environ, own_python=job.python) if launcher else None
+    if launcher is None or found is None:
+        raise no_runtime(spec.runtime_name)
+    return launcher, found
+
+
+def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
+    launch: Launch = RUNTIMES[spec.runtime_name].render.render(
         spec,
         CheckpointFacts.model_validate(_inspected(job)),
         model_dir=str(model),
         host=_HOST,
         port=free_port(_HOST),
-        python=job.python,
+        python=installed.python,
         threads=int(job.options["cpu_threads"]),
         memory_bytes=int(job.options["memory_bytes"]),
+        **({"version": installed.version} if installed.version else {}),
     )
+    return replace(launch, environment={**launch.environment, **installed.environment})
 
 
 def _chats(job: Job) -> bool:

@@ -76,5 +76,11 @@ SERVING = (
           "Check the config again and build a new revision."),
     entry("EHN-NO-LAUNCHER", MACHINE, "The node's agent cannot start the runtime of the config.",
           "Serve on a node whose agent has it, or choose another `enginehouse.runtime`."),
+    entry("EHN-CARD-TAKEN", MACHINE, "Another process computes on the leased card.",
+          "End that process, or take the card out of the pool."),
+    entry("EHN-CARD-MEMORY", MACHINE, "Memory of the leased card is taken by no process seen.",
+          "Look into other containers; otherwise restart the machine."),
+    entry("EHN-CARD-LOST", MACHINE, "The leased card does not answer.",
+          "Look at the driver's messages in the kernel's log (Xid)."),
     entry("EHN-ENDED", MACHINE, "The engine ended and nobody asked it to.", _LOGS),
 )  # fmt: skip

@@ -31,7 +31,7 @@ def _serve_on_cpu(c: Context) -> Patch:
 
 
 def _started(c: Context) -> str:
-    return " and ".join(sorted(c.known.runtimes or ()))
+    return " and ".join(f"`{each}`" for each in sorted(c.known.runtimes or ()))
 
 
 NO_DRIVER = Rule(
@@ -42,15 +42,13 @@ NO_DRIVER = Rule(
     fields=at(_ACCELERATOR, "enginehouse.runtime"),
     when=lambda c: c.known.runtimes is not None and c.runtime not in c.known.runtimes,
     message=lambda c: (
-        f"This release starts the {_started(c)} runtime only, on a CPU; `{c.runtime}` "
+        f"This release starts {_started(c)} alone; `{c.runtime}` "
         f"{'on ' + str(c.spec.accelerator) + ' ' if c.spec.accelerator else ''}is checked and "
         "planned, not built."
     ),
     fix=Fix(label="Serve on the CPU", patch=_serve_on_cpu, safe=False),
     source=_RELEASE,
-    bad=Example(
-        config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B, runtimes=frozenset({"native"})
-    ),
+    bad=Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B, runtimes=frozenset({"native"})),
     good=Example(),
 )
 

@@ -11,7 +11,7 @@ RUNTIMES: Mapping[str, ModuleType] = MappingProxyType(
     {"native": native, "vllm": vllm, "trtllm": trtllm}
 )
 """Runtimes whose commands, capabilities, failures and metrics are known."""
-STARTABLE = frozenset({"native"})
-"""Those that `workers.runtimes` starts; a config may name any of them and be planned for it."""
+STARTABLE = frozenset({"native", "vllm"})
+"""Those that `workers.runtimes` starts, where a host has them installed."""
 
 __all__ = ["RUNTIMES", "STARTABLE", "Capability", "Feature", "Launch", "Support"]

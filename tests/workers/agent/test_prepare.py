@@ -11,7 +11,10 @@ def test_an_order_for_a_runtime_without_a_launcher_fails_by_its_name(tmp_path: P
     folder = ReplicaFolder(path=tmp_path / "abcde.1")
     folder.path.mkdir()
     folder.write("wanted", {"runtime": "trtllm", "spec": {}, "checkpoint": None})
-    folder.write("run", {"models_dir": str(tmp_path / "models"), "host": "127.0.0.1"})
+    folder.write(
+        "run",
+        {"models_dir": str(tmp_path / "models"), "host": "127.0.0.1", "python": sys.executable},
+    )
     command = [sys.executable, "-m", "workers.agent.prepare", str(folder.path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1, done.stderr

@@ -35,10 +35,12 @@ def step_need(
     """Return what the step needs; `smallest_card_bytes` is the least of its kind on this node.
 
     Quantizing takes `num_builder_gpus` whole cards where serving is to take cards at all, and
-    memory of the host otherwise; an engine takes what its plan says.
+    memory of the host otherwise; an engine takes whole cards too, and on a CPU what its plan says.
     """
     checkpoint = CheckpointFacts.model_validate(inspected)
     kind = spec.accelerator.kind if spec.accelerator else CPU
+    if step == "smoke_test" and kind != CPU:
+        return CardNeed(kind=kind, count=spec.accelerator_count, memory_bytes=smallest_card_bytes)
     if step == "smoke_test":
         return CardNeed(
             kind=kind,

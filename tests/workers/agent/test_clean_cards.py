@@ -1,0 +1,56 @@
+"""The proof that a leased GPU is free before an engine starts on it."""
+
+import os
+
+import pytest
+
+from workers.agent import clean_cards, nvidia
+from workers.agent.clean_cards import CardsTaken, visible_cards, wait_until_clean
+from workers.agent.nvidia import CardUse
+
+FREE = CardUse(used_bytes=600 * 1024**2, ours=(), foreign=())
+
+
+def show(monkeypatch: pytest.MonkeyPatch, *uses: CardUse | LookupError) -> None:
+    """Let the card look so, one after the other, then stay as it is."""
+    rest = list(uses)
+
+    def use_of(uuid: str) -> CardUse:
+        use = rest.pop(0) if len(rest) > 1 else rest[0]
+        if isinstance(use, LookupError):
+            raise use
+        return use
+
+    monkeypatch.setattr(nvidia, "use_of", use_of)
+    monkeypatch.setattr(clean_cards, "_PAUSE_SECONDS", 0.01)
+
+
+def test_a_free_card_is_taken_at_once_and_memory_given_back_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    show(monkeypatch, CardUse(used_bytes=70 * 1024**3, ours=(), foreign=()), FREE)
+    wait_until_clean(["GPU-1", "CPU-2"])
+
+
+@pytest.mark.parametrize(
+    ("use", "code", "words"),
+    [
+        (CardUse(used_bytes=0, ours=(), foreign=(os.getpid(),)), "EHN-CARD-TAKEN", "did not start"),
+        (CardUse(used_bytes=0, ours=(os.getpid(),), foreign=()), "EHN-CARD-TAKEN", "left of"),
+        (CardUse(used_bytes=70 * 1024**3, ours=(), foreign=()), "EHN-CARD-MEMORY", "70.0 GiB"),
+        (LookupError("`GPU-1` does not answer"), "EHN-CARD-LOST", "does not answer"),
+    ],
+)
+def test_a_card_that_stays_taken_is_told_with_what_holds_it(
+    monkeypatch: pytest.MonkeyPatch, use: CardUse | LookupError, code: str, words: str
+) -> None:
+    show(monkeypatch, use)
+    with pytest.raises(CardsTaken) as caught:
+        wait_until_clean(["GPU-1"], seconds=0.02)
+    assert caught.value.failure.code == code
+    assert words in caught.value.failure.sentence
+
+
+def test_an_engine_sees_its_leased_gpus_alone() -> None:
+    assert visible_cards(["GPU-1", "GPU-2"]) == {"CUDA_VISIBLE_DEVICES": "GPU-1,GPU-2"}
+    assert visible_cards(["CPU-1"]) == {"CUDA_VISIBLE_DEVICES": ""}

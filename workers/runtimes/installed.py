@@ -1,0 +1,14 @@
+"""A runtime as it is installed on this host."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installed:
+    """The interpreter that starts it; `version` is None where it is this program's own."""
+
+    python: str
+    version: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What its processes need beside what the launch says."""

@@ -1,0 +1,25 @@
+"""The native engine on this host: it is there wherever this program is."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from workers.runtimes.installed import Installed
+from workers.runtimes.launcher import Ask
+
+
+class NativeLauncher:
+    """Started with this program's own interpreter."""
+
+    def installed(self, environment: Mapping[str, str], *, own_python: str) -> Installed | None:
+        """Return the interpreter as it is."""
+        return Installed(python=own_python)
+
+    def read_report(self, ask: Ask, log: str) -> dict[str, Any] | None:
+        """Return what the engine says at `/info`."""
+        answer = ask("/info")
+        try:
+            content = json.loads(answer) if answer is not None else None
+        except ValueError:
+            return None
+        return content if isinstance(content, dict) else None
