@@ -2,6 +2,7 @@
 
 from django.db import IntegrityError, transaction
 
+from apps.accounts.audit import audit
 from apps.configs.models import Config
 from apps.configs.services.configs import checked_name
 from apps.rest.errors import Conflict
@@ -13,6 +14,8 @@ def config_rename(*, config: Config, name: str) -> None:
     try:
         with transaction.atomic():
             Config.objects.filter(id=config.id).update(name=name)
+            before, after = {"name": config.name}, {"name": name}
+            audit("config.rename", config, team=config.team, before=before, after=after)
     except IntegrityError:
         raise Conflict(
             f"There is a config named `{name}` already.", code="name_taken", fields=["name"]
