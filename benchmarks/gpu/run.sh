@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Shows Enginehouse on an NVIDIA card: the whole product starts there and builds, serves and fails.
+#
+#   benchmarks/gpu/run.sh --out RESULTS [--all all.tar] [--stages build,ask,…] [--seconds 560]
+#
+# With --all, what `pack.py` packed is installed first; otherwise VLLM_PYTHON and ENGINEHOUSE_PYTHON
+# name interpreters that have vLLM and Enginehouse. Writes one JSON file a stage and the raw logs.
+# Exit 3 where there is no card.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+out="" all="" target=${TARGET:-/tmp/enginehouse-gpu} words=()
+while [[ $# -gt 0 ]]; do
+  case "$1" in
+    --out) out=$2 ;;
+    --all) all=$2 ;;
+    *) words+=("$1" "$2") ;;
+  esac
+  shift 2
+done
+[[ -n "$out" ]] || { sed -n '2,8p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
+[[ -n "${REHEARSAL:-}" ]] || command -v nvidia-smi >/dev/null \
+  || { echo "No nvidia-smi: this needs an NVIDIA card." >&2; exit 3; }
+mkdir -p "$out"
+if [[ -n "$all" && ! -f "$target/installed" ]]; then
+  "$here/benchmarks/gpu/install.sh" "$all" "$target" > "$target.env"
+  touch "$target/installed"
+fi
+[[ -f "$target.env" ]] && . "$target.env"
+export VLLM_PYTHON VLLM_USE_FLASHINFER_SAMPLER=0 VLLM_NO_USAGE_STATS=1 HF_HUB_OFFLINE=1
+cd "$here"
+exec "$ENGINEHOUSE_PYTHON" -m benchmarks.gpu.show --out "$out" "${words[@]}"
