@@ -89,6 +89,12 @@ def served_model_name(deployment: Deployment) -> str:
     return _runtime_section(deployment).get("served_model_name") or deployment.model.name
 
 
+def adapter_names(deployment: Deployment) -> list[str]:
+    """Return the further names that the engine answers to, each with an adapter."""
+    build = deployment.spec.get("trt_llm", {}).get("build") or {}
+    return sorted(build.get("lora_adapters") or ())
+
+
 def predict_route(deployment: Deployment) -> str:
     """Return the engine's own path behind `predict`."""
     if route := _runtime_section(deployment).get("webserver_default_route"):

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
@@ -90,13 +90,15 @@ def input_document(
     tool_versions: Mapping[str, str | None],
     calibration: Mapping[str, Any] | None = None,
     evaluation: Mapping[str, Any] | None = None,
+    adapters: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Return everything that decides what a build makes, and what its gate says of it.
 
-    `calibration` and `evaluation` name a data set and its revision, of a build that uses one.
+    `calibration` and `evaluation` name a data set and its revision, of a build that uses one;
+    `adapters` the commit of each adapter.
     """
     inputs = {"commit": commit, "spec": spec, "tool_versions": tool_versions}
-    data = {"calibration": calibration, "evaluation": evaluation}
+    data = {"calibration": calibration, "evaluation": evaluation, "adapters": adapters or None}
     return inputs | {name: told for name, told in data.items() if told is not None}
 
 

@@ -5,7 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 _ABSENT = "not set"
-_NAMES = {"commit": "checkpoint commit", "calibration": "calibration data", "evaluation": "evaluation data"}
+_NAMES = {
+    "commit": "checkpoint commit",
+    "calibration": "calibration data",
+    "evaluation": "evaluation data",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.repository_forms import SCHEMES
 from controlplane.sources import archive, bucket, hugging_face, local
 from controlplane.sources.facts import Reader, facts_of
-from controlplane.sources.failures import hosted_training
+from controlplane.sources.failures import adapter_source, hosted_training
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved
 
@@ -41,6 +41,19 @@ def resolve(
     if checkpoint.source is CheckpointSource.REMOTE_URL:
         return archive.resolve(checkpoint, options=options, commit=commit, on_progress=on_progress)
     raise hosted_training(checkpoint)
+
+
+def resolve_adapter(
+    adapter: CheckpointRepository, *, token: str | None, options: SourceOptions
+) -> Resolved:
+    """Return the repository of a LoRA adapter, pinned, from the hub or a local folder."""
+    if adapter.source is CheckpointSource.LOCAL:
+        return local.resolve(adapter, options=options, commit=None, is_adapter=True)
+    if adapter.source is CheckpointSource.HF:
+        return hugging_face.resolve(
+            adapter, token=token, options=options, commit=None, is_adapter=True
+        )
+    raise adapter_source(adapter)
 
 
 def fetch(

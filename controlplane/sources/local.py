@@ -20,14 +20,18 @@ from controlplane.sources.selection import select
 
 
 def resolve(
-    checkpoint: CheckpointRepository, *, options: SourceOptions, commit: str | None
+    checkpoint: CheckpointRepository,
+    *,
+    options: SourceOptions,
+    commit: str | None,
+    is_adapter: bool = False,
 ) -> Resolved:
     """Return the folder's files, pinned by a digest of their names, sizes and times."""
     roots = [Path(root).resolve() for root in options.local_checkpoint_roots]
     folder = _find_folder(checkpoint.repo, options.local_checkpoint_roots)
     _check_inside(folder, roots, checkpoint.repo, options.local_checkpoint_roots)
     try:
-        names = select(checkpoint, _list_names(folder))
+        names = select(checkpoint, _list_names(folder), is_adapter=is_adapter)
         files = tuple(_source_file(folder, name, roots, options) for name in names)
     except PermissionError as error:
         raise failures.unreadable(str(error.filename), "permission is denied") from error

@@ -21,14 +21,19 @@ _SMALL = re.compile(r".*\.(json|jinja|model|tiktoken)|merges\.txt|vocab\.txt|sen
 _HISTORY = re.compile(r"(trainer_state|.*_results|training_args|optimizer|scheduler)\.json")
 # Pooling and dense layers of sentence encoders, and named chat templates.
 _FOLDERS = re.compile(r"\d+_[A-Za-z]+|additional_chat_templates")
+ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 _SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
-def select(checkpoint: CheckpointRepository, names: Iterable[str]) -> tuple[str, ...]:
+def select(
+    checkpoint: CheckpointRepository, names: Iterable[str], *, is_adapter: bool = False
+) -> tuple[str, ...]:
     """Return the names that a runtime reads, sorted; refuse what is no loadable checkpoint."""
     listed = sorted(names)
     for name in listed:
         _check_name(checkpoint, name)
+    if is_adapter:
+        return _adapter_files(checkpoint, listed)
     quantized = [name for name in listed if name.endswith(".gguf")]
     if quantized and not any(name.endswith(".safetensors") for name in listed):
         raise gguf_only(checkpoint, quantized)
@@ -48,6 +53,17 @@ def _check_name(checkpoint: CheckpointRepository, name: str) -> None:
         checked_path(name)
     except ArtifactFailure:
         raise unsafe_name(checkpoint, name) from None
+
+
+def _adapter_files(checkpoint: CheckpointRepository, listed: Sequence[str]) -> tuple[str, ...]:
+    config, weights = ADAPTER_FILES
+    if config not in listed:
+        raise not_a_checkpoint(checkpoint, f"`{config}`, which every LoRA adapter of PEFT has")
+    if weights in listed:
+        return ADAPTER_FILES
+    if pickles := [each for each in listed if _PICKLED.fullmatch(each)]:
+        raise pickled_weights(checkpoint, pickles)
+    raise not_a_checkpoint(checkpoint, f"`{weights}`")
 
 
 def _weights(checkpoint: CheckpointRepository, top_level: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from transformers.pytorch_utils import Conv1D
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import QuantizationType
 from workers.build_steps import outputs
+from workers.build_steps.adapters import carry_adapters
 from workers.build_steps.calibration import SEED, OpenDataset, Places, SampleSet, draw, sample_keys
 from workers.build_steps.calibration.preview import shown_samples
 from workers.build_steps.events import Events
@@ -177,7 +178,9 @@ def _quantize(
         wanted = job.spec["trt_llm"]["build"]["quantization_type"]
         raise failures.nothing_quantized(wanted, checkpoint.architecture) from error
     log.info("exporting")
-    return export(quantized, checkpoint, job.output / MODEL_FOLDER)
+    exported = export(quantized, checkpoint, job.output / MODEL_FOLDER)
+    carry_adapters(job.input("fetch") / MODEL_FOLDER, job.output / MODEL_FOLDER)
+    return exported
 
 
 def _check_export(spec: Spec, recipe: Recipe, checkpoint: Checkpoint, exported: Exported) -> None:

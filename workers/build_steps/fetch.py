@@ -6,6 +6,7 @@ from typing import Any
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.repository_forms import shown
 from controlplane.sources import SourceOptions, fetch, resolve
+from workers.build_steps.adapters import fetch_adapters
 from workers.build_steps.events import Events
 from workers.build_steps.failures import no_checkpoint
 from workers.build_steps.job import Job
@@ -53,6 +54,7 @@ def run(job: Job, events: Events) -> StepResult:
         options=options,
         on_progress=show,
     )
+    adapters, adapter_digests = fetch_adapters(job, job.output / MODEL_FOLDER, options, events)
     log.info("fetched and verified")
     return StepResult(
         values={
@@ -63,9 +65,13 @@ def run(job: Job, events: Events) -> StepResult:
             ],
             "bytes": sum(each.size_bytes for each in files),
             "model_dir": MODEL_FOLDER,
+            "adapters": adapters,
             **data,
         },
-        digests={f"{MODEL_FOLDER}/{each.path}": each.sha256 for each in files},
+        digests={
+            **{f"{MODEL_FOLDER}/{each.path}": each.sha256 for each in files},
+            **{f"{MODEL_FOLDER}/{path}": sha256 for path, sha256 in adapter_digests.items()},
+        },
     )
 
 

@@ -103,6 +103,7 @@ def _inputs(job: Job) -> dict[str, Any]:
         tool_versions(),
         fetched.get("calibration"),
         fetched.get("evaluation"),
+        fetched.get("adapters"),
     )
 
 

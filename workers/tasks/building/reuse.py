@@ -46,6 +46,7 @@ def known_artifact(keeper: LeaseKeeper, build: Build, fetched: Mapping[str, Any]
         tool_versions(),
         fetched.get("calibration"),
         fetched.get("evaluation"),
+        fetched.get("adapters"),
     )
     digest = input_digest(inputs)
     artifact = insist(
