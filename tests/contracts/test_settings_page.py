@@ -11,6 +11,7 @@ READERS = (
     "workers/agent/__main__.py",
     "workers/agent/settings.py",
     "workers/gateway/settings.py",
+    "workers/runtimes/vllm/launcher.py",
 )
 READ = re.compile(
     r"(?:env_\w+|_url|_number|environ(?:ment)?\.get)\(\s*(?:environment,\s*)?\"([A-Z][A-Z_]+)\""

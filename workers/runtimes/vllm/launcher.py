@@ -8,7 +8,6 @@ from workers.runtimes.installed import Installed
 from workers.runtimes.launcher import Ask
 from workers.runtimes.vllm.report import read_report
 
-PYTHON_VARIABLE = "VLLM_PYTHON"
 _VERSION = "import importlib.metadata as each; print(each.version('vllm'))"
 _VERSION_SECONDS = 60.0
 
@@ -18,7 +17,7 @@ class VllmLauncher:
 
     def installed(self, environment: Mapping[str, str], *, own_python: str) -> Installed | None:
         """Return the environment that the setting names; None where it has no vLLM."""
-        python = environment.get(PYTHON_VARIABLE, "")
+        python = environment.get("VLLM_PYTHON", "")
         version = _version(python) if python else None
         if version is None:
             return None
