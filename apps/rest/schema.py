@@ -20,8 +20,10 @@ _WITH_BODY = {
     413: "The body is too large.",
     415: "The body is not JSON.",
 }
-_WITH_KEY = {409: "The thing is in another state, or the `Idempotency-Key` was used before."}
-_WITH_GUARD = {412: "It has changed since the `ETag` in `If-Match`."}
+_OF_WRITES = {
+    409: "The thing is in another state, or the `Idempotency-Key` was used before.",
+    412: "It has changed since the `ETag` in `If-Match`.",
+}
 _WITH_PATH = {404: "There is no such thing, or it belongs to somebody else."}
 _WITH_QUERY = {400: "A query parameter is unknown or wrong."}
 _GUARD = {"If-Match": "An `ETag` of this address: change it only if it is still that."}
@@ -54,10 +56,8 @@ class RestSchema(AutoSchema):
         errors = dict(_ALWAYS)
         if self.method in {"POST", "PUT", "PATCH"}:
             errors |= _WITH_BODY
-        if self.method == "POST":
-            errors |= _WITH_KEY
         if self.method != "GET":
-            errors |= _WITH_GUARD
+            errors |= _OF_WRITES
         if "{" in self.path or self.method == "POST":
             errors |= _WITH_PATH
         if self.method == "GET":

@@ -49,7 +49,7 @@ class SecretListView(TeamView):
 
 
 class SecretDetailView(TeamView):
-    @extend_schema(responses=SecretTombstone)
+    @extend_schema(responses={200: SecretTombstone})
     def delete(self, request: Request, name: str, **path: str) -> Response:
         """Delete a secret; what names it says so from now on."""
         return Response({"name": secret_delete(team=self.team, name=name)})

@@ -55,7 +55,7 @@ class TeamApiKeyListView(ApiKeyListView):
 class ApiKeyDetailView(TeamView):
     actions = {"DELETE": Action.READ}
 
-    @extend_schema(responses=ApiKeyTombstone)
+    @extend_schema(responses={200: ApiKeyTombstone})
     def delete(self, request: Request, prefix: str) -> Response:
         """Revoke a key; gateways refuse it within a second."""
         key = api_key_list(self.actor).filter(prefix=prefix).first()

@@ -71,7 +71,7 @@ class CalibrationSetDetailView(TeamView):
         """Return one calibration set with its versions."""
         return Response(CalibrationSetObject(set_get(team=self.team, set_id=set_id)).data)
 
-    @extend_schema(responses=CalibrationSetTombstone)
+    @extend_schema(responses={200: CalibrationSetTombstone})
     def delete(self, request: Request, set_id: str) -> Response:
         """Delete a set with all its versions."""
         found = set_get(team=self.team, set_id=set_id)

@@ -106,7 +106,7 @@ class DeploymentDetailView(DeploymentView):
         deployment_rename(deployment=self.changeable(), name=wanted["name"])
         return Response(DeploymentObject(self.deployment()).data)
 
-    @extend_schema(responses=DeploymentTombstone)
+    @extend_schema(responses={200: DeploymentTombstone})
     def delete(self, request: Request, **path: str) -> Response:
         """Delete a deployment; 409 while it runs or an environment points at it."""
         found = self.changeable()

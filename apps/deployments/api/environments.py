@@ -103,7 +103,7 @@ class EnvironmentDetailView(EnvironmentView):
         shown = EnvironmentObject(self.environment()).data
         return Response({"environment": shown, "status": status, "message": message})
 
-    @extend_schema(responses=SuccessObject)
+    @extend_schema(responses={200: SuccessObject})
     def delete(self, request: Request, **path: str) -> Response:
         """Delete an environment; what it pointed at stays."""
         environment_delete(environment=self.changeable())

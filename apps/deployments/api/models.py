@@ -51,7 +51,7 @@ class ModelDetailView(TeamView):
         """Return a model."""
         return Response(ModelObject(model_get(team=self.team, model_id=model_id)).data)
 
-    @extend_schema(responses=ModelTombstone)
+    @extend_schema(responses={200: ModelTombstone})
     def delete(self, request: Request, model_id: str) -> Response:
         """Delete a model with its deployments; 409 while one of them runs."""
         model_delete(model=require_model(self.actor, model_get(team=self.team, model_id=model_id)))

@@ -55,7 +55,9 @@ def _read_json(text: str) -> Document | Unreadable:
         return placed if is_yaml else Unreadable(errors=(explain_json(failure, text),))
     except ValueError:
         return _refused("A number is too long.")
-    return Document(data=data, marks=placed.marks if isinstance(placed, Document) else {})
+    marks = placed.marks if isinstance(placed, Document) else {}
+    # Without a single key, what is missing is missing at the beginning.
+    return Document(data=data, marks=marks or {(): Mark(line=1, column=1)})
 
 
 def _refused(message: str) -> Unreadable:

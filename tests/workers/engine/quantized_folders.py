@@ -19,6 +19,7 @@ from workers.build_steps.quantization.checkpoint import open_checkpoint
 from workers.build_steps.quantization.export import export
 from workers.build_steps.quantization.modelopt import export_hf_checkpoint, presets, quantize
 from workers.build_steps.quantization.recipes import RECIPES, modelopt_config
+from workers.engine.deltas import AdapterDeltas
 from workers.engine.kv_cache import SlotCache
 from workers.engine.loader import find_model_class, load_model
 from workers.engine.runner import ModelRunner, Segment
@@ -88,11 +89,12 @@ def engine_logits(folder: Path, row: list[int] = ROW) -> Tensor:
     model = load_model(find_model_class(folder), settings, torch.float32)
     device = torch.device("cpu")
     cache = SlotCache(model.shape, slots=64, device=device, scales=model.cache_scales)
-    runner = ModelRunner(model.module, cache, device)
+    deltas = AdapterDeltas(model.module, [], device)
+    runner = ModelRunner(model.module, cache, deltas, device)
     held = cache.reserve(len(row))
     assert held is not None
     pieces = [row[:8], *([token] for token in row[8:])]
-    return torch.cat([runner.forward([Segment(held, piece)]) for piece in pieces])
+    return torch.cat([runner.forward([Segment(held, piece)])[0] for piece in pieces])
 
 
 def change_tensors(folder: Path, change: Callable[[Tensors], object]) -> None:
