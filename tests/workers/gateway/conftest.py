@@ -6,15 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.workers.gateway.stage import (
-    KEY,
-    ControlPlane,
-    Engine,
-    GatewayProcess,
-    Script,
-    routes,
-    until,
-)
+from tests.workers.gateway.stage.control_plane import ControlPlane
+from tests.workers.gateway.stage.engine import Engine, Script
+from tests.workers.gateway.stage.gateway import GatewayProcess
+from tests.workers.gateway.stage.routes import KEY, routes
+from tests.workers.gateway.stage.waiting import until
 
 
 @dataclass

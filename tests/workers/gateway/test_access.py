@@ -3,18 +3,18 @@
 import openai
 import pytest
 
-from tests.workers.gateway.stage import (
+from tests.workers.gateway.stage.routes import (
     CHAT,
     EXPIRED_KEY,
     FOREIGN_KEY,
     KEY,
     METRICS_KEY,
     STAGING_KEY,
-    answers,
     digest,
     key_row,
     routes,
 )
+from tests.workers.gateway.stage.scripts import answers
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "Api-Key", "bearer", "API-KEY"])

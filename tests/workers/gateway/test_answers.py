@@ -2,15 +2,10 @@
 
 import pytest
 
-from tests.workers.gateway.stage import (
-    CHAT,
-    KEY,
-    Call,
-    answers,
-    read_answer,
-    read_until_closed,
-    request_bytes,
-)
+from tests.workers.gateway.stage.connections import read_answer, read_until_closed, request_bytes
+from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.routes import CHAT, KEY
+from tests.workers.gateway.stage.scripts import answers
 
 BASE = "/m/modelaaa/environments/production"
 

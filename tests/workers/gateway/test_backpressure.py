@@ -5,7 +5,9 @@ import time
 
 import psutil
 
-from tests.workers.gateway.stage import Call, read_until_closed, request_bytes, until
+from tests.workers.gateway.stage.connections import read_until_closed, request_bytes
+from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.waiting import until
 
 PIECE = bytes(range(256)) * 4096
 PIECES = 48

@@ -7,17 +7,12 @@ import time
 
 import pytest
 
-from tests.workers.gateway.stage import (
-    CHAT,
-    Call,
-    ControlPlane,
-    answers,
-    piece,
-    read_until_closed,
-    request_bytes,
-    routes,
-    until,
-)
+from tests.workers.gateway.stage.connections import read_until_closed, request_bytes
+from tests.workers.gateway.stage.control_plane import ControlPlane
+from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.routes import CHAT, routes
+from tests.workers.gateway.stage.scripts import answers, piece
+from tests.workers.gateway.stage.waiting import until
 
 STREAM = b'{"model":"m","messages":[],"stream":true}'
 

@@ -5,7 +5,10 @@ import time
 
 import pytest
 
-from tests.workers.gateway.stage import USAGE, Call, answers, piece, request_bytes, until
+from tests.workers.gateway.stage.connections import request_bytes
+from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.scripts import USAGE, answers, piece
+from tests.workers.gateway.stage.waiting import until
 
 LONGEST_SECONDS = 0.05
 STREAM = b'{"model":"m","messages":[],"stream":true}'

@@ -5,20 +5,11 @@ import time
 
 import pytest
 
-from tests.workers.gateway.stage import (
-    CHAT,
-    KEY,
-    Call,
-    answers,
-    digest,
-    key_row,
-    piece,
-    read_answer,
-    read_until_closed,
-    request_bytes,
-    routes,
-    until,
-)
+from tests.workers.gateway.stage.connections import read_answer, read_until_closed, request_bytes
+from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.routes import CHAT, KEY, digest, key_row, routes
+from tests.workers.gateway.stage.scripts import answers, piece
+from tests.workers.gateway.stage.waiting import until
 
 HEAD = f"POST {CHAT} HTTP/1.1\r\nhost: g\r\nauthorization: Bearer {KEY}\r\n"
 

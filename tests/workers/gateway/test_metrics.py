@@ -4,15 +4,9 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.workers.gateway.stage import (
-    CHAT,
-    FOREIGN_METRICS_KEY,
-    KEY,
-    METRICS_KEY,
-    Call,
-    answers,
-    piece,
-)
+from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.routes import CHAT, FOREIGN_METRICS_KEY, KEY, METRICS_KEY
+from tests.workers.gateway.stage.scripts import answers, piece
 
 
 def metrics(url: str, key: str = METRICS_KEY) -> dict[tuple[str, str], float]:

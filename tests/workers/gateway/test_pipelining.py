@@ -3,7 +3,10 @@
 import threading
 import time
 
-from tests.workers.gateway.stage import Call, answers, read_answer, request_bytes, until
+from tests.workers.gateway.stage.connections import read_answer, request_bytes
+from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.scripts import answers
+from tests.workers.gateway.stage.waiting import until
 
 
 def echoes(call: Call) -> None:

@@ -8,7 +8,7 @@ from baseten_performance_client import PerformanceClient
 from openai import NotFoundError, OpenAI
 
 from tests.workers.engine.pooling.encoders import make_encoder
-from tests.workers.gateway.stage import KEY
+from tests.workers.gateway.stage.routes import KEY
 from tests.workers.runtimes.native.server import EngineServer
 
 pytestmark = pytest.mark.engine

@@ -5,7 +5,10 @@ import threading
 
 import pytest
 
-from tests.workers.gateway.stage import CHAT, Call, answers, until
+from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.routes import CHAT
+from tests.workers.gateway.stage.scripts import answers
+from tests.workers.gateway.stage.waiting import until
 
 
 def _free_port() -> int:

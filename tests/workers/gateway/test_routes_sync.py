@@ -6,7 +6,10 @@ import time
 
 import redis
 
-from tests.workers.gateway.stage import CHAT, CREDENTIAL, ControlPlane, answers, routes, until
+from tests.workers.gateway.stage.control_plane import CREDENTIAL, ControlPlane
+from tests.workers.gateway.stage.routes import CHAT, routes
+from tests.workers.gateway.stage.scripts import answers
+from tests.workers.gateway.stage.waiting import until
 
 
 def test_a_gateway_enrolls_once_and_keeps_its_secrets_to_itself(house):

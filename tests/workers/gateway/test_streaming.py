@@ -5,16 +5,10 @@ import threading
 import openai
 import pytest
 
-from tests.workers.gateway.stage import (
-    CHAT,
-    KEY,
-    USAGE,
-    Call,
-    piece,
-    read_until_closed,
-    request_bytes,
-    streams,
-)
+from tests.workers.gateway.stage.connections import read_until_closed, request_bytes
+from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.routes import CHAT, KEY
+from tests.workers.gateway.stage.scripts import USAGE, piece, streams
 
 BASE = CHAT.removesuffix("/chat/completions")
 STREAM = b'{"model":"m","messages":[],"stream":true}'

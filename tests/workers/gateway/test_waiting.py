@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from tests.workers.gateway.stage import CHAT, answers
+from tests.workers.gateway.stage.routes import CHAT
+from tests.workers.gateway.stage.scripts import answers
 
 SLEEPING = "/m/modelaaa/deployment/sleeping/sync/v1/chat/completions"
 
