@@ -1,9 +1,8 @@
 """What can go wrong with an archive behind an address, as failures in the user's values."""
 
-from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.repository_forms import shown
-from controlplane.sources.failures import FIELD, SourceFailure
+from controlplane.sources.failures import SourceFailure, of_checkpoint, of_configuration, of_machine
 
 
 def wrong_address(checkpoint: CheckpointRepository) -> SourceFailure:
@@ -65,7 +64,7 @@ def refused(url: str, status: int) -> SourceFailure:
 
 def not_an_archive(url: str, reason: str) -> SourceFailure:
     """Return the failure for bytes that are no tar archive, or a damaged one."""
-    return _checkpoint(
+    return of_checkpoint(
         "EUR-NOT-AN-ARCHIVE",
         f"What lies at `{shown(url)}` cannot be unpacked: {reason}.",
         "Make it with `tar -czf model.tar.gz -C folder .` and upload it again.",
@@ -74,7 +73,7 @@ def not_an_archive(url: str, reason: str) -> SourceFailure:
 
 def unsafe(url: str, reason: str) -> SourceFailure:
     """Return the failure for an archive with something in it that is never unpacked."""
-    return _checkpoint(
+    return of_checkpoint(
         "EUR-UNSAFE",
         f"The archive at `{shown(url)}` {reason}. It was not unpacked.",
         "Make it of plain files alone: `tar --dereference -czf model.tar.gz -C folder .`",
@@ -83,7 +82,7 @@ def unsafe(url: str, reason: str) -> SourceFailure:
 
 def too_large(url: str, reason: str) -> SourceFailure:
     """Return the failure for an archive that would unpack to more than it may."""
-    return _checkpoint(
+    return of_checkpoint(
         "EUR-TOO-LARGE",
         f"The archive at `{shown(url)}` would unpack to {reason}, which no checkpoint of "
         "its size does. It was not unpacked.",
@@ -93,7 +92,7 @@ def too_large(url: str, reason: str) -> SourceFailure:
 
 def changed(url: str, expected: str, found: str) -> SourceFailure:
     """Return the failure for an archive that is no longer the one that was pinned."""
-    return _checkpoint(
+    return of_checkpoint(
         "EUR-CHANGED",
         f"The archive at `{shown(url)}` has changed since it was checked: it was "
         f"`{expected}` and is `{found}`.",
@@ -103,7 +102,7 @@ def changed(url: str, expected: str, found: str) -> SourceFailure:
 
 def late_config(url: str, read_bytes: int) -> SourceFailure:
     """Return the failure for an archive whose `config.json` comes too late to be read for facts."""
-    return _checkpoint(
+    return of_checkpoint(
         "EUR-FACTS",
         f"The first {read_bytes / 1e6:,.0f} MB of the archive at `{shown(url)}` hold no "
         "`config.json`, so the checks cannot be made before the download.",
@@ -114,7 +113,7 @@ def late_config(url: str, read_bytes: int) -> SourceFailure:
 
 def offline(url: str, detail: str) -> SourceFailure:
     """Return the failure for an address that cannot be reached."""
-    return _machine(
+    return of_machine(
         "EUR-OFFLINE",
         f"`{shown(url)}` cannot be reached from this machine.",
         "Check the address, the network and the proxy.",
@@ -124,7 +123,7 @@ def offline(url: str, detail: str) -> SourceFailure:
 
 def timed_out(url: str) -> SourceFailure:
     """Return the failure for a server that stopped answering."""
-    return _machine(
+    return of_machine(
         "EUR-TIMEOUT",
         f"The server of `{shown(url)}` stopped answering.",
         "Retry: what was fetched so far is kept. If it persists, check the network and proxy.",
@@ -133,7 +132,7 @@ def timed_out(url: str) -> SourceFailure:
 
 def rate_limited(url: str) -> SourceFailure:
     """Return the failure for a server that wants fewer requests."""
-    return _machine(
+    return of_machine(
         "EUR-RATE-LIMIT",
         f"The server of `{shown(url)}` allows no more requests for now (HTTP 429).",
         "Retry later: what was fetched so far is kept.",
@@ -142,7 +141,7 @@ def rate_limited(url: str) -> SourceFailure:
 
 def unavailable(url: str, status: int) -> SourceFailure:
     """Return the failure for a server with trouble of its own."""
-    return _machine(
+    return of_machine(
         "EUR-UNAVAILABLE",
         f"The server of `{shown(url)}` answered HTTP {status}.",
         "Retry later: what was fetched so far is kept.",
@@ -151,7 +150,7 @@ def unavailable(url: str, status: int) -> SourceFailure:
 
 def broken_off(url: str) -> SourceFailure:
     """Return the failure for a download that broke off again and again."""
-    return _machine(
+    return of_machine(
         "EUR-BROKEN",
         f"The server of `{shown(url)}` broke off while sending, several times.",
         "Retry: what was fetched so far is kept where the server can go on from there.",
@@ -159,20 +158,4 @@ def broken_off(url: str) -> SourceFailure:
 
 
 def _configuration(code: str, sentence: str, hint: str) -> SourceFailure:
-    return _failure(code, Blame.CONFIGURATION, sentence, hint, f"{FIELD}.repo")
-
-
-def _checkpoint(code: str, sentence: str, hint: str) -> SourceFailure:
-    return _failure(code, Blame.CHECKPOINT, sentence, hint, f"{FIELD}.repo")
-
-
-def _machine(code: str, sentence: str, hint: str, detail: str | None = None) -> SourceFailure:
-    return _failure(code, Blame.MACHINE, sentence, hint, None, detail)
-
-
-def _failure(
-    code: str, blame: Blame, sentence: str, hint: str, field: str | None, detail: str | None = None
-) -> SourceFailure:
-    return SourceFailure(
-        Failure(code=code, blame=blame, sentence=sentence, field=field, hint=hint, detail=detail)
-    )
+    return of_configuration(code, sentence, "repo", hint)

@@ -1,9 +1,14 @@
 """What a bucket can answer, or fail to, as failures in the user's values."""
 
-from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.bucket_words import WORDS, Asked
-from controlplane.sources.failures import FIELD, SourceFailure, code_prefix
+from controlplane.sources.failures import (
+    SourceFailure,
+    code_prefix,
+    of_checkpoint,
+    of_configuration,
+    of_machine,
+)
 
 
 def wrong_form(checkpoint: CheckpointRepository, form: str) -> SourceFailure:
@@ -43,15 +48,12 @@ def no_account(checkpoint: CheckpointRepository) -> SourceFailure:
 
 def unopened(checkpoint: CheckpointRepository, detail: str) -> SourceFailure:
     """Return the failure for a client that the environment of this process contradicts."""
-    return SourceFailure(
-        Failure(
-            code=f"{code_prefix(checkpoint)}-SETUP",
-            blame=Blame.MACHINE,
-            sentence=f"The client for `{checkpoint.repo}` could not be set up on this machine.",
-            hint="Unset AWS_, GOOGLE_ and AZURE_ variables in the environment of the workers; "
-            "logins come from secrets alone.",
-            detail=detail,
-        )
+    return of_machine(
+        f"{code_prefix(checkpoint)}-SETUP",
+        f"The client for `{checkpoint.repo}` could not be set up on this machine.",
+        "Unset AWS_, GOOGLE_ and AZURE_ variables in the environment of the workers; "
+        "logins come from secrets alone.",
+        detail,
     )
 
 
@@ -254,38 +256,14 @@ def corrupt(asked: Asked, path: str, expected: str, found: str) -> SourceFailure
 def _configuration(
     checkpoint: CheckpointRepository, code: str, sentence: str, field: str, hint: str
 ) -> SourceFailure:
-    return SourceFailure(
-        Failure(
-            code=f"{code_prefix(checkpoint)}-{code}",
-            blame=Blame.CONFIGURATION,
-            sentence=sentence,
-            field=f"{FIELD}.{field}",
-            hint=hint,
-        )
-    )
+    return of_configuration(f"{code_prefix(checkpoint)}-{code}", sentence, field, hint)
 
 
 def _of_checkpoint(asked: Asked, code: str, sentence: str, hint: str) -> SourceFailure:
-    return SourceFailure(
-        Failure(
-            code=f"{code_prefix(asked.checkpoint)}-{code}",
-            blame=Blame.CHECKPOINT,
-            sentence=sentence,
-            field=f"{FIELD}.repo",
-            hint=hint,
-        )
-    )
+    return of_checkpoint(f"{code_prefix(asked.checkpoint)}-{code}", sentence, hint)
 
 
 def _machine(
     asked: Asked, code: str, sentence: str, hint: str, detail: str | None = None
 ) -> SourceFailure:
-    return SourceFailure(
-        Failure(
-            code=f"{code_prefix(asked.checkpoint)}-{code}",
-            blame=Blame.MACHINE,
-            sentence=sentence,
-            hint=hint,
-            detail=detail,
-        )
-    )
+    return of_machine(f"{code_prefix(asked.checkpoint)}-{code}", sentence, hint, detail)

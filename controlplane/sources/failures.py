@@ -29,7 +29,7 @@ class SourceFailure(Exception):
 
 def hosted_training(checkpoint: CheckpointRepository) -> SourceFailure:
     """Return the failure for a checkpoint that only the hosted product can read."""
-    return _configuration(
+    return of_configuration(
         "EHS-HOSTED-TRAINING",
         f"`{_repo(checkpoint)}` is a training project of the hosted product (`BASETEN_TRAINING`), "
         "which no other host can read.",
@@ -41,7 +41,7 @@ def hosted_training(checkpoint: CheckpointRepository) -> SourceFailure:
 
 def adapter_source(adapter: CheckpointRepository) -> SourceFailure:
     """Return the failure for an adapter at a place where only whole checkpoints are read."""
-    return _configuration(
+    return of_configuration(
         "EHS-ADAPTER-SOURCE",
         f"The adapter `{_repo(adapter)}` has the source `{adapter.source}`; adapters are fetched "
         "from `HF` and `LOCAL`.",
@@ -53,7 +53,7 @@ def adapter_source(adapter: CheckpointRepository) -> SourceFailure:
 
 def not_a_checkpoint(checkpoint: CheckpointRepository, missing: str) -> SourceFailure:
     """Return the failure for a repository without a file that every checkpoint has."""
-    return _checkpoint(
+    return of_checkpoint(
         f"{code_prefix(checkpoint)}-NOT-A-CHECKPOINT",
         f"`{_repo(checkpoint)}` is not a checkpoint: it has no {missing}.",
         "Name a repository with `config.json`, safetensors weights and tokenizer files at its top "
@@ -63,7 +63,7 @@ def not_a_checkpoint(checkpoint: CheckpointRepository, missing: str) -> SourceFa
 
 def gguf_only(checkpoint: CheckpointRepository, names: Sequence[str]) -> SourceFailure:
     """Return the failure for weights in blocks that no runtime reads."""
-    return _checkpoint(
+    return of_checkpoint(
         f"{code_prefix(checkpoint)}-GGUF",
         f"`{_repo(checkpoint)}` holds GGUF files only (`{names[0]}`), which no runtime here reads.",
         "Name the repository that they were made from, with `config.json` and safetensors.",
@@ -72,7 +72,7 @@ def gguf_only(checkpoint: CheckpointRepository, names: Sequence[str]) -> SourceF
 
 def pickled_weights(checkpoint: CheckpointRepository, names: Sequence[str]) -> SourceFailure:
     """Return the failure for weights in a format that runs code when it is loaded."""
-    return _checkpoint(
+    return of_checkpoint(
         f"{code_prefix(checkpoint)}-PICKLED-WEIGHTS",
         f"The weights of `{_repo(checkpoint)}` are pickles (`{names[0]}`), "
         "which can run code when they are loaded; they are not fetched.",
@@ -83,7 +83,7 @@ def pickled_weights(checkpoint: CheckpointRepository, names: Sequence[str]) -> S
 
 def incomplete(checkpoint: CheckpointRepository, missing: Sequence[str]) -> SourceFailure:
     """Return the failure for sharded weights of which some are not there."""
-    return _checkpoint(
+    return of_checkpoint(
         f"{code_prefix(checkpoint)}-INCOMPLETE",
         f"`{_repo(checkpoint)}` lacks {len(missing)} of its weight files, `{missing[0]}` first.",
         "Upload the missing files, or name a revision that is complete.",
@@ -92,7 +92,7 @@ def incomplete(checkpoint: CheckpointRepository, missing: Sequence[str]) -> Sour
 
 def bad_file(checkpoint_name: str, path: str, reason: str) -> SourceFailure:
     """Return the failure for a file whose content cannot be read."""
-    return _checkpoint(
+    return of_checkpoint(
         "EHS-BAD-FILE",
         f"`{path}` of `{checkpoint_name}` cannot be read: {reason}.",
         "Repair or upload that file again.",
@@ -101,7 +101,7 @@ def bad_file(checkpoint_name: str, path: str, reason: str) -> SourceFailure:
 
 def unsafe_name(checkpoint: CheckpointRepository, name: str) -> SourceFailure:
     """Return the failure for a file name that could lead outside its folder."""
-    return _checkpoint(
+    return of_checkpoint(
         f"{code_prefix(checkpoint)}-NAME",
         f"`{_repo(checkpoint)}` lists a file named `{name}`, which could lead outside its folder.",
         "Rename or remove that file.",
@@ -111,13 +111,13 @@ def unsafe_name(checkpoint: CheckpointRepository, name: str) -> SourceFailure:
 def outside_roots(path: str, roots: Sequence[str]) -> SourceFailure:
     """Return the failure for a local path that the operator has not opened."""
     if not roots:
-        return _configuration(
+        return of_configuration(
             "EHL-OUTSIDE-ROOTS",
             f"`{path}` cannot be used: no folder is open to `LOCAL` checkpoints.",
             "repo",
             "Ask the operator to set LOCAL_CHECKPOINT_ROOTS to the folder that holds it.",
         )
-    return _configuration(
+    return of_configuration(
         "EHL-OUTSIDE-ROOTS",
         f"`{path}` lies outside the folders open to `LOCAL` checkpoints "
         f"({', '.join(f'`{root}`' for root in roots)}).",
@@ -130,7 +130,7 @@ def outside_roots(path: str, roots: Sequence[str]) -> SourceFailure:
 def missing_folder(path: str, looked_in: Sequence[str]) -> SourceFailure:
     """Return the failure for a local path where there is no folder."""
     where = ", ".join(f"`{root}`" for root in looked_in)
-    return _configuration(
+    return of_configuration(
         "EHL-MISSING",
         f"There is no folder `{path}`" + (f" in {where}." if where else " on this machine."),
         "repo",
@@ -140,19 +140,16 @@ def missing_folder(path: str, looked_in: Sequence[str]) -> SourceFailure:
 
 def unreadable(path: str, reason: str) -> SourceFailure:
     """Return the failure for a local file that may not be read."""
-    return SourceFailure(
-        Failure(
-            code="EHL-UNREADABLE",
-            blame=Blame.MACHINE,
-            sentence=f"`{path}` cannot be read: {reason}.",
-            hint="Give the user of the build worker read permission on it.",
-        )
+    return of_machine(
+        "EHL-UNREADABLE",
+        f"`{path}` cannot be read: {reason}.",
+        "Give the user of the build worker read permission on it.",
     )
 
 
 def changed_locally(path: str) -> SourceFailure:
     """Return the failure for a local file that was written to during the build."""
-    return _checkpoint(
+    return of_checkpoint(
         "EHL-CHANGED",
         f"`{path}` changed while the build was reading it.",
         "Retry once nothing writes to the checkpoint's folder.",
@@ -161,7 +158,7 @@ def changed_locally(path: str) -> SourceFailure:
 
 def gone_commit(checkpoint: CheckpointRepository, commit: str, found: str) -> SourceFailure:
     """Return the failure for a local folder that is no longer what the build was checked with."""
-    return _checkpoint(
+    return of_checkpoint(
         "EHL-CHANGED",
         f"`{_repo(checkpoint)}` has changed since it was checked: "
         f"its files were `{commit}` and are `{found}`.",
@@ -182,15 +179,27 @@ def disk_full(
             f"The checkpoint needs {_gigabytes(needed_bytes)} and the disk that holds `{folder}` "
             f"has {_gigabytes(free_bytes)} free."
         )
-    return SourceFailure(
-        Failure(
-            code=f"{code_prefix(checkpoint)}-DISK-FULL",
-            blame=Blame.MACHINE,
-            sentence=told,
-            hint="Free some space there, or point DATA_DIR at a larger disk, and retry; "
-            "what was fetched so far is kept.",
-        )
+    return of_machine(
+        f"{code_prefix(checkpoint)}-DISK-FULL",
+        told,
+        "Free some space there, or point DATA_DIR at a larger disk, and retry; "
+        "what was fetched so far is kept.",
     )
+
+
+def of_configuration(code: str, sentence: str, field: str, hint: str) -> SourceFailure:
+    """Return a failure that another value of the config mends."""
+    return _failure(code, Blame.CONFIGURATION, sentence, hint, field=field)
+
+
+def of_checkpoint(code: str, sentence: str, hint: str, field: str = "repo") -> SourceFailure:
+    """Return a failure that lies in the files themselves."""
+    return _failure(code, Blame.CHECKPOINT, sentence, hint, field=field)
+
+
+def of_machine(code: str, sentence: str, hint: str, detail: str | None = None) -> SourceFailure:
+    """Return a failure of a network, a disk or a server."""
+    return _failure(code, Blame.MACHINE, sentence, hint, detail=detail)
 
 
 def code_prefix(checkpoint: CheckpointRepository) -> str:
@@ -202,23 +211,18 @@ def _repo(checkpoint: CheckpointRepository) -> str:
     return shown(checkpoint.repo)
 
 
-def _configuration(code: str, sentence: str, field: str, hint: str) -> SourceFailure:
+def _failure(
+    code: str,
+    blame: Blame,
+    sentence: str,
+    hint: str,
+    *,
+    field: str | None = None,
+    detail: str | None = None,
+) -> SourceFailure:
+    place = None if field is None else f"{FIELD}.{field}"
     return SourceFailure(
-        Failure(
-            code=code,
-            blame=Blame.CONFIGURATION,
-            sentence=sentence,
-            field=f"{FIELD}.{field}",
-            hint=hint,
-        )
-    )
-
-
-def _checkpoint(code: str, sentence: str, hint: str) -> SourceFailure:
-    return SourceFailure(
-        Failure(
-            code=code, blame=Blame.CHECKPOINT, sentence=sentence, field=f"{FIELD}.repo", hint=hint
-        )
+        Failure(code=code, blame=blame, sentence=sentence, field=place, hint=hint, detail=detail)
     )
 
 

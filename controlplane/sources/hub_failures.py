@@ -12,12 +12,9 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import CheckpointRepository
-from controlplane.sources.failures import SourceFailure
+from controlplane.sources.failures import SourceFailure, of_checkpoint, of_configuration, of_machine
 from controlplane.sources.hub_http import http
-
-_FIELD = "trt_llm.build.checkpoint_repository"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +69,7 @@ def gated(asked: Asked) -> SourceFailure:
         if asked.has_token
         else f"there is no secret `{asked.secret}` to send a token from"
     )
-    return _configuration(
+    return of_configuration(
         "EHF-GATED",
         f"`{asked.repo}` is gated and {reason}.",
         "runtime_secret_name",
@@ -88,7 +85,7 @@ def missing_repo(asked: Asked) -> SourceFailure:
         if asked.has_token
         else f"it is private and there is no secret `{asked.secret}`"
     )
-    return _configuration(
+    return of_configuration(
         "EHF-NOT-FOUND",
         f"{asked.endpoint} has no repository `{asked.repo}`, or {private}.",
         "repo",
@@ -100,7 +97,7 @@ def missing_repo(asked: Asked) -> SourceFailure:
 def missing_revision(asked: Asked) -> SourceFailure:
     """Return the failure for a branch, tag or commit that the repository does not have."""
     revision = asked.checkpoint.revision or "main"
-    return _configuration(
+    return of_configuration(
         "EHF-REVISION",
         f"`{asked.repo}` has no revision `{revision}`.",
         "revision",
@@ -111,7 +108,7 @@ def missing_revision(asked: Asked) -> SourceFailure:
 def refused_token(asked: Asked, status: int) -> SourceFailure:
     """Return the failure for a token that the hub does not accept."""
     sent = f"the token in secret `{asked.secret}`" if asked.has_token else "a request without token"
-    return _configuration(
+    return of_configuration(
         "EHF-TOKEN",
         f"{asked.endpoint} refused {sent} for `{asked.repo}` (HTTP {status}).",
         "runtime_secret_name",
@@ -122,7 +119,7 @@ def refused_token(asked: Asked, status: int) -> SourceFailure:
 
 def offline(asked: Asked, detail: str) -> SourceFailure:
     """Return the failure for a hub that cannot be reached."""
-    return _machine(
+    return of_machine(
         "EHF-OFFLINE",
         f"{asked.endpoint} cannot be reached from this machine, so `{asked.repo}` was not fetched.",
         "Check the network and HF_ENDPOINT, or copy the checkpoint into a folder of "
@@ -133,7 +130,7 @@ def offline(asked: Asked, detail: str) -> SourceFailure:
 
 def timed_out(asked: Asked) -> SourceFailure:
     """Return the failure for a hub that stopped answering."""
-    return _machine(
+    return of_machine(
         "EHF-TIMEOUT",
         f"{asked.endpoint} stopped answering while `{asked.repo}` was being fetched.",
         "Retry: what was fetched so far is kept. If it persists, check the network and proxy.",
@@ -142,7 +139,7 @@ def timed_out(asked: Asked) -> SourceFailure:
 
 def rate_limited(asked: Asked) -> SourceFailure:
     """Return the failure for a hub that wants fewer requests."""
-    return _machine(
+    return of_machine(
         "EHF-RATE-LIMIT",
         f"{asked.endpoint} allows no more requests for now (HTTP 429), asked for `{asked.repo}`.",
         f"Retry later, or store a token as the secret `{asked.secret}`: it has a higher limit.",
@@ -151,7 +148,7 @@ def rate_limited(asked: Asked) -> SourceFailure:
 
 def unavailable(asked: Asked, status: int) -> SourceFailure:
     """Return the failure for a hub that answers with an error of its own."""
-    return _machine(
+    return of_machine(
         "EHF-UNAVAILABLE",
         f"{asked.endpoint} answered HTTP {status} for `{asked.repo}`.",
         "Retry later: what was fetched so far is kept.",
@@ -160,7 +157,7 @@ def unavailable(asked: Asked, status: int) -> SourceFailure:
 
 def not_a_hub(asked: Asked) -> SourceFailure:
     """Return the failure for an address where something else than a hub answers."""
-    return _machine(
+    return of_machine(
         "EHF-NOT-A-HUB",
         f"{asked.endpoint} does not answer like a Hugging Face hub when asked for `{asked.repo}`.",
         "Check HF_ENDPOINT, and whether a proxy or sign-in page answers in the hub's place.",
@@ -169,7 +166,7 @@ def not_a_hub(asked: Asked) -> SourceFailure:
 
 def broken_off(asked: Asked, path: str) -> SourceFailure:
     """Return the failure for a file whose download broke off again and again."""
-    return _machine(
+    return of_machine(
         "EHF-BROKEN",
         f"{asked.endpoint} broke off while sending `{path}` of `{asked.repo}`, several times.",
         "Retry: what was fetched so far is kept.",
@@ -178,7 +175,7 @@ def broken_off(asked: Asked, path: str) -> SourceFailure:
 
 def corrupt(asked: Asked, path: str, expected: str, found: str) -> SourceFailure:
     """Return the failure for a file that arrived, twice, as something else."""
-    return _machine(
+    return of_machine(
         "EHF-CORRUPT",
         f"`{path}` of `{asked.repo}` arrived as something else than {asked.endpoint} lists: "
         f"`{found}` where `{expected}` was expected.",
@@ -188,45 +185,20 @@ def corrupt(asked: Asked, path: str, expected: str, found: str) -> SourceFailure
 
 def changed(asked: Asked, what: str) -> SourceFailure:
     """Return the failure for a repository that changed under a pinned commit."""
-    return SourceFailure(
-        Failure(
-            code="EHF-CHANGED",
-            blame=Blame.CHECKPOINT,
-            sentence=f"`{asked.repo}` changed while it was being fetched: {what}.",
-            field=f"{_FIELD}.revision",
-            hint="Check the config again, then build: the history was probably rewritten.",
-        )
+    return of_checkpoint(
+        "EHF-CHANGED",
+        f"`{asked.repo}` changed while it was being fetched: {what}.",
+        "Check the config again, then build: the history was probably rewritten.",
+        "revision",
     )
 
 
 def too_large(asked: Asked, path: str) -> SourceFailure:
     """Return the failure for a single file that the hub does not send over plain HTTP."""
-    return SourceFailure(
-        Failure(
-            code="EHF-TOO-LARGE",
-            blame=Blame.CHECKPOINT,
-            sentence=f"`{path}` of `{asked.repo}` is larger than the 50 GB that "
-            f"{asked.endpoint} sends in one piece.",
-            field=f"{_FIELD}.repo",
-            hint="Save the model again in shards (save_pretrained does so), or copy it into a "
-            "folder of LOCAL_CHECKPOINT_ROOTS and use source `LOCAL`.",
-        )
-    )
-
-
-def _configuration(code: str, sentence: str, field: str, hint: str) -> SourceFailure:
-    return SourceFailure(
-        Failure(
-            code=code,
-            blame=Blame.CONFIGURATION,
-            sentence=sentence,
-            field=f"{_FIELD}.{field}",
-            hint=hint,
-        )
-    )
-
-
-def _machine(code: str, sentence: str, hint: str, detail: str | None = None) -> SourceFailure:
-    return SourceFailure(
-        Failure(code=code, blame=Blame.MACHINE, sentence=sentence, hint=hint, detail=detail)
+    return of_checkpoint(
+        "EHF-TOO-LARGE",
+        f"`{path}` of `{asked.repo}` is larger than the 50 GB that {asked.endpoint} sends in one "
+        "piece.",
+        "Save the model again in shards (save_pretrained does so), or copy it into a folder of "
+        "LOCAL_CHECKPOINT_ROOTS and use source `LOCAL`.",
     )
