@@ -5,7 +5,6 @@ import logging
 import shutil
 import socket
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,10 @@ import pytest
 
 from controlplane.domain.failures import Blame, Failure
 from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.workers.build_steps.provoking import explained
 from tests.workers.build_steps.supervising import Supervisor, spec_of
 from workers.build_steps.child import OutcomeKind
-from workers.build_steps.crashes import explain_crash, told_apart
+from workers.build_steps.crashes import told_apart
 from workers.build_steps.oom_kills import oom_kills
 
 Folder = Path
@@ -26,17 +26,6 @@ Change = Callable[[Folder], Any]
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     return make_tiny_checkpoint(tmp_path_factory.mktemp("provoked") / "whole")
-
-
-def explained(act: Callable[[], Any], printed: Callable[[], str], repo: str = "org/m") -> Failure:
-    """Run what must fail, and explain its traceback as that of a dead process."""
-    try:
-        act()
-    except Exception:
-        text = printed() + traceback.format_exc()
-    else:
-        pytest.fail("nothing failed")
-    return explain_crash("Step `calibrate`", 1, text, spec=spec_of(repo, "HF"))
 
 
 def config(**changes: Any) -> Change:
@@ -152,13 +141,11 @@ def test_real_files_that_are_not_what_their_names_say_are_explained(tmp_path: Pa
     import tokenizers
 
     (tmp_path / "train.parquet").write_bytes(b"text\nnot a parquet file")
-    parquet = explained(lambda: pyarrow.parquet.ParquetFile(tmp_path / "train.parquet"), str)
+    parquet = explained(lambda: pyarrow.parquet.ParquetFile(tmp_path / "train.parquet"))
     assert parquet.code == "EHC-PARQUET"
     odd = {"version": "1.0", "added_tokens": [], "model": {"type": "Strange"}}
     (tmp_path / "tokenizer.json").write_text(json.dumps(odd))
-    damaged = explained(
-        lambda: tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json")), str
-    )
+    damaged = explained(lambda: tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json")))
     assert damaged.code == "EHT-DAMAGED"
 
 
@@ -167,13 +154,13 @@ def test_real_limits_of_torch_and_safetensors_are_explained() -> None:
     import torch
 
     weight = torch.zeros(4)
-    shared = explained(lambda: safetensors.torch.save({"a": weight, "b": weight}), str)
+    shared = explained(lambda: safetensors.torch.save({"a": weight, "b": weight}))
     assert shared.code == "EHQ-SHARED-TENSORS"
-    assert explained(lambda: torch.empty(10**15), str).code == "EHB-ALLOCATION"
-    assert explained(lambda: torch.zeros(2, device="meta").cpu(), str).code == "EHP-META"
-    assert explained(lambda: torch.zeros(2, 3) @ torch.zeros(4, 5), str).code == "EHQ-SHAPES"
+    assert explained(lambda: torch.empty(10**15)).code == "EHB-ALLOCATION"
+    assert explained(lambda: torch.zeros(2, device="meta").cpu()).code == "EHP-META"
+    assert explained(lambda: torch.zeros(2, 3) @ torch.zeros(4, 5)).code == "EHQ-SHAPES"
     if not torch.backends.cuda.is_built():
-        assert explained(lambda: weight.cuda(), str).code == "EHB-TORCH-WITHOUT-CUDA"
+        assert explained(lambda: weight.cuda()).code == "EHB-TORCH-WITHOUT-CUDA"
 
 
 def test_a_hub_that_nobody_listens_as_is_explained(tmp_path: Path) -> None:
@@ -183,8 +170,7 @@ def test_a_hub_that_nobody_listens_as_is_explained(tmp_path: Path) -> None:
         unused.bind(("127.0.0.1", 0))
         endpoint = f"http://127.0.0.1:{unused.getsockname()[1]}"
         failure = explained(
-            lambda: snapshot_download("org/m", endpoint=endpoint, local_dir=tmp_path, token=False),
-            str,
+            lambda: snapshot_download("org/m", endpoint=endpoint, local_dir=tmp_path, token=False)
         )
     assert failure.code == "EHB-REFUSED"
     assert "`org/m`" in failure.sentence

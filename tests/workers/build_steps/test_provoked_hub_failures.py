@@ -1,16 +1,14 @@
 """The real hub client against a loopback hub on its bad days, and what its tracebacks mean."""
 
-import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Blame
 from tests.hub_server import HubServer, Trouble
-from tests.workers.build_steps.supervising import spec_of
-from workers.build_steps.crashes import explain_crash
+from tests.workers.build_steps.provoking import explained
 
 CONFIG = {"config.json": b"{}", "model.safetensors": b"x" * 64}
 Ask = Callable[[HubServer, Path], Any]
@@ -67,15 +65,6 @@ ASKED = [
 def test_what_the_hub_client_raises_is_explained(
     code: str, ask: Ask, blame: Blame, hub: HubServer, tmp_path: Path
 ) -> None:
-    failure = _explained(ask, hub, tmp_path)
+    failure = explained(lambda: ask(hub, tmp_path), step="fetch")
     assert (failure.code, failure.blame) == (code, blame), failure.detail
     assert "{" not in failure.sentence
-
-
-def _explained(ask: Ask, hub: HubServer, folder: Path) -> Failure:
-    try:
-        ask(hub, folder)
-    except Exception:
-        spec = spec_of("org/open", "HF")
-        return explain_crash("Step `fetch`", 1, traceback.format_exc(), spec=spec)
-    pytest.fail("nothing failed")
