@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Shows Enginehouse on an NVIDIA card: the whole product starts there and builds, serves and fails.
 #
-#   benchmarks/gpu/run.sh --out RESULTS [--all all.tar] [--stages build,ask,…] [--seconds 560]
+#   benchmarks/gpu/run.sh --out RESULTS [--all all.tar] [--data FOLDER] [--stages build,ask,…]
+#       [--seconds 560]
 #
-# With --all, what `pack.py` packed is installed first; otherwise VLLM_PYTHON and ENGINEHOUSE_PYTHON
-# name interpreters that have vLLM and Enginehouse. Writes one JSON file a stage and the raw logs.
+# With --all, what `pack.py` packed is installed first, into the folder TARGET, or into one that is
+# removed at the end; otherwise VLLM_PYTHON and ENGINEHOUSE_PYTHON name interpreters that have vLLM
+# and Enginehouse. Writes one JSON file a stage and the raw logs.
 # Exit 3 where there is no card.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-out="" all="" target=${TARGET:-/tmp/enginehouse-gpu} words=()
+out="" all="" target=${TARGET:-} words=()
 while [[ $# -gt 0 ]]; do
   case "$1" in
     --out) out=$2 ;;
@@ -17,15 +19,22 @@ while [[ $# -gt 0 ]]; do
   esac
   shift 2
 done
-[[ -n "$out" ]] || { sed -n '2,8p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
+[[ -n "$out" ]] || { sed -n '2,10p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
 [[ -n "${REHEARSAL:-}" ]] || command -v nvidia-smi >/dev/null \
   || { echo "No nvidia-smi: this needs an NVIDIA card." >&2; exit 3; }
 mkdir -p "$out"
-if [[ -n "$all" && ! -f "$target/installed" ]]; then
-  "$here/benchmarks/gpu/install.sh" "$all" "$target" > "$target.env"
-  touch "$target/installed"
+out=$(cd "$out" && pwd)
+if [[ -n "$all" ]]; then
+  if [[ -z "$target" ]]; then
+    target=$(mktemp -d)
+    trap 'rm -rf "$target"' EXIT
+  fi
+  if [[ ! -f "$target/installed" ]]; then
+    "$here/benchmarks/gpu/install.sh" "$all" "$target" > "$target.installing"
+    mv "$target.installing" "$target/installed"
+  fi
+  . "$target/installed"
 fi
-[[ -f "$target.env" ]] && . "$target.env"
 export VLLM_PYTHON VLLM_USE_FLASHINFER_SAMPLER=0 VLLM_NO_USAGE_STATS=1 HF_HUB_OFFLINE=1
 cd "$here"
-exec "$ENGINEHOUSE_PYTHON" -m benchmarks.gpu.show --out "$out" "${words[@]}"
+"$ENGINEHOUSE_PYTHON" -m benchmarks.gpu.show --out "$out" "${words[@]}"

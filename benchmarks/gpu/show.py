@@ -1,6 +1,6 @@
 """The stages of `run.sh`, on the product itself; each writes one JSON file and never hides a miss.
 
-`python -m benchmarks.gpu.show --out FOLDER [--stages …] [--seconds N]`
+`python -m benchmarks.gpu.show --out FOLDER [--data FOLDER] [--stages …] [--seconds N]`
 """
 
 import argparse
@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -24,16 +25,24 @@ ROOT = Path(__file__).resolve().parents[2]
 def main() -> int:
     """Run the stages in order while there is time; 0 where all that ran came through."""
     options = _options()
+    if options.data is not None:
+        options.data.mkdir(parents=True, exist_ok=True)
+        return _show(options, options.data)
+    with tempfile.TemporaryDirectory(prefix="eh-gpu-") as folder:
+        Path(folder).chmod(0o755)  # PostgreSQL has a user of its own
+        return _show(options, Path(folder))
+
+
+def _show(options: argparse.Namespace, data: Path) -> int:
     deadline = time.monotonic() + options.seconds
-    options.data.mkdir(parents=True, exist_ok=True)
     failed = 0
-    with open_show(options.data) as show:
+    with open_show(data) as show:
         for name in options.stages.split(","):
             if time.monotonic() > deadline - 30:
                 _write(options.out, name, {"state": "not run", "reason": "no time was left"})
                 continue
             failed += _run(name, STAGES[name], show, options.out)
-        _keep_logs(options.data, options.out)
+        _keep_logs(data, options.out)
     return 1 if failed else 0
 
 
@@ -89,7 +98,7 @@ def _keep_logs(data: Path, out: Path) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--data", type=Path, default=Path("/tmp/enginehouse-gpu-data"))
+    parser.add_argument("--data", type=Path, help="the product's folder; a passing one by itself")
     parser.add_argument("--stages", default=",".join(STAGES))
     parser.add_argument("--seconds", type=float, default=560)
     return parser.parse_args()
