@@ -7,8 +7,8 @@ ENV PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /srv/enginehouse
 COPY pyproject.toml constraints.txt ./
 # The image's own packages win over our pins: they are written down as constraints first.
-RUN pip freeze --exclude-editable | grep -E '^[A-Za-z0-9_.-]+==' > /tmp/image.txt \
-    && pip install -c /tmp/image.txt -e . llguidance starlette
+RUN pip freeze --exclude-editable | grep -E '^[A-Za-z0-9_.-]+==' > image.txt \
+    && pip install -c image.txt -e . llguidance starlette && rm image.txt
 COPY manage.py ./
 COPY controlplane controlplane
 COPY apps apps
