@@ -10,11 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.builds.api import BuildView
-from apps.builds.downloads import support_bundle_answer
 from apps.builds.fixes import fix_proposal
 from apps.builds.selectors import build_detail
 from apps.builds.serializers import BuildDetailObject
 from apps.builds.services import build_apply_fix
+from apps.builds.support_bundle import support_bundle_answer
 from apps.rest.errors import NotFound
 from apps.rest.serializers import Error
 

@@ -13,10 +13,12 @@ from importlib import metadata
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
+from django.http import HttpRequest, StreamingHttpResponse
 
 from apps.builds.models import Build, BuildStep
 from apps.builds.services import step_log_owner
 from apps.fleet.selectors import node_list
+from apps.rest.streaming import download_answer
 from apps.secrets.services import secret_redactor
 from apps.telemetry.logs import log_lines
 from controlplane.domain.redaction import Redactor
@@ -41,9 +43,14 @@ machines and people are: read it before you pass it on.
 """
 
 
-def bundle_name(build: Build) -> str:
-    """Return the name of the file, as a download is saved."""
-    return f"enginehouse-build-{build.number}-{build.id}.zip"
+def support_bundle_answer(request: HttpRequest, build: Build) -> StreamingHttpResponse:
+    """Return the bundle as a download that is sent while it is made."""
+    return download_answer(
+        request,
+        bundle_chunks(build),
+        content_type="application/zip",
+        file_name=f"enginehouse-build-{build.number}-{build.id}.zip",
+    )
 
 
 def bundle_chunks(build: Build) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ def download_answer(
     file_name: str,
     size_bytes: int | None = None,
 ) -> StreamingHttpResponse:
-    """Return the download; under ASGI each piece is made outside the event loop.
+    """Return the download; under ASGI each piece is made in the request's own thread.
 
     With `size_bytes` the receiver notices when it was cut short.
     """
@@ -31,6 +31,7 @@ def download_answer(
 
 
 async def _paced(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    pull = sync_to_async(lambda: next(chunks, None), thread_sensitive=False)
+    # Not in a thread of a pool, whose database connection nobody would give back.
+    pull = sync_to_async(lambda: next(chunks, None))
     while (chunk := await pull()) is not None:
         yield chunk
