@@ -52,8 +52,8 @@ class FailureNote:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToDo:
-    """One entry of the first-run checklist; `command` or `url` is how to do it."""
+class FirstStep:
+    """One step from nothing to a first answer; `command` or `url` is how to do it."""
 
     label: str
     is_done: bool
@@ -69,7 +69,7 @@ def overview_context(team: Team) -> dict[str, Any]:
     states = Counter(Deployment.objects.filter(model__team=team).values_list("state", flat=True))
     running = build_list(team=team).exclude(state__in=BUILD_TERMINAL)[:RUNNING_SHOWN]
     cards = cards_by_kind()
-    todos = checklist(team, model_ids, states, has_cards=bool(cards))
+    steps = first_steps(team, model_ids, states, has_cards=bool(cards))
     return {
         "states": sorted(states.items()),
         "traffic": traffic_sum(model_ids=model_ids),
@@ -77,7 +77,7 @@ def overview_context(team: Team) -> dict[str, Any]:
         "cards": cards,
         "failures": failures(team),
         "ending": ending_secrets(team),
-        "todos": [] if all(todo.is_done for todo in todos) else todos,
+        "first_steps": [] if all(step.is_done for step in steps) else steps,
     }
 
 
@@ -102,38 +102,38 @@ def failures(team: Team) -> Sequence[FailureNote]:
     return sorted(notes, key=lambda note: note.at, reverse=True)[:FAILURES_SHOWN]
 
 
-def checklist(
+def first_steps(
     team: Team, model_ids: Sequence[str], states: Counter[str], *, has_cards: bool
-) -> Sequence[ToDo]:
+) -> Sequence[FirstStep]:
     """Return the way from nothing to a first answer, with what is done ticked."""
     revisions = Revision.objects.filter(config__team=team)
     has_built = Build.objects.filter(team=team, state=BuildState.SUCCEEDED).exists()
     return (
-        ToDo(
+        FirstStep(
             label="Have a machine",
             is_done=has_cards,
             says="An agent offers its host's cards, or its CPU.",
             command="python manage.py up",
         ),
-        ToDo(
+        FirstStep(
             label="Write a config that passes the checks",
             is_done=has_built or revisions.filter(blocks_build=False).exists(),
             url=reverse("configs:start"),
             verb="New config",
         ),
-        ToDo(
+        FirstStep(
             label="Build it",
             is_done=has_built,
             url=reverse("configs:list"),
             verb="See configs",
         ),
-        ToDo(
+        FirstStep(
             label="Deploy it",
             is_done=bool(states),
             url=reverse("builds:list"),
             verb="See builds",
         ),
-        ToDo(
+        FirstStep(
             label="Call it",
             is_done=has_traffic(model_ids=model_ids),
             says="The deployment's page has the lines to paste.",

@@ -7,7 +7,7 @@ from django.test import Client, RequestFactory
 from django.views.defaults import server_error
 
 from apps.configs.models import Revision
-from apps.dashboard.overview import checklist
+from apps.dashboard.overview import first_steps
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import make_build, make_card, make_cast, make_deployment
@@ -38,7 +38,7 @@ def test_a_build_that_succeeded_ticks_the_config_that_it_was_made_of() -> None:
     build = make_build(team=cast.team, state=BuildState.SUCCEEDED)
     Revision.objects.filter(id=build.revision_id).update(blocks_build=True)
     done = {
-        todo.label: todo.is_done for todo in checklist(cast.team, [], Counter(), has_cards=True)
+        step.label: step.is_done for step in first_steps(cast.team, [], Counter(), has_cards=True)
     }
     assert done["Write a config that passes the checks"]
     assert done["Build it"]
