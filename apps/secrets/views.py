@@ -20,7 +20,7 @@ from apps.ui.fragments import live_answer
 def secrets(request: HttpRequest) -> HttpResponse:
     """Show the secrets, or store one, replacing what had its name."""
     team = person(request).team
-    form = SecretForm(request.POST or None)
+    form = SecretForm(request.POST or None, initial={"name": request.GET.get("name", "")})
     if form.is_valid():
         is_new = secret_get(team=team, name=form.cleaned_data["name"]) is None
         stored = secret_set(team=team, user=person(request), **form.cleaned_data)

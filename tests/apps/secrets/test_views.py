@@ -21,6 +21,11 @@ def test_a_value_goes_in_and_never_comes_out() -> None:
     assert secret_reveal(team=cast.team, name="hf_access_token") == VALUE
 
 
+def test_an_address_fills_in_the_name_of_the_secret_that_is_missing() -> None:
+    page = signed_in(make_cast().owner).get("/secrets/?name=hub%22token").content.decode()
+    assert 'name="name" value="hub&quot;token"' in page
+
+
 def test_a_name_that_cannot_be_one_is_refused_beside_its_field() -> None:
     client = signed_in(make_cast().owner)
     answer = client.post("/secrets/", {"name": "two words", "value": VALUE})
