@@ -3,10 +3,12 @@
 import hashlib
 import secrets
 
+from apps.rest.fresh_secrets import note_secret
+
 
 def new_secret() -> str:
     """Return 256 random bits as 43 characters that are safe in a URL and a header."""
-    return secrets.token_urlsafe(32)
+    return note_secret(secrets.token_urlsafe(32))
 
 
 def sha256_hex(text: str) -> str:

@@ -1,12 +1,13 @@
 """Bearer texts of nodes and gateways: 256 random bits, of which only the hash is kept."""
 
-import secrets
 from hashlib import sha256
+
+from apps.accounts.hashing import new_secret
 
 
 def new_credential() -> str:
     """Return a fresh bearer text."""
-    return secrets.token_urlsafe(32)
+    return new_secret()
 
 
 def hash_of(credential: str) -> str:

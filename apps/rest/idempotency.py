@@ -1,8 +1,8 @@
 """A POST that is sent twice with one `Idempotency-Key` is carried out once."""
 
 import json
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -28,7 +28,7 @@ class AnsweredBeforeError(Exception):
         self.response = response
 
 
-def claim(request: Request, *, shows_once: bool) -> AnsweredRequest | None:
+def claim(request: Request) -> AnsweredRequest | None:
     """Return the row of a request with a key, None for one without.
 
     Raises AnsweredBeforeError for a repetition, Conflict while the first is under way or where its
@@ -42,21 +42,24 @@ def claim(request: Request, *, shows_once: bool) -> AnsweredRequest | None:
     caller, digest = caller_of(request), _digest(request)
     try:
         with transaction.atomic():
-            return AnsweredRequest.objects.create(
-                caller=caller, key=key, request_hmac=digest, is_shown_once=shows_once
-            )
+            return AnsweredRequest.objects.create(caller=caller, key=key, request_hmac=digest)
     except IntegrityError:
         raise _repetition(caller, key, digest) from None
 
 
-def settle(row: AnsweredRequest, response: Response) -> None:
-    """Keep the answer of a success; after a refusal nothing was done and the key is free again."""
+def settle(row: AnsweredRequest, response: Response, *, fresh_secrets: Sequence[str]) -> None:
+    """Keep the answer of a success, unless it shows one of the secrets that the request made.
+
+    After a refusal nothing was done and the key is free again.
+    """
     if response.status_code >= 300:
         row.delete()
         return
+    content: bytes = b"null" if response.data is None else response.rendered_content
     row.status = response.status_code
-    row.answer = None if row.is_shown_once else _plain(response)
-    row.save(update_fields=["status", "answer"])
+    row.is_shown_once = any(secret.encode() in content for secret in fresh_secrets)
+    row.answer = None if row.is_shown_once else json.loads(content)
+    row.save(update_fields=["status", "is_shown_once", "answer"])
 
 
 def _repetition(caller: str, key: str, digest: str) -> Exception:
@@ -101,7 +104,3 @@ def _prune() -> None:
     now = timezone.now()
     AnsweredRequest.objects.filter(started_at__lt=now - KEPT).delete()
     AnsweredRequest.objects.filter(status=None, started_at__lt=now - _GIVEN_UP).delete()
-
-
-def _plain(response: Response) -> Any:
-    return json.loads(response.rendered_content) if response.data is not None else None

@@ -1,7 +1,7 @@
 """What every call under /v1 keeps to: limits, one answer per idempotency key, ETags."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 
 from apps.rest.callers import caller_of
 from apps.rest.entity_tags import held, require_unchanged, tag_answer
+from apps.rest.fresh_secrets import fresh_secrets
 from apps.rest.idempotency import AnsweredBeforeError, claim, settle
 from apps.rest.models import AnsweredRequest
 from apps.rest.rate_limits import Allowance, spend
@@ -18,20 +19,20 @@ from apps.rest.rate_limits import Allowance, spend
 class ManneredView(APIView):
     """A view whose callers are counted, may repeat a POST safely and may guard a change."""
 
-    shows_once: ClassVar[bool] = False
-    """Whether the answer to POST shows a secret that is never shown again."""
     _allowance: Allowance | None = None
     _claimed: AnsweredRequest | None = None
+    _fresh_secrets: Sequence[str] = ()
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        with held(request.method, request.path, request.headers.get("If-Match")):
+        if_match = request.headers.get("If-Match")
+        with held(request.method, request.path, if_match), fresh_secrets() as self._fresh_secrets:
             return super().dispatch(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         if str(request.method) in self.allowed_methods:
             require_unchanged(request, self._reader())
-            self._claimed = claim(request, shows_once=self.shows_once)
+            self._claimed = claim(request)
 
     def check_throttles(self, request: Request) -> None:
         """Count the request. Raises Throttled."""
@@ -53,7 +54,7 @@ class ManneredView(APIView):
             answer[name] = value
         if isinstance(answer, Response):
             if self._claimed is not None:
-                settle(self._claimed, answer)
+                settle(self._claimed, answer, fresh_secrets=self._fresh_secrets)
             tag_answer(request, answer)
         return answer
 

@@ -20,7 +20,6 @@ from apps.rest.serializers import validated
 
 
 class ApiKeyListView(TeamView):
-    shows_once = True
     actions = {"POST": Action.READ}  # What is needed depends on the type; see post().
 
     @extend_schema(responses=ApiKeyListObject)

@@ -79,7 +79,6 @@ class MemberDetailView(TeamView):
 
 
 class InvitationListView(TeamView):
-    shows_once = True
     actions: ClassVar = {"GET": Action.TEAM_MEMBERS, "POST": Action.TEAM_MEMBERS}
 
     @extend_schema(responses=InvitationListObject)

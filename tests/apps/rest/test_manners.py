@@ -7,10 +7,15 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.test import APIRequestFactory
 
+from apps.accounts.hashing import new_secret
 from apps.accounts.models import ApiKey
 from apps.configs.models import Config
 from apps.rest import rate_limits
+from apps.rest.manners import ManneredView
 from apps.rest.models import AnsweredRequest
 from tests.factories import Cast, config_text, make_api_key, make_cast
 
@@ -110,6 +115,31 @@ def test_no_secret_and_no_key_is_kept_with_an_answer(
     kept = json.dumps(list(AnsweredRequest.objects.values("answer", "request_hmac", "key")))
     assert text not in kept
     assert "canary-value" not in kept
+
+
+def test_an_invitations_link_is_not_kept_with_its_answer(cast: Cast) -> None:
+    key, path = (
+        make_api_key(user=cast.owner, type="PERSONAL"),
+        f"/v1/teams/{cast.team.id}/invitations",
+    )
+    body = {"email": "new@example.com", "role": "member"}
+    assert ask("post", path, key, body, idempotency_key="i").status_code == 201
+    again = ask("post", path, key, body, idempotency_key="i")
+    assert (again.status_code, again.json()["code"]) == (409, "shown_once")
+    assert AnsweredRequest.objects.get().answer is None
+
+
+def test_no_view_has_to_say_that_its_answer_shows_a_new_secret() -> None:
+    class Unsuspecting(ManneredView):
+        authentication_classes = permission_classes = ()
+
+        def post(self, request: Request) -> Response:
+            return Response({"deep": [{"link": f"https://example.com/{new_secret()}/"}]})
+
+    sent = APIRequestFactory().post("/", {}, format="json", headers={"Idempotency-Key": "a"})
+    assert Unsuspecting.as_view()(sent).status_code == 200
+    row = AnsweredRequest.objects.get()
+    assert (row.status, row.is_shown_once, row.answer) == (200, True, None)
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "é"])
