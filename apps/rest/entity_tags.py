@@ -8,11 +8,11 @@ from typing import Any
 from django.db import connection
 from django.http import HttpResponseBase
 from django.utils.cache import get_conditional_response
-from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.rest.errors import ApiError
+from apps.rest.renderers import AnyTextJSONRenderer
 
 
 class ChangedSinceError(ApiError):
@@ -63,7 +63,7 @@ def require_unchanged(request: Request, current: Callable[[], Any] | None) -> No
         raise ChangedSinceError(
             f"`{request.path}` cannot be read, so it has no ETag.", hint="Leave out `If-Match`."
         )
-    tag = tag_of(JSONRenderer().render(current()))
+    tag = tag_of(AnyTextJSONRenderer().render(current()))
     if names != ["*"] and tag not in names:
         raise ChangedSinceError(
             f"`{request.path}` has changed since you read it.",
