@@ -3,18 +3,18 @@
 Imports of the product wait for Django's set-up.
 """
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, sync_playwright
 
+from tests.debian_parts import program
+
 if TYPE_CHECKING:
     from apps.accounts.models import User
     from tests.browser.stage import Stage
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -41,9 +41,8 @@ def playwright() -> Iterator[Playwright]:
 @pytest.fixture(scope="module")
 def chromium(playwright: Playwright) -> Iterator[Browser]:
     """The browser that Debian packages."""
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed, so no browser test can run: apt install chromium")
-    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+    path = program("chromium", "chromium-browser", "google-chrome")
+    browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
     yield browser
     browser.close()
 

