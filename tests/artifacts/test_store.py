@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.artifacts import ArtifactFailure, ArtifactStore, describe
+from tests.small_disks import small_disk
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSPORT = {"commit": "c0ffee"}
@@ -222,21 +223,12 @@ def _flip_a_byte(path: Path) -> None:
         file.write(bytes([byte[0] ^ 1]))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
 def test_a_disk_that_is_really_full_publishes_nothing(tmp_path: Path, folder: Path) -> None:
     disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("mounting is not allowed here")
-    try:
+    with small_disk(disk, size="64k"):
         small = ArtifactStore.open((disk / "artifacts").as_uri())
         with pytest.raises(ArtifactFailure) as caught:
             small.publish(folder, PASSPORT)
         assert caught.value.failure.code == "EHA-DISK-FULL"
         assert not list((disk / "artifacts/manifests").glob("*"))
         assert not list((disk / "artifacts/tmp").glob("*"))
-    finally:
-        subprocess.run(["umount", disk], check=True)
