@@ -14,8 +14,10 @@ from tests.workers.gateway.stage.control_plane import TOKEN
 class GatewayProcess:
     """`python -m workers.gateway` with an inherited socket."""
 
-    def __init__(self, plane_url: str, data_dir: Path, *options: str, broker: str = "") -> None:
-        self.data_dir = data_dir
+    def __init__(
+        self, plane_url: str, data_dir: Path, *options: str, broker: str = "", token: str = TOKEN
+    ) -> None:
+        self.data_dir, self._token = data_dir, token
         self._plane_url, self._options, self._broker = plane_url, options, broker
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self._listener.getsockname()[1]
@@ -29,7 +31,8 @@ class GatewayProcess:
             "CONTROL_PLANE_URL": self._plane_url,
             "BROKER_URL": self._broker,
             "DATA_DIR": str(self.data_dir),
-            "ENROLLMENT_TOKEN": TOKEN,
+            "ENROLLMENT_TOKEN": self._token,
+            "NODE_NAME": self.data_dir.name,
             "LISTEN_FDS": "1",
             "LOG_LEVEL": "DEBUG",
             "LISTENER": str(self._listener.fileno()),
