@@ -16,7 +16,9 @@ form.addEventListener("input", (event) => {
   for (const asking of [form, ...form.querySelectorAll("[hx-post]")]) htmx.trigger(asking, "htmx:abort");
 });
 
-document.addEventListener("htmx:after:swap", () => {
+document.addEventListener("htmx:after:swap", (event) => {
+  // The forecast and the fit matrix are parts that arrive by themselves and answer to no edit.
+  if (event.detail.ctx.target !== form) return;
   changed.clear();
   form.elements.changed.value = "";
   for (const control of controls()) {

@@ -51,6 +51,22 @@ def test_a_fix_button_mends_the_text_and_keeps_its_comments(
     assert page.evaluate("document.activeElement.id") == "checks"
 
 
+def test_the_forecast_arrives_without_moving_the_page_or_taking_back_what_was_chosen(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit(f"/configs/{stage.blocked.id}/")
+    forecast = page.locator("#forecast")
+    expect(forecast).to_contain_text("Host memory at its peak")
+    assert page.evaluate("[scrollY, document.activeElement.tagName]") == [0, "BODY"]
+    page.evaluate("document.getElementById('forecast').replaceChildren()")
+    page.route("**/check/", lambda route: None)
+    page.get_by_label("Quantization").select_option("no_quant")
+    page.evaluate("htmx.trigger('#forecast', 'load')")
+    expect(forecast).to_contain_text("Host memory at its peak")
+    expect(page.get_by_label("Quantization")).to_have_value("no_quant")
+    assert page.locator("#changed").input_value() == "quantization_type"
+
+
 def test_form_and_yaml_say_the_same_and_unknown_fields_survive(
     visit: OpenPage, stage: "Stage"
 ) -> None:
