@@ -8,6 +8,7 @@ from apps.accounts.pages import page, person
 from apps.builds.comparison import compare_builds
 from apps.builds.selectors import build_list
 from apps.rest.errors import NotFound
+from apps.rest.numbers import whole_number
 
 _BAD_REQUEST = 400
 
@@ -17,7 +18,7 @@ _BAD_REQUEST = 400
 def compare(request: HttpRequest) -> HttpResponse:
     """Show the two builds whose numbers are given as `build`, the earlier one first."""
     asked = request.GET.getlist("build")
-    numbers = sorted({int(each) for each in asked if each.isdecimal() and len(each) < 10})
+    numbers = sorted({each for each in map(whole_number, asked) if each is not None})
     if len(numbers) != 2 or len(asked) != 2:
         return render(request, "builds/compare.html", {"chosen": len(numbers)}, status=_BAD_REQUEST)
     found = {

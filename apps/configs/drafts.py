@@ -16,6 +16,7 @@ from apps.configs.selectors import card_offers, revision_get, revision_last
 from apps.configs.services import config_create, examine_text, revision_create
 from apps.configs.starts import started_text
 from apps.rest.errors import Conflict, InvalidInput
+from apps.rest.numbers import whole_number
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.rules.context import CardOffer
 from controlplane.domain.spec import UneditableTextError, edit_yaml
@@ -91,9 +92,10 @@ class PostedDraft:
     def apply_fix(self, index: str, code: str) -> None:
         """Change the text as a finding's fix says; one that is gone by now changes nothing."""
         findings = self.draft.findings
-        if not index.isdigit() or int(index) >= len(findings):
+        number = whole_number(index)
+        if number is None or number >= len(findings):
             return
-        finding = findings[int(index)]
+        finding = findings[number]
         if finding["code"] == code and finding["fix"]:
             self.text = edit_yaml(self.text, finding["fix"]["patch"])
             del self.draft
@@ -164,12 +166,11 @@ def posted_draft(request: HttpRequest, config: Config | None) -> PostedDraft:
         text = apply_changes(text, changed, given)
     except UneditableTextError as error:
         refusal = str(error)
-    base = given.get("base", "")
     return PostedDraft(
         user=person(request),
         config=config,
         text=text,
-        base=int(base) if base.isdigit() else 0,
+        base=whole_number(given.get("base", "")) or 0,
         view=_view(given.get("view")),
         might_get=given.get("might_get") == "on",
         refusal=refusal,

@@ -11,6 +11,7 @@ from apps.configs.comparison import compared
 from apps.configs.models import Config
 from apps.configs.selectors import config_get, revision_get, revision_last, revision_list
 from apps.configs.services import config_rename, revision_create
+from apps.rest.numbers import whole_number
 
 PAGE_SIZE = 50
 
@@ -22,7 +23,7 @@ def history(request: HttpRequest, config_id: str) -> HttpResponse:
     config = config_get(team=person(request).team, config_id=config_id)
     pages = Paginator(revision_list(config=config).defer("spec", "plan"), PAGE_SIZE)
     shown = pages.get_page(request.GET.get("page"))
-    numbers = sorted(_number(request.GET.get(side, "")) for side in ("from", "to"))
+    numbers = sorted(whole_number(request.GET.get(side, "")) or 0 for side in ("from", "to"))
     comparison = None
     if numbers[0] and numbers[0] != numbers[1]:
         before, after = (revision_get(config=config, number=number) for number in numbers)
@@ -56,7 +57,3 @@ def rename(request: HttpRequest, config_id: str) -> HttpResponse:
     config_rename(config=config, name=request.POST.get("name", ""))
     messages.success(request, f"It is called `{config.name}` now.")
     return redirect("configs:history", config.id)
-
-
-def _number(given: str) -> int:
-    return int(given) if given.isdecimal() and len(given) < 9 else 0

@@ -135,6 +135,13 @@ def preview_list(*, team: Team) -> QuerySet[CalibrationPreview]:
     )
 
 
+def previews_of(found: CalibrationSet) -> QuerySet[CalibrationPreview]:
+    """Return the previews of a set in any of its versions, the last one first."""
+    dataset = f"{facts.PREFIX}{found.name}"
+    named = Q(dataset=dataset) | Q(dataset__startswith=f"{dataset}@")
+    return preview_list(team=found.team).filter(named)
+
+
 def preview_get(*, team: Team, preview_id: str) -> CalibrationPreview:
     """Return the team's preview of that id. Raises NotFound."""
     found = preview_list(team=team).filter(id=preview_id).first()

@@ -15,7 +15,7 @@ from apps.configs.calibration_sets.presentation import preview_context, set_rows
 from apps.configs.calibration_sets.selectors import (
     named_data,
     preview_get,
-    preview_list,
+    previews_of,
     revisions_naming,
     set_get,
     set_list,
@@ -25,6 +25,7 @@ from apps.configs.calibration_sets.services import preview_request, set_delete, 
 from apps.configs.models import Config
 from apps.configs.selectors import config_get, config_list, revision_get, revision_last
 from apps.rest.errors import ApiError, Conflict, NotFound
+from apps.rest.numbers import whole_number
 from apps.ui.fragments import live_answer
 from controlplane.domain.facts.calibration_sets import PREFIX
 
@@ -51,16 +52,15 @@ def calibration_set(request: HttpRequest, set_id: str) -> HttpResponse:
     """Show one set: its versions, its first rows, who names it, and the way to a preview."""
     team = person(request).team
     found = set_get(team=team, set_id=set_id)
-    number = request.GET.get("version", "")
     dataset = f"{PREFIX}{found.name}"
     context = {
         "set": found,
         "dataset": dataset,
         "versions": found.versions.all(),
-        "shown": version_get(found=found, number=int(number) if number.isdigit() else None),
+        "shown": version_get(found=found, number=whole_number(request.GET.get("version", ""))),
         "naming": _naming(team, [found])[found.name],
         "configs": config_list(team=team).order_by("-updated_at")[:100],
-        "previews": preview_list(team=team).filter(dataset__startswith=dataset)[:_SHOWN_PREVIEWS],
+        "previews": previews_of(found)[:_SHOWN_PREVIEWS],
     }
     return render(request, "calibration_sets/set.html", context)
 
@@ -82,11 +82,11 @@ def delete(request: HttpRequest, set_id: str) -> HttpResponse:
 def start_preview(request: HttpRequest) -> HttpResponse:
     """Ask for a preview of a config's model on the named data, and go where it will appear."""
     config = config_get(team=person(request).team, config_id=request.POST.get("config", ""))
-    number = request.POST.get("revision", "")
+    number = whole_number(request.POST.get("revision", ""))
     revision = (
-        revision_get(config=config, number=int(number))
-        if number.isdigit()
-        else revision_last(config=config)
+        revision_last(config=config)
+        if number is None
+        else revision_get(config=config, number=number)
     )
     if revision is None:
         raise NotFound(f"The config `{config.id}` has no revision.")

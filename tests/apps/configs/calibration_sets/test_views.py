@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.configs.calibration_sets.models import CalibrationPreview, CalibrationSet
+from apps.configs.calibration_sets.selectors import previews_of
 from apps.configs.services import config_create
 from tests.apps.configs.calibration_sets.test_api import QUANTIZED
 from tests.apps.configs.calibration_sets.uploads import jsonl, stored
@@ -133,6 +134,26 @@ def test_a_preview_waits_and_then_shows_the_samples_escaped(cast: Cast) -> None:
     assert "No chat template." in page
     assert "Preview again" in page
     assert path in client.get(f"/configs/{config.id}/revisions/1/").content.decode()
+
+
+def test_a_set_shows_the_previews_of_its_own_versions_alone(cast: Cast) -> None:
+    config = config_on(cast, "enginehouse/general")
+    client = signed_in(cast.owner)
+    upload(client, "chats", jsonl())
+    for dataset in ("team/chats", "team/chats@1", "team/chats-of-others"):
+        CalibrationPreview.objects.create(
+            team=cast.team, revision=config.revisions.get(), dataset=dataset, pool="default"
+        )
+    found = CalibrationSet.objects.get()
+    assert [each.dataset for each in previews_of(found)] == ["team/chats@1", "team/chats"]
+
+
+@pytest.mark.parametrize("number", ["²", "9" * 5000])
+def test_a_version_that_is_no_number_shows_the_last_one(cast: Cast, number: str) -> None:
+    client = signed_in(cast.owner)
+    upload(client, "chats", jsonl())
+    answer = client.get(f"/calibration-sets/{CalibrationSet.objects.get().id}/?version={number}")
+    assert answer.status_code == 200
 
 
 def test_the_list_takes_as_many_queries_as_before(cast: Cast) -> None:
