@@ -1,16 +1,20 @@
-"""Whole configs that the documentation of the hosted product shows, as they stand there."""
+"""Whole configs with the values that the documentation of the hosted product shows.
+
+Sources, checked 2026-11-27: docs.baseten.co/engines/engine-builder-llm/overview ("Basic Llama 3.3
+70B", "Qwen 2.5 32B with lookahead", "Small model") and .../lookahead-decoding (the config at its
+end). Comments are ours.
+"""
 
 from controlplane.domain.presets import Preset
 
-DOCUMENTED: tuple[Preset, ...] = (
-    Preset(
-        name="documented-large-decoder",
-        title="Llama 3.3 70B on four H100",
-        summary="The Engine-Builder page: FP8 weights and KV cache, 131,072 tokens.",
-        text="""\
+LARGE_DECODER = Preset(
+    name="documented-large-decoder",
+    title="Llama 3.3 70B on four H100",
+    summary="The Engine-Builder page: FP8 weights and KV cache, 131,072 tokens.",
+    text="""\
 model_name: Llama-3.3-70B-Instruct
 resources:
-  accelerator: H100:4  # 4 GPUs for 70B model
+  accelerator: H100:4
   cpu: '4'
   memory: 40Gi
   use_gpu: true
@@ -41,12 +45,13 @@ trt_llm:
     batch_scheduler_policy: guaranteed_no_evict
     served_model_name: "Llama-3.3-70B-Instruct"
 """,
-    ),
-    Preset(
-        name="documented-lookahead",
-        title="Qwen 2.5 Coder 32B with lookahead",
-        summary="The Engine-Builder page: FP8, windows and verification of 3.",
-        text="""\
+)
+
+DECODER_WITH_LOOKAHEAD = Preset(
+    name="documented-lookahead",
+    title="Qwen 2.5 Coder 32B with lookahead",
+    summary="The Engine-Builder page: FP8, windows and verification of 3.",
+    text="""\
 model_name: Qwen-2.5-32B-Lookahead
 resources:
   accelerator: H100:1
@@ -63,9 +68,9 @@ trt_llm:
     max_seq_len: 32768
     max_batch_size: 128
     max_num_tokens: 8192
-    quantization_type: fp8 # no fp8_kv for qwen2.5 models
+    quantization_type: fp8
     tensor_parallel_count: 1
-    num_builder_gpus: 2 # will be loaded in bf16 for quantization, will require `2x32Gb memory -> 2H100s
+    num_builder_gpus: 2 # quantizing starts from 16 bits: twice the memory of the FP8 weights
     speculator:
       speculative_decoding_mode: LOOKAHEAD_DECODING
       lookahead_windows_size: 3
@@ -81,13 +86,14 @@ trt_llm:
     enable_chunked_context: true
     batch_scheduler_policy: guaranteed_no_evict
     served_model_name: "Qwen-2.5-Coder-32B-Instruct"
-""",  # noqa: E501
-    ),
-    Preset(
-        name="documented-small-decoder",
-        title="Llama 3.2 3B on one L4",
-        summary="The Engine-Builder page: the small model of its examples.",
-        text="""\
+""",
+)
+
+SMALL_DECODER = Preset(
+    name="documented-small-decoder",
+    title="Llama 3.2 3B on one L4",
+    summary="The Engine-Builder page: the small model of its examples.",
+    text="""\
 model_name: Llama-3.2-3B-Instruct
 resources:
   accelerator: L4
@@ -116,12 +122,13 @@ trt_llm:
     batch_scheduler_policy: guaranteed_no_evict
     served_model_name: "Llama-3.2-3B-Instruct"
 """,
-    ),
-    Preset(
-        name="documented-code-lookahead",
-        title="Lookahead for code",
-        summary="The lookahead page: the whole config at its end.",
-        text="""\
+)
+
+LOOKAHEAD_FOR_CODE = Preset(
+    name="documented-code-lookahead",
+    title="Lookahead for code",
+    summary="The lookahead page: the whole config at its end.",
+    text="""\
 model_name: Qwen-Coder-7B-Lookahead
 resources:
   accelerator: H100
@@ -145,5 +152,6 @@ trt_llm:
   runtime:
     served_model_name: "Qwen-Coder-7B"
 """,
-    ),
 )
+
+DOCUMENTED = (LARGE_DECODER, DECODER_WITH_LOOKAHEAD, SMALL_DECODER, LOOKAHEAD_FOR_CODE)
