@@ -4,8 +4,17 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.audit import audit
-from apps.accounts.models import ApiKey, Membership, RestrictedEnvironment, Team, TeamRole, User
+from apps.accounts.models import (
+    ApiKey,
+    BrowserSession,
+    Membership,
+    RestrictedEnvironment,
+    Team,
+    TeamRole,
+    User,
+)
 from apps.accounts.routes_version import routes_version_bump
+from apps.accounts.services.own_account import sessions_end
 from apps.rest.errors import Conflict, NotFound
 
 
@@ -56,13 +65,15 @@ def person_deactivate(*, user: User) -> None:
     with transaction.atomic():
         _keep_an_admin(user)
         User.objects.filter(id=user.id).update(is_active=False)
+        # Or a reactivated person's old browsers would be signed in again.
+        sessions_end(BrowserSession.objects.filter(user=user))
         _end_keys(user, None)
         audit("person.deactivate", user, team=None)
 
 
 @transaction.atomic
 def person_reactivate(*, user: User) -> None:
-    """Let the person sign in again; keys that ended stay ended."""
+    """Let the person sign in again; keys and sessions that ended stay ended."""
     User.objects.filter(id=user.id).update(is_active=True)
     audit("person.reactivate", user, team=None)
 

@@ -5,6 +5,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from apps.accounts.audit import audit
@@ -44,8 +45,13 @@ def browser_end(*, user: User, browser_id: str) -> None:
 @transaction.atomic
 def browsers_end_others(*, user: User, but: str) -> int:
     """Sign out all browsers but one; return how many there were."""
-    others = BrowserSession.objects.filter(user=user).exclude(session_key=but)
-    Session.objects.filter(session_key__in=others.values("session_key")).delete()
-    ended, _ = others.delete()
+    ended = sessions_end(BrowserSession.objects.filter(user=user).exclude(session_key=but))
     audit("account.end_other_browsers", user, team=None, before={"browsers": ended})
+    return ended
+
+
+def sessions_end(browsers: QuerySet[BrowserSession]) -> int:
+    """Sign out those browsers; return how many there were."""
+    Session.objects.filter(session_key__in=browsers.values("session_key")).delete()
+    ended, _ = browsers.delete()
     return ended

@@ -169,6 +169,22 @@ def test_who_is_deactivated_is_out_in_every_way(cast: Cast) -> None:
     assert key.get("/v1/teams")[0] == 401
 
 
+def test_a_browser_of_before_is_not_signed_in_again_with_its_person(cast: Cast) -> None:
+    user, browser = make_user(email="back@example.com", password=PASSWORD, team=cast.team), Client()
+    browser.post("/sign-in/", {"email": user.email, "password": PASSWORD})
+    assert browser.get("/account/").status_code == 200
+    for is_active in (False, True):
+        assert person_change(cast, user, is_active=is_active) == 200
+    assert browser.get("/account/").status_code == 302
+    assert not user.browser_sessions.exists()
+
+
+def person_change(cast: Cast, user: User, **change: bool) -> int:
+    admin = client_of(cast.organisation_admin)
+    status: int = admin.patch(f"/v1/users/{user.id}", change)[0]
+    return status
+
+
 def test_people_of_the_organisation_are_an_admins_to_see(cast: Cast) -> None:
     for user in (cast.owner, cast.member, cast.outsider):
         assert client_of(user).get("/v1/users")[0] == 403
