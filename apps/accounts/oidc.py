@@ -11,11 +11,13 @@ from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
 from django.conf import settings
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest
 from django.shortcuts import redirect
 
-from apps.accounts.models import Membership, Team, User
+from apps.accounts.models import Team, TeamRole, User
 from apps.accounts.selectors import user_by_email
+from apps.accounts.services.members import member_add
 from apps.accounts.services.sign_ins import sign_in
 
 PROVIDER = "oidc"
@@ -64,8 +66,9 @@ def _made(email: str, name: str) -> User | None:
     team = Team.objects.get(is_default=True)
     user = User(email=email, name=name[:150], team=team)
     user.set_unusable_password()
-    user.save()
-    Membership.objects.create(team=team, user=user)
+    with transaction.atomic():
+        user.save()
+        member_add(team=team, user=user, role=TeamRole.MEMBER)
     return user
 
 

@@ -11,7 +11,7 @@ from django.conf import settings as django_settings
 from django.test import Client
 from pytest_django import Settings
 
-from apps.accounts.models import Membership, User
+from apps.accounts.models import AuditEntry, Membership, User
 from apps.accounts.services import admin_bootstrap
 from tests.factories import make_user
 
@@ -110,6 +110,7 @@ def test_a_welcome_domain_makes_a_member_of_the_default_team(
     made = User.objects.get(email="new@welcome.example")
     assert (made.name, made.is_admin) == ("New Person", False)
     assert Membership.objects.get(user=made).team == team
+    assert AuditEntry.objects.get(action="member.add").target_label == made.email
 
 
 def test_the_provider_does_not_bring_back_who_was_deactivated(
