@@ -20,7 +20,7 @@ import psutil
 _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT))
 
-from benchmarks.web_process import database, web  # noqa: E402  (found through the line above)
+from benchmarks.web_process import broker, database, web  # noqa: E402  (found through the line above)
 
 ROWS = 1000
 PAGE = 50
@@ -49,9 +49,14 @@ def main() -> int:
 
 def measure(folder: Path, *, requests: int) -> dict[str, Any]:
     """Return the figures: the worst list counts for the bars."""
-    with database(folder) as url:
+    with database(folder) as url, broker(folder) as broker_url:
         os.environ.update(
-            DJANGO_SETTINGS_MODULE="controlplane.settings", DATA_DIR=str(folder), DATABASE_URL=url
+            DJANGO_SETTINGS_MODULE="controlplane.settings",
+            DATA_DIR=str(folder),
+            DATABASE_URL=url,
+            BROKER_URL=broker_url,
+            # Counted like any other, and none refused.
+            API_REQUESTS_PER_MINUTE="1000000",
         )
         key = _fill()
         headers = {"Authorization": f"Bearer {key}"}

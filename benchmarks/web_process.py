@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 
-from controlplane.processes import postgres
+from controlplane.processes import postgres, valkey
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -34,11 +34,23 @@ def database(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
+def broker(folder: Path) -> Iterator[str]:
+    """The URL of an embedded Valkey in the folder."""
+    data, port = folder / "valkey", _free_port()
+    valkey.initialise(data, port=port)
+    server = subprocess.Popen(valkey.command(data).argv, stdout=subprocess.DEVNULL)
+    try:
+        valkey.wait_until_ready(valkey.url(data, port=port), timeout_seconds=30)
+        yield valkey.url(data, port=port)
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+@contextmanager
 def web() -> Iterator[str]:
     """The address of a web process with this process's environment."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
+    port = _free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "controlplane.processes.web", "--port", str(port)],
         cwd=ROOT,
@@ -52,6 +64,12 @@ def web() -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(15)
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 def _wait_for(url: str) -> None:
