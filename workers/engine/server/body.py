@@ -16,5 +16,6 @@ async def read_body(request: Request) -> Mapping[str, Any]:
     except ValueError as error:
         raise RequestRefused(f"The body is not JSON: {error}.") from None
     if not isinstance(body, dict):
-        raise RequestRefused(f"The body is a JSON {type(body).__name__}; send an object.")
+        kind = "array" if isinstance(body, list) else f"value ({json.dumps(body)[:60]})"
+        raise RequestRefused(f"The body is a JSON {kind}; send an object.")
     return body

@@ -10,13 +10,13 @@ from pydantic import (
     Field,
     StrictBool,
     StrictInt,
-    ValidationError,
 )
 
 from workers.engine.errors import RequestRefused
 from workers.engine.server.messages import Message
 from workers.engine.server.tools.fields import Tool, ToolChoice
 from workers.engine.server.unsupported import refuse_unsupported
+from workers.engine.server.validation import validate
 
 MOST_STOP_STRINGS = 16
 MOST_CHOICES = 128
@@ -140,10 +140,4 @@ Fields = TypeVar("Fields", bound=GenerationFields)
 def read_fields(kind: type[Fields], body: Mapping[str, Any]) -> Fields:
     """Give back the checked body. Raises: `RequestRefused` that names the first bad field."""
     refuse_unsupported(body)
-    try:
-        return kind.model_validate(body)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise RequestRefused(f"`{field}`: {message}.", field=field) from None
+    return validate(kind, body)

@@ -1,5 +1,6 @@
 """Fields that would change the answer and that the engine does not honour."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ def refuse_unsupported(body: Mapping[str, Any]) -> None:
         value = body.get(field)
         if value is not None and not any(_is_same(value, other) for other in harmless):
             instead = INSTEAD.get(field) or (
-                f"leave it out or send {harmless[0]!r}" if harmless else "leave it out"
+                f"leave it out or send {json.dumps(harmless[0])}" if harmless else "leave it out"
             )
             raise RequestRefused(
                 f"`{field}` is not supported by this engine; {instead}.",

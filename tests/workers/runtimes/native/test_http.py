@@ -110,6 +110,26 @@ def test_an_answer_ends_at_the_limit_of_the_sequence(server: EngineServer) -> No
     assert answer.json()["choices"][0]["finish_reason"] == "length"
 
 
+@pytest.mark.parametrize(
+    ("change", "param", "words"),
+    [
+        ({"temperature": 3}, "temperature", "less than or equal to 2; 3 was sent."),
+        ({"tool_choice": "any"}, "tool_choice", """'required'; "any" was sent."""),
+        ({"tool_choice": {"type": "function"}}, "tool_choice.function", "Field required."),
+        ({"logit_bias": {"a": 1}}, "logit_bias.a", """as an integer; "a" was sent."""),
+        ({"use_beam_search": True}, "use_beam_search", "leave it out or send false."),
+    ],
+)
+def test_a_refusal_names_the_place_and_what_stood_there(
+    server: EngineServer, change: dict[str, Any], param: str, words: str
+) -> None:
+    ask = {"messages": [{"role": "user", "content": "Hi"}], **change}
+    error = server.post(CHAT, **ask).json()["error"]
+    assert error["param"] == param
+    assert error["message"].startswith(f"`{param}`")
+    assert error["message"].endswith(words)
+
+
 def test_half_a_character_is_refused(server: EngineServer) -> None:
     answer = server.http.post("/v1/completions", content=rb'{"prompt": "\ud800"}')
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, "prompt")

@@ -14,7 +14,8 @@ from workers.engine.pooling.rows import Row
 from workers.engine.pooling.sentence import Sentence
 from workers.engine.server.body import read_body
 from workers.engine.server.pooling.compute import Computed, check_count, compute, respond
-from workers.engine.server.pooling.fields import EmbeddingFields, SparseFields, read_fields
+from workers.engine.server.pooling.fields import EmbeddingFields, SparseFields
+from workers.engine.server.validation import validate
 
 
 class EmbeddingRoutes:
@@ -26,7 +27,7 @@ class EmbeddingRoutes:
 
     async def embeddings(self, request: Request) -> Response:
         """One vector per text, with the tokens that were read."""
-        fields = read_fields(EmbeddingFields, await read_body(request))
+        fields = validate(EmbeddingFields, await read_body(request))
         self._check_dimensions(fields.dimensions)
         check_count(self._engine, len(fields.input), "input")
         computed = await compute(
@@ -36,7 +37,7 @@ class EmbeddingRoutes:
 
     async def embed_sparse(self, request: Request) -> Response:
         """Per text the words that weigh anything, as pairs of index and value."""
-        fields = read_fields(SparseFields, await read_body(request))
+        fields = validate(SparseFields, await read_body(request))
         check_count(self._engine, len(fields.inputs), "inputs")
         computed = await compute(
             request, self._engine, lambda: self._rows(fields.inputs, fields, "inputs")

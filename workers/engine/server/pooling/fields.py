@@ -1,12 +1,11 @@
 """The request bodies of the pooling routes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from workers.engine.errors import RequestRefused
 from workers.engine.pooling.encoding import Cut, Side, Text
 from workers.engine.pooling.scores import Function
 from workers.engine.pooling.token_groups import Strategy
@@ -119,17 +118,3 @@ class PredictFields(_Lenient):
 
 class TokenFields(PredictFields):
     aggregation_strategy: Strategy = Strategy.NONE
-
-
-Fields = TypeVar("Fields", bound=_Lenient)
-
-
-def read_fields(kind: type[Fields], body: Mapping[str, Any]) -> Fields:
-    """Give back the checked body. Raises: `RequestRefused` that names the first bad field."""
-    try:
-        return kind.model_validate(body)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise RequestRefused(f"`{field}`: {message}.", field=field) from None

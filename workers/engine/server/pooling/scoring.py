@@ -10,7 +10,8 @@ from workers.engine.pooling.engine import PoolingEngine
 from workers.engine.pooling.scores import Function, choose_function, rate
 from workers.engine.server.body import read_body
 from workers.engine.server.pooling.compute import Computed, check_count, compute, respond
-from workers.engine.server.pooling.fields import PredictFields, RerankFields, read_fields
+from workers.engine.server.pooling.fields import PredictFields, RerankFields
+from workers.engine.server.validation import validate
 
 
 class ScoreRoutes:
@@ -22,7 +23,7 @@ class ScoreRoutes:
 
     async def rerank(self, request: Request) -> Response:
         """Score texts for one query, in the order in which they were sent."""
-        fields = read_fields(RerankFields, await read_body(request))
+        fields = validate(RerankFields, await read_body(request))
         check_count(self._engine, len(fields.texts), "texts")
         pairs = [(fields.query, text) for text in fields.texts]
         computed = await compute(
@@ -34,7 +35,7 @@ class ScoreRoutes:
 
     async def predict(self, request: Request) -> Response:
         """Score the labels of each text, the likeliest first."""
-        fields = read_fields(PredictFields, await read_body(request))
+        fields = validate(PredictFields, await read_body(request))
         check_count(self._engine, len(fields.texts), "inputs")
         computed = await compute(
             request,

@@ -14,7 +14,8 @@ from workers.engine.pooling.scores import Function, rate
 from workers.engine.pooling.token_groups import Piece, Strategy, group
 from workers.engine.server.body import read_body
 from workers.engine.server.pooling.compute import Computed, check_count, compute, respond
-from workers.engine.server.pooling.fields import TokenFields, read_fields
+from workers.engine.server.pooling.fields import TokenFields
+from workers.engine.server.validation import validate
 
 
 class TokenRoutes:
@@ -25,7 +26,7 @@ class TokenRoutes:
 
     async def predict_tokens(self, request: Request) -> Response:
         """Per text its tokens with a score per label, or what they name together."""
-        fields = read_fields(TokenFields, await read_body(request))
+        fields = validate(TokenFields, await read_body(request))
         texts = _single_texts(fields)
         check_count(self._engine, len(texts), "inputs")
         computed = await compute(
