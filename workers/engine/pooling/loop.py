@@ -2,6 +2,8 @@
 
 import logging
 from collections.abc import Sequence
+from concurrent.futures import InvalidStateError
+from contextlib import suppress
 from threading import Condition
 from time import monotonic, sleep
 
@@ -55,11 +57,15 @@ class PoolingLoop:
         return request
 
     def run(self) -> None:
-        """Work until `stop`; a batch that fails is run row by row to find whose fault it is."""
+        """Work until `stop`; an error that belongs to no row ends its batch, not the loop."""
         while batch := self._next():
             if self._step_delay_seconds:
                 sleep(self._step_delay_seconds)
-            self._compute(batch)
+            try:
+                self._compute(batch)
+            except Exception as error:
+                for each in batch:
+                    self._report_failure(each.request, error)
 
     def stop(self) -> None:
         """End the loop after the forward it is in. Any thread may ask."""
@@ -78,6 +84,7 @@ class PoolingLoop:
         return []
 
     def _compute(self, batch: Sequence[Waiting]) -> None:
+        """Run the rows together; where that fails, one by one to find whose fault it is."""
         try:
             outputs = self._runner.forward([each.row for each in batch])
         except Exception as error:
@@ -93,10 +100,12 @@ class PoolingLoop:
             for each in batch:
                 self._compute([each])
             return
+        self._report_failure(batch[0].request, error)
+
+    def _report_failure(self, request: Request, error: Exception) -> None:
         log.error("a text failed", exc_info=error)
-        request = batch[0].request
-        if not request.answer.done():
-            failure = RowFailed(f"the engine failed on this request ({type(error).__name__})")
+        failure = RowFailed(f"the engine failed on this request ({type(error).__name__})")
+        with suppress(InvalidStateError):  # it may have been cancelled a moment ago
             request.answer.set_exception(failure)
 
     def _hand_over(self, waiting: Waiting, output: Tensor) -> None:

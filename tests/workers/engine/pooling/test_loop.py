@@ -77,6 +77,17 @@ def test_one_bad_text_fails_its_own_request_and_no_other() -> None:
         assert later.answer.result(PATIENCE_SECONDS) == [torch.tensor(5.0)]
 
 
+def test_an_error_that_belongs_to_no_text_ends_its_batch_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Stage() as stage:
+        with monkeypatch.context() as broken:
+            broken.setattr(stage.metrics, "computed", _break)
+            with pytest.raises(RowFailed, match="ArithmeticError"):
+                stage.loop.submit(rows(1, 2)).answer.result(PATIENCE_SECONDS)
+        assert stage.loop.submit(rows(3)).answer.result(PATIENCE_SECONDS) == [torch.tensor(3.0)]
+
+
 def test_who_leaves_makes_room_and_is_not_computed() -> None:
     with Stage(max_requests=2) as stage:
         stage.runner.may_go_on.clear()
@@ -101,3 +112,7 @@ def test_padding_and_tokens_are_counted() -> None:
         assert stage.metric("engine_padding_tokens_total") == 1
         assert stage.metric("engine_truncated_inputs_total") == 1
         assert stage.metric("engine_end_to_end_seconds_count") == 1
+
+
+def _break(*_: object) -> None:
+    raise ArithmeticError("nobody's fault")
