@@ -1,5 +1,6 @@
 """The engine as a whole: a loaded checkpoint that answers requests."""
 
+import logging
 import os
 import platform
 from collections.abc import Callable
@@ -27,10 +28,15 @@ from workers.engine.scheduler import Limits, Scheduler
 from workers.engine.settings import EngineSettings, Policy
 from workers.engine.tokenizer import TextCodec
 
+log = logging.getLogger(__name__)
+
 CPU_STEP_TOKENS = 512
 """A longer piece of prompt is no faster on a CPU and only makes the other rows wait."""
 
 WARM_UP_TOKENS = 8
+
+PLAN_TOLERANCE = 0.01
+"""Share by which the KV cache may differ from its plan before the log says so."""
 
 
 class Engine:
@@ -105,6 +111,7 @@ class Engine:
 
     def start(self) -> None:
         """Run the model once, so that the first request finds it warm, then take requests."""
+        self._compare_with_plan()
         self._thread.call(self._warm_up).result()
         self._running = self._thread.call(self._loop.run)
 
@@ -162,6 +169,11 @@ class Engine:
         ]
         self._deltas = AdapterDeltas(model.module, adapters, torch.device(self.settings.device))
         return model
+
+    def _compare_with_plan(self) -> None:
+        planned, real = self.settings.kv_cache_bytes, self._cache.size_bytes
+        if abs(real - planned) > PLAN_TOLERANCE * planned:
+            log.warning("the KV cache takes %d bytes where the plan gave it %d", real, planned)
 
     def _warm_up(self) -> None:
         row = self._cache.reserve(WARM_UP_TOKENS + 1)

@@ -73,7 +73,7 @@ class SlotCache:
     @property
     def size_bytes(self) -> int:
         """What keys and values take when every slot has been written."""
-        return self.slots * self.shape.bytes_per_token
+        return self._keys.nbytes + self._values.nbytes
 
     @property
     def reserved(self) -> int:

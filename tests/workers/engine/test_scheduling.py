@@ -11,11 +11,13 @@ from tests.workers.engine.asking import Asked, start_engine, transformers_greedy
 from workers.engine.engine import Engine
 from workers.engine.errors import QueueFull
 from workers.engine.generation import FinishReason
+from workers.engine.scheduler import Scheduler
 
 pytestmark = pytest.mark.engine
 
 POISON = 77
 PROMPT = (1, 321, 71, 84, 42)
+BYTES_PER_TOKEN = 2 * 2 * 2 * 16 * 4
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +94,7 @@ def test_a_cancelled_request_leaves_the_line(slow_engine: Engine) -> None:
 
 
 def test_requests_wait_until_the_cache_has_room(checkpoint: Path) -> None:
-    bytes_per_token = 2 * 2 * 2 * 16 * 4
-    engine = start_engine(checkpoint, kv_cache_bytes=100 * bytes_per_token)
+    engine = start_engine(checkpoint, kv_cache_bytes=100 * BYTES_PER_TOKEN)
     assert engine.max_seq_len == 100
     expected = transformers_greedy(checkpoint, PROMPT, 40)
     asked = [Asked(engine, PROMPT, max_tokens=40) for _ in range(7)]
@@ -127,6 +128,35 @@ def test_a_reader_that_raises_loses_its_own_row_only(engine: Engine) -> None:
     assert _gauge(engine, "engine_requests_running") == 0
 
 
+def test_an_error_that_belongs_to_no_row_ends_all_rows_and_not_the_loop(
+    slow_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = Asked(slow_engine, PROMPT, max_tokens=20).finish().tokens
+    failed = _gauge(slow_engine, "engine_requests_failed_total")
+    asked = [Asked(slow_engine, PROMPT, max_tokens=2000, ignore_eos=True) for _ in range(3)]
+    for one in asked[:2]:
+        next(one.pieces())
+    with monkeypatch.context() as broken:
+        broken.setattr(Scheduler, "plan", _break)
+        failures = {one.finish().failure for one in asked}
+    assert failures == {"the engine failed on this request (ArithmeticError)"}
+    assert slow_engine.is_alive
+    assert _gauge(slow_engine, "engine_requests_failed_total") == failed + 3
+    assert _gauge(slow_engine, "engine_requests_running") == 0
+    assert _gauge(slow_engine, "engine_kv_cache_used_ratio") == 0
+    assert Asked(slow_engine, PROMPT, max_tokens=20).finish().tokens == expected
+
+
+@pytest.mark.parametrize(("tokens", "warns"), [(50.4, False), (50.9, True)])
+def test_a_cache_that_differs_from_its_plan_is_said_once_at_the_start(
+    checkpoint: Path, caplog: pytest.LogCaptureFixture, tokens: float, warns: bool
+) -> None:
+    planned, real = int(tokens * BYTES_PER_TOKEN), 50 * BYTES_PER_TOKEN
+    start_engine(checkpoint, kv_cache_bytes=planned).stop()
+    sentence = f"the KV cache takes {real} bytes where the plan gave it {planned}"
+    assert caplog.messages.count(sentence) == warns
+
+
 def test_counters_add_up(checkpoint: Path) -> None:
     engine = start_engine(checkpoint)
     for tokens in (1, 5, 9):
@@ -137,6 +167,10 @@ def test_counters_add_up(checkpoint: Path) -> None:
     assert _gauge(engine, "engine_time_to_first_token_seconds_count") == 3
     assert _gauge(engine, "engine_inter_token_seconds_count") == 12
     assert _gauge(engine, "engine_end_to_end_seconds_count") == 3
+
+
+def _break(_: object) -> None:
+    raise ArithmeticError("nobody's fault")
 
 
 def _refuse(_: object) -> None:
