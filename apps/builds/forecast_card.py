@@ -122,8 +122,8 @@ class ForecastCard:
 
     @cached_property
     def compared(self) -> tuple[Compared, ...]:
-        """Every amount, planned and measured."""
-        if self.steps:
+        """Every amount, planned and, once there is anything of it, measured."""
+        if self.is_compared:
             return compare(self.told, self.steps)
         return planned_only(self.told)
 

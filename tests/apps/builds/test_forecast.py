@@ -145,6 +145,8 @@ def test_a_waiting_build_shows_its_place_as_it_is_now(revision: "Revision", cast
     build = build_create(revision=revision, user=cast.owner)
     address = f"/builds/{build.number}/"
     client = signed_in(cast.owner)
-    assert "1 build before it in pool" in client.get(address).content.decode()
+    page = client.get(address).content.decode()
+    assert "1 build before it in pool" in page
+    assert "not measured" not in page
     Build.objects.exclude(id=build.id).update(state=BuildState.FAILED)
     assert "Nothing is before it in pool" in client.get(address).content.decode()

@@ -79,6 +79,8 @@ def test_a_queued_build_is_cancelled_and_tried_again() -> None:
     client.post(f"/builds/{build.number}/cancel/")
     build.refresh_from_db()
     assert build.state == BuildState.CANCELLED
+    page = client.get(f"/builds/{build.number}/").content.decode()
+    assert page.count(">not run<") == build.steps.count()
     client.post(f"/builds/{build.number}/retry/")
     build.refresh_from_db()
     assert (build.state, build.attempt) == (BuildState.QUEUED, 2)
