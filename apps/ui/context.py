@@ -26,6 +26,8 @@ _PLACES = (
     ("API keys", "accounts:keys"),
     ("People", "accounts:people"),
 )
+_PLACES_OF = {"artifacts": "builds"}
+"""Namespaces that have no place of their own."""
 # Pages of `accounts` that belong to the place of keys, and to none; the rest are about people.
 _KEY_PAGES = frozenset({"keys", "key_create", "key_revoke"})
 _OWN_PAGES = frozenset({"account", "begin_two_steps", "confirm_two_steps"})
@@ -52,7 +54,7 @@ def _place(route: str) -> str:
     if namespace == "dashboard":
         return name
     if namespace != "accounts":
-        return namespace
+        return _PLACES_OF.get(namespace, namespace)
     if name in _OWN_PAGES:
         return ""
     return "keys" if name in _KEY_PAGES else "people"

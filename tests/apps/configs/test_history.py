@@ -35,6 +35,13 @@ def test_two_revisions_are_compared_by_setting_finding_and_memory() -> None:
     assert "Weights" not in words
 
 
+def test_a_config_with_one_revision_has_nothing_to_compare() -> None:
+    cast = make_cast()
+    config = config_create(team=cast.team, name="one", text=config_text(), user=cast.owner)
+    page = signed_in(cast.owner).get(f"/configs/{config.id}/revisions/").content.decode()
+    assert "Compare" not in page
+
+
 def test_the_page_takes_the_committed_number_of_queries() -> None:
     cast, config = two_revisions()
     address = f"/configs/{config.id}/revisions/"
