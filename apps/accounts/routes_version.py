@@ -32,7 +32,9 @@ def routes_version_current() -> int:
 def _nudge(version: int) -> None:
     # Gateways poll as well: a broker that is away costs a second, not a change.
     try:
-        with redis.from_url(settings.BROKER_URL, socket_connect_timeout=1) as client:
+        with redis.from_url(
+            settings.BROKER_URL, socket_connect_timeout=1, socket_timeout=1
+        ) as client:
             client.publish(CHANNEL, version)
     except redis.RedisError as error:
         _log.warning("routes version %s was not announced: %s", version, error)

@@ -1,5 +1,9 @@
 """The routes version grows with the change it stands for."""
 
+import socket
+import time
+from typing import Any
+
 import pytest
 from django.db import transaction
 
@@ -13,6 +17,16 @@ def test_a_bump_returns_the_version_the_change_will_be_known_by(broker: str) -> 
     with transaction.atomic():
         assert routes_version_bump() == before + 1
     assert routes_version_current() == before + 1
+
+
+def test_a_broker_that_hangs_does_not_hold_the_change_up(settings: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings.BROKER_URL = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        started = time.monotonic()
+        with transaction.atomic():
+            version = routes_version_bump()
+    assert routes_version_current() == version
+    assert time.monotonic() - started < 4
 
 
 def test_a_bump_outside_a_transaction_is_refused() -> None:
