@@ -6,9 +6,9 @@ import yaml
 
 from controlplane.domain.commands.checkpoints import model_argument
 from controlplane.domain.commands.draft import ADAPTERS
-from controlplane.domain.commands.lookahead import REASON, SPECULATOR, drafted_by, is_plain
 from controlplane.domain.commands.outgoing import Outgoing, command_text
 from controlplane.domain.commands.report import ConfigExport
+from controlplane.domain.runtimes.trtllm.drafts import say_lookahead
 from controlplane.domain.runtimes.trtllm.engine_keys import (
     DRIVERS_OWN,
     HOST_BYTES,
@@ -94,7 +94,7 @@ def _v1_keys(line: Outgoing) -> dict[str, Any]:
         policy = runtime.batch_scheduler_policy.value.upper()
         keys["scheduler_config"] = {"capacity_scheduler_policy": policy}
         line.say(POLICY)
-    keys |= _speculation(line)
+    keys |= say_lookahead(line)
     keys |= _adapters(line)
     line.say("trt_llm.build.base_model")
     _leave_names(line)
@@ -123,27 +123,6 @@ def _nest_memory_share(keys: dict[str, Any]) -> None:
     share = keys.pop("free_gpu_memory_fraction", None)
     if share is not None:
         keys["kv_cache_config"] = {"free_gpu_memory_fraction": share}
-
-
-def _speculation(line: Outgoing) -> dict[str, Any]:
-    speculator = line.spec.speculator
-    drafted = drafted_by(speculator) if speculator else None
-    if speculator is None or drafted is None:
-        return {}
-    more = "" if is_plain(speculator) else " Window and verification sizes have no counterpart."
-    line.change(SPECULATOR, (), REASON + more)
-    # The PyTorch backend has no lookahead, and 1.2.1 matches nothing unless the size is given.
-    return {
-        "speculative_config": {
-            "decoding_type": "NGram",
-            "max_draft_len": drafted,
-            "max_matching_ngram_size": min(speculator.lookahead_ngram_size or 2, 8),
-            "is_keep_all": True,
-            "is_use_oldest": True,
-            "is_public_pool": False,
-        },
-        "disable_overlap_scheduler": True,
-    }
 
 
 def _adapters(line: Outgoing) -> dict[str, Any]:

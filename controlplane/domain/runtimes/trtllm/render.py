@@ -6,18 +6,15 @@ from typing import Any
 import yaml
 
 from controlplane.domain.commands.draft import ADAPTERS
-from controlplane.domain.commands.lookahead import REASON, SPECULATOR, drafted_by, is_plain
+from controlplane.domain.commands.lookahead import drafted_by
 from controlplane.domain.commands.outgoing import Outgoing
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.runtimes.launch import Launch
 from controlplane.domain.runtimes.outside_engine import account
 from controlplane.domain.runtimes.trtllm.arguments import sort_arguments
-from controlplane.domain.runtimes.trtllm.capabilities import (
-    VERSION,
-    VERSIONS,
-    has_suffix_automaton,
-)
+from controlplane.domain.runtimes.trtllm.capabilities import VERSION, VERSIONS
+from controlplane.domain.runtimes.trtllm.drafts import say_lookahead
 from controlplane.domain.runtimes.trtllm.engine_keys import (
     DRIVERS_OWN,
     HOST_BYTES,
@@ -129,7 +126,7 @@ def _v1_keys(line: Outgoing, engine: TrtLlmV1, version: str) -> dict[str, Any]:
         keys["context_parallel_size"] = engine.build.sequence_parallel_count
     if engine.build.moe_expert_parallel_option > 0:
         keys["moe_expert_parallel_size"] = engine.build.moe_expert_parallel_option
-    return keys | _lookahead(line, version)
+    return keys | say_lookahead(line, version)
 
 
 def _step_tokens(spec: Spec) -> int:
@@ -167,29 +164,6 @@ def _v2_keys(
     merged = {**cache, **(given.keys.get("kv_cache_config") or {})}
     # The named setting is what checks and plan follow, so it wins over an argument of its name.
     return {**given.keys, **keys, "kv_cache_config": merged}
-
-
-def _lookahead(line: Outgoing, version: str) -> dict[str, Any]:
-    speculator = line.spec.speculator
-    drafted = drafted_by(speculator) if speculator else None
-    if speculator is None or drafted is None:
-        return {}
-    more = "" if is_plain(speculator) else " Window and verification sizes have no counterpart."
-    line.change(SPECULATOR, (), REASON + more)
-    if has_suffix_automaton(version):
-        return {"speculative_config": {"decoding_type": "SA", "max_draft_len": drafted,
-                                       "max_matching_ngram_size": -1}}  # fmt: skip
-    return {
-        "speculative_config": {
-            "decoding_type": "NGram",
-            "max_draft_len": drafted,
-            "max_matching_ngram_size": min(speculator.lookahead_ngram_size or 2, 8),
-            "is_keep_all": True,
-            "is_use_oldest": True,
-            "is_public_pool": False,
-        },
-        "disable_overlap_scheduler": True,
-    }
 
 
 def _adapters(line: Outgoing, folders: Mapping[str, str]) -> dict[str, Any]:
