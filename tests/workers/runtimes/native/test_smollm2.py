@@ -1,13 +1,29 @@
 """The GGUF of the wheel becomes a folder that the engine answers sensibly from."""
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
+from openai.types.chat import ChatCompletionFunctionToolParam
 from transformers import AutoModelForCausalLM
 
 from tests.workers.engine.asking import Asked, start_engine
+from tests.workers.runtimes.native.server import EngineServer
 from workers.runtimes.native.gguf_to_hf import NoGguf, convert, main
+
+WEATHER: ChatCompletionFunctionToolParam = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Get current weather",
+        "parameters": {
+            "type": "object",
+            "properties": {"location": {"type": "string"}},
+            "required": ["location"],
+        },
+    },
+}
 
 
 @pytest.mark.long
@@ -26,6 +42,23 @@ def test_the_bundled_model_knows_the_capital_of_france(tmp_path: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     expected = model.generate(torch.tensor([prompt]), max_new_tokens=30, do_sample=False)
     assert answers[0].tokens == expected[0, len(prompt) :].tolist()
+
+
+@pytest.mark.long
+@pytest.mark.engine
+def test_the_bundled_model_asks_for_the_weather_in_boston(tmp_path: Path) -> None:
+    folder = tmp_path / "SmolLM2"
+    assert main(["--output", str(folder)]) == 0
+    options = ("--generic-tools", "--kv-cache-bytes", str(64 << 20))
+    with EngineServer(folder, log=tmp_path / "engine.log", options=options) as server:
+        answer = server.openai.chat.completions.create(
+            model="tiny", temperature=0, tools=[WEATHER],
+            messages=[{"role": "user", "content": "What is the weather in Boston?"}],
+        )  # fmt: skip
+    (call,) = answer.choices[0].message.tool_calls or []
+    assert call.type == "function"
+    assert call.function.name == "get_weather"
+    assert json.loads(call.function.arguments) == {"location": "Boston"}
 
 
 @pytest.mark.engine
