@@ -116,6 +116,11 @@ class ForecastCard:
         return str(self.told.get("absent") or "")
 
     @property
+    def waits(self) -> bool:
+        """Whether builds can still come before it: it waits, or there is none yet."""
+        return self.queue is not None or not self.steps
+
+    @property
     def is_compared(self) -> bool:
         """Whether anything was measured yet."""
         return any(step.measured for step in self.steps) or self.has_ended

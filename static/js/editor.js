@@ -17,6 +17,8 @@ form.addEventListener("input", (event) => {
 });
 
 document.addEventListener("htmx:after:swap", (event) => {
+  // It opens above the form, where whoever pressed the button does not look.
+  if (event.target.id === "show-fit") document.getElementById("fit-title").focus();
   // The forecast and the fit matrix are parts that arrive by themselves and answer to no edit.
   if (event.detail.ctx.target !== form) return;
   changed.clear();

@@ -150,3 +150,5 @@ def test_a_waiting_build_shows_its_place_as_it_is_now(revision: "Revision", cast
     assert "not measured" not in page
     Build.objects.exclude(id=build.id).update(state=BuildState.FAILED)
     assert "Nothing is before it in pool" in client.get(address).content.decode()
+    Build.objects.filter(id=build.id).update(state=BuildState.FETCHING, started_at=timezone.now())
+    assert "before it in pool" not in client.get(address).content.decode()
