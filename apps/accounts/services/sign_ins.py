@@ -6,6 +6,7 @@ from axes.models import AccessAttempt
 from axes.utils import reset
 from django.conf import settings
 from django.contrib.auth import authenticate, login, logout
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -60,6 +61,7 @@ def code_sign_in(*, request: HttpRequest, code: str) -> User:
     return user
 
 
+@transaction.atomic
 def sign_in(*, request: HttpRequest, user: User, way: str) -> None:
     """Begin a session for `user` under a new session key."""
     request.session.pop(_AWAITED, None)
@@ -76,6 +78,7 @@ def sign_in(*, request: HttpRequest, user: User, way: str) -> None:
     audit("account.sign_in", user, team=None, actor=user, after={"way": way})
 
 
+@transaction.atomic
 def sign_out(*, request: HttpRequest) -> None:
     """End the session and forget all of it."""
     BrowserSession.objects.filter(session_key=request.session.session_key).delete()

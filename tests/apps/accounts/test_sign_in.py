@@ -6,6 +6,7 @@ from io import StringIO
 import pytest
 from axes.models import AccessAttempt
 from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
@@ -79,6 +80,17 @@ def test_a_password_lets_its_person_in_under_a_new_session_key() -> None:
     assert request.session.session_key != before
     sign_out(request=request)
     assert not request.session.keys()
+
+
+def test_nobody_comes_in_without_an_entry_in_the_audit_trail(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    user = make_user(email="ada@example.com", password=PASSWORD)
+    monkeypatch.setattr("apps.accounts.services.sign_ins.audit", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        password_sign_in(request=request_from(), email=user.email, password=PASSWORD)
+    assert not user.browser_sessions.exists()
+    assert not Session.objects.exists()
 
 
 def test_a_wrong_password_and_an_unknown_address_get_the_same_words() -> None:
