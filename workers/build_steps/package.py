@@ -12,7 +12,6 @@ from controlplane.artifacts import (
     content_digest,
     describe,
     input_digest,
-    input_document,
 )
 from controlplane.domain.failures import Failure
 from controlplane.domain.spec import Spec
@@ -20,9 +19,9 @@ from workers.build_steps import outputs
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure, changed_output
 from workers.build_steps.fetch import MODEL_FOLDER
+from workers.build_steps.inputs import build_inputs
 from workers.build_steps.job import Job
 from workers.build_steps.step import StepResult
-from workers.build_steps.versions import tool_versions
 
 _QUANTIZATION = (
     "quantization_type", "modelopt_configs", "quant_algo", "kv_cache_dtype", "kv_cache_layers",
@@ -38,7 +37,7 @@ def run(job: Job, events: Events) -> StepResult:
     step = _made_by(job)
     model = job.input(step) / MODEL_FOLDER
     files = _hashed_again(job, step, events)
-    inputs = _inputs(job)
+    inputs = build_inputs(job.spec, outputs.read(job.input("fetch")).values)
     passport = _passport(job, files, inputs)
     store = ArtifactStore.open(job.options["artifact_url"])
     # Links: the step's folder is ours, and nobody writes to it again.
@@ -93,18 +92,6 @@ def _hashed_again(job: Job, step: str, events: Events) -> tuple[FileEntry, ...]:
     if changed := sorted({path for path, _ in wanted ^ found}):
         raise changed_output(step, changed)
     return files
-
-
-def _inputs(job: Job) -> dict[str, Any]:
-    fetched = outputs.read(job.input("fetch")).values
-    return input_document(
-        fetched["commit"],
-        job.spec,
-        tool_versions(),
-        fetched.get("calibration"),
-        fetched.get("evaluation"),
-        fetched.get("adapters"),
-    )
 
 
 def _passport(job: Job, files: tuple[FileEntry, ...], inputs: Mapping[str, Any]) -> dict[str, Any]:

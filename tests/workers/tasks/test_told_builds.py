@@ -11,9 +11,9 @@ from controlplane.artifacts import input_digest
 from controlplane.domain.forecast.outcome import StepTaken, compare
 from tests import factories
 from tests.workers.tasks.building import MakeBuild, make_buildable
+from workers.build_steps import inputs
 from workers.build_steps.versions import tool_versions
 from workers.tasks.build import build_run
-from workers.tasks.building import reuse
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
 MIB = 1024**2
@@ -47,7 +47,7 @@ def test_a_build_is_measured_and_the_next_ones_say_why_they_could_not_take_its_a
     assert same.steps.get(name="smoke_test").measured is None
 
     newer = tool_versions() | {"torch": "99.0"}
-    monkeypatch.setattr(reuse, "tool_versions", lambda: newer)
+    monkeypatch.setattr(inputs, "tool_versions", lambda: newer)
     changed = make_buildable(checkpoint, team=first.team, added=SHORTER)
     other = run(factories.make_build(revision=changed))
     assert other.reuse["state"] == "differs"

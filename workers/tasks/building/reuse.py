@@ -8,9 +8,9 @@ from django.conf import settings
 
 from apps.builds.models import Build
 from apps.builds.services import artifact_of_inputs, package_of_artifact
-from controlplane.artifacts import ArtifactFailure, ArtifactStore, input_digest, input_document
+from controlplane.artifacts import ArtifactFailure, ArtifactStore, input_digest
 from workers.build_steps import outputs
-from workers.build_steps.versions import tool_versions
+from workers.build_steps.inputs import build_inputs
 from workers.tasks.building.folders import BuildFolder
 from workers.tasks.building.insist import insist
 from workers.tasks.building.keeper import LeaseKeeper
@@ -40,14 +40,7 @@ def published_result(
 
 def known_artifact(keeper: LeaseKeeper, build: Build, fetched: Mapping[str, Any]) -> Known:
     """Return what the team has of the same inputs; `fetched` is the result of that step."""
-    inputs = input_document(
-        fetched["commit"],
-        build.revision.spec,
-        tool_versions(),
-        fetched.get("calibration"),
-        fetched.get("evaluation"),
-        fetched.get("adapters"),
-    )
+    inputs = build_inputs(build.revision.spec, fetched)
     digest = input_digest(inputs)
     artifact = insist(
         keeper, lambda: artifact_of_inputs(team_id=build.team_id, input_digest=digest)
