@@ -8,7 +8,13 @@ import psutil
 from django.conf import settings
 from django.db.models import QuerySet
 
-from apps.builds.services import CardNeed, build_cards_claim, build_cards_release, step_wait
+from apps.builds.services import (
+    CardNeed,
+    build_cards_claim,
+    build_cards_release,
+    card_holder,
+    step_wait,
+)
 from apps.fleet.models import Node
 from apps.fleet.selectors import SILENT_SECONDS, nodes_alive, smallest_card_bytes
 from apps.fleet.services import NoRoom
@@ -23,7 +29,8 @@ from workers.tasks.building.stopped import StepFailed
 _PATIENCE_SECONDS = 600.0
 """For replicas, which do not end by themselves; other builds do, and are waited for."""
 _PAUSE_SECONDS = 1.0
-_BUILD_PREFIX = "build:"
+_BUILDS = card_holder("")
+"""How the name of every build that holds cards begins."""
 
 Need = Callable[[int], CardNeed]
 """What the step needs, where the smallest of this node's cards of the kind has so many bytes."""
@@ -166,5 +173,5 @@ def _no_room(refused: NoRoom) -> _Refusal:
         code="EHB-NO-ROOM",
         reason=str(refused),
         hint="Stop a replica or another build on this node, then retry.",
-        has_turn=any(holder.startswith(_BUILD_PREFIX) for holder in refused.holders),
+        has_turn=any(holder.startswith(_BUILDS) for holder in refused.holders),
     )

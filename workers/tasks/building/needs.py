@@ -39,14 +39,9 @@ def step_need(
     """
     checkpoint = CheckpointFacts.model_validate(inspected)
     kind = spec.accelerator.kind if spec.accelerator else CPU
-    if step == "smoke_test" and kind != CPU:
-        return CardNeed(kind=kind, count=spec.accelerator_count, memory_bytes=smallest_card_bytes)
     if step == "smoke_test":
-        return CardNeed(
-            kind=kind,
-            count=spec.accelerator_count,
-            memory_bytes=_smoke_test_bytes(spec, checkpoint),
-        )
+        needed = _smoke_test_bytes(spec, checkpoint) if kind == CPU else smallest_card_bytes
+        return CardNeed(kind=kind, count=spec.accelerator_count, memory_bytes=needed)
     if kind == CPU:
         needed = _host_bytes(step, spec, checkpoint, smallest_card_bytes)
         return CardNeed(kind=CPU, count=1, memory_bytes=needed)
