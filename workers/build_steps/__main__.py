@@ -40,7 +40,6 @@ def main(arguments: Sequence[str]) -> int:
         level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr
     )
     # The hub's client logs each request at this level; the step says the same in fewer words.
-    logging.getLogger("httpx").setLevel(logging.WARNING)
     for library in ("httpx2", "httpx"):
         logging.getLogger(library).setLevel(logging.WARNING)
     events = Events(options.events_fd)

@@ -1,12 +1,13 @@
 """Whether a machine can hold a model, asked before the first weight is read."""
 
-import resource
+import os
 from pathlib import Path
 
 import psutil
 import torch
 
 from controlplane.domain.forecast import calibration_memory as arithmetic
+from workers.build_steps.processes import memory_of
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
 
@@ -56,7 +57,8 @@ def free_host_bytes() -> int:
 
 def peak_host_bytes() -> int:
     """Return the most memory that this process ever held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # Not `getrusage`: its count begins with what the parent held.
+    return memory_of(os.getpid()).get("VmHWM", 0)
 
 
 def peak_card_bytes() -> int | None:
