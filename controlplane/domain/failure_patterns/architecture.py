@@ -41,7 +41,7 @@ PATTERNS = (
         "config.json.",
         field=_REPO,
         example=Example(
-            text="ValueError: Unrecognized model in /data/fetch/model. Should have a `model_type` "
+            text="ValueError: Unrecognized model in model. Should have a `model_type` "
             "key in its config.json.",
             source=f"{_TRANSFORMERS}, models/auto/configuration_auto.py",
             checked=_CHECKED,
@@ -96,7 +96,7 @@ PATTERNS = (
         field=_REPO,
         fix=unquantized,
         example=Example(
-            text="ValueError: The repository /data/fetch/model contains custom code which must be "
+            text="ValueError: The repository model contains custom code which must be "
             "executed to correctly load the model.",
             source=f"{_TRANSFORMERS}, dynamic_module_utils.py",
             checked=_CHECKED,

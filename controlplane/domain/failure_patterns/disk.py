@@ -31,7 +31,7 @@ PATTERNS = (
         sentence="{subject} used up the disk quota of the user that runs the build worker.",
         hint="Raise the quota, or point DATA_DIR at a disk without one, and retry.",
         example=Example(
-            text="OSError: [Errno 122] Disk quota exceeded: '/data/builds/b1/tmp/calibrate'",
+            text="OSError: [Errno 122] Disk quota exceeded: 'builds/b1/tmp/calibrate'",
             source=_ERRNO,
             checked=_CHECKED,
         ),
@@ -59,7 +59,7 @@ PATTERNS = (
         hint="Mount it writable, or point DATA_DIR elsewhere. A disk that turned read-only by "
         "itself is failing: look at the kernel's log.",
         example=Example(
-            text="OSError: [Errno 30] Read-only file system: '/data/builds/b1'",
+            text="OSError: [Errno 30] Read-only file system: 'builds/b1'",
             source=_ERRNO,
             checked=_CHECKED,
         ),
@@ -84,7 +84,7 @@ PATTERNS = (
         sentence="A network disk went away while {it} was using it.",
         hint="Mount it again on the build machine, then retry.",
         example=Example(
-            text="OSError: [Errno 116] Stale file handle: '/mnt/models/llama/config.json'",
+            text="OSError: [Errno 116] Stale file handle: 'models/llama/config.json'",
             source=_ERRNO,
             checked=_CHECKED,
         ),
@@ -96,7 +96,7 @@ PATTERNS = (
         sentence="{subject} may not open `{path}`.",
         hint="Give the user that runs the build worker access to it.",
         example=Example(
-            text="PermissionError: [Errno 13] Permission denied: '/models/llama/config.json'",
+            text="PermissionError: [Errno 13] Permission denied: 'models/llama/config.json'",
             source=_ERRNO,
             checked=_CHECKED,
         ),

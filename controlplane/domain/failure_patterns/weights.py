@@ -72,7 +72,7 @@ PATTERNS = (
         field=_REPO,
         example=Example(
             text="OSError: Error no file named model.safetensors, or pytorch_model.bin, found in "
-            "directory /data/fetch/model.",
+            "directory model.",
             source=f"{_TRANSFORMERS}, modeling_utils.py",
             checked=_CHECKED,
         ),
@@ -89,7 +89,7 @@ PATTERNS = (
         fix=default_branch,
         example=Example(
             text="FileNotFoundError: No such file or directory: "
-            "/data/fetch/model/model-00002-of-00002.safetensors",
+            "model/model-00002-of-00002.safetensors",
             source="safetensors 0.8.0 through transformers 5.24.0",
             checked=_CHECKED,
         ),
@@ -150,7 +150,7 @@ PATTERNS = (
         hint="Repair config.json in the checkpoint and upload it again.",
         field=_REPO,
         example=Example(
-            text="OSError: It looks like the config file at '/data/fetch/model/config.json' is "
+            text="OSError: It looks like the config file at 'model/config.json' is "
             "not a valid JSON file.",
             source=f"{_TRANSFORMERS}, configuration_utils.py",
             checked=_CHECKED,

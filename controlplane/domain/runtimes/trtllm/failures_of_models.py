@@ -25,7 +25,7 @@ PATTERNS = (
     log_pattern(
         "ETR-NO-CONFIG", _CHECKPOINT, r"Failed to infer model format because no config\.json",
         "The artifact has no config.json.", "Build again.",
-        text="ValueError: Failed to infer model format because no config.json exists in /models/a",
+        text="ValueError: Failed to infer model format because no config.json exists in model",
         source="TensorRT-LLM 1.2, llmapi/llm_args.py", field=REPOSITORY,
     ),
     log_pattern(

@@ -108,7 +108,7 @@ PATTERNS = (
     log_pattern(
         "EVL-NO-WEIGHTS", _CHECKPOINT, r"Cannot find any model weights with `(?P<path>[^`\n]+)`",
         "`{path}` holds no weights.", "The artifact is incomplete: build again.",
-        text="RuntimeError: Cannot find any model weights with `/models/a1b2`",
+        text="RuntimeError: Cannot find any model weights with `model`",
         source="vLLM 0.25.1, model_executor/model_loader/default_loader.py", field=REPOSITORY,
     ),
     log_pattern(
@@ -132,7 +132,7 @@ PATTERNS = (
         r"expected target modules in \[?[^\n]*?but received \['?(?P<name>[\w.]+)",
         "An adapter changes `{name}`, which the engine adapts in no model of this class.",
         "Train the adapter on attention and MLP projections.",
-        text="ValueError: While loading /l/x, expected target modules in ['qkv_proj'] but received "
+        text="ValueError: While loading x, expected target modules in ['qkv_proj'] but received "
         "['model.embed_tokens']. Please verify that the loaded LoRA module is correct",
         source="vLLM 0.25.1, lora/lora_model.py", field=_ADAPTERS,
     ),
