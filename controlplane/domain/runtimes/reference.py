@@ -24,7 +24,8 @@ _AFTER = """
 A config is rendered for each of them, whichever is started here: limits, precision, parallelism,
 drafts, adapters and engine arguments, or a sentence that says why a setting has no effect. Of the
 v2 stack's `patch_kwargs`, TensorRT-LLM is told what its version takes and vLLM what it has a flag
-for; a check lists the others.
+for; a check lists the others. Every version of vLLM gets the same command: which one is named does
+not change it yet.
 
 **TensorRT-LLM is not yet run by us.** Its driver was written from its source and documents, and
 every file that it writes is held to the names and types of its arguments. Whoever has an H100 can

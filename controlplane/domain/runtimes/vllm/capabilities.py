@@ -20,7 +20,7 @@ from controlplane.domain.runtimes.capability import (
 
 VERSIONS = tuple(f"0.{minor}" for minor in range(25, 34))
 VERSION = VERSIONS[-1]
-RUN_BY_US = "0.25.1 on one H100, 2026-11-27"
+RUN_BY_US = "0.25.1 by itself on one H100, 2026-11-27; not yet seen to answer behind the gateway"
 OLDEST_CARD = (7, 5)
 
 _DOCS = sources.vllm("installation, GPU requirements")
