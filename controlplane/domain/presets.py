@@ -38,7 +38,7 @@ trt_llm:
 SMALL_ON_L4 = Preset(
     name="small-model-on-l4",
     title="Lowest cost",
-    summary="Llama 3.2 3B in 16 bits: the cheapest card that serves it well.",
+    summary="Llama 3.2 3B in 16 bits on one L4.",
     text="""\
 model_name: Llama-3.2-3B-Instruct
 resources:
@@ -205,7 +205,7 @@ trt_llm:
 JSON_EXTRACTION = Preset(
     name="json-extraction",
     title="JSON extraction",
-    summary="Qwen 2.5 7B with lookahead: the repeated keys of a schema cost next to nothing.",
+    summary="Qwen 2.5 7B with lookahead: it drafts the keys that a schema repeats.",
     text="""\
 model_name: Qwen2.5-7B-JSON
 resources:
