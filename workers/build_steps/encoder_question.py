@@ -48,7 +48,7 @@ def ask_encoder(url: str, report: Mapping[str, Any]) -> EncoderAnswer:
         words = question.read(response.json())
     except (ValueError, KeyError, TypeError, IndexError) as error:
         body = response.text[:_ERROR_CHARACTERS]
-        raise bad_answer(f"its answer at {question.route} is of no known shape", body) from error
+        raise bad_answer(f"its answer at {question.route} is of no use ({error})", body) from error
     return EncoderAnswer(question=question.words, text=words, seconds=round(seconds, 4))
 
 
@@ -83,6 +83,8 @@ def _vectors(answer: Any) -> str:
     one, near, far = (each["embedding"] for each in answer["data"])
     if not all(math.isfinite(number) for number in (*one, *near, *far)):
         raise ValueError("a vector is not finite")
+    if not all(any(vector) for vector in (one, near, far)):
+        raise ValueError("a vector is all zeros")
     return (
         f"Vectors of {len(one):,} numbers; the cosine of the first with the second is "
         f"{_cosine(one, near):.2f}, with the third {_cosine(one, far):.2f}."
