@@ -1,11 +1,12 @@
 """Every few seconds: make true what a lost message, a lost node or a lost process left behind."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from apps.deployments.models import Deployment, Environment, Replica
 from apps.deployments.plan import RESTING
@@ -27,6 +28,8 @@ _ADVISORY_LOCK = 7_020_002
 _BUILD_OVER = (DeploymentState.BUILD_FAILED, DeploymentState.BUILD_STOPPED)
 _NO_BUILD = (BuildState.FAILED, BuildState.CANCELLED)
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 def deployments_sweep() -> bool:
@@ -63,50 +66,68 @@ def _alone() -> Iterator[bool]:
 def _follow_builds() -> None:
     # A build that is tried again from its own page takes its deployments with it.
     given_up = Deployment.objects.filter(state__in=_BUILD_OVER, build__isnull=False)
-    for deployment in given_up.exclude(build__state__in=_NO_BUILD):
-        deployment_rejoin_build(deployment=deployment)
+    _each(
+        "deployment",
+        given_up.exclude(build__state__in=_NO_BUILD),
+        lambda deployment: deployment_rejoin_build(deployment=deployment),
+    )
     ended = Deployment.objects.filter(
         state=DeploymentState.BUILDING, build__state__in=BUILD_TERMINAL
     )
-    for build_id in set(ended.values_list("build_id", flat=True)):
-        if build_id is not None:
-            deployments_after_build(build_id=build_id)
+    _each(
+        "build",
+        set(ended.exclude(build=None).values_list("build_id", flat=True)),
+        lambda build_id: deployments_after_build(build_id=str(build_id)),
+    )
 
 
 def _mark_lost() -> None:
-    silent = Replica.objects.filter(node__in=nodes_silent()).exclude(
+    ids = set(_silent_replicas().values_list("deployment_id", flat=True))
+    _each("deployment", sorted(ids), _mark_lost_of)
+
+
+def _silent_replicas() -> QuerySet[Replica]:
+    return Replica.objects.filter(node__in=nodes_silent()).exclude(
         state__in=[*REPLICA_TERMINAL, ReplicaState.LOST]
     )
-    for deployment_id in sorted(set(silent.values_list("deployment_id", flat=True))):
-        with transaction.atomic():
-            Deployment.objects.select_for_update(no_key=True).get(id=deployment_id)
-            mine = silent.filter(deployment_id=deployment_id).order_by("id")
-            for replica in mine.select_for_update(of=("self",), no_key=True):
-                # An order that no agent has confirmed leaves nothing behind: it is just withdrawn.
-                is_unheard = replica.state == ReplicaState.ORDERED
-                to = ReplicaState.STOPPED if is_unheard else ReplicaState.LOST
-                replica_move(replica=replica, to=to)
+
+
+@transaction.atomic
+def _mark_lost_of(deployment_id: str) -> None:
+    Deployment.objects.select_for_update(no_key=True).get(id=deployment_id)
+    mine = _silent_replicas().filter(deployment_id=deployment_id).order_by("id")
+    for replica in mine.select_for_update(of=("self",), no_key=True):
+        # An order that no agent has confirmed leaves nothing behind: it is just withdrawn.
+        is_unheard = replica.state == ReplicaState.ORDERED
+        replica_move(replica=replica, to=ReplicaState.STOPPED if is_unheard else ReplicaState.LOST)
 
 
 def _advance_environments() -> None:
     rolling = Environment.objects.filter(
         Q(candidate__isnull=False) | Q(promotion_version__isnull=False)
     )
-    for environment_id in rolling.values_list("id", flat=True):
-        for released_id in environment_advance(environment_id=environment_id):
-            deployment_settle(deployment_id=released_id)
+    _each("environment", rolling.values_list("id", flat=True), _advance)
+
+
+def _advance(environment_id: int) -> None:
+    for released_id in environment_advance(environment_id=environment_id):
+        deployment_settle(deployment_id=released_id)
 
 
 def _settle_deployments() -> None:
     alive = Replica.objects.exclude(state__in=REPLICA_TERMINAL).values("deployment_id")
     moving = Deployment.objects.filter(~Q(state__in=RESTING) | Q(id__in=alive))
-    _each(moving.order_by("id").values_list("id", flat=True))
+    _each(
+        "deployment",
+        moving.order_by("id").values_list("id", flat=True),
+        lambda deployment_id: deployment_settle(deployment_id=deployment_id),
+    )
 
 
-def _each(deployment_ids: Iterable[str]) -> None:
-    for deployment_id in deployment_ids:
+def _each(kind: str, things: Iterable[T], act: Callable[[T], object]) -> None:
+    for thing in things:
         try:
-            deployment_settle(deployment_id=deployment_id)
+            act(thing)
         except Exception:
-            # One broken deployment must not hold up the rest of the fleet.
-            _log.exception("deployment %s was not reconciled", deployment_id)
+            # One broken thing must not hold up the rest of the fleet.
+            _log.exception("%s %s was not reconciled", kind, thing)
