@@ -61,7 +61,7 @@ def build_log(request: HttpRequest, number: int) -> HttpResponse:
     lines = log_lines(
         owners=build_log_owners(build=found),
         attempt=found.attempt,
-        after=int(after) if after.isdigit() else None,
+        after=int(after) if after.isdecimal() and len(after) < 19 else None,
         limit=LOG_PAGE_LINES,
     )
     rows = [

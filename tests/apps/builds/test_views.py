@@ -60,6 +60,15 @@ def test_a_poll_is_answered_with_the_part_and_then_with_304() -> None:
     assert changed.status_code == 200
 
 
+@pytest.mark.parametrize("after", ["²", "9" * 40, "-1", "x"])
+def test_a_cursor_that_is_none_begins_the_log_anew(after: str) -> None:
+    cast = make_cast()
+    build = make_build(team=cast.team)
+    log_append(owner=f"build:{build.id}:fetch", attempt=1, sequence=1, text="a line\n")
+    answer = signed_in(cast.owner).get(f"/builds/{build.number}/log/", {"after": after})
+    assert [line["text"] for line in answer.json()["lines"]] == ["a line"]
+
+
 def test_the_log_goes_on_after_its_cursor() -> None:
     cast = make_cast()
     build = make_build(team=cast.team)
