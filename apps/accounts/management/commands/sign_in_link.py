@@ -1,4 +1,4 @@
-"""Prints a one-time sign-in link."""
+"""Prints a one-time sign-in link, and lifts the lock of somebody who guessed too often."""
 
 from typing import Any
 
@@ -6,7 +6,12 @@ from django.core.management.base import CommandError, CommandParser
 
 from apps.accounts.commands import AuditedCommand
 from apps.accounts.selectors import user_by_email
-from apps.accounts.services import admin_ensure, sign_in_link_create, sign_in_link_url
+from apps.accounts.services import (
+    admin_ensure,
+    lock_lift,
+    sign_in_link_create,
+    sign_in_link_url,
+)
 
 
 class Command(AuditedCommand):
@@ -19,4 +24,5 @@ class Command(AuditedCommand):
         user = user_by_email(email) if email else admin_ensure()
         if user is None:
             raise CommandError(f"There is no active person with the e-mail address `{email}`.")
+        lock_lift(email=user.email)
         self.stdout.write(sign_in_link_url(sign_in_link_create(user=user)))
