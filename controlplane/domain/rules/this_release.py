@@ -30,6 +30,12 @@ def _serve_on_cpu(c: Context) -> Patch:
     }
 
 
+def _use_what_starts(c: Context) -> Patch:
+    if c.spec.accelerator is not None and "vllm" in (c.known.runtimes or ()):
+        return {"enginehouse.runtime": "vllm", "model_metadata.enginehouse.runtime": None}
+    return _serve_on_cpu(c)
+
+
 def _started(c: Context) -> str:
     return " and ".join(f"`{each}`" for each in sorted(c.known.runtimes or ()))
 
@@ -46,7 +52,7 @@ NO_DRIVER = Rule(
         f"{'on ' + str(c.spec.accelerator) + ' ' if c.spec.accelerator else ''}is checked and "
         "planned, not built."
     ),
-    fix=Fix(label="Serve on the CPU", patch=_serve_on_cpu, safe=False),
+    fix=Fix(label="Use an engine that starts here", patch=_use_what_starts, safe=False),
     source=_RELEASE,
     bad=Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B, runtimes=frozenset({"native"})),
     good=Example(),

@@ -200,8 +200,11 @@ def test_a_model_taken_from_elsewhere_is_not_judged_by_an_empty_repository() -> 
     assert not {code for code, severity in severities.items() if severity is Severity.ERROR}
 
 
-@pytest.mark.parametrize("runtime", ["trtllm", "native"])
-def test_the_fix_that_serves_on_the_cpu_leaves_nothing_of_a_gpu(runtime: str) -> None:
+@pytest.mark.parametrize(
+    ("runtime", "label"),
+    [("trtllm", "Use an engine that starts here"), ("native", "Serve on the CPU")],
+)
+def test_the_fix_that_serves_on_the_cpu_leaves_nothing_of_a_gpu(runtime: str, label: str) -> None:
     text = (
         "resources:\n  accelerator: H100:2\n  use_gpu: true\n"
         "trt_llm:\n  build:\n    tensor_parallel_count: 2\n"
@@ -214,8 +217,26 @@ def test_the_fix_that_serves_on_the_cpu_leaves_nothing_of_a_gpu(runtime: str) ->
     )  # fmt: skip
     finding = next(f for f in examine(text, known).report.findings if f.code in {"EH690", "EH691"})
     assert finding.fix is not None
-    assert finding.fix.label == "Serve on the CPU"
+    assert finding.fix.label == label
     mended = edit_yaml(text, finding.fix.patch)
     assert "use_gpu" not in mended
     codes = {found.code for found in examine(mended, known).report.findings}
     assert not codes & {"EH690", "EH691", "EH113", "EH651"}
+
+
+def test_where_vllm_starts_a_config_for_tensorrt_keeps_its_gpu() -> None:
+    text = (
+        "resources:\n  accelerator: H100:2\n"
+        "trt_llm:\n  build:\n    tensor_parallel_count: 2\n"
+        "    checkpoint_repository: {source: LOCAL, repo: /x}\n"
+    )
+    known = Known(
+        checkpoint=SMOLLM2_135M, secret_names=frozenset(), cards=EVERY_KIND,
+        runtimes=frozenset({"native", "vllm"}),
+    )  # fmt: skip
+    finding = next(f for f in examine(text, known).report.findings if f.code == "EH690")
+    assert finding.fix is not None
+    mended = examine(edit_yaml(text, finding.fix.patch), known)
+    assert mended.spec is not None
+    assert (mended.spec.runtime_name, str(mended.spec.accelerator)) == ("vllm", "H100:2")
+    assert "EH690" not in {found.code for found in mended.report.findings}
