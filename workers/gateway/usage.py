@@ -35,4 +35,4 @@ def find_usage(text: bytes) -> TokenCounts | None:
 
 def counted_by_header(value: bytes | None) -> TokenCounts | None:
     """Return the tokens that were read, where a header says so."""
-    return TokenCounts(int(value), 0) if value is not None and value.isdecimal() else None
+    return TokenCounts(int(value), 0) if value is not None and value.isdigit() else None
