@@ -81,4 +81,4 @@ async def _refuse(limit: Limit, send: Send) -> None:
 
 def _announced(scope: Scope) -> int:
     length = dict(scope["headers"]).get(b"content-length", b"0")
-    return int(length) if length.isdecimal() else 0
+    return int(length) if length.isdigit() else 0
