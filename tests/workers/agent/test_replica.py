@@ -35,7 +35,8 @@ def create(settings: Settings) -> Iterator[Start]:
     created: list[Replica] = []
 
     def one(program: str) -> Replica:
-        replica = Replica.create({"id": "aaaaa", "generation": 1, "runtime": "native"}, settings)
+        # A name of this module's own: another may run beside it and is told apart by name only.
+        replica = Replica.create({"id": "bbbbb", "generation": 1, "runtime": "native"}, settings)
         argv = [sys.executable, "-c", program]
         launch = {"argv": argv, "environment": {}, "host": "127.0.0.1", "port": 1}
         replica.folder.write("launch", launch)
