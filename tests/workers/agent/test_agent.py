@@ -70,9 +70,9 @@ def test_a_killed_engine_and_a_killed_runner_are_reported_and_replaced(serving: 
     assert time.monotonic() - started < 2.5
     first.refresh_from_db()
     assert "was killed (SIGKILL)" in first.failure["sentence"]
-    until(lambda: deployment.replicas.filter(state="ready").exists())
+    until_state(deployment, "active")
     deployment.refresh_from_db()
-    assert (deployment.state, deployment.failure) == ("active", None)
+    assert deployment.failure is None
 
     second = deployment.replicas.get(state="ready")
     os.kill(agent.folder(second.id).runner().pid, signal.SIGKILL)
