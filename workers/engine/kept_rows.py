@@ -54,16 +54,15 @@ class KeptRows:
         The last token is always left to be fed: its scores choose the next.
         """
         source, shared = self._best_source(tokens[:-1], key, running)
-        row = self._make_room(lambda: self._cache.reserve(capacity), spared=source)
+        row = self._make_room(lambda: self._cache.reserve(capacity), capacity, spared=source)
         if row is not None and source is not None and source.row.length >= shared:
-            self._cache.copy(source.row, row, shared)
-            if id(source.row) in self._kept:
-                self._kept.move_to_end(id(source.row))
+            self._copy(source.row, row, shared)
         return row
 
     def grow(self, row: Row, capacity: int) -> bool:
         """Give a row in use more room, kept rows giving way; say whether there was any."""
-        return bool(self._make_room(lambda: self._cache.resize(row, capacity)))
+        more = capacity - row.capacity
+        return bool(self._make_room(lambda: self._cache.resize(row, capacity), more))
 
     def give_back(self, content: Content) -> None:
         """Take a row back and keep what it holds."""
@@ -96,15 +95,30 @@ class KeptRows:
                 best, shared = content, common
         return best, shared
 
+    def _copy(self, source: Row, row: Row, length: int) -> None:
+        try:
+            self._cache.copy(source, row, length)
+        except BaseException:
+            self._cache.release(row)  # nobody else knows of it yet
+            raise
+        if id(source) in self._kept:
+            self._kept.move_to_end(id(source))
+
     def _make_room(
-        self, attempt: Callable[[], Found | None], *, spared: Content | None = None
+        self, attempt: Callable[[], Found | None], slots: int, *, spared: Content | None = None
     ) -> Found | None:
-        """Repeat an attempt, giving up kept rows one after another, the spared one last."""
+        """Repeat an attempt that needs so many slots, giving up kept rows one after another.
+
+        The spared one goes last. When only rows in use are left, they move together.
+        """
+        if slots > self.available_slots:
+            return None
         while not (found := attempt()):
             kept = [each for each in self._kept.values() if each is not spared]
             victim = next(iter(kept), None) or (spared if self._is_kept(spared) else None)
             if victim is None:
-                return None
+                self._cache.close_gaps()
+                return attempt()
             self._forget(victim)
         return found
 

@@ -92,9 +92,16 @@ class SlotCache:
             self._move(before, row.first_slot, row.length)
         return done
 
+    def close_gaps(self) -> None:
+        """Move all rows together, so that what is free is one run."""
+        for row, before in self._pool.close_gaps():
+            self._move(before, row.first_slot, row.length)
+
     def copy(self, source: Row, target: Row, length: int) -> None:
         """Let an empty row begin with the first tokens of another."""
-        self._move(source.first_slot, target.first_slot, length)
+        first, to = source.first_slot, target.first_slot
+        for tensor in (self._keys, self._values):
+            tensor[:, :, to : to + length] = tensor[:, :, first : first + length]
         target.length = length
 
     def release(self, row: Row) -> None:

@@ -1,6 +1,7 @@
 """Hands out runs of KV cache slots, one run per row."""
 
 from bisect import insort
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -12,64 +13,69 @@ class Row:
     capacity: int
     length: int = 0
 
+    @property
+    def end_slot(self) -> int:
+        """The first slot behind the row."""
+        return self.first_slot + self.capacity
+
 
 class SlotPool:
-    """First-fit over the free runs, so that a row is one slice of the cache."""
+    """First-fit into the gaps between rows, so that a row is one slice of the cache."""
 
     def __init__(self, slots: int) -> None:
         self.slots = slots
         self.reserved = 0
-        self._free = [(0, slots)]  # (first slot, count), by first slot, never adjacent
+        self._rows: list[Row] = []  # by first slot
 
     def reserve(self, capacity: int) -> Row | None:
-        """Give back a row with `capacity` slots, or nothing while no run is long enough."""
-        for first, count in self._free:
-            if count >= capacity:
-                return Row(first, self._take(first, capacity))
-        return None
+        """Give back a row with `capacity` slots, or nothing while no gap is long enough."""
+        first = self._gap(capacity)
+        if first is None:
+            return None
+        row = Row(first, capacity)
+        self._insert(row)
+        return row
 
     def resize(self, row: Row, capacity: int) -> bool:
-        """Change a row's capacity, where it is or else at another run; say whether it was done.
+        """Change a row's capacity, where it is or else in another gap; say whether it was done.
 
-        The runs may overlap: whoever moves the tokens must read them before writing.
+        The two places may overlap: whoever moves the tokens must read them before writing.
         """
-        first, before = row.first_slot, row.capacity
-        self._give(first, before)
-        starts = [run for run, count in self._free if count >= capacity]
-        if any(run <= first and first + capacity <= run + count for run, count in self._free):
-            starts = [first]
-        if starts:
-            row.first_slot, row.capacity = starts[0], self._take(starts[0], capacity)
-        else:
-            self._take(first, before)
-        return bool(starts)
+        self._remove(row)
+        following = next((each for each in self._rows if each.first_slot >= row.end_slot), None)
+        stays = row.first_slot + capacity <= (following.first_slot if following else self.slots)
+        first = row.first_slot if stays else self._gap(capacity)
+        if first is not None:
+            row.first_slot, row.capacity = first, capacity
+        self._insert(row)
+        return first is not None
+
+    def close_gaps(self) -> Iterator[tuple[Row, int]]:
+        """Move all rows to the front, in their order; give each that moved and where it was."""
+        end = 0
+        for row in self._rows:
+            before, row.first_slot = row.first_slot, end
+            if before != end:
+                yield row, before
+            end = row.end_slot
 
     def release(self, row: Row) -> None:
         """Take the row's slots back; the row must not be used afterwards."""
-        self._give(row.first_slot, row.capacity)
+        self._remove(row)
         row.capacity = row.length = 0
 
-    def _take(self, first: int, capacity: int) -> int:
-        index, (start, count) = next(
-            (index, run) for index, run in enumerate(self._free) if first < sum(run)
-        )
-        rest = ((start, first - start), (first + capacity, start + count - first - capacity))
-        self._free[index : index + 1] = [run for run in rest if run[1]]
-        self.reserved += capacity
-        return capacity
+    def _gap(self, capacity: int) -> int | None:
+        end = 0
+        for row in self._rows:
+            if row.first_slot - end >= capacity:
+                return end
+            end = row.end_slot
+        return end if self.slots - end >= capacity else None
 
-    def _give(self, first: int, capacity: int) -> None:
-        self.reserved -= capacity
-        if capacity:
-            insort(self._free, (first, capacity))
-            self._free = _merge_adjacent(self._free)
+    def _insert(self, row: Row) -> None:
+        insort(self._rows, row, key=lambda each: each.first_slot)
+        self.reserved += row.capacity
 
-
-def _merge_adjacent(runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for first, count in runs:
-        if merged and sum(merged[-1]) == first:
-            merged[-1] = (merged[-1][0], merged[-1][1] + count)
-        else:
-            merged.append((first, count))
-    return merged
+    def _remove(self, row: Row) -> None:
+        self._rows.remove(row)
+        self.reserved -= row.capacity

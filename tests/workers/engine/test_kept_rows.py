@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.workers.engine.asking import Asked, start_engine, transformers_greedy
 from tests.workers.engine.reading_metrics import metric
 from workers.engine.engine import Engine
-from workers.engine.kept_rows import shared_length
+from workers.engine.kept_rows import Content, KeptRows, shared_length
+from workers.engine.kv_cache import CacheShape, SlotCache
+from workers.engine.slots import Row
 
 pytestmark = pytest.mark.engine
 
@@ -75,6 +78,48 @@ def test_kept_rows_give_way_to_running_ones(checkpoint: Path) -> None:
     assert whole.failure is None
     assert len(whole.tokens) == 40
     engine.stop()
+
+
+def test_rows_in_use_move_together_before_a_new_one_goes_without() -> None:
+    shape = CacheShape(layers=1, kv_heads=1, head_dim=2, dtype=torch.float32)
+    cache = SlotCache(shape, slots=10, device=torch.device("cpu"))
+    rows = KeptRows(cache)
+    first, middle, last = (_reserved(rows, 3) for _ in range(3))
+    tokens = torch.arange(6.0).reshape(1, 3, 2)
+    cache.write(0, tokens, -tokens, torch.arange(3, 6))
+    middle.length = 3
+    for ended in (first, last):
+        rows.give_back(Content(ended, [1], None))
+    assert _reserved(rows, 7).capacity == 7
+    span = cache.span(middle, 0)
+    assert torch.equal(span.values[0], -tokens)
+    assert torch.equal(span.keys[0], tokens.transpose(1, 2))
+    assert rows.reserve([1], None, 1, ()) is None
+
+
+def test_a_row_whose_beginning_cannot_be_copied_is_free_again(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = start_engine(checkpoint, kv_cache_bytes=200 * BYTES_PER_TOKEN)
+    Asked(engine, PROMPT, max_tokens=4).finish()
+    with monkeypatch.context() as broken:
+        broken.setattr(SlotCache, "copy", _break)
+        failed = Asked(engine, [*PROMPT[:50], 9]).finish()
+    assert failed.failure == "the engine failed on this request (MemoryError)"
+    assert metric(engine, "engine_kv_cache_used_ratio") == 0
+    whole = Asked(engine, PROMPT, max_tokens=141, ignore_eos=True).finish()
+    assert len(whole.tokens) == 141
+    engine.stop()
+
+
+def _reserved(rows: KeptRows, capacity: int) -> Row:
+    row = rows.reserve([1], None, capacity, ())
+    assert row is not None
+    return row
+
+
+def _break(*_: object) -> None:
+    raise MemoryError
 
 
 @pytest.mark.parametrize(

@@ -60,3 +60,5 @@ def test_every_row_ends_and_the_cache_is_empty_again(tight_engine: Engine, reque
     chosen = sum(len(one.tokens) for one in (*everyone, last))
     assert metric(tight_engine, "engine_completion_tokens_total") == counted + chosen
     assert metric(tight_engine, "engine_kv_cache_used_ratio") == 0
+    if tight_engine.settings.scheduler_policy == "guaranteed_no_evict":
+        assert metric(tight_engine, "engine_preemptions_total") == 0

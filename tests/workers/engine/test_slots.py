@@ -12,6 +12,8 @@ from workers.engine.slots import Row, SlotPool
         st.one_of(
             st.tuples(st.just("reserve"), st.integers(1, 40)),
             st.tuples(st.just("release"), st.integers(0, 20)),
+            st.tuples(st.just("resize"), st.integers(0, 20 * 40)),
+            st.tuples(st.just("close_gaps"), st.just(0)),
         ),
         max_size=60,
     )
@@ -22,6 +24,13 @@ def test_rows_never_overlap_and_everything_comes_back(actions: list[tuple[str, i
         if action == "reserve":
             row = pool.reserve(number)
             rows += [row] if row else []
+        elif action == "close_gaps":
+            list(pool.close_gaps())
+            assert max((row.end_slot for row in rows), default=0) == pool.reserved
+        elif rows and action == "resize":
+            row, capacity = rows[number % len(rows)], number // 20 + 1
+            expected = (row.capacity, capacity)[pool.resize(row, capacity)]
+            assert row.capacity == expected
         elif rows:
             pool.release(rows.pop(number % len(rows)))
         taken = [slot for row in rows for slot in _slots(row)]
@@ -44,6 +53,17 @@ def test_the_whole_pool_may_be_one_row() -> None:
 @pytest.mark.parametrize("capacity", [9, 1000])
 def test_more_than_the_pool_is_never_given(capacity: int) -> None:
     assert SlotPool(8).reserve(capacity) is None
+
+
+def test_a_row_that_has_room_behind_it_grows_where_it_is() -> None:
+    pool = SlotPool(10)
+    first, second = pool.reserve(3), pool.reserve(3)
+    assert first is not None
+    assert second is not None
+    assert pool.resize(second, 7)
+    assert (second.first_slot, second.capacity) == (3, 7)
+    assert not pool.resize(first, 4)
+    assert (first.first_slot, first.capacity, pool.reserved) == (0, 3, 10)
 
 
 def _slots(row: Row) -> range:
