@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.builds import comparison_views, failure_views, forecast_views, views
+from apps.builds import comparison_views, failure_views, forecast_views, log_views, views
 from apps.builds.api import (
     ArtifactDetailView,
     ArtifactListView,
@@ -34,7 +34,7 @@ urlpatterns: list[URLPattern] = [
         name="forecast_of_revision",
     ),
     path("<int:number>/", views.build, name="build"),
-    path("<int:number>/log/", views.build_log, name="log"),
+    path("<int:number>/log/", log_views.build_log, name="log"),
     path("<int:number>/cancel/", views.cancel, name="cancel"),
     path("<int:number>/retry/", views.retry, name="retry"),
     path("<int:number>/promote/", views.promote, name="promote"),

@@ -1,7 +1,7 @@
-"""Pages of builds: the list, one build with its log, and what can be asked of it."""
+"""Pages of builds: the list, one build, and what can be asked of it."""
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -10,18 +10,15 @@ from apps.accounts.models import Team
 from apps.accounts.pages import page, person, say_error
 from apps.builds.models import Build
 from apps.builds.presentation import BuildRow, build_context
-from apps.builds.selectors import build_list, build_log_owners
+from apps.builds.selectors import build_list
 from apps.builds.services import build_cancel, build_create, build_promote, build_retry
-from apps.builds.step_labels import LABELS
 from apps.configs.drafts import posted_draft
 from apps.configs.selectors import config_get
 from apps.configs.views import editor_answer
 from apps.rest.errors import ApiError, NotFound
-from apps.telemetry.logs import log_lines
 from apps.ui.fragments import live_answer
 
 PAGE_SIZE = 50
-LOG_PAGE_LINES = 1_000
 
 
 @page
@@ -50,30 +47,6 @@ def build(request: HttpRequest, number: int) -> HttpResponse:
     return live_answer(
         request, page="builds/build.html", part="builds/_build.html", context=context
     )
-
-
-@page
-@require_GET
-def build_log(request: HttpRequest, number: int) -> HttpResponse:
-    """Return the lines of the current attempt after a cursor, as JSON."""
-    found = build_numbered(person(request).team, number)
-    after = request.GET.get("after", "")
-    lines = log_lines(
-        owners=build_log_owners(build=found),
-        attempt=found.attempt,
-        after=int(after) if after.isdecimal() and len(after) < 19 else None,
-        limit=LOG_PAGE_LINES,
-    )
-    rows = [
-        {"text": line.message, "level": line.level, "step": _step_label(line.owner)}
-        for line in lines
-    ]
-    answer = {
-        "lines": rows,
-        "cursor": str(lines[-1].cursor) if lines else None,
-        "has_more": len(lines) == LOG_PAGE_LINES,
-    }
-    return JsonResponse(answer, headers={"Cache-Control": "no-store"})
 
 
 @page
@@ -128,8 +101,3 @@ def build_numbered(team: Team, number: int) -> Build:
     if found is None:
         raise NotFound(f"There is no build {number}.")
     return found
-
-
-def _step_label(owner: str) -> str:
-    name = owner.rpartition(":")[2]
-    return LABELS.get(name, name)

@@ -141,7 +141,10 @@ def _conditions(
     if end is not None:
         found.append(("chunk.created_at < %s", [end]))
     if after is not None:
-        found.append(("(chunk.id, line.number) > (%s, %s)", [*divmod(after, _LINES_PER_CHUNK)]))
+        chunk_id, number = divmod(after, _LINES_PER_CHUNK)
+        # The first alone keeps older chunks from being cut into lines.
+        found.append(("chunk.id >= %s", [chunk_id]))
+        found.append(("(chunk.id, line.number) > (%s, %s)", [chunk_id, number]))
     return [text for text, _ in found], [value for _, values in found for value in values]
 
 

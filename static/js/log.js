@@ -1,50 +1,57 @@
-// Follows a log: asks for what came after the last line it has, faster while the build moves.
+// Follows a log by server-sent events: goes on after its last line when a connection broke, asks
+// for nothing while the tab is hidden or the log is over, and does without streaming where a proxy
+// holds it back.
+const MOST_LINES = 20000;
+const SILENCE = 40000;
+const PROBLEM = /\b(error|exception|traceback|fatal|killed)\b/i;
 const log = document.getElementById("log");
 const toError = document.getElementById("to-error");
 const toEnd = document.getElementById("to-end");
-const PROBLEM = /\b(error|exception|traceback|fatal|killed)\b/i;
-let after = "";
-let step = "";
-let follows = true;
+let [source, last, attempt, step] = [null, "", null, ""];
+let [follows, isOver, canStream, heard, heardAt] = [true, false, true, false, 0];
 
-const atEnd = () => log.scrollHeight - log.scrollTop - log.clientHeight < 24;
-log.addEventListener("scroll", () => { follows = atEnd(); toEnd.hidden = follows; });
+log.addEventListener("scroll", () => {
+  follows = log.scrollHeight - log.scrollTop - log.clientHeight < 24;
+  toEnd.hidden = follows;
+});
 toEnd.addEventListener("click", () => { log.scrollTop = log.scrollHeight; });
 toError.addEventListener("click", () => log.querySelector("mark").scrollIntoView({ block: "center" }));
 
+const made = (name, text) => Object.assign(document.createElement(name), { textContent: `${text}\n` });
 const add = (line) => {
-  if (line.step !== step) {
-    step = line.step;
-    const name = document.createElement("b");
-    name.textContent = `— ${step}\n`;
-    log.append(name);
-  }
+  if (line.step !== step) log.append(made("b", `— ${line.step}`));
+  step = line.step;
   const isProblem = line.level === "ERROR" || line.level === "CRITICAL" || PROBLEM.test(line.text);
-  if (!isProblem) return log.append(`${line.text}\n`);
-  const row = document.createElement("mark");
-  row.textContent = `${line.text}\n`;
-  log.append(row);
-  toError.hidden = false;
+  log.append(isProblem ? made("mark", line.text) : `${line.text}\n`);
+  if (isProblem) toError.hidden = false;
 };
 
-const ask = async () => {
-  let wait = document.querySelector("[data-moving]") ? 1000 : 60000;
-  if (!document.hidden) {
-    try {
-      const answer = await fetch(`${log.dataset.url}?after=${after}`, { headers: { Accept: "application/json" } });
-      if (answer.ok) {
-        const { lines, cursor, has_more: hasMore } = await answer.json();
-        lines.forEach(add);
-        after = cursor ?? after;
-        if (follows && lines.length) log.scrollTop = log.scrollHeight;
-        if (hasMore) wait = 0;
-      }
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-      wait = 3000;
-    }
-  }
-  setTimeout(ask, wait);
+const take = (event) => {
+  const told = JSON.parse(event.data);
+  if (told.attempt !== attempt) { log.replaceChildren(); step = ""; toError.hidden = true; }
+  [attempt, last] = [told.attempt, event.lastEventId];
+  told.lines.forEach(add);
+  while (log.childNodes.length > MOST_LINES) log.firstChild.remove();
+  if (follows) log.scrollTop = log.scrollHeight;
 };
 
-ask();
+const close = () => { source?.close(); source = null; };
+const open = () => {
+  if (source || isOver || document.hidden) return;
+  [heard, heardAt] = [false, Date.now()];
+  source = new EventSource(`${log.dataset.url}?after=${last}${canStream ? "" : "&once"}`);
+  source.addEventListener("lines", take);
+  source.addEventListener("end", () => { isOver = true; close(); });
+  for (const kind of ["lines", "beat", "end"]) source.addEventListener(kind, () => { [heard, heardAt] = [true, Date.now()]; });
+};
+
+setInterval(() => {
+  if (source && source.readyState !== EventSource.CLOSED && Date.now() - heardAt < SILENCE) return;
+  if (source && source.readyState === EventSource.OPEN && !heard) canStream = false;
+  close();
+  open();
+}, 5000);
+document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+// What was over moves again after a retry.
+document.addEventListener("htmx:after:swap", () => { if (document.querySelector("[data-moving]")) isOver = false; open(); });
+open();
