@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.accounts import examples
 from apps.accounts.models import (
     ApiKey,
     ApiKeyType,
@@ -14,9 +15,11 @@ from apps.accounts.models import (
     TeamRole,
     User,
 )
+from apps.rest.examples import shown_as
 from apps.rest.serializers import StrictSerializer
 
 
+@shown_as(examples.TEAM)
 class TeamObject(serializers.ModelSerializer[Team]):
     default = serializers.BooleanField(source="is_default")
 
@@ -33,10 +36,12 @@ class TeamQuery(StrictSerializer):
     name = serializers.CharField(required=False, max_length=64)
 
 
+@shown_as(examples.TEAM_NAMED)
 class TeamNameBody(StrictSerializer):
     name = serializers.CharField(max_length=64)
 
 
+@shown_as(examples.USER)
 class UserObject(serializers.Serializer[User]):
     user_id = serializers.CharField(source="id")
     email = serializers.CharField(allow_null=True)
@@ -44,6 +49,7 @@ class UserObject(serializers.Serializer[User]):
     workspace_name = serializers.CharField(source="team.name", allow_null=True)
 
 
+@shown_as(examples.MEMBER)
 class MemberObject(serializers.Serializer[Membership]):
     user_id = serializers.CharField()
     email = serializers.CharField(source="user.email")
@@ -56,15 +62,18 @@ class MemberListObject(serializers.Serializer[Any]):
     members = MemberObject(many=True)
 
 
+@shown_as(examples.MEMBER_ROLE)
 class MemberRoleBody(StrictSerializer):
     role = serializers.ChoiceField(choices=TeamRole.choices)
 
 
+@shown_as(examples.INVITED)
 class InvitationBody(StrictSerializer):
     email = serializers.CharField(max_length=254)
     role = serializers.ChoiceField(choices=TeamRole.choices, default=TeamRole.MEMBER)
 
 
+@shown_as(examples.INVITATION)
 class InvitationObject(serializers.Serializer[Invitation]):
     id = serializers.CharField()
     email = serializers.CharField()
@@ -77,6 +86,7 @@ class InvitationListObject(serializers.Serializer[Any]):
     invitations = InvitationObject(many=True)
 
 
+@shown_as(examples.MADE_INVITATION)
 class MadeInvitationObject(serializers.Serializer[Any]):
     """The whole link, shown this once."""
 
@@ -90,6 +100,7 @@ class PersonTeamObject(serializers.Serializer[Membership]):
     role = serializers.ChoiceField(choices=TeamRole.choices)
 
 
+@shown_as(examples.PERSON)
 class PersonObject(serializers.Serializer[User]):
     user_id = serializers.CharField(source="id")
     email = serializers.CharField()
@@ -104,6 +115,7 @@ class PersonListObject(serializers.Serializer[Any]):
     users = PersonObject(many=True)
 
 
+@shown_as(examples.PERSON_CHANGE)
 class PersonBody(StrictSerializer):
     is_admin = serializers.BooleanField(required=False)
     is_active = serializers.BooleanField(required=False)
@@ -114,6 +126,7 @@ class RestrictedPersonObject(serializers.Serializer[User]):
     email = serializers.CharField()
 
 
+@shown_as(examples.RESTRICTION)
 class RestrictedEnvironmentObject(serializers.Serializer[RestrictedEnvironment]):
     name = serializers.CharField()
     people = RestrictedPersonObject(many=True)
@@ -124,10 +137,12 @@ class RestrictedEnvironmentListObject(serializers.Serializer[Any]):
     restricted_environments = RestrictedEnvironmentObject(many=True)
 
 
+@shown_as(examples.RESTRICTION_PEOPLE)
 class RestrictedEnvironmentPeopleBody(StrictSerializer):
     user_ids = serializers.ListField(child=serializers.CharField(max_length=16), max_length=1000)
 
 
+@shown_as(examples.RESTRICTION_WANTED)
 class RestrictedEnvironmentBody(StrictSerializer):
     name = serializers.RegexField(r"^[a-z0-9][a-z0-9_-]{0,63}$")
     user_ids = serializers.ListField(
@@ -141,6 +156,7 @@ class ApiKeyOwnerObject(serializers.Serializer[User]):
     name = serializers.CharField(allow_null=True)
 
 
+@shown_as(examples.KEY)
 class ApiKeyObject(serializers.Serializer[ApiKey]):
     """A key by its prefix; the key itself was shown once."""
 
@@ -173,6 +189,7 @@ def _limit() -> serializers.IntegerField:
     )
 
 
+@shown_as(examples.KEY_WANTED)
 class ApiKeyCreateBody(StrictSerializer):
     name = serializers.RegexField(
         r"^[a-z0-9-]*$",
@@ -201,11 +218,13 @@ class ApiKeyCreateBody(StrictSerializer):
     )
 
 
+@shown_as(examples.MADE_KEY)
 class MadeApiKeyObject(serializers.Serializer[Any]):
     """The whole key, shown this once."""
 
     api_key = serializers.CharField()
 
 
+@shown_as(examples.KEY_TOMBSTONE)
 class ApiKeyTombstone(serializers.Serializer[Any]):
     prefix = serializers.CharField()

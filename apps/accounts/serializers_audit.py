@@ -4,11 +4,14 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.accounts import examples
 from apps.accounts.models import AuditEntry
+from apps.rest.examples import shown_as
 from apps.rest.paging import PageQuery
 from apps.rest.serializers import StrictSerializer
 
 
+@shown_as(examples.AUDIT_ENTRY)
 class AuditEntryObject(serializers.ModelSerializer[AuditEntry]):
     class Meta:
         model = AuditEntry

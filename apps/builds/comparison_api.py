@@ -7,10 +7,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.builds import examples
 from apps.builds.api import BuildView
 from apps.builds.comparison import compare_builds
 from apps.builds.selectors import build_detail, build_list, build_previous
 from apps.rest.errors import InvalidInput, NotFound
+from apps.rest.examples import shown_as
 from apps.rest.serializers import StrictSerializer, validated
 
 
@@ -39,6 +41,7 @@ class ComparedPartObject(serializers.Serializer[Any]):
     rows = ComparedRowObject(many=True)
 
 
+@shown_as(examples.COMPARISON)
 class ComparisonObject(serializers.Serializer[Any]):
     """Two builds; `left` is the one compared against."""
 

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.builds import examples
 from apps.builds.api import BuildView
 from apps.builds.fixes import fix_proposal
 from apps.builds.selectors import build_detail
@@ -16,6 +17,7 @@ from apps.builds.serializers import BuildDetailObject
 from apps.builds.services import build_apply_fix
 from apps.builds.support_bundle import support_bundle_answer
 from apps.rest.errors import NotFound
+from apps.rest.examples import shown_as
 from apps.rest.serializers import Error
 
 
@@ -27,6 +29,7 @@ class BuildFixChangeObject(serializers.Serializer[Any]):
     new = serializers.JSONField(allow_null=True)
 
 
+@shown_as(examples.FIX)
 class BuildFixObject(serializers.Serializer[Any]):
     """What the fix would change in the newest text of the config."""
 

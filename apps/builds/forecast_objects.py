@@ -4,6 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.builds import examples
+from apps.rest.examples import shown_as
 from controlplane.domain.forecast import Basis
 from controlplane.domain.forecast.outcome import Amount
 
@@ -73,6 +75,7 @@ class CachedObject(serializers.Serializer[Any]):
     artifact = CachedArtifactObject(allow_null=True)
 
 
+@shown_as(examples.FORECAST)
 class ForecastObject(serializers.Serializer[Any]):
     """What a build takes; `absent` says why there is no more than its place in the queue."""
 

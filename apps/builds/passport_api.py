@@ -9,11 +9,13 @@ from rest_framework.response import Response
 
 from apps.accounts.rest_views import TeamView
 from apps.builds.artifact_download import artifact_archive_answer, passport_document
+from apps.builds.examples import PASSPORT
 from apps.builds.selectors import artifact_detail
+from apps.rest.examples import file_shown_as
 
 
 class ArtifactPassportView(TeamView):
-    @extend_schema(responses=OpenApiTypes.OBJECT)
+    @extend_schema(responses=file_shown_as(OpenApiTypes.OBJECT, PASSPORT))
     def get(self, request: Request, artifact_id: str) -> Response:
         """Return the passport: what it was made of, by what, how well, by whom and when."""
         found = artifact_detail(team=self.team, artifact_id=artifact_id)

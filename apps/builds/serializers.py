@@ -5,11 +5,13 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.builds import examples
 from apps.builds.fixes import fix_followers, fix_origin
 from apps.builds.forecast_card import forecast_card
 from apps.builds.forecast_objects import ForecastObject, MeasuredObject, OutcomeObject, ReuseObject
 from apps.builds.held_cards import held_cards
 from apps.builds.models import Artifact, Build, BuildStep
+from apps.rest.examples import shown_as
 from apps.rest.paging import PageQuery, page_schema
 from apps.rest.serializers import StrictSerializer
 from apps.telemetry.log_queries import LogLineObject, LogQuery
@@ -19,6 +21,7 @@ from controlplane.domain.lifecycle import BuildState, StepState
 _STATES = [state.value for state in BuildState]
 
 
+@shown_as(examples.BUILD_WANTED)
 class BuildCreateBody(StrictSerializer):
     config_id = serializers.CharField(max_length=16)
     revision = serializers.IntegerField(
@@ -26,6 +29,7 @@ class BuildCreateBody(StrictSerializer):
     )
 
 
+@shown_as(examples.PROMOTE_REASON)
 class BuildPromoteBody(StrictSerializer):
     reason = serializers.CharField(
         max_length=1_000, help_text="Why the loss is acceptable; kept on the build and passport."
@@ -66,6 +70,7 @@ class BuildConfigObject(serializers.Serializer[Any]):
     revision = serializers.IntegerField(source="number")
 
 
+@shown_as(examples.BUILD)
 class BuildObject(serializers.Serializer[Build]):
     """A build in a list."""
 
@@ -91,6 +96,7 @@ class StepProgressObject(serializers.Serializer[Any]):
     seconds_left = serializers.FloatField(source="progress_seconds_left", allow_null=True)
 
 
+@shown_as(examples.STEP)
 class StepObject(serializers.Serializer[BuildStep]):
     """A step of the present attempt; `result` is what it found."""
 
@@ -140,6 +146,7 @@ class HeldCardObject(serializers.Serializer[Any]):
     claimed_at = serializers.DateTimeField()
 
 
+@shown_as(examples.BUILD_WHOLE)
 class BuildDetailObject(BuildObject):
     """A build whole."""
 
@@ -178,6 +185,7 @@ class BuildLogQuery(LogQuery):
     )
 
 
+@shown_as(examples.LOG_LINE)
 class BuildLogLineObject(LogLineObject):
     step = serializers.CharField()
 
@@ -186,6 +194,7 @@ class BuildLogsObject(serializers.Serializer[Any]):
     logs = BuildLogLineObject(many=True)
 
 
+@shown_as(examples.ARTIFACT)
 class ArtifactObject(serializers.Serializer[Artifact]):
     """An artifact in a list."""
 
@@ -202,11 +211,13 @@ class ArtifactFileObject(serializers.Serializer[Any]):
     size_bytes = serializers.IntegerField()
 
 
+@shown_as(examples.ARTIFACT_TOMBSTONE)
 class ArtifactTombstone(serializers.Serializer[Any]):
     id = serializers.CharField()
     deleted = serializers.BooleanField(default=True)
 
 
+@shown_as(examples.ARTIFACT_WHOLE)
 class ArtifactDetailObject(ArtifactObject):
     """An artifact with every file and its passport: what it was made from, how, and by whom."""
 

@@ -4,7 +4,9 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.configs import examples
 from apps.configs.models import Config, Revision
+from apps.rest.examples import shown_as
 from apps.rest.paging import page_schema
 from apps.rest.serializers import ErrorSource, StrictSerializer
 from controlplane.domain.commands.exporting import ExportFormat
@@ -43,6 +45,7 @@ class EffectiveObject(serializers.Serializer[Any]):
     reason = serializers.CharField()
 
 
+@shown_as(examples.EXAMINATION)
 class ExaminationObject(serializers.Serializer[Any]):
     """What the checks say of a config."""
 
@@ -53,6 +56,7 @@ class ExaminationObject(serializers.Serializer[Any]):
     blocks_build = serializers.BooleanField()
 
 
+@shown_as(examples.CONFIG)
 class ConfigObject(serializers.Serializer[Config]):
     """A config in a list; `revision` is the number of the last one."""
 
@@ -64,6 +68,7 @@ class ConfigObject(serializers.Serializer[Config]):
     blocks_build = serializers.BooleanField(source="last_blocks_build")
 
 
+@shown_as(examples.REVISION)
 class RevisionObject(serializers.Serializer[Revision]):
     """A revision in a list: what was true when it was saved."""
 
@@ -74,6 +79,7 @@ class RevisionObject(serializers.Serializer[Revision]):
     blocks_build = serializers.BooleanField()
 
 
+@shown_as(examples.REVISION_WHOLE)
 class RevisionDetailObject(RevisionObject):
     """A revision whole, with what the checks say of it now."""
 
@@ -82,6 +88,7 @@ class RevisionDetailObject(RevisionObject):
     examination = ExaminationObject()
 
 
+@shown_as(examples.CONFIG_WHOLE)
 class ConfigDetailObject(ConfigObject):
     last_revision = RevisionDetailObject()
 
@@ -90,6 +97,7 @@ ConfigPage = page_schema(ConfigObject)
 RevisionPage = page_schema(RevisionObject)
 
 
+@shown_as(examples.CONFIG_TEXT)
 class ConfigText(StrictSerializer):
     """A config: either `text` (YAML or JSON, kept as written) or `config` (an object)."""
 
@@ -102,16 +110,19 @@ class ConfigText(StrictSerializer):
         return attrs
 
 
+@shown_as(examples.CONFIG_WANTED)
 class ConfigCreateBody(ConfigText):
     name = serializers.CharField(max_length=128)
 
 
+@shown_as(examples.REVISION_WANTED)
 class RevisionCreateBody(ConfigText):
     expected_revision = serializers.IntegerField(
         min_value=0, help_text="The last revision you know of; another last one is a 409."
     )
 
 
+@shown_as(examples.COMMAND)
 class CommandBody(StrictSerializer):
     """A pasted command; it is read and never run, and nothing of it is kept."""
 
@@ -160,6 +171,7 @@ class OfferedSecretObject(serializers.Serializer[Any]):
     reason = serializers.CharField()
 
 
+@shown_as(examples.IMPORTED)
 class CommandImportObject(serializers.Serializer[Any]):
     """A config made from a command."""
 
@@ -180,6 +192,7 @@ class ExportQuery(StrictSerializer):
     )
 
 
+@shown_as(examples.EXPORTED)
 class ConfigExportObject(serializers.Serializer[Any]):
     """A revision in another program's words."""
 

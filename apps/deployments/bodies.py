@@ -5,10 +5,13 @@ Source of fields and ranges: the hosted product's management API, 2026-08-22.
 
 from rest_framework import serializers
 
+from apps.deployments import examples
+from apps.rest.examples import shown_as
 from apps.rest.serializers import StrictSerializer
 from apps.telemetry.log_queries import LogQuery
 
 
+@shown_as(examples.AUTOSCALING_CHANGE)
 class AutoscalingBody(StrictSerializer):
     """Every field optional; ranges as the hosted product documents them."""
 
@@ -29,17 +32,20 @@ class BuildSourceBody(StrictSerializer):
     build_id = serializers.CharField(max_length=16)
 
 
+@shown_as(examples.MODEL_WANTED)
 class ModelCreateBody(StrictSerializer):
     name = serializers.CharField(max_length=128)
     source = BuildSourceBody()  # type: ignore[assignment]
 
 
+@shown_as(examples.DEPLOYMENT_WANTED)
 class DeploymentCreateBody(StrictSerializer):
     source = BuildSourceBody()  # type: ignore[assignment]
     environment = serializers.CharField(required=False, max_length=64)
     name = serializers.CharField(required=False, max_length=255)
 
 
+@shown_as(examples.DEPLOYMENT_RENAMED)
 class DeploymentRenameBody(StrictSerializer):
     name = serializers.CharField(max_length=255)
 
@@ -55,21 +61,25 @@ class PromotionSettingsBody(StrictSerializer):
     )
 
 
+@shown_as(examples.ENVIRONMENT_WANTED)
 class EnvironmentCreateBody(StrictSerializer):
     name = serializers.CharField(max_length=64)
     promotion_settings = PromotionSettingsBody(required=False)
 
 
+@shown_as(examples.ENVIRONMENT_CHANGE)
 class EnvironmentPatchBody(StrictSerializer):
     autoscaling_settings = AutoscalingBody(required=False)
     promotion_settings = PromotionSettingsBody(required=False)
 
 
+@shown_as(examples.PROMOTE_TO_PRODUCTION)
 class PromoteToProductionBody(StrictSerializer):
     scale_down_previous_production = serializers.BooleanField(default=True)
     preserve_env_instance_type = serializers.BooleanField(default=True)
 
 
+@shown_as(examples.PROMOTE)
 class PromoteBody(StrictSerializer):
     deployment_id = serializers.CharField(max_length=16)
     scale_down_previous_deployment = serializers.BooleanField(default=True)

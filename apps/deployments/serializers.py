@@ -8,6 +8,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.deployments import examples
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import Deployment, Environment, ServedModel
 from apps.deployments.services import (
@@ -15,6 +16,7 @@ from apps.deployments.services import (
     autoscaling_settings,
     promotion_settings,
 )
+from apps.rest.examples import shown_as
 from apps.telemetry.log_queries import LogLineObject
 from controlplane.domain.lifecycle import DeploymentState
 
@@ -32,6 +34,7 @@ class AutoscalingObject(serializers.Serializer[Any]):
     max_scale_down_rate = serializers.IntegerField(allow_null=True)
 
 
+@shown_as(examples.AUTOSCALING_ANSWER)
 class AutoscalingAnswerObject(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=["ACCEPTED", "QUEUED", "UNCHANGED"])
     message = serializers.CharField()
@@ -41,6 +44,7 @@ class BackpressureObject(serializers.Serializer[Any]):
     policy = serializers.CharField(allow_null=True)
 
 
+@shown_as(examples.MODEL)
 class ModelObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     created_at = serializers.DateTimeField()
@@ -68,6 +72,7 @@ class ModelListObject(serializers.Serializer[Any]):
     models = ModelObject(many=True)
 
 
+@shown_as(examples.DEPLOYMENT)
 class DeploymentObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     created_at = serializers.DateTimeField()
@@ -134,6 +139,7 @@ class PromotionObject(serializers.Serializer[Any]):
     error_message = serializers.CharField(allow_null=True)
 
 
+@shown_as(examples.ENVIRONMENT)
 class EnvironmentObject(serializers.Serializer[Any]):
     name = serializers.CharField()
     created_at = serializers.DateTimeField()
@@ -169,41 +175,49 @@ class EnvironmentListObject(serializers.Serializer[Any]):
     environments = EnvironmentObject(many=True)
 
 
+@shown_as(examples.ENVIRONMENT_PATCHED)
 class EnvironmentPatchedObject(serializers.Serializer[Any]):
     environment = EnvironmentObject()
     status = serializers.CharField()
     message = serializers.CharField()
 
 
+@shown_as(examples.SUCCESS)
 class SuccessObject(serializers.Serializer[Any]):
     success = serializers.BooleanField()
 
 
+@shown_as(examples.RETRIED)
 class RetriedObject(serializers.Serializer[Any]):
     retried = serializers.BooleanField()
     reason = serializers.CharField(allow_null=True)
     deployment = DeploymentObject()
 
 
+@shown_as(examples.CANCELLED)
 class CancelledObject(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=["CANCELED", "RAMPING_DOWN"])
     message = serializers.CharField()
 
 
+@shown_as(examples.MODEL_TOMBSTONE)
 class ModelTombstone(serializers.Serializer[Any]):
     id = serializers.CharField()
     deleted = serializers.BooleanField()
 
 
+@shown_as(examples.DEPLOYMENT_TOMBSTONE)
 class DeploymentTombstone(ModelTombstone):
     model_id = serializers.CharField()
 
 
+@shown_as(examples.DEPLOYMENT_CONFIG)
 class DeploymentConfigObject(serializers.Serializer[Any]):
     raw_config = serializers.CharField(allow_null=True)
     config = serializers.DictField(allow_null=True)
 
 
+@shown_as(examples.LOG_LINE)
 class DeploymentLogLineObject(LogLineObject):
     replica = serializers.CharField()
 
@@ -212,6 +226,7 @@ class DeploymentLogsObject(serializers.Serializer[Any]):
     logs = DeploymentLogLineObject(many=True)
 
 
+@shown_as(examples.REPLICA)
 class ReplicaObject(serializers.Serializer[Any]):
     """A replica: what is wanted of it and what its node last said."""
 

@@ -5,8 +5,10 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.fleet import examples
 from apps.fleet.models import Card, Node
 from apps.fleet.services.cards import free_of
+from apps.rest.examples import shown_as
 
 
 class CardObject(serializers.Serializer[Any]):
@@ -30,6 +32,7 @@ class CardObject(serializers.Serializer[Any]):
         return free_of(card, _live_leases(card))
 
 
+@shown_as(examples.NODE)
 class NodeObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     name = serializers.CharField()
@@ -52,6 +55,7 @@ class NodeListObject(serializers.Serializer[Any]):
     nodes = NodeObject(many=True)
 
 
+@shown_as(examples.INSTANCE_TYPE)
 class InstanceTypeObject(serializers.Serializer[Any]):
     """One kind of hardware that is here now."""
 

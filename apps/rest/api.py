@@ -13,8 +13,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.rest.errors import NotFound
+from apps.rest.examples import shown_as
 
 
+@shown_as({"name": "enginehouse", "version": "0.1.0"})
 class Version(serializers.Serializer[Any]):
     """What is running here."""
 

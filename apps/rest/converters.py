@@ -25,6 +25,13 @@ class ArtifactReference(Identifier):
     regex = "(?:sha256:)?[a-f0-9]{64}|[a-z0-9]{1,16}"
 
 
+class Anything(Identifier):
+    """What no other path takes, line breaks included."""
+
+    regex = "(?s:.+)"
+
+
+register_converter(Anything, "anything")
 register_converter(Identifier, "id")
 register_converter(ArtifactReference, "artifact")
 register_converter(Name, "name")

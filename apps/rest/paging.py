@@ -12,6 +12,7 @@ from django.db.models import Model, Q, QuerySet
 from rest_framework import serializers
 
 from apps.rest.errors import InvalidInput
+from apps.rest.examples import shown_as
 from apps.rest.serializers import StrictSerializer
 
 Row = TypeVar("Row", bound=Model)
@@ -24,6 +25,7 @@ class PageQuery(StrictSerializer):
     cursor = serializers.CharField(required=False, max_length=200, allow_blank=True)
 
 
+@shown_as({"has_more": True, "cursor": "WyIyMDI2LTExLTI3VDE2OjQwOjAyKzAwOjAwIiwgIjJqdDdhNGF4Il0="})
 class Pagination(serializers.Serializer[Any]):
     """Whether there is more, and where it begins."""
 

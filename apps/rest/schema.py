@@ -7,6 +7,8 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction, OpenApiParameter, OpenApiResponse
 
+from apps.rest.error_examples import ERRORS
+from apps.rest.examples import NAME, example_of
 from apps.rest.serializers import Error
 
 _ALWAYS = {
@@ -70,6 +72,21 @@ class RestSchema(AutoSchema):
                     error, str(status)
                 )
         return answers
+
+    def _get_examples(
+        self,
+        serializer: Any,
+        direction: Direction,
+        media_type: str,
+        status_code: str | None = None,
+        extras: Any = None,
+    ) -> dict[str, Any]:
+        given: dict[str, Any] = super()._get_examples(  # type: ignore[no-untyped-call]
+            serializer, direction, media_type, status_code, extras
+        )
+        is_error = serializer is Error or isinstance(serializer, Error)
+        value = ERRORS.get(status_code or "") if is_error else example_of(serializer)
+        return given or ({} if value is None else {NAME: {"value": value}})
 
 
 class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

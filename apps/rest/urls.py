@@ -3,13 +3,14 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularJSONAPIView
 
+from apps.rest import converters as _converters  # noqa: F401  (registers `<anything:…>`)
 from apps.rest.api import UnknownPathView, VersionView
 
 api = [
     path("spec", SpectacularJSONAPIView.as_view(), name="spec"),
     path("version", VersionView.as_view(), name="version"),
 ]
-last = [path("", UnknownPathView.as_view()), path("<path:rest>", UnknownPathView.as_view())]
+last = [path("", UnknownPathView.as_view()), path("<anything:rest>", UnknownPathView.as_view())]
 """Comes after every other path, or it would hide them."""
 bare = [path("v1", UnknownPathView.as_view())]
 """The prefix alone, without the slash that every path continues."""

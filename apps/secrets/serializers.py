@@ -5,7 +5,9 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.rest.examples import shown_as
 from apps.rest.serializers import StrictSerializer
+from apps.secrets import examples
 from apps.secrets.models import Secret
 from apps.secrets.services.targets import LONGEST_TARGET
 from apps.secrets.services.values import LONGEST_VALUE_BYTES
@@ -19,6 +21,7 @@ class UseObject(serializers.Serializer[Any]):
     url = serializers.CharField()
 
 
+@shown_as(examples.SECRET)
 class SecretObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     created_at = serializers.DateTimeField()
@@ -44,6 +47,7 @@ class SecretListObject(serializers.Serializer[Any]):
     secrets = SecretObject(many=True)
 
 
+@shown_as(examples.SECRET_WANTED)
 class SecretSetBody(StrictSerializer):
     name = serializers.CharField(max_length=253)
     value = serializers.CharField(
@@ -52,14 +56,17 @@ class SecretSetBody(StrictSerializer):
     expires_at = serializers.DateTimeField(required=False, allow_null=True, default=None)
 
 
+@shown_as(examples.SECRET_EXPIRY)
 class SecretExpiryBody(StrictSerializer):
     expires_at = serializers.DateTimeField(allow_null=True)
 
 
+@shown_as(examples.TEST_WANTED)
 class SecretTestBody(StrictSerializer):
     target = serializers.CharField(max_length=LONGEST_TARGET)
 
 
+@shown_as(examples.TEST)
 class SecretTestObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     kind = serializers.ChoiceField(choices=[kind.value for kind in ProbeKind])
@@ -76,5 +83,6 @@ class SecretTestListObject(serializers.Serializer[Any]):
     tests = SecretTestObject(many=True)
 
 
+@shown_as(examples.SECRET_TOMBSTONE)
 class SecretTombstone(serializers.Serializer[Any]):
     name = serializers.CharField()

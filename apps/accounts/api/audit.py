@@ -9,9 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.audit_trail import audit_list, csv_lines, json_lines
+from apps.accounts.examples import AUDIT_CSV, AUDIT_LINES
 from apps.accounts.permissions import Action
 from apps.accounts.rest_views import TeamView
 from apps.accounts.serializers_audit import AuditEntryObject, AuditExportQuery, AuditQuery
+from apps.rest.examples import file_shown_as
 from apps.rest.paging import page_of, page_schema
 from apps.rest.serializers import validated
 from apps.rest.streaming import download_answer
@@ -44,8 +46,8 @@ class AuditExportView(TeamView):
     @extend_schema(
         parameters=[AuditExportQuery],
         responses={
-            (200, "text/csv"): OpenApiTypes.STR,
-            (200, "application/x-ndjson"): OpenApiTypes.STR,
+            (200, "text/csv"): file_shown_as(OpenApiTypes.STR, AUDIT_CSV),
+            (200, "application/x-ndjson"): file_shown_as(OpenApiTypes.STR, AUDIT_LINES),
         },
     )
     def get(self, request: Request) -> StreamingHttpResponse:

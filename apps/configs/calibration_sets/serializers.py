@@ -4,6 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.configs.calibration_sets import examples
+from apps.rest.examples import shown_as
 from apps.rest.paging import page_schema
 from apps.rest.serializers import StrictSerializer
 
@@ -21,6 +23,7 @@ class CalibrationVersionObject(serializers.Serializer[Any]):
     created_by = serializers.CharField(source="created_by.email", default=None, allow_null=True)
 
 
+@shown_as(examples.SET)
 class CalibrationSetObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     name = serializers.CharField()
@@ -33,6 +36,7 @@ class CalibrationSetObject(serializers.Serializer[Any]):
         return f"team/{found.name}"
 
 
+@shown_as(examples.HEAD)
 class CalibrationHeadObject(serializers.Serializer[Any]):
     version = serializers.IntegerField(source="number")
     column = serializers.CharField()
@@ -43,6 +47,7 @@ class CalibrationHeadObject(serializers.Serializer[Any]):
     )
 
 
+@shown_as(examples.UPLOAD)
 class CalibrationUploadBody(StrictSerializer):
     name = serializers.CharField(max_length=100, help_text="With or without `team/`.")
     file = serializers.FileField(
@@ -56,12 +61,14 @@ class HeadQuery(StrictSerializer):
     version = serializers.IntegerField(min_value=1, max_value=999_999_999, required=False)
 
 
+@shown_as(examples.TOMBSTONE)
 class CalibrationSetTombstone(serializers.Serializer[Any]):
     id = serializers.CharField()
     name = serializers.CharField()
     deleted = serializers.BooleanField(default=True)
 
 
+@shown_as(examples.PREVIEW_WANTED)
 class PreviewBody(StrictSerializer):
     config_id = serializers.CharField(max_length=16)
     revision = serializers.IntegerField(min_value=1, max_value=999_999_999, required=False)
@@ -94,6 +101,7 @@ class PreviewResultObject(serializers.Serializer[Any]):
     commit = serializers.CharField()
 
 
+@shown_as(examples.PREVIEW)
 class PreviewObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     config_id = serializers.CharField(source="revision.config_id")

@@ -15,11 +15,13 @@ from rest_framework.response import Response
 
 from apps.accounts.permissions import Action, Role
 from apps.accounts.rest_views import TeamView
+from apps.deployments import examples
 from apps.deployments.spending import Grouping, UsageLine, usage_lines
 from apps.fleet.models import CardPrice
 from apps.fleet.selectors import price_history
 from apps.fleet.services.prices import price_set
 from apps.rest.errors import InvalidInput
+from apps.rest.examples import file_shown_as, shown_as
 from apps.rest.serializers import StrictSerializer, validated
 
 LONGEST_DAYS = 366
@@ -38,6 +40,7 @@ class UsageQuery(StrictSerializer):
         return {**super().get_fields(), "from": since}
 
 
+@shown_as(examples.USAGE_LINE)
 class UsageLineObject(serializers.Serializer[UsageLine]):
     day = serializers.DateField()
     id = serializers.CharField(help_text="Of the key, team or model; blank for what none caused.")
@@ -52,11 +55,13 @@ class UsageObject(serializers.Serializer[Any]):
     usage = UsageLineObject(many=True)
 
 
+@shown_as(examples.PRICE_WANTED)
 class PriceBody(StrictSerializer):
     kind = serializers.CharField(max_length=32, help_text="As nodes report it: `H100`, `CPU`.")
     per_hour = serializers.DecimalField(max_digits=12, decimal_places=4, min_value=0)
 
 
+@shown_as(examples.PRICE)
 class PriceObject(serializers.ModelSerializer[CardPrice]):
     class Meta:
         model = CardPrice
@@ -95,7 +100,10 @@ class UsageView(_UsageView):
 
 
 class UsageCsvView(_UsageView):
-    @extend_schema(parameters=[UsageQuery], responses={(200, "text/csv"): OpenApiTypes.STR})
+    @extend_schema(
+        parameters=[UsageQuery],
+        responses={(200, "text/csv"): file_shown_as(OpenApiTypes.STR, examples.USAGE_CSV)},
+    )
     def get(self, request: Request) -> HttpResponse:
         """Return the same as CSV."""
         return csv_answer(self.lines())

@@ -75,7 +75,7 @@ def test_it_says_where_it_is_served(document: Any, settings: Any) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/nothing"])
+@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/nothing", "/v1/artifacts/%0A", "/v1/%0A%0A/"])
 def test_a_path_that_is_not_there_is_said_in_json(path: str) -> None:
     client = Client()
     client.force_login(make_cast().owner)

@@ -1,0 +1,122 @@
+"""What models, deployments, environments, usage and prices look like."""
+
+from typing import Any
+
+from apps.accounts.examples import ADA, TEAM_NAME
+from apps.configs.examples import PARSED, TEXT
+
+CREATED_AT, READY_AT = "2026-11-26T14:10:28.642482Z", "2026-11-26T14:10:49.653243Z"
+BUILD_ID = "2jt7a4ax"
+MODEL: dict[str, Any] = {
+    "id": "h5ymnrdv",
+    "created_at": CREATED_AT,
+    "name": "smollm2",
+    "deployments_count": 1,
+    "production_deployment_id": "fabn58v3",
+    "development_deployment_id": None,
+    "instance_type_name": "H100",
+    "team_name": TEAM_NAME,
+}
+AUTOSCALING: dict[str, Any] = {
+    "min_replica": 1,
+    "max_replica": 3,
+    "autoscaling_window": 60,
+    "scale_down_delay": 900,
+    "concurrency_target": 8,
+    "target_utilization_percentage": 70,
+    "target_in_flight_tokens": None,
+    "max_scale_down_rate": 50,
+}
+AUTOSCALING_CHANGE = {"max_replica": 3, "concurrency_target": 8}
+AUTOSCALING_ANSWER = {"status": "ACCEPTED", "message": "Stored."}
+DEPLOYMENT: dict[str, Any] = {
+    "id": MODEL["production_deployment_id"],
+    "created_at": CREATED_AT,
+    "name": "deployment-1",
+    "model_id": MODEL["id"],
+    "is_production": True,
+    "is_development": False,
+    "status": "ACTIVE",
+    "active_replica_count": 1,
+    "autoscaling_settings": AUTOSCALING,
+    "instance_type_name": "H100",
+    "environment": "production",
+    "labels": None,
+    "region": None,
+    "request_backpressure_settings": {"policy": None},
+    "build_id": BUILD_ID,
+    "failure": None,
+}
+_SOURCE = {"kind": "build", "build_id": BUILD_ID}
+MODEL_WANTED = {"name": MODEL["name"], "source": _SOURCE}
+DEPLOYMENT_WANTED = {"source": _SOURCE, "environment": "staging", "name": "deployment-2"}
+DEPLOYMENT_RENAMED = {"name": "before-the-migration"}
+RETRIED = {"retried": True, "reason": None, "deployment": DEPLOYMENT}
+MODEL_TOMBSTONE = {"id": MODEL["id"], "deleted": True}
+DEPLOYMENT_TOMBSTONE = {"id": DEPLOYMENT["id"], "deleted": True, "model_id": MODEL["id"]}
+DEPLOYMENT_CONFIG = {"raw_config": TEXT, "config": PARSED}
+LOG_LINE = {
+    "timestamp": "1795702849653243000",
+    "message": "ready after 21 s",
+    "level": "INFO",
+    "replica": "krfe9",
+}
+REPLICA: dict[str, Any] = {
+    "id": "krfe9",
+    "node": "gpu-host-3",
+    "state": "ready",
+    "wanted": "running",
+    "memory_bytes": 85_899_345_920,
+    "ordered_at": CREATED_AT,
+    "ready_at": READY_AT,
+    "finished_at": None,
+    "failure": None,
+}
+_CLEANUP = {"redeploy_on_promotion": False, "promotion_cleanup_strategy": "KEEP"}
+ENVIRONMENT_WANTED = {"name": "staging", "promotion_settings": _CLEANUP}
+ENVIRONMENT_CHANGE = {"promotion_settings": _CLEANUP}
+ENVIRONMENT: dict[str, Any] = {
+    "name": "production",
+    "created_at": CREATED_AT,
+    "model_id": MODEL["id"],
+    "current_deployment": DEPLOYMENT,
+    "candidate_deployment": None,
+    "in_progress_promotion": None,
+    "autoscaling_settings": AUTOSCALING,
+    "promotion_settings": _CLEANUP
+    | {
+        "rolling_deploy": False,
+        "rolling_deploy_config": None,
+        "ramp_up_while_promoting": False,
+        "ramp_up_duration_seconds": 600,
+    },
+    "instance_type": {"name": "H100"},
+    "request_backpressure_settings": {"policy": None},
+}
+ENVIRONMENT_PATCHED = {"environment": ENVIRONMENT, "status": "ACCEPTED", "message": "Stored."}
+PROMOTE_TO_PRODUCTION = {
+    "scale_down_previous_production": True,
+    "preserve_env_instance_type": True,
+}
+PROMOTE = {
+    "deployment_id": DEPLOYMENT["id"],
+    "scale_down_previous_deployment": True,
+    "preserve_env_instance_type": True,
+}
+SUCCESS = {"success": True}
+CANCELLED = {"status": "CANCELED", "message": "The candidate takes no requests."}
+USAGE_LINE = {
+    "day": "2026-11-26",
+    "id": "f4cprdpc",
+    "name": "support-bot",
+    "requests": 18_204,
+    "prompt_tokens": 6_911_310,
+    "completion_tokens": 2_004_877,
+    "money": "41.250000",
+}
+USAGE_CSV = (
+    "day,id,name,requests,prompt_tokens,completion_tokens,money\r\n"
+    "2026-11-26,f4cprdpc,support-bot,18204,6911310,2004877,41.250000\r\n"
+)
+PRICE_WANTED = {"kind": "H100", "per_hour": "2.5000"}
+PRICE = PRICE_WANTED | {"since": "2026-11-01T07:00:00Z", "set_by": ADA["email"]}
