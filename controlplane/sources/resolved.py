@@ -1,6 +1,6 @@
 """A checkpoint repository pinned to one commit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controlplane.domain.spec import CheckpointRepository
@@ -22,6 +22,8 @@ class SourceFile:
     modified_ns: int | None = None
     real_path: Path | None = None
     """The file itself, every link followed, where the source is a folder."""
+    is_code: bool = False
+    """Python of the checkpoint's own: fetched only for a build that may run it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,10 @@ class Resolved:
     """Where the archive behind a `REMOTE_URL` was downloaded to."""
     archive_folder: str = ""
     """The folder of the archive that holds the files; empty for its top."""
+
+    def without_code(self) -> "Resolved":
+        """Return the same without the checkpoint's own Python."""
+        return replace(self, files=tuple(each for each in self.files if not each.is_code))
 
     @property
     def size_bytes(self) -> int:

@@ -21,6 +21,7 @@ _SMALL = re.compile(r".*\.(json|jinja|model|tiktoken)|merges\.txt|vocab\.txt|sen
 _HISTORY = re.compile(r"(trainer_state|.*_results|training_args|optimizer|scheduler)\.json")
 # Pooling and dense layers of sentence encoders, and named chat templates.
 _FOLDERS = re.compile(r"\d+_[A-Za-z]+|additional_chat_templates")
+_CODE = re.compile(r"[^/]+\.py")
 ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 _SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 
@@ -46,6 +47,11 @@ def select(
         small.remove(_INDEX)
     nested = [each for each in listed if each.endswith(".safetensors") and _in_folder(each)]
     return tuple(sorted({*weights, *small, *nested}))
+
+
+def select_code(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of a checkpoint's own Python files, sorted: those at its top."""
+    return tuple(sorted(name for name in names if _CODE.fullmatch(name)))
 
 
 def _check_name(checkpoint: CheckpointRepository, name: str) -> None:
