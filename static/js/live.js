@@ -1,22 +1,34 @@
-// Asks again: every 3 s while something moves or somebody looks, else every 60 s, never when hidden.
+// Asks again: every 3 s while something moves or somebody looks, else every 60 s, never when hidden;
+// after a lost connection sooner at first, then ever more seldom. Pages without a part that asks
+// are loaded anew once they are old, unless something was typed.
 const FAST = 3000;
 const SLOW = 60000;
 const ATTENTION = 60000;
-let lookedAt = Date.now();
-let askedAt = Date.now();
+const AGAIN = 5000;
+const OLD = 600000;
+const loadedAt = Date.now();
+let [lookedAt, askedAt, losses, isTyped] = [loadedAt, loadedAt, 0, false];
 
 const parts = () => document.querySelectorAll("[data-live]");
 const isMoving = () => document.querySelector("[data-live] [data-moving], [data-live][data-moving]") !== null;
+const isOld = () => Date.now() - loadedAt > OLD && !isTyped && document.querySelector("[data-refreshes]")
+  && !document.querySelector("dialog[open]");
+
+const pace = () => {
+  if (losses) return Math.min(AGAIN * 2 ** (losses - 1), SLOW);
+  return isMoving() || Date.now() - lookedAt < ATTENTION ? FAST : SLOW;
+};
 
 const ask = () => {
   askedAt = Date.now();
   for (const part of parts()) htmx.trigger(part, "poll");
+  document.dispatchEvent(new Event("asked"));
 };
 
 setInterval(() => {
   if (document.hidden) return;
-  const pace = isMoving() || Date.now() - lookedAt < ATTENTION ? FAST : SLOW;
-  if (Date.now() - askedAt >= pace) ask();
+  if (isOld()) location.reload();
+  else if (Date.now() - askedAt >= pace()) ask();
 }, 500);
 
 document.addEventListener("visibilitychange", () => {
@@ -24,14 +36,20 @@ document.addEventListener("visibilitychange", () => {
   lookedAt = Date.now();
   ask();
 });
+window.addEventListener("online", ask);
 for (const sign of ["pointermove", "keydown"]) {
   document.addEventListener(sign, () => { lookedAt = Date.now(); }, { passive: true });
 }
+document.addEventListener("input", () => { isTyped = true; });
 
 const lost = document.getElementById("lost");
-document.addEventListener("htmx:error", () => { lost.hidden = false; });
+const say = (isLost) => {
+  losses = isLost ? losses + 1 : 0;
+  lost.hidden = !isLost;
+};
+document.addEventListener("htmx:error", () => say(true));
 document.addEventListener("htmx:after:request", (event) => {
-  lost.hidden = event.detail.ctx.response.status < 500;
+  say(event.detail.ctx.response.status >= 500);
   // A session that ended answers a poll with the sign-in page: go there instead of showing it inside.
   if (event.detail.ctx.response.raw.redirected) location.reload();
 });

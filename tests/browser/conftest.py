@@ -64,10 +64,15 @@ def visit(chromium: Browser, live_server: Any, stage: "Stage") -> Iterator[OpenP
     contexts = []
 
     def open_page(
-        path: str, *, allowed: tuple[str, ...] = (), user: "User | None" = None, **options: Any
+        path: str,
+        *,
+        allowed: tuple[str, ...] = (),
+        user: "User | None" = None,
+        origin: str = live_server.url,
+        **options: Any,
     ) -> Page:
         context = chromium.new_context(**{"viewport": {"width": 1280, "height": 800}} | options)
-        context.add_cookies([session_cookie(user or stage.owner, live_server.url)])
+        context.add_cookies([session_cookie(user or stage.owner, origin)])
         context.set_default_timeout(10_000)
         contexts.append(context)
         page = context.new_page()
@@ -80,7 +85,7 @@ def visit(chromium: Browser, live_server: Any, stage: "Stage") -> Iterator[OpenP
 
         page.on("console", hear)
         page.on("pageerror", lambda error: complaints.append(f"{page.url}: {error}"))
-        page.goto(live_server.url + path)
+        page.goto(origin + path)
         return page
 
     yield open_page

@@ -1,4 +1,4 @@
-"""Logs as server-sent events: each line as it comes, after a break behind the last one, for free."""
+"""Logs as server-sent events: each line as it comes, and after a break those behind the last."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -88,9 +88,7 @@ def test_more_logs_are_followed_than_there_are_database_connections(
         assert browser.get("/builds/").status_code == 200
 
 
-def test_nobody_follows_a_log_without_being_signed_in(
-    cast: Cast, browser: httpx.Client
-) -> None:
+def test_nobody_follows_a_log_without_being_signed_in(cast: Cast, browser: httpx.Client) -> None:
     build = make_build(team=cast.team)
     stranger = httpx.get(
         browser.base_url.join(f"/builds/{build.number}/log/"), headers=EVENTS, timeout=PATIENCE
