@@ -11,6 +11,7 @@ import llguidance
 import torch
 import transformers
 
+from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
 from workers.engine.adapters import read_adapter
 from workers.engine.answer import Answer
 from workers.engine.deltas import AdapterDeltas
@@ -29,9 +30,6 @@ from workers.engine.settings import EngineSettings, Policy
 from workers.engine.tokenizer import TextCodec
 
 log = logging.getLogger(__name__)
-
-CPU_STEP_TOKENS = 512
-"""A longer piece of prompt is no faster on a CPU and only makes the other rows wait."""
 
 WARM_UP_TOKENS = 8
 
@@ -107,7 +105,7 @@ class Engine:
     def step_tokens(self) -> int:
         """Tokens fed in one step at most."""
         asked = self.settings.max_num_tokens
-        return min(asked, CPU_STEP_TOKENS) if self.settings.device == "cpu" else asked
+        return min(asked, DECODER_STEP_TOKENS) if self.settings.device == "cpu" else asked
 
     def start(self) -> None:
         """Run the model once, so that the first request finds it warm, then take requests."""

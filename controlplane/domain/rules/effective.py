@@ -8,11 +8,23 @@ from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.memory.native_limits import (
     effective_batch_size,
     effective_sequence_length,
+    effective_step_tokens,
 )
 from controlplane.domain.rules.context import Context
+from controlplane.domain.spec.engine_build import Speculator
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
 _BUILD = "trt_llm.build"
+_NATIVE_DRAFTS = {
+    "lookahead_windows_size": (
+        "The native engine looks drafts up in the request's own tokens and makes none up itself."
+    ),
+    "lookahead_verification_set_size": (
+        "The native engine verifies one draft a step, as long as its match is, up to "
+        "`lookahead_ngram_size`: on a CPU a second one costs more than it brings."
+    ),
+    "enable_b10_lookahead": "Drafts are looked up and nothing else is offered here.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +70,7 @@ def _v1(context: Context) -> Iterator[EffectiveValue]:
         return
     if engine.build.base_model.is_encoder:
         yield from _encoder(engine)
-    elif engine.build.speculator is not None and context.runtime != "vllm":
+    elif engine.build.speculator is not None and context.runtime == "trtllm":
         yield EffectiveValue(
             field="trt_llm.runtime.enable_chunked_context",
             asked=engine.runtime.enable_chunked_context,
@@ -172,7 +184,16 @@ def _native(context: Context) -> Iterator[EffectiveValue]:
     )
     if is_encoder:
         yield from _route(context)
+    else:
+        yield from _drafted_on_native(spec.speculator)
     if context.has("checkpoint"):
+        if not is_encoder:
+            yield EffectiveValue(
+                field=f"{spec.limits_path}.max_num_tokens",
+                asked=spec.max_num_tokens,
+                effective=effective_step_tokens(spec, context.checkpoint),
+                reason="A longer piece of a prompt is no faster on a CPU; it enters in several.",
+            )
         yield EffectiveValue(
             field=f"{spec.limits_path}.max_seq_len",
             asked=spec.max_seq_len,
@@ -182,4 +203,17 @@ def _native(context: Context) -> Iterator[EffectiveValue]:
                 if is_encoder
                 else "The model's own limit, but no more than 8,192 tokens unless asked for."
             ),
+        )
+
+
+def _drafted_on_native(speculator: Speculator | None) -> Iterator[EffectiveValue]:
+    """Yield the sizes of which the engine's own drafter knows one value."""
+    if speculator is None:
+        return
+    for name, reason in _NATIVE_DRAFTS.items():
+        yield EffectiveValue(
+            field=f"{_BUILD}.speculator.{name}",
+            asked=getattr(speculator, name),
+            effective=True if name == "enable_b10_lookahead" else 1,
+            reason=reason,
         )

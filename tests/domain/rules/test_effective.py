@@ -35,6 +35,27 @@ def test_lookahead_turns_chunked_prefill_off_and_pads_lengths_for_its_drafts() -
     }
 
 
+def test_the_native_engine_says_which_sizes_of_lookahead_it_has_one_value_for() -> None:
+    limits = {"trt_llm.build.max_batch_size": 4, "trt_llm.build.max_num_tokens": 256}
+    changed = _differences({**limits, "trt_llm.build.speculator": _LOOKAHEAD})
+    assert changed == {
+        "build.speculator.lookahead_windows_size": (3, 1),
+        "build.speculator.lookahead_verification_set_size": (3, 1),
+        "build.speculator.enable_b10_lookahead": (False, True),
+    }
+    dynamic = {
+        **_LOOKAHEAD, "lookahead_windows_size": 1, "lookahead_verification_set_size": 1,
+        "enable_b10_lookahead": True,
+    }  # fmt: skip
+    assert _differences({**limits, "trt_llm.build.speculator": dynamic}) == {}
+
+
+def test_the_native_engine_feeds_long_prompts_in_pieces_of_its_own_size() -> None:
+    assert _differences({"trt_llm.build.max_batch_size": 4}) == {
+        "build.max_num_tokens": (8192, 512)
+    }
+
+
 def test_the_kv_cache_is_paged_and_reused_whatever_is_written() -> None:
     config = {
         **_H100,

@@ -101,7 +101,9 @@ def test_a_clean_config_with_all_facts_can_be_built() -> None:
     assert examination.report.waiting == ()
     assert not examination.blocks_build
     assert examination.plan is not None
-    assert {value.field for value in examination.effective} == {"trt_llm.build.max_batch_size"}
+    assert {value.field for value in examination.effective} == {
+        "trt_llm.build.max_batch_size", "trt_llm.build.max_num_tokens",
+    }  # fmt: skip
 
 
 def test_missing_facts_make_rules_wait_and_block() -> None:
