@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from controlplane.domain.settings_catalogue import SETTINGS, write_reference
+
 ROOT = Path(__file__).resolve().parents[2]
 READERS = (
     "controlplane/settings.py",
@@ -30,3 +32,8 @@ def variables_listed() -> set[str]:
 
 def test_every_variable_is_listed_and_every_listed_one_is_read() -> None:
     assert variables_listed() == variables_read() - SET_BY_THE_SUPERVISOR
+
+
+def test_the_page_is_as_the_catalogue_of_settings_says() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text()
+    assert page == write_reference(SETTINGS), "run manage.py write_settings_reference"

@@ -1,0 +1,52 @@
+"""Settings: hosts that serve."""
+
+from controlplane.domain.settings_catalogue.setting import Group, Setting
+
+HOSTS = Group(
+    title="Hosts that serve",
+    settings=(
+        Setting(
+            name="NODE_NAME",
+            default="the host's name",
+            read_by="workers, agent, gateway",
+            says="How this host is known.",
+        ),
+        Setting(
+            name="NODE_ADDRESS",
+            default="`127.0.0.1`",
+            read_by="agent, gateway",
+            says="Address under which gateways reach this host's engines.",
+        ),
+        Setting(
+            name="ENGINE_PYTHON",
+            default="the agent's own Python",
+            read_by="agent",
+            says="The Python that runs engines.",
+        ),
+        Setting(
+            name="VLLM_PYTHON",
+            default="none",
+            read_by="agent, build worker",
+            says="The Python that has vLLM, in an environment of its own; without it this "
+            "host starts no vLLM.",
+        ),
+        Setting(
+            name="ENGINE_START_SECONDS",
+            default="`1200`",
+            read_by="agent",
+            says="How long an engine may load before it counts as failed.",
+        ),
+        Setting(
+            name="ENGINE_DRAIN_SECONDS",
+            default="`30`",
+            read_by="agent",
+            says="How long a stopping engine may finish its requests.",
+        ),
+        Setting(
+            name="AGENT_STOP_ENGINES_ON_EXIT",
+            default="`0`",
+            read_by="agent",
+            says="`1`: engines end with their agent; otherwise the next agent adopts them.",
+        ),
+    ),
+)
