@@ -64,6 +64,11 @@ class GateCard:
         )
 
     @property
+    def adapters_left_out(self) -> Sequence[str]:
+        """Adapters of the artifact, without which it was measured."""
+        return self.result.get("adapters_left_out") or ()
+
+    @property
     def reason(self) -> str:
         """Why nothing was measured; empty where something was."""
         return str(self.result.get("reason") or "") if self.word == UNMEASURED else ""

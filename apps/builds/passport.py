@@ -40,6 +40,7 @@ def passport_rows(
         rows.append(PassportRow(label="Checkpoint", value=repo, shown=repo, copies=True))
     if commit := checkpoint.get("commit"):
         rows.append(PassportRow(label="Commit", value=commit, shown=commit[:16], copies=True))
+    rows += adapter_rows(passport)
     if tools := passport.get("tools"):
         named = [f"{name} {version}" for name, version in sorted(tools.items()) if version]
         rows.append(PassportRow(label="Tools", value=", ".join(named)))
@@ -64,6 +65,19 @@ def quantized_words(passport: Mapping[str, Any]) -> str:
         f"{formats.number(quantized['layers_quantized'])} layers, KV cache "
         f"{quantized['kv_cache_dtype']}, on {quantized['device']}"
     )
+
+
+def adapter_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:
+    """Return where each LoRA adapter is from, its commit to be copied."""
+    return [
+        PassportRow(
+            label=f"Adapter {each['name']}",
+            value=each["commit"],
+            shown=f"{each['repo']} at {each['commit'][:16]}",
+            copies=True,
+        )
+        for each in passport.get("adapters") or ()
+    ]
 
 
 def calibration_rows(passport: Mapping[str, Any]) -> Sequence[PassportRow]:

@@ -7,7 +7,13 @@ from typing import Any
 
 from apps.builds.gate_card import GateCard
 from apps.builds.models import Artifact
-from apps.builds.passport import PassportRow, calibration_rows, quantized_words, short_digest
+from apps.builds.passport import (
+    PassportRow,
+    adapter_rows,
+    calibration_rows,
+    quantized_words,
+    short_digest,
+)
 from apps.builds.values import value_words
 from controlplane.domain.spec import Spec, write_yaml
 
@@ -70,8 +76,8 @@ class PassportPage:
 
     @property
     def making(self) -> Sequence[PassportRow]:
-        """What it was calibrated on and what was quantized."""
-        rows = list(calibration_rows(self.passport))
+        """What was quantized, its adapters, and what it was calibrated on."""
+        rows = [*adapter_rows(self.passport), *calibration_rows(self.passport)]
         if words := quantized_words(self.passport):
             rows.insert(0, PassportRow(label="Quantized", value=words))
         return rows

@@ -1,7 +1,7 @@
 """Checkpoints in: resolve a repository to a commit and files, read its facts, fetch it."""
 
 from controlplane.sources.cache import prune
-from controlplane.sources.checkpoints import fetch, read_facts, resolve, resolve_adapter
+from controlplane.sources.checkpoints import fetch, read_facts, resolve
 from controlplane.sources.facts import folder_facts
 from controlplane.sources.failures import SourceFailure
 from controlplane.sources.options import SourceOptions
@@ -17,5 +17,4 @@ __all__ = [
     "prune",
     "read_facts",
     "resolve",
-    "resolve_adapter",
 ]

@@ -18,7 +18,7 @@ from controlplane.sources.failures import disk_full
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved, SourceFile
 from controlplane.sources.room import check_room
-from controlplane.sources.selection import select
+from controlplane.sources.selection import select, select_code
 
 
 def resolve(
@@ -27,6 +27,7 @@ def resolve(
     options: SourceOptions,
     commit: str | None,
     on_progress: Callable[[int, int | None], None],
+    is_adapter: bool = False,
 ) -> Resolved:
     """Return the archive's files, the archive now lying here: its sha256 is the commit."""
     _check(checkpoint)
@@ -36,7 +37,7 @@ def resolve(
     archive = (download.kept(commit) if commit else None) or download.run()
     if commit is not None and archive.sha256 != commit:
         raise failures.changed(checkpoint.repo, commit, archive.sha256)
-    return _resolved(checkpoint, archive, options)
+    return _resolved(checkpoint, archive, options, is_adapter)
 
 
 def fetch(
@@ -87,7 +88,7 @@ def _cache(options: SourceOptions) -> Path:
 
 
 def _resolved(
-    checkpoint: CheckpointRepository, archive: Archive, options: SourceOptions
+    checkpoint: CheckpointRepository, archive: Archive, options: SourceOptions, is_adapter: bool
 ) -> Resolved:
     sizes = list_archive(archive.path, checkpoint.repo, options)
     folder = top_folder(sizes)
@@ -96,8 +97,11 @@ def _resolved(
         for name, size in sizes.items()
         if name.startswith(folder) and not is_ballast(name)
     }
+    names = select(checkpoint, inside, is_adapter=is_adapter)
+    code = () if is_adapter else select_code(inside)
     files = tuple(
-        SourceFile(path=name, size_bytes=inside[name]) for name in select(checkpoint, inside)
+        SourceFile(path=name, size_bytes=inside[name], is_code=name in code)
+        for name in (*names, *code)
     )
     return Resolved(
         checkpoint=checkpoint,

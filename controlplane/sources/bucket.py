@@ -20,7 +20,7 @@ from controlplane.sources.bucket_words import Asked
 from controlplane.sources.fetching import fetch_files
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved, SourceFile
-from controlplane.sources.selection import select
+from controlplane.sources.selection import ADAPTER_FILES, select, select_code
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -30,7 +30,7 @@ LISTED_AT_ONCE = 1000
 _STREAM_BYTES = 1024 * 1024
 _MD5_ETAG = re.compile(r'"?([0-9a-f]{32})"?')
 _LARGEST_CONFIG_BYTES = 32 * 1024 * 1024
-_ALWAYS_THERE = "config.json"
+_ALWAYS_THERE = ("config.json", ADAPTER_FILES[0])
 
 T = TypeVar("T")
 
@@ -41,11 +41,16 @@ def resolve(
     secret: str | None,
     options: SourceOptions,
     commit: str | None,
+    is_adapter: bool = False,
 ) -> Resolved:
     """Return the folder's files as listed now, pinned by a digest of their names and ETags."""
     bucket = Bucket(checkpoint, secret=secret, options=options)
     listed = bucket.list()
-    files = tuple(_source_file(name, listed[name]) for name in select(checkpoint, listed))
+    names = select(checkpoint, listed, is_adapter=is_adapter)
+    code = () if is_adapter else select_code(listed)
+    files = tuple(
+        replace(_source_file(name, listed[name]), is_code=name in code) for name in (*names, *code)
+    )
     found = _digest(bucket.asked.place, files)
     if commit is not None and commit != found:
         raise failures.changed(bucket.asked, f"its files were `{commit}` and are `{found}`")
@@ -114,7 +119,7 @@ class Bucket:
         its own. One small file tells: it must be read anyway, since who may list may not always
         read.
         """
-        known = next(file for file in files if file.path == _ALWAYS_THERE)
+        known = next(file for file in files if file.path in _ALWAYS_THERE)
         content = self.read(known, 0, min(known.size_bytes, _LARGEST_CONFIG_BYTES))
         md5 = hashlib.md5(content, usedforsecurity=False).hexdigest()
         if _as_md5(known) != md5:

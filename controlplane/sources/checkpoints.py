@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypedDict
 
 from controlplane.artifacts.digests import FileEntry
 from controlplane.domain.facts.checkpoints import CheckpointFacts
@@ -10,7 +11,7 @@ from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.repository_forms import SCHEMES
 from controlplane.sources import archive, bucket, hugging_face, local
 from controlplane.sources.facts import Reader, facts_of
-from controlplane.sources.failures import adapter_source, hosted_training
+from controlplane.sources.failures import hosted_training
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved
 
@@ -19,41 +20,34 @@ def ignore_progress(_done: int, _total: int | None) -> None:
     """Take the progress of a caller that shows none."""
 
 
+def _never(_commit: str) -> bool:
+    return False
+
+
 def resolve(
     checkpoint: CheckpointRepository,
     *,
     token: str | None,
     options: SourceOptions,
     commit: str | None = None,
+    is_adapter: bool = False,
+    with_code: Callable[[str], bool] = _never,
     on_progress: Callable[[int, int | None], None] = ignore_progress,
 ) -> Resolved:
     """Return the repository pinned to a commit, with the files that a runtime reads.
 
     `token` is the content of its secret. `commit` is one pinned before: anything else found there
-    is a failure. An archive has to be fetched for that, which `on_progress` hears of.
+    is a failure. `is_adapter` asks for a LoRA adapter instead of a model. `with_code` says whether
+    the checkpoint's own Python belongs to it at that commit. An archive has to be fetched for all
+    this, which `on_progress` hears of.
     """
-    if checkpoint.source is CheckpointSource.LOCAL:
-        return local.resolve(checkpoint, options=options, commit=commit)
-    if checkpoint.source is CheckpointSource.HF:
-        return hugging_face.resolve(checkpoint, token=token, options=options, commit=commit)
-    if checkpoint.source in SCHEMES:
-        return bucket.resolve(checkpoint, secret=token, options=options, commit=commit)
-    if checkpoint.source is CheckpointSource.REMOTE_URL:
-        return archive.resolve(checkpoint, options=options, commit=commit, on_progress=on_progress)
-    raise hosted_training(checkpoint)
-
-
-def resolve_adapter(
-    adapter: CheckpointRepository, *, token: str | None, options: SourceOptions
-) -> Resolved:
-    """Return the repository of a LoRA adapter, pinned, from the hub or a local folder."""
-    if adapter.source is CheckpointSource.LOCAL:
-        return local.resolve(adapter, options=options, commit=None, is_adapter=True)
-    if adapter.source is CheckpointSource.HF:
-        return hugging_face.resolve(
-            adapter, token=token, options=options, commit=None, is_adapter=True
-        )
-    raise adapter_source(adapter)
+    resolved = _resolve(
+        checkpoint,
+        token,
+        _Asked(options=options, commit=commit, is_adapter=is_adapter),
+        on_progress,
+    )
+    return resolved if with_code(resolved.commit) else resolved.without_code()
 
 
 def fetch(
@@ -88,6 +82,31 @@ def read_facts(
     files = [(file.path, file.size_bytes) for file in resolved.files]
     reader = _reader(resolved, token, options)
     return facts_of(reader, files, commit=resolved.commit, name=checkpoint.repo)
+
+
+class _Asked(TypedDict):
+    """What every source is asked by."""
+
+    options: SourceOptions
+    commit: str | None
+    is_adapter: bool
+
+
+def _resolve(
+    checkpoint: CheckpointRepository,
+    token: str | None,
+    asked: "_Asked",
+    on_progress: Callable[[int, int | None], None],
+) -> Resolved:
+    if checkpoint.source is CheckpointSource.LOCAL:
+        return local.resolve(checkpoint, **asked)
+    if checkpoint.source is CheckpointSource.HF:
+        return hugging_face.resolve(checkpoint, token=token, **asked)
+    if checkpoint.source in SCHEMES:
+        return bucket.resolve(checkpoint, secret=token, **asked)
+    if checkpoint.source is CheckpointSource.REMOTE_URL:
+        return archive.resolve(checkpoint, on_progress=on_progress, **asked)
+    raise hosted_training(checkpoint)
 
 
 def _reader(resolved: Resolved, token: str | None, options: SourceOptions) -> Reader:

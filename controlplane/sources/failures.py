@@ -39,18 +39,6 @@ def hosted_training(checkpoint: CheckpointRepository) -> SourceFailure:
     )
 
 
-def adapter_source(adapter: CheckpointRepository) -> SourceFailure:
-    """Return the failure for an adapter at a place where only whole checkpoints are read."""
-    return of_configuration(
-        "EHS-ADAPTER-SOURCE",
-        f"The adapter `{_repo(adapter)}` has the source `{adapter.source}`; adapters are fetched "
-        "from `HF` and `LOCAL`.",
-        "source",
-        "Upload the adapter to the hub, or copy it into one of the folders of "
-        "LOCAL_CHECKPOINT_ROOTS and use `LOCAL`.",
-    )
-
-
 def not_a_checkpoint(checkpoint: CheckpointRepository, missing: str) -> SourceFailure:
     """Return the failure for a repository without a file that every checkpoint has."""
     return of_checkpoint(

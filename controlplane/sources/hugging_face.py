@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from controlplane.sources.hub_failures import broken_off, changed, corrupt, not_
 from controlplane.sources.hub_http import http
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved, SourceFile
-from controlplane.sources.selection import ADAPTER_FILES, select
+from controlplane.sources.selection import ADAPTER_FILES, select, select_code
 
 # Above this the hub serves a file only in pieces of its own protocol (huggingface_hub 2.4,
 # constants.MAX_HTTP_DOWNLOAD_SIZE, checked 2026-11-27).
@@ -38,8 +39,12 @@ def resolve(
         raise changed(hub.asked, f"the hub names commit `{found}` where `{commit}` was asked for")
     listed = {str(each["rfilename"]): each for each in answer.get("siblings") or ()}
     names = select(checkpoint, listed, is_adapter=is_adapter)
+    code = () if is_adapter else select_code(listed)
     hub.check_access(found, ADAPTER_FILES[0] if is_adapter else "config.json")
-    files = tuple(_source_file(hub, name, listed[name]) for name in names)
+    files = tuple(
+        replace(_source_file(hub, name, listed[name]), is_code=name in code)
+        for name in (*names, *code)
+    )
     for file in files:
         if file.size_bytes > _LARGEST_FILE_BYTES:
             raise too_large(hub.asked, file.path)

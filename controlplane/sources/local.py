@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,7 +17,7 @@ from controlplane.sources.failures import SourceFailure
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved, SourceFile
 from controlplane.sources.room import check_room
-from controlplane.sources.selection import select
+from controlplane.sources.selection import select, select_code
 
 
 def resolve(
@@ -26,13 +27,21 @@ def resolve(
     commit: str | None,
     is_adapter: bool = False,
 ) -> Resolved:
-    """Return the folder's files, pinned by a digest of their names, sizes and times."""
+    """Return the folder's files, pinned by a digest of their names, sizes and times.
+
+    Of its own Python by content: a time is easily set back, and a grant to run it names this.
+    """
     roots = [Path(root).resolve() for root in options.local_checkpoint_roots]
     folder = _find_folder(checkpoint.repo, options.local_checkpoint_roots)
     _check_inside(folder, roots, checkpoint.repo, options.local_checkpoint_roots)
     try:
-        names = select(checkpoint, _list_names(folder), is_adapter=is_adapter)
-        files = tuple(_source_file(folder, name, roots, options) for name in names)
+        listed = _list_names(folder)
+        names = select(checkpoint, listed, is_adapter=is_adapter)
+        code = () if is_adapter else select_code(listed)
+        files = (
+            *(_source_file(folder, name, roots, options) for name in names),
+            *(_code_file(folder, name, roots, options) for name in code),
+        )
     except PermissionError as error:
         raise failures.unreadable(str(error.filename), "permission is denied") from error
     found = _digest(files)
@@ -120,8 +129,18 @@ def _source_file(
     )
 
 
+def _code_file(
+    folder: Path, name: str, roots: Sequence[Path], options: SourceOptions
+) -> SourceFile:
+    found = _source_file(folder, name, roots, options)
+    assert found.real_path is not None
+    with _open_real(found.real_path) as reader:
+        sha256 = hashlib.file_digest(reader, "sha256").hexdigest()
+    return replace(found, sha256=sha256, is_code=True)
+
+
 def _digest(files: Sequence[SourceFile]) -> str:
-    seen = [(file.path, file.size_bytes, file.modified_ns) for file in files]
+    seen = [(file.path, file.size_bytes, file.sha256 or file.modified_ns) for file in files]
     return f"local-{hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:40]}"
 
 
@@ -146,6 +165,8 @@ def _copy(
             _check_unchanged(source, reader, file)
     except OSError as error:
         raise _explained(error, checkpoint, source, destination) from error
+    if file.sha256 not in (None, digest.hexdigest()):
+        raise failures.changed_locally(str(source))
     return FileEntry(path=file.path, size_bytes=file.size_bytes, sha256=digest.hexdigest())
 
 

@@ -1,9 +1,10 @@
 """LoRA adapters of a build: fetched beside the model, and into the artifact."""
 
-import json
+import logging
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,27 @@ from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import CheckpointRepository, Spec
 from controlplane.domain.spec.adapter_folders import ADAPTERS_FOLDER, adapter_folder
 from controlplane.domain.spec.engine_build import LoraConfiguration
-from controlplane.sources import SourceOptions, fetch, resolve_adapter
+from controlplane.domain.spec.repository_forms import shown
+from controlplane.sources import SourceFailure, SourceOptions, fetch, resolve
+from controlplane.sources.failures import FIELD as MODEL_FIELD
+from workers.build_steps.adapter_check import check_adapter
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import Job
 
 FIELD = "trt_llm.build.lora_adapters"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """Where one adapter is from, and where it goes."""
+
+    name: str
+    repository: CheckpointRepository
+    token: str | None
+    folder: Path
 
 
 def fetch_adapters(
@@ -26,9 +42,20 @@ def fetch_adapters(
     build = Spec.model_validate(job.spec).engine_build
     limit = (build.lora_configuration or LoraConfiguration()).max_lora_rank
     told, digests = [], dict[str, str]()
-    for name, place in (build.lora_adapters or {}).items():
-        found, files = _fetch(job, name, place, model, options, events)
-        _check(name, Path(adapter_folder(str(model), name)), limit)
+    for name, repository in (build.lora_adapters or {}).items():
+        if set(name) <= {"."}:
+            raise _refusal(name, "The name of an adapter cannot be made of dots alone.")
+        place = _Place(
+            name=name,
+            repository=repository,
+            token=job.secrets.get(repository.runtime_secret_name),
+            folder=Path(adapter_folder(str(model), name)),
+        )
+        found, files = _fetched(place, options, events)
+        try:
+            check_adapter(place.folder, model, max_rank=limit)
+        except ValueError as error:
+            raise _refusal(name, str(error)) from error
         told.append(found)
         digests.update(files)
     return told, digests
@@ -42,49 +69,39 @@ def carry_adapters(fetched: Path, made: Path) -> None:
         shutil.copytree(source, made / ADAPTERS_FOLDER, copy_function=os.link)
 
 
-def _fetch(
-    job: Job,
-    name: str,
-    place: CheckpointRepository,
-    model: Path,
-    options: SourceOptions,
-    events: Events,
+def _fetched(
+    place: _Place, options: SourceOptions, events: Events
 ) -> tuple[dict[str, Any], Mapping[str, str]]:
-    if set(name) <= {"."}:
-        raise _refusal(name, "The name of an adapter cannot be made of dots alone.")
-    token = job.secrets.get(place.runtime_secret_name)
-    resolved = resolve_adapter(place, token=token, options=options)
-    files = fetch(
-        resolved,
-        Path(adapter_folder(str(model), name)),
-        token=token,
-        options=options,
-        on_progress=lambda done, total: events.progress(done, total, "bytes"),
-    )
-    told = {"name": name, "source": place.source.value, "repo": place.repo,
-            "commit": resolved.commit}  # fmt: skip
-    return told, {adapter_folder("", name).lstrip("/") + f"/{each.path}": each.sha256
-                  for each in files}  # fmt: skip
-
-
-def _check(name: str, folder: Path, limit: int) -> None:
-    """Refuse before a long build what the engine would refuse at its start."""
     try:
-        config = json.loads((folder / "adapter_config.json").read_text())
-        ranks = [*_ranks(config)]
-    except (ValueError, TypeError, AttributeError) as error:
-        raise _refusal(name, f"Its adapter_config.json cannot be read: {error}.") from error
-    if config.get("peft_type") != "LORA":
-        raise _refusal(name, f"`peft_type` is `{config.get('peft_type')}`; only LORA is served.")
-    if (highest := max(ranks)) > limit:
-        raise _refusal(
-            name, f"It has rank {highest}, above `lora_configuration.max_lora_rank` {limit}."
-        )
+        return _fetch(place, options, events)
+    except SourceFailure as error:
+        raise StepFailure(_of_adapter(place.name, error.failure)) from error
 
 
-def _ranks(config: Mapping[str, Any]) -> Iterator[int]:
-    yield int(config["r"]) if "r" in config else 8
-    yield from map(int, (config.get("rank_pattern") or {}).values())
+def _fetch(
+    place: _Place, options: SourceOptions, events: Events
+) -> tuple[dict[str, Any], Mapping[str, str]]:
+    def show(done: int, total: int | None) -> None:
+        events.progress(done, total, "bytes")
+
+    repository, token = place.repository, place.token
+    resolved = resolve(repository, token=token, options=options, is_adapter=True, on_progress=show)
+    files = fetch(resolved, place.folder, token=token, options=options, on_progress=show)
+    where = shown(repository.repo)
+    log.info("adapter %s: %s at %s", place.name, where, resolved.commit)
+    told = {"name": place.name, "source": repository.source.value, "repo": where,
+            "commit": resolved.commit}  # fmt: skip
+    below = adapter_folder("", place.name).lstrip("/")
+    return told, {f"{below}/{each.path}": each.sha256 for each in files}
+
+
+def _of_adapter(name: str, failure: Failure) -> Failure:
+    """Return the failure of a source with the adapter's own name and field."""
+    return replace(
+        failure,
+        sentence=f"Adapter `{name}`: {failure.sentence}",
+        field=failure.field and failure.field.replace(MODEL_FIELD, f"{FIELD}.{name}"),
+    )
 
 
 def _refusal(name: str, reason: str) -> StepFailure:

@@ -61,9 +61,14 @@ def run(job: Job, events: Events) -> StepResult:
     spec = Spec.model_validate(job.spec)
     gate = spec.settings.gate
     calibrated = outputs.read(job.input("calibrate")).values
-    told: dict[str, Any] = {"limits": _limits(gate), **_who_ran_it(calibrated)}
+    told: dict[str, Any] = {
+        "limits": _limits(gate),
+        # They are added to what is measured here, and are not quantized.
+        "adapters_left_out": sorted(spec.engine_build.lora_adapters or {}),
+        **_who_ran_it(calibrated),
+    }
     original = open_checkpoint(
-        job.input("fetch") / MODEL_FOLDER, served_as_encoder=spec.base_model.is_encoder
+        job.input("fetch") / MODEL_FOLDER, served_as_encoder=spec.base_model.is_encoder, job=job
     )
     exported = job.input("calibrate") / MODEL_FOLDER
     found = read_export(exported)

@@ -115,6 +115,7 @@ def _passport(job: Job, files: tuple[FileEntry, ...], inputs: Mapping[str, Any])
             *inspected["examination"]["effective"],
             *quantized.get("effective", ()),
         ],
+        "adapters": inputs.get("adapters") or [],
         "calibration": quantized.get("calibration"),
         "quantization": {name: quantized[name] for name in _QUANTIZATION} if quantized else None,
         "gate": gate,

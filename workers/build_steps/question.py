@@ -1,8 +1,8 @@
-"""The one question of the smoke test, streamed and timed."""
+"""The one question of the smoke test, streamed and timed: to the model, and to each adapter."""
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +27,16 @@ class Answer:
     tokens_per_second: float | None
 
 
-def ask(url: str, *, has_chat_template: bool) -> Answer:
-    """Return the engine's answer; raises StepFailure for a refusal or an empty stream."""
+def ask(url: str, *, has_chat_template: bool, chosen_by: Mapping[str, Any] | None = None) -> Answer:
+    """Return the engine's answer; raises StepFailure for a refusal or an empty stream.
+
+    `chosen_by` holds the fields that pick an adapter; without them the model itself is asked.
+    """
     route, body = _request(has_chat_template)
     started = time.monotonic()
     pieces, tokens, first, reason = [], 0, None, None
     with httpx.Client(trust_env=False, timeout=_LONGEST_SILENCE_SECONDS) as client:
-        body["model"] = client.get(f"{url}/v1/models").raise_for_status().json()["data"][0]["id"]
+        body |= {"model": _names(client, url)[0], **(chosen_by or {})}
         for event in _stream(client, f"{url}{route}", body):
             for choice in event.get("choices") or ():
                 if first is None and _is_output(choice):
@@ -50,6 +53,19 @@ def ask(url: str, *, has_chat_template: bool) -> Answer:
         first_token_seconds=round(first - started, 4),
         tokens_per_second=round((tokens - 1) / seconds, 2) if tokens > 1 and seconds > 0 else None,
     )
+
+
+def check_is_listed(url: str, name: str) -> None:
+    """Raise StepFailure where an engine does not offer a name that requests are to choose by."""
+    with httpx.Client(trust_env=False, timeout=_LONGEST_SILENCE_SECONDS) as client:
+        names = _names(client, url)
+    if name not in names:
+        raise bad_answer(f"it does not list `{name}`", f"/v1/models lists {', '.join(names)}")
+
+
+def _names(client: httpx.Client, url: str) -> list[str]:
+    answer = client.get(f"{url}/v1/models").raise_for_status().json()
+    return [str(each["id"]) for each in answer["data"]]
 
 
 def _request(has_chat_template: bool) -> tuple[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Step `smoke_test`: start the published artifact once and ask it something."""
+"""Step `smoke_test`: start the published artifact once and ask it and each adapter something."""
 
 import logging
 import os
@@ -13,6 +13,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.runtimes import RUNTIMES, Launch
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
+from workers.build_steps.adapter_questions import ask_adapters
 from workers.build_steps.encoder_question import ask_encoder
 from workers.build_steps.engine_process import EngineProcess, free_port
 from workers.build_steps.events import Events
@@ -34,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 def run(job: Job, events: Events) -> StepResult:
-    """Return the answer, how fast it came, and what the engine reports of itself."""
+    """Return the answers, how fast they came, and what the engine reports of itself."""
     spec = Spec.model_validate(job.spec)
     launcher, installed = _installed(job, spec)
     model = _take_out(job)
@@ -47,10 +48,13 @@ def run(job: Job, events: Events) -> StepResult:
         events.progress(2, _STAGES, "steps")
         report = engine.report(launcher)
         answered = engine.guarded(lambda: _asked(job, engine.url, report))
+        adapters = engine.guarded(
+            lambda: ask_adapters(spec, model, engine.url, has_chat_template=_chats(job))
+        )
     events.progress(3, _STAGES, "steps")
     log.info("answered %r", answered["answer"])
     shutil.rmtree(model)
-    return StepResult(values={**answered, "engine": report})
+    return StepResult(values={**answered, "adapters": adapters, "engine": report})
 
 
 def _asked(job: Job, url: str, report: Mapping[str, Any]) -> dict[str, Any]:

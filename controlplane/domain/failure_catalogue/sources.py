@@ -31,8 +31,6 @@ OF_ANY = (
           "Repair it or upload it again."),
     entry("EHS-HOSTED-TRAINING", CONFIGURATION, "`BASETEN_TRAINING` names a project that only the "
           "hosted product can read.", "Export the checkpoint, then use `S3` or `LOCAL`."),
-    entry("EHS-ADAPTER-SOURCE", CONFIGURATION, "A LoRA adapter lies where only whole checkpoints "
-          "are read.", "Use `HF` or `LOCAL` for adapters."),
     entry("EHB-ADAPTER", CONFIGURATION, "A LoRA adapter cannot be served with this config.",
           "Change the adapter or `lora_configuration` as the sentence says."),
     entry("EHS-TOO-LONG", CONFIGURATION, "A name of the checkpoint is too long.",

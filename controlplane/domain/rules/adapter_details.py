@@ -8,6 +8,7 @@ from controlplane.domain.rules.rule import Fix, Patch, Rule, Severity, at
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME, CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.engine_build import LoraConfiguration
+from controlplane.domain.spec.repository_forms import is_well_formed, meant, shown
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
 _ADAPTERS = "trt_llm.build.lora_adapters"
@@ -68,6 +69,26 @@ def _twice(c: Context) -> list[str]:
             found += [seen[place], name]
         seen.setdefault(place, name)
     return found
+
+
+def _misplaced(c: Context) -> dict[str, CheckpointRepository]:
+    return {
+        name: each
+        for name, each in _adapters(c).items()
+        if each.source is CheckpointSource.BASETEN_TRAINING
+        or not is_well_formed(each.source, each.repo)
+    }
+
+
+def _as_meant(c: Context) -> Patch | None:
+    found = {name: meant(each.source, each.repo) for name, each in _misplaced(c).items()}
+    patch: dict[str, object] = {}
+    for name, place in found.items():
+        if place is None or "." in name:  # a dot in a name would lead the patch elsewhere
+            return None
+        patch[f"{_ADAPTERS}.{name}.source"] = place[0].value
+        patch[f"{_ADAPTERS}.{name}.repo"] = place[1]
+    return patch
 
 
 def _idle_cache(c: Context) -> list[str]:
@@ -249,7 +270,28 @@ EXPERTS_WITH_ADAPTERS = Rule(
     good=_example(),
 )
 
+UNREADABLE_PLACE = Rule(
+    code="EH716",
+    name="adapter-place-in-another-form",
+    severity=Severity.ERROR,
+    fields=lambda c: tuple(f"{_ADAPTERS}.{name}" for name in _misplaced(c)) or (_ADAPTERS,),
+    concerns=lambda c: bool(_adapters(c)),
+    when=lambda c: bool(_misplaced(c)),
+    message=lambda c: (
+        "No build can read the place of "
+        + ", ".join(f"`{name}` (`{shown(place.repo)}`, source `{place.source}`)"
+                    for name, place in _misplaced(c).items())
+        + ". Write `s3://bucket/path`, `gs://bucket/path` or `az://container/path` for a bucket, "
+        "the `https://` address of a tar or tar.gz for `REMOTE_URL`; projects of the hosted "
+        "product (`BASETEN_TRAINING`) have to be exported first."
+    ),
+    fix=Fix(label="Write it as meant", patch=_as_meant, safe=True),
+    source=sources.storage_guide("checkpoint sources"),
+    bad=_example(**{_ADAPTERS: {"a": {"source": "S3", "repo": "gs://weights/legal"}}}),
+    good=_example(**{_ADAPTERS: {"a": {"source": "GCS", "repo": "gs://weights/legal"}}}),
+)  # fmt: skip
+
 RULES = (
     HIGH_RANK, ODD_RANK, RANK_BEYOND_MODEL, UNLISTED_SECRET, TWICE, IDLE_CACHE, ADAPTER_AS_BASE,
-    EXPERTS_WITH_ADAPTERS,
+    EXPERTS_WITH_ADAPTERS, UNREADABLE_PLACE,
 )  # fmt: skip

@@ -1,29 +1,29 @@
 """LoRA adapters of a config come into the artifact, and answer in the smoke test's engine."""
 
 import json
+import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
+from tests.tiny_adapter import make_tiny_adapter
 from tests.workers.build_steps.supervising import Supervisor, finished, run, spec_of
-from tests.workers.engine.adapter_folders import make_adapter
 from workers.build_steps import outputs
-from workers.build_steps.adapters import carry_adapters
+from workers.build_steps.adapter_check import check_adapter
+from workers.build_steps.adapters import FIELD, carry_adapters
 from workers.build_steps.child import OutcomeKind
 
-pytestmark = [
-    pytest.mark.engine,
-    # PEFT asks Transformers by a name that is on its way out.
-    pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning"),
-]
+pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module")
 def adapter(tiny: Path) -> Path:
-    return make_adapter(tiny, tiny.parent / "legal", seed=6)
+    return make_tiny_adapter(tiny.parent / "legal", seed=6)
 
 
 def _spec(tiny: Path, adapter: Path, name: str = "legal", **build: Any) -> dict[str, Any]:
@@ -49,17 +49,32 @@ def test_an_adapter_is_pinned_packaged_and_answered_with(
     facts = outputs.read(folders["inspect"]).values["checkpoint"]
     own = sum(each.size for each in load_file(tiny / "model.safetensors").values())
     assert facts["parameters"] == own, "the adapter's numbers are not the model's"
-    tested = finished(supervisor, "smoke_test", spec, **folders)
-    assert outputs.read(tested).values["engine"]["adapters"]["names"] == ["legal"]
+    assert packaged["passport"]["adapters"] == fetched["adapters"]
+    tested = outputs.read(finished(supervisor, "smoke_test", spec, **folders)).values
+    assert tested["engine"]["adapters"]["names"] == ["legal"]
+    (asked,) = tested["adapters"]
+    assert asked["name"] == "legal"
+    assert asked["answer"] != tested["answer"], "the adapter itself was asked"
+    assert asked["first_token_seconds"] > 0
 
 
 def _no_weights(folder: Path) -> None:
     (folder / "adapter_model.safetensors").rename(folder / "adapter_model.bin")
 
 
-def _high_rank(folder: Path) -> None:
+def _set(folder: Path, **changes: Any) -> None:
     config = json.loads((folder / "adapter_config.json").read_text())
-    (folder / "adapter_config.json").write_text(json.dumps(config | {"r": 128}))
+    (folder / "adapter_config.json").write_text(json.dumps(config | changes))
+
+
+def _retensor(folder: Path, part: str, *shape: int, **others: Any) -> None:
+    tensors = load_file(folder / "adapter_model.safetensors")
+    key = f"base_model.model.model.layers.0.self_attn.q_proj.{part}.weight"
+    changed = {key: np.ones(shape, np.float32)} if shape else {}
+    save_file(
+        {name: each for name, each in tensors.items() if name != key} | changed | others,
+        folder / "adapter_model.safetensors",
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,7 +82,7 @@ def _high_rank(folder: Path) -> None:
     [
         (lambda folder: (folder / "adapter_config.json").unlink(), "EHL-NOT-A-CHECKPOINT"),
         (_no_weights, "EHL-PICKLED-WEIGHTS"),
-        (_high_rank, "EHB-ADAPTER"),
+        (lambda folder: _set(folder, r=128), "EHB-ADAPTER"),
     ],
 )
 def test_an_adapter_that_cannot_be_served_ends_the_fetch(
@@ -80,6 +95,49 @@ def test_an_adapter_that_cannot_be_served_ends_the_fetch(
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.failure is not None
     assert outcome.failure.code == code
+    assert outcome.failure.field == {
+        "EHB-ADAPTER": f"{FIELD}.legal",
+    }.get(code, f"{FIELD}.legal.repo")
+
+
+BROKEN: dict[str, Callable[[Path], object]] = {
+    "`peft_type` is `IA3`": lambda f: _set(f, peft_type="IA3"),
+    "has rank 65": lambda f: _set(f, rank_pattern={"q_proj": 65}),
+    "ranks (`r`, `rank_pattern`) cannot be read": lambda f: _set(f, r="many"),
+    "is not JSON": lambda f: (f / "adapter_config.json").write_text("{"),
+    "is a JSON list": lambda f: (f / "adapter_config.json").write_text("[]"),
+    "only one of lora_A and lora_B": lambda f: _retensor(f, "lora_A"),
+    "do not fit together": lambda f: _retensor(f, "lora_A", 5, 64),
+    "trained on another model": lambda f: _retensor(f, "lora_A", 4, 65),
+    "above `lora_configuration.max_lora_rank` 64": lambda f: [
+        _retensor(f, "lora_A", 80, 64), _retensor(f, "lora_B", 64, 80),
+    ],
+    "cannot be read": lambda f: (f / "adapter_model.safetensors").write_bytes(b"no tensors"),
+    "holds no matrices of LoRA": lambda f: save_file(
+        {"other": np.ones(2)}, f / "adapter_model.safetensors"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", BROKEN)
+def test_what_the_engine_would_refuse_is_found_before_the_long_steps(
+    tmp_path: Path, tiny: Path, adapter: Path, reason: str
+) -> None:
+    folder = Path(shutil.copytree(adapter, tmp_path / "legal"))
+    check_adapter(folder, tiny, max_rank=64)
+    BROKEN[reason](folder)
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        check_adapter(folder, tiny, max_rank=64)
+
+
+def test_tensors_that_the_model_stores_otherwise_are_left_to_the_engine(
+    tmp_path: Path, tiny: Path, adapter: Path
+) -> None:
+    folder = Path(shutil.copytree(adapter, tmp_path / "legal"))
+    pair = {"lora_A": np.ones((4, 7), np.float32), "lora_B": np.ones((9, 4), np.float32)}
+    other = "base_model.model.model.vision.0.q_proj"
+    _retensor(folder, "lora_C", **{f"{other}.{name}.weight": each for name, each in pair.items()})
+    check_adapter(folder, tiny, max_rank=64)
 
 
 def test_a_name_of_dots_leads_nowhere(supervisor: Supervisor, tiny: Path, adapter: Path) -> None:
