@@ -56,6 +56,15 @@ class Grammars:
             grammar = _from_gbnf(grammar, field)
         return self._start(LLMatcher.grammar_from_lark(grammar), "grammar", field)
 
+    def either(self, one: "Grammar", other: "Grammar", *, field: str) -> "Grammar":
+        """Give back a matcher of what the first holds or the second. Raises: `RequestRefused`."""
+        parts = [
+            {"name": "either", "lark_grammar": "start: @one | @other"},
+            {**_as_part(one.text), "name": "one"},
+            {**_as_part(other.text), "name": "other"},
+        ]
+        return self._start(json.dumps({"grammars": parts}), "grammar", field)
+
     def token_bytes(self, token: int) -> bytes:
         """Give back what one token stands for, often less than a character."""
         return self._tokenizer.decode_bytes([token]) if token < self._listed else b""
@@ -66,15 +75,16 @@ class Grammars:
         if failed or messages or matcher.is_error():
             reason = "; ".join(messages).strip() or matcher.get_error().strip()
             raise RequestRefused(f"`{field}`: this {what} cannot be held to: {reason}", field=field)
-        return Grammar(matcher, self._vocabulary, self._unlisted_ends)
+        return Grammar(text, matcher, self._vocabulary, self._unlisted_ends)
 
 
 class Grammar:
     """Where one row stands in its grammar."""
 
     def __init__(
-        self, matcher: LLMatcher, vocabulary: int, unlisted_ends: Sequence[int] = ()
+        self, text: str, matcher: LLMatcher, vocabulary: int, unlisted_ends: Sequence[int] = ()
     ) -> None:
+        self.text = text
         self._matcher = matcher
         self._vocabulary = vocabulary
         self._unlisted_ends = unlisted_ends
@@ -87,7 +97,8 @@ class Grammar:
 
     def copy(self, *, starts_after: int | None = None) -> "Grammar":
         """Give back another one that stands at the same place, or waits for a token to begin."""
-        copied = Grammar(self._matcher.deep_copy(), self._vocabulary, self._unlisted_ends)
+        matcher = self._matcher.deep_copy()
+        copied = Grammar(self.text, matcher, self._vocabulary, self._unlisted_ends)
         copied._starts_after = self._starts_after if starts_after is None else starts_after
         return copied
 
@@ -114,6 +125,14 @@ class Grammar:
     def _raise_error(self) -> None:
         if self._matcher.is_error():
             raise RowFailed(f"the grammar stopped: {self._matcher.get_error().strip()}")
+
+
+def _as_part(text: str) -> Mapping[str, Any]:
+    """A grammar as one of several: llguidance writes schemas and expressions as JSON, Lark bare."""
+    if not text.startswith('{"grammars":'):
+        return {"lark_grammar": text}
+    part: Mapping[str, Any] = json.loads(text)["grammars"][0]
+    return part
 
 
 def _from_gbnf(grammar: str, field: str) -> str:

@@ -129,26 +129,25 @@ def _grammar(
     *,
     is_generic: bool,
 ) -> Grammar | None:
+    """What holds the answer: its schema, the form of a forced call, or either of the two."""
     constraint = compile_constraint(engine.grammars, fields)
     if dialect is None:
         return constraint
-    if constraint is not None:
-        raise RequestRefused(
-            "`tools` and a schema or grammar for the answer contradict each other; send one, or "
-            "`tool_choice: none`.",
-            field="tools",
-        )
     for at, tool in enumerate(fields.tools or ()):
         if tool.function.parameters is not None:
             field = f"tools.{at}.function.parameters"
             engine.grammars.compile(tool.function.parameters, field=field)
-    is_forced = fields.tool_choice not in (None, "auto")
     # A model that never saw tools calls none by itself; once it was answered it may speak.
-    if not is_forced and not (is_generic and fields.messages[-1].role != "tool"):
-        return None
+    may_speak = is_generic and fields.messages[-1].role == "tool"
+    is_forced = fields.tool_choice not in (None, "auto") or (is_generic and not may_speak)
+    if not is_forced and (constraint is None or is_generic):
+        return constraint
     is_single = isinstance(fields.tool_choice, NamedChoice) or is_generic
     text = call_grammar(
         dialect, functions, special_tokens=engine.codec.special_tokens,
         is_parallel=fields.parallel_tool_calls is not False and not is_single,
     )  # fmt: skip
-    return engine.grammars.compile_lark(text, field="tools")
+    calls = engine.grammars.compile_lark(text, field="tools")
+    if is_forced or constraint is None:
+        return calls
+    return engine.grammars.either(calls, constraint, field="tools")

@@ -110,6 +110,37 @@ def test_none_offers_no_tools_and_auto_leaves_the_model_free(tools: EngineServer
     assert auto.choices[0].message.tool_calls is None
 
 
+@pytest.mark.parametrize("asked", ["response_format", "guided_regex", "guided_grammar"])
+def test_beside_tools_an_answer_is_a_call_or_of_the_form_that_was_asked_for(
+    tools: EngineServer, asked: str
+) -> None:
+    schema = {"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}},
+              "required": ["answer"], "additionalProperties": False}  # fmt: skip
+    wanted: Any = {
+        "response_format": {
+            "type": "json_schema", "json_schema": {"name": "reply", "schema": schema},
+        },
+        "guided_regex": r'\{"answer": "(yes|no)"\}',
+        "guided_grammar": 'start: "{\\"answer\\": \\"" word "\\"}"\nword: "yes" | "no"',
+    }[asked]  # fmt: skip
+    ask = {**ASK, asked: wanted, "n": 12, "parallel_tool_calls": False}
+    answered = tools.post(CHAT, **ask)
+    assert answered.status_code == 200, answered.text
+    choices = answered.json()["choices"]
+    spoken = [one for one in choices if not one["message"].get("tool_calls")]
+    called = [one for one in choices if one["message"].get("tool_calls")]
+    assert spoken, "with random weights some of twelve speak"
+    assert called, "and some call"
+    assert {json.loads(one["message"]["content"])["answer"] for one in spoken} <= {"yes", "no"}
+    assert {one["finish_reason"] for one in spoken} == {"stop"}
+    for one in called:
+        (call,) = one["message"]["tool_calls"]
+        assert call["function"]["name"] in ("get_weather", "get_time")
+        json.loads(call["function"]["arguments"])
+    forced = tools.post(CHAT, **{**ask, "n": 1, "tool_choice": "required"}).json()["choices"][0]
+    assert forced["finish_reason"] == "tool_calls"
+
+
 def test_a_call_and_its_result_are_given_back_to_the_template(tools: EngineServer) -> None:
     answered = [
         *MESSAGES,
@@ -136,7 +167,7 @@ def test_a_call_and_its_result_are_given_back_to_the_template(tools: EngineServe
     [
         ("tool_choice", {"tools": None, "tool_choice": "required"}),
         ("tool_choice.function.name", {"tool_choice": {**TIME, "function": {"name": "x"}}}),
-        ("tools", {"response_format": {"type": "json_object"}}),
+        ("guided_regex", {"guided_regex": "("}),
         ("tools.0.type", {"tools": [{"type": "web_search"}]}),
         ("tools.0.function.name", {"tools": [{"type": "function", "function": {"name": "a b"}}]}),
         (
