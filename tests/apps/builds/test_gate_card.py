@@ -158,3 +158,26 @@ def test_a_build_that_took_an_artifact_leads_to_the_samples_of_the_one_that_made
     took.steps.create(name="calibrate", position=9, state="reused", result={"calibration": told})
     page = signed_in(cast.owner).get(f"/builds/{took.number}/").content.decode()
     assert f'the samples are on <a href="/builds/{made.number}/">build {made.number}</a>' in page
+
+
+def test_adapters_are_in_passport_gate_and_first_answer() -> None:
+    cast = make_cast()
+    adapter = {"name": "legal", "source": "S3", "repo": "s3://weights/legal", "commit": "1" * 40}
+    artifact = make_artifact(team=cast.team, passport={"format": 1, "adapters": [adapter]})
+    build: Build = make_finished_build(team=cast.team, artifact=artifact)
+    gate = GATE | {"adapters_left_out": ["legal"]}
+    build.steps.create(name="gate", position=9, state="finished", result=gate)
+    asked = {"name": "legal", "answer": "<i>Objection</i>", "first_token_seconds": 0.2}
+    step, _ = build.steps.get_or_create(name="smoke_test", defaults={"position": 10})
+    step.state = "finished"
+    rates = {"first_token_seconds": 0.1, "tokens_per_second": 9.5}
+    step.result = {"kind": "generation", "answer": "Hello.", "adapters": [asked], **rates}
+    step.save()
+    person = signed_in(cast.owner)
+    page = person.get(f"/builds/{build.number}/").content.decode()
+    assert "so it measures without the adapters: legal" in page
+    assert "&lt;i&gt;Objection" in page
+    passport = person.get(f"/artifacts/{artifact.id}/").content.decode()
+    for each in (page, passport):
+        assert "Adapter legal" in each
+        assert "s3://weights/legal at 1111111111111111" in each
