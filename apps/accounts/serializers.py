@@ -16,6 +16,7 @@ from apps.accounts.models import (
     User,
 )
 from apps.rest.examples import shown_as
+from apps.rest.paging import ListQuery, Pagination
 from apps.rest.serializers import StrictSerializer
 
 
@@ -30,9 +31,10 @@ class TeamObject(serializers.ModelSerializer[Team]):
 
 class TeamListObject(serializers.Serializer[Any]):
     teams = TeamObject(many=True)
+    pagination = Pagination()
 
 
-class TeamQuery(StrictSerializer):
+class TeamQuery(ListQuery):
     name = serializers.CharField(required=False, max_length=64)
 
 
@@ -60,6 +62,7 @@ class MemberObject(serializers.Serializer[Membership]):
 
 class MemberListObject(serializers.Serializer[Any]):
     members = MemberObject(many=True)
+    pagination = Pagination()
 
 
 @shown_as(examples.MEMBER_ROLE)
@@ -84,6 +87,7 @@ class InvitationObject(serializers.Serializer[Invitation]):
 
 class InvitationListObject(serializers.Serializer[Any]):
     invitations = InvitationObject(many=True)
+    pagination = Pagination()
 
 
 @shown_as(examples.MADE_INVITATION)
@@ -113,6 +117,7 @@ class PersonObject(serializers.Serializer[User]):
 
 class PersonListObject(serializers.Serializer[Any]):
     users = PersonObject(many=True)
+    pagination = Pagination()
 
 
 @shown_as(examples.PERSON_CHANGE)
@@ -135,6 +140,7 @@ class RestrictedEnvironmentObject(serializers.Serializer[RestrictedEnvironment])
 
 class RestrictedEnvironmentListObject(serializers.Serializer[Any]):
     restricted_environments = RestrictedEnvironmentObject(many=True)
+    pagination = Pagination()
 
 
 @shown_as(examples.RESTRICTION_PEOPLE)
@@ -181,6 +187,7 @@ class ApiKeyObject(serializers.Serializer[ApiKey]):
 
 class ApiKeyListObject(serializers.Serializer[Any]):
     keys = ApiKeyObject(many=True)
+    pagination = Pagination()
 
 
 def _limit() -> serializers.IntegerField:

@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from apps.deployments import examples
 from apps.rest.examples import shown_as
+from apps.rest.paging import ListQuery
 from apps.rest.serializers import StrictSerializer
 from apps.telemetry.log_queries import LogQuery
 
@@ -50,7 +51,7 @@ class DeploymentRenameBody(StrictSerializer):
     name = serializers.CharField(max_length=255)
 
 
-class NameQuery(StrictSerializer):
+class NameQuery(ListQuery):
     name = serializers.CharField(required=False, max_length=255)
 
 

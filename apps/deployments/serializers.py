@@ -17,6 +17,7 @@ from apps.deployments.services import (
     promotion_settings,
 )
 from apps.rest.examples import shown_as
+from apps.rest.paging import Pagination
 from apps.telemetry.log_queries import LogLineObject
 from controlplane.domain.lifecycle import DeploymentState
 
@@ -70,6 +71,7 @@ class ModelObject(serializers.Serializer[Any]):
 
 class ModelListObject(serializers.Serializer[Any]):
     models = ModelObject(many=True)
+    pagination = Pagination()
 
 
 @shown_as(examples.DEPLOYMENT)
@@ -126,6 +128,7 @@ class DeploymentObject(serializers.Serializer[Any]):
 
 class DeploymentListObject(serializers.Serializer[Any]):
     deployments = DeploymentObject(many=True)
+    pagination = Pagination()
 
 
 class ModelCreatedObject(serializers.Serializer[Any]):
@@ -173,6 +176,7 @@ class EnvironmentObject(serializers.Serializer[Any]):
 
 class EnvironmentListObject(serializers.Serializer[Any]):
     environments = EnvironmentObject(many=True)
+    pagination = Pagination()
 
 
 @shown_as(examples.ENVIRONMENT_PATCHED)
@@ -243,6 +247,7 @@ class ReplicaObject(serializers.Serializer[Any]):
 
 class ReplicaListObject(serializers.Serializer[Any]):
     replicas = ReplicaObject(many=True)
+    pagination = Pagination()
 
 
 def _production(model: ServedModel) -> Environment | None:

@@ -14,15 +14,18 @@ from apps.fleet.selectors import cards_offered, node_list
 from apps.fleet.serializers import InstanceTypeListObject, NodeListObject, NodeObject
 from apps.fleet.services import node_cordon, node_uncordon
 from apps.rest.errors import NotFound
+from apps.rest.paging import ListQuery, page_of
+from apps.rest.serializers import validated
 
 _MIB = 1024**2
 
 
 class NodeListView(TeamView):
-    @extend_schema(responses=NodeListObject)
+    @extend_schema(parameters=[ListQuery], responses=NodeListObject)
     def get(self, request: Request) -> Response:
         """Return every node with its cards."""
-        return Response({"nodes": NodeObject(node_list(), many=True).data})
+        page = page_of(node_list(), by="name", **validated(ListQuery, request.query_params))
+        return Response(page.to_json(NodeObject, under="nodes"))
 
 
 class NodeView(TeamView):

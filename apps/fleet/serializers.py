@@ -9,6 +9,7 @@ from apps.fleet import examples
 from apps.fleet.models import Card, Node
 from apps.fleet.services.cards import free_of
 from apps.rest.examples import shown_as
+from apps.rest.paging import Pagination
 
 
 class CardObject(serializers.Serializer[Any]):
@@ -53,6 +54,7 @@ class NodeObject(serializers.Serializer[Any]):
 
 class NodeListObject(serializers.Serializer[Any]):
     nodes = NodeObject(many=True)
+    pagination = Pagination()
 
 
 @shown_as(examples.INSTANCE_TYPE)

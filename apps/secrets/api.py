@@ -1,6 +1,5 @@
 """Secrets with the hosted product's paths: set, list by name, delete; never read."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -8,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.rest_views import TeamView
+from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated
 from apps.secrets.models import Secret
 from apps.secrets.selectors import (
@@ -31,21 +31,20 @@ from apps.secrets.usage import uses_of
 
 
 class SecretListView(TeamView):
-    @extend_schema(responses=SecretListObject)
+    @extend_schema(parameters=[ListQuery], responses=SecretListObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return the team's secrets by name, and what uses them."""
-        return Response({"secrets": self._shown(list(secret_list(team=self.team)))})
+        wanted = validated(ListQuery, request.query_params)
+        page = page_of(secret_list(team=self.team), by="name", **wanted)
+        uses = uses_of(self.team, [secret.name for secret in page.rows])
+        return Response(page.to_json(SecretObject, under="secrets", context={"uses": uses}))
 
     @extend_schema(request=SecretSetBody, responses=SecretObject)
     def post(self, request: Request, **path: str) -> Response:
         """Set a secret, made or replaced; builds that start from now on get the new value."""
         wanted = validated(SecretSetBody, request.data)
         secret = secret_set(team=self.team, user=self.user, **wanted)
-        return Response(self._shown([secret])[0])
-
-    def _shown(self, secrets: Sequence[Secret]) -> list[dict[str, Any]]:
-        uses = uses_of(self.team, [secret.name for secret in secrets])
-        return list(SecretObject(secrets, many=True, context={"uses": uses}).data)
+        return Response(_shown(secret))
 
 
 class SecretDetailView(TeamView):
@@ -60,8 +59,7 @@ class SecretDetailView(TeamView):
         wanted = validated(SecretExpiryBody, request.data)
         secret = secret_named(team=self.team, name=name)
         secret = secret_expire(secret=secret, expires_at=wanted["expires_at"])
-        uses = uses_of(self.team, [secret.name])
-        return Response(SecretObject(secret, context={"uses": uses}).data)
+        return Response(_shown(secret))
 
 
 class SecretTestStartView(TeamView):
@@ -75,11 +73,12 @@ class SecretTestStartView(TeamView):
 
 
 class SecretTestListView(TeamView):
-    @extend_schema(responses=SecretTestListObject)
+    @extend_schema(parameters=[ListQuery], responses=SecretTestListObject)
     def get(self, request: Request, name: str, **path: str) -> Response:
         """Return the last tests of a secret, newest first."""
         tests = secret_test_list(secret=secret_named(team=self.team, name=name))
-        return Response({"tests": SecretTestObject(tests, many=True).data})
+        page = page_of(tests, **validated(ListQuery, request.query_params))
+        return Response(page.to_json(SecretTestObject, under="tests"))
 
 
 class SecretTestDetailView(TeamView):
@@ -88,3 +87,8 @@ class SecretTestDetailView(TeamView):
         """Return one test: `works` is null until it is known."""
         secret = secret_named(team=self.team, name=name)
         return Response(SecretTestObject(secret_test_get(secret=secret, test_id=test_id)).data)
+
+
+def _shown(secret: Secret) -> dict[str, Any]:
+    uses = uses_of(secret.team, [secret.name])
+    return dict(SecretObject(secret, context={"uses": uses}).data)

@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.rest.examples import shown_as
+from apps.rest.paging import Pagination
 from apps.rest.serializers import StrictSerializer
 from apps.secrets import examples
 from apps.secrets.models import Secret
@@ -45,6 +46,7 @@ class SecretObject(serializers.Serializer[Any]):
 
 class SecretListObject(serializers.Serializer[Any]):
     secrets = SecretObject(many=True)
+    pagination = Pagination()
 
 
 @shown_as(examples.SECRET_WANTED)
@@ -81,6 +83,7 @@ class SecretTestObject(serializers.Serializer[Any]):
 
 class SecretTestListObject(serializers.Serializer[Any]):
     tests = SecretTestObject(many=True)
+    pagination = Pagination()
 
 
 @shown_as(examples.SECRET_TOMBSTONE)

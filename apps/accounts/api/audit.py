@@ -35,7 +35,7 @@ class AuditListView(TeamView):
             audit_list(self.actor, query),
             limit=query["limit"],
             cursor=query.get("cursor"),
-            by="at",
+            by="-at",
         )
         return Response(page.to_json(AuditEntryObject))
 

@@ -22,17 +22,19 @@ from apps.accounts.services import (
     environment_set_people,
 )
 from apps.rest.errors import NotFound
+from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated
 
 
 class RestrictedEnvironmentListView(TeamView):
     actions: ClassVar = {"POST": Action.RESTRICT}
 
-    @extend_schema(responses=RestrictedEnvironmentListObject)
+    @extend_schema(parameters=[ListQuery], responses=RestrictedEnvironmentListObject)
     def get(self, request: Request, team_id: str) -> Response:
         """Return the team's restricted environments and who may change them."""
-        found = restricted_environment_list(self.team)
-        return Response(RestrictedEnvironmentListObject({"restricted_environments": found}).data)
+        wanted = validated(ListQuery, request.query_params)
+        page = page_of(restricted_environment_list(self.team), by="name", **wanted)
+        return Response(page.to_json(RestrictedEnvironmentObject, under="restricted_environments"))
 
     @extend_schema(request=RestrictedEnvironmentBody, responses={201: RestrictedEnvironmentObject})
     def post(self, request: Request, team_id: str) -> Response:

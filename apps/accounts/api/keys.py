@@ -11,21 +11,24 @@ from apps.accounts.selectors import api_key_list
 from apps.accounts.serializers import (
     ApiKeyCreateBody,
     ApiKeyListObject,
+    ApiKeyObject,
     ApiKeyTombstone,
     MadeApiKeyObject,
 )
 from apps.accounts.services import LIMITS, KeyLimits, api_key_create, api_key_revoke
 from apps.rest.errors import InvalidInput, NotFound
+from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated
 
 
 class ApiKeyListView(TeamView):
     actions = {"POST": Action.READ}  # What is needed depends on the type; see post().
 
-    @extend_schema(responses=ApiKeyListObject)
+    @extend_schema(parameters=[ListQuery], responses=ApiKeyListObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return the keys of the team, by prefix, newest first."""
-        return Response(ApiKeyListObject({"keys": api_key_list(self.actor)}).data)
+        page = page_of(api_key_list(self.actor), **validated(ListQuery, request.query_params))
+        return Response(page.to_json(ApiKeyObject, under="keys"))
 
     @extend_schema(request=ApiKeyCreateBody, responses=MadeApiKeyObject)
     def post(self, request: Request, **path: str) -> Response:

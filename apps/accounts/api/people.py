@@ -13,6 +13,7 @@ from apps.accounts.selectors import invitation_list, member_list, person_list
 from apps.accounts.serializers import (
     InvitationBody,
     InvitationListObject,
+    InvitationObject,
     MadeInvitationObject,
     MemberListObject,
     MemberObject,
@@ -32,6 +33,7 @@ from apps.accounts.services import (
     person_set_admin,
 )
 from apps.rest.errors import NotFound
+from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated
 
 
@@ -47,10 +49,12 @@ class MeView(TeamView):
 
 
 class MemberListView(TeamView):
-    @extend_schema(responses=MemberListObject)
+    @extend_schema(parameters=[ListQuery], responses=MemberListObject)
     def get(self, request: Request, team_id: str) -> Response:
         """Return who belongs to the team."""
-        return Response(MemberListObject({"members": member_list(self.team)}).data)
+        wanted = validated(ListQuery, request.query_params)
+        page = page_of(member_list(self.team), by="user__email", **wanted)
+        return Response(page.to_json(MemberObject, under="members"))
 
 
 class MemberDetailView(TeamView):
@@ -81,10 +85,11 @@ class MemberDetailView(TeamView):
 class InvitationListView(TeamView):
     actions: ClassVar = {"GET": Action.TEAM_MEMBERS, "POST": Action.TEAM_MEMBERS}
 
-    @extend_schema(responses=InvitationListObject)
+    @extend_schema(parameters=[ListQuery], responses=InvitationListObject)
     def get(self, request: Request, team_id: str) -> Response:
         """Return the open invitations, newest first."""
-        return Response(InvitationListObject({"invitations": invitation_list(self.team)}).data)
+        page = page_of(invitation_list(self.team), **validated(ListQuery, request.query_params))
+        return Response(page.to_json(InvitationObject, under="invitations"))
 
     @extend_schema(request=InvitationBody, responses={201: MadeInvitationObject})
     def post(self, request: Request, team_id: str) -> Response:
@@ -112,10 +117,12 @@ class InvitationDetailView(TeamView):
 class PersonListView(TeamView):
     actions: ClassVar = {"GET": Action.PEOPLE}
 
-    @extend_schema(responses=PersonListObject)
+    @extend_schema(parameters=[ListQuery], responses=PersonListObject)
     def get(self, request: Request) -> Response:
         """Return everybody of the organisation."""
-        return Response(PersonListObject({"users": person_list()}).data)
+        wanted = validated(ListQuery, request.query_params)
+        page = page_of(person_list(), by="email", **wanted)
+        return Response(page.to_json(PersonObject, under="users"))
 
 
 class PersonDetailView(TeamView):

@@ -11,6 +11,7 @@ from apps.accounts.rest_views import TeamView
 from apps.accounts.selectors import team_list
 from apps.accounts.serializers import TeamListObject, TeamNameBody, TeamObject, TeamQuery
 from apps.accounts.services import team_create, team_delete, team_rename
+from apps.rest.paging import page_of
 from apps.rest.serializers import validated
 
 
@@ -21,9 +22,10 @@ class TeamListView(TeamView):
     def get(self, request: Request) -> Response:
         """Return the teams that the caller belongs to; an admin of the organisation, all."""
         teams = team_list(self.actor)
-        if name := validated(TeamQuery, request.query_params).get("name"):
+        wanted = validated(TeamQuery, request.query_params)
+        if name := wanted.pop("name", None):
             teams = teams.filter(name=name)
-        return Response(TeamListObject({"teams": teams}).data)
+        return Response(page_of(teams, by="name", **wanted).to_json(TeamObject, under="teams"))
 
     @extend_schema(request=TeamNameBody, responses={201: TeamObject})
     def post(self, request: Request) -> Response:

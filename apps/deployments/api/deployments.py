@@ -47,6 +47,7 @@ from apps.deployments.services import (
     deployment_retry,
     environment_promote,
 )
+from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated
 from apps.telemetry.log_queries import line_json, lines_of
 
@@ -57,8 +58,8 @@ class DeploymentListView(TeamView):
         """Return the model's deployments, newest first."""
         model = model_get(team=self.team, model_id=model_id)
         wanted = validated(NameQuery, request.query_params)
-        found = deployment_list(team=self.team, model_id=model.id, name=wanted.get("name"))
-        return Response({"deployments": DeploymentObject(found, many=True).data})
+        found = deployment_list(team=self.team, model_id=model.id, name=wanted.pop("name", None))
+        return Response(page_of(found, **wanted).to_json(DeploymentObject, under="deployments"))
 
     @extend_schema(request=DeploymentCreateBody, responses={201: DeploymentObject})
     def post(self, request: Request, model_id: str) -> Response:
@@ -198,8 +199,9 @@ class LogsView(DeploymentView):
 
 
 class ReplicasView(DeploymentView):
-    @extend_schema(responses=ReplicaListObject)
+    @extend_schema(parameters=[ListQuery], responses=ReplicaListObject)
     def get(self, request: Request, **path: str) -> Response:
         """Return the deployment's replicas, newest first, ended ones included."""
         replicas = replica_list(deployment=self.deployment())
-        return Response({"replicas": ReplicaObject(replicas, many=True).data})
+        page = page_of(replicas, by="-ordered_at", **validated(ListQuery, request.query_params))
+        return Response(page.to_json(ReplicaObject, under="replicas"))

@@ -31,16 +31,18 @@ from apps.deployments.services import (
     environment_promote,
 )
 from apps.rest.errors import Conflict
+from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated
 
 
 class EnvironmentListView(TeamView):
-    @extend_schema(responses=EnvironmentListObject)
+    @extend_schema(parameters=[ListQuery], responses=EnvironmentListObject)
     def get(self, request: Request, model_id: str) -> Response:
         """Return the model's environments, production first."""
         model = model_get(team=self.team, model_id=model_id)
         found = environment_list(team=self.team, model_id=model.id)
-        return Response({"environments": EnvironmentObject(found, many=True).data})
+        page = page_of(found, by="id", **validated(ListQuery, request.query_params))
+        return Response(page.to_json(EnvironmentObject, under="environments"))
 
     @extend_schema(request=EnvironmentCreateBody, responses={201: EnvironmentObject})
     def post(self, request: Request, model_id: str) -> Response:

@@ -17,6 +17,7 @@ from apps.deployments.serializers import (
     ModelTombstone,
 )
 from apps.deployments.services import model_create, model_delete
+from apps.rest.paging import page_of
 from apps.rest.serializers import validated
 
 
@@ -25,8 +26,8 @@ class ModelListView(TeamView):
     def get(self, request: Request, **path: str) -> Response:
         """Return the team's models, newest first."""
         wanted = validated(NameQuery, request.query_params)
-        models = model_list(team=self.team, name=wanted.get("name"))
-        return Response({"models": ModelObject(models, many=True).data})
+        models = model_list(team=self.team, name=wanted.pop("name", None))
+        return Response(page_of(models, **wanted).to_json(ModelObject, under="models"))
 
     @extend_schema(request=ModelCreateBody, responses={201: ModelCreatedObject})
     def post(self, request: Request, **path: str) -> Response:

@@ -22,6 +22,7 @@ from apps.fleet.selectors import price_history
 from apps.fleet.services.prices import price_set
 from apps.rest.errors import InvalidInput
 from apps.rest.examples import file_shown_as, shown_as
+from apps.rest.paging import ListQuery, Pagination, page_of
 from apps.rest.serializers import StrictSerializer, validated
 
 LONGEST_DAYS = 366
@@ -70,6 +71,7 @@ class PriceObject(serializers.ModelSerializer[CardPrice]):
 
 class PriceListObject(serializers.Serializer[Any]):
     prices = PriceObject(many=True)
+    pagination = Pagination()
 
 
 class _UsageView(TeamView):
@@ -112,10 +114,11 @@ class UsageCsvView(_UsageView):
 class PriceListView(TeamView):
     actions: ClassVar = {"POST": Action.PRICE}
 
-    @extend_schema(responses=PriceListObject)
+    @extend_schema(parameters=[ListQuery], responses=PriceListObject)
     def get(self, request: Request) -> Response:
         """Return every price of an hour of a card, newest first; the older ones are history."""
-        return Response(PriceListObject({"prices": price_history()}).data)
+        page = page_of(price_history(), by="-since", **validated(ListQuery, request.query_params))
+        return Response(page.to_json(PriceObject, under="prices"))
 
     @extend_schema(request=PriceBody, responses=PriceObject)
     def post(self, request: Request) -> Response:

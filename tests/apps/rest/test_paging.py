@@ -1,8 +1,13 @@
 """Paging by cursor visits every row once, while rows come and go."""
 
+import base64
+import json
+from typing import Any
+
 import pytest
 from rest_framework import serializers
 
+from apps.accounts.models import AuditEntry
 from apps.configs.models import Config
 from apps.rest.errors import InvalidInput
 from apps.rest.paging import page_of
@@ -50,3 +55,26 @@ def test_a_full_last_page_says_that_there_is_no_more() -> None:
 def test_a_made_up_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(InvalidInput, match="did not come from this list"):
         page_of(Config.objects.all(), cursor=cursor)
+
+
+@pytest.mark.parametrize(
+    "place", [["2026-11-27T10:00:00+00:00", "x"], ["2026-11-27T10:00:00+00:00", None], ["x", 1]]
+)
+def test_a_cursor_whose_parts_fit_no_column_is_refused(place: list[Any]) -> None:
+    with pytest.raises(InvalidInput, match="did not come from this list"):
+        page_of(AuditEntry.objects.all(), by="-at", cursor=cursor_of(place))
+
+
+@pytest.mark.parametrize("name", ["\x00", "\ud800", 1.5, None, []])
+def test_a_cursor_with_text_that_no_name_has_is_refused(name: Any) -> None:
+    with pytest.raises(InvalidInput, match="did not come from this list"):
+        page_of(Config.objects.all(), by="name", cursor=cursor_of([name, "a"]))
+
+
+def test_a_number_that_no_key_can_be_leads_to_an_end() -> None:
+    place = cursor_of(["2000-01-01T00:00:00+00:00", 10**30])
+    assert page_of(AuditEntry.objects.all(), by="-at", cursor=place).rows == []
+
+
+def cursor_of(place: list[Any]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode()

@@ -13,6 +13,7 @@ from tests.factories import Cast, make_api_key, make_cast
 pytestmark = pytest.mark.django_db
 
 VALUE = "hf_CanaryCanaryCanary"
+EMPTY = {"secrets": [], "pagination": {"has_more": False, "cursor": None}}
 
 
 @pytest.fixture
@@ -27,13 +28,13 @@ def test_owner_and_member_set_list_and_delete(cast: Cast) -> None:
         status, listed = client.get("/v1/secrets")
         assert [each["name"] for each in listed["secrets"]] == ["hf_access_token"]
         assert client.delete("/v1/secrets/hf-access-token") == (200, {"name": "hf_access_token"})
-        assert client.get(f"/v1/teams/{cast.team.id}/secrets") == (200, {"secrets": []})
+        assert client.get(f"/v1/teams/{cast.team.id}/secrets") == (200, EMPTY)
 
 
 def test_an_outsider_learns_nothing(cast: Cast) -> None:
     client_of(cast.owner).post("/v1/secrets", {"name": "theirs", "value": VALUE})
     outsider = client_of(cast.outsider)
-    assert outsider.get("/v1/secrets") == (200, {"secrets": []})
+    assert outsider.get("/v1/secrets") == (200, EMPTY)
     missing = outsider.delete("/v1/secrets/theirs")
     assert missing[0] == 404
     path = f"/v1/teams/{cast.team.id}/secrets"
