@@ -49,11 +49,25 @@ def test_ready_replicas_are_reached_through_model_and_environment() -> None:
                     "served_model_name": deployment.model.name,
                     "predict_route": "/v1/chat/completions",
                     "adapters": [],
+                    "shares_prefixes": False,
                     "replicas": [{"id": replica.id, "host": "127.0.0.1", "port": 9000}],
                 }
             },
         }
     }
+
+
+def test_a_deployments_adapters_are_named_and_nothing_of_where_they_are_from() -> None:
+    deployment = make_deployment(environment="production")
+    place = {"source": "S3", "repo": "s3://weights/legal", "runtime_secret_name": "bucket_login"}
+    deployment.spec["trt_llm"] = {"build": {"lora_adapters": {"polite": place, "legal": place}}}
+    deployment.save()
+    snapshot = routes_snapshot()
+    found = snapshot["models"][deployment.model_id]["deployments"][deployment.id]
+    assert found["adapters"] == ["legal", "polite"]
+    assert found["served_model_name"] == deployment.model.name
+    assert "s3://" not in json.dumps(snapshot)
+    assert "bucket_login" not in json.dumps(snapshot)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +90,18 @@ def test_predict_goes_where_the_checkpoint_of_an_encoder_answers(
     deployment.save()
     model = routes_snapshot()["models"][deployment.model_id]
     assert model["deployments"][deployment.id]["predict_route"] == route
+
+
+@pytest.mark.parametrize("place", [("enginehouse",), ("model_metadata", "enginehouse")])
+def test_a_config_may_let_the_keys_of_its_team_share_prefixes(place: tuple[str, ...]) -> None:
+    deployment = make_deployment(environment="production")
+    settings: dict[str, Any] = {"shared_prefixes": True}
+    for name in reversed(place):
+        settings = {name: settings}
+    deployment.spec |= settings
+    deployment.save()
+    model = routes_snapshot()["models"][deployment.model_id]
+    assert model["deployments"][deployment.id]["shares_prefixes"] is True
 
 
 def test_an_environment_on_its_way_names_its_first_candidate() -> None:
