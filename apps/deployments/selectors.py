@@ -95,6 +95,13 @@ def adapter_names(deployment: Deployment) -> list[str]:
     return sorted(build.get("lora_adapters") or ())
 
 
+def shares_prefixes(deployment: Deployment) -> bool:
+    """Return whether the keys of the team share what the engine has computed of a prompt."""
+    inside = (deployment.spec.get("model_metadata") or {}).get("enginehouse")
+    settings = deployment.spec.get("enginehouse") or inside or {}
+    return bool(settings.get("shared_prefixes"))
+
+
 def predict_route(deployment: Deployment) -> str:
     """Return the engine's own path behind `predict`."""
     if route := _runtime_section(deployment).get("webserver_default_route"):

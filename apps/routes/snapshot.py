@@ -10,7 +10,12 @@ from django.utils import timezone
 from apps.accounts.models import ApiKey, ApiKeyType
 from apps.accounts.routes_version import routes_version_current
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
-from apps.deployments.selectors import adapter_names, predict_route, served_model_name
+from apps.deployments.selectors import (
+    adapter_names,
+    predict_route,
+    served_model_name,
+    shares_prefixes,
+)
 from controlplane.domain.lifecycle import ReplicaState
 
 FORMAT = 1
@@ -76,6 +81,7 @@ def _deployments(environment_of: Mapping[str, str]) -> Mapping[str, dict[str, An
             "served_model_name": served_model_name(deployment),
             "predict_route": predict_route(deployment),
             "adapters": adapter_names(deployment),
+            "shares_prefixes": shares_prefixes(deployment),
             "replicas": replicas.get(deployment.id, []),
         }
     return found

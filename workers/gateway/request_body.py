@@ -5,12 +5,13 @@ import re
 from dataclasses import dataclass
 
 from workers.gateway.refusals import Refused, malformed
-from workers.gateway.snapshot import Deployment
+from workers.gateway.snapshot import Deployment, Key
 
 COMPLETION_ROUTES = frozenset({"/v1/chat/completions", "/v1/completions"})
 MODEL_ROUTES = COMPLETION_ROUTES | {"/v1/embeddings", "/v1/responses"}
 # A quote inside a JSON string is escaped, so this never matches in a prompt; a nested key may.
 _STREAMED = re.compile(rb'"stream"\s*:\s*true')
+_SALT = "cache_salt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,8 @@ class Prepared:
     ends_with_done: bool
 
 
-def prepare(body: bytes, route: str, deployment: Deployment) -> Prepared:
-    """Return the body for the engine: its own model name, and usage in every stream.
+def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepared:
+    """Return the body for the engine: its own model name, the tenant's salt, usage in a stream.
 
     Bodies that are not a JSON object pass as they are: the engine says what is wrong with them.
     Raises Refused for fields that only the gateway may set.
@@ -38,10 +39,12 @@ def prepare(body: bytes, route: str, deployment: Deployment) -> Prepared:
         return Prepared(body, False, False, False)
     if not isinstance(data, dict):
         return Prepared(body, False, False, False)
-    return _prepared(body, data, route, deployment)
+    return _prepared(body, data, route, deployment, key)
 
 
-def _prepared(body: bytes, data: dict[str, object], route: str, deployment: Deployment) -> Prepared:
+def _prepared(
+    body: bytes, data: dict[str, object], route: str, deployment: Deployment, key: Key
+) -> Prepared:
     if "lora_request" in data:
         raise Refused(
             malformed("`lora_request` is set by the gateway: name the adapter in `model`.")
@@ -50,8 +53,15 @@ def _prepared(body: bytes, data: dict[str, object], route: str, deployment: Depl
     stream = data.get("stream") is True
     streams_completion = stream and route in COMPLETION_ROUTES
     hides_usage = streams_completion and _force_usage(data)
-    if changed or hides_usage:
+    salt = None
+    if route in COMPLETION_ROUTES:
+        salt = _salt(data.get(_SALT), key.team_id if deployment.shares_prefixes else key.id)
+    if changed or hides_usage or (salt is not None and not _can_begin_with_a_field(body, data)):
+        data |= {} if salt is None else {_SALT: salt}
         body = json.dumps(data, separators=(",", ":")).encode()
+    elif salt is not None:
+        # Written in front: a long prompt is not written anew for it.
+        body = b'{"%b":"%b",%b' % (_SALT.encode(), salt.encode(), body.lstrip()[1:])
     return Prepared(body, stream, hides_usage, streams_completion)
 
 
@@ -64,6 +74,21 @@ def _name_model(data: dict[str, object], deployment: Deployment) -> bool:
         return False
     data["model"] = served
     return True
+
+
+def _salt(asked: object, tenant: str) -> str | None:
+    """What keeps a tenant's cached beginnings apart, and within them what the client keeps apart.
+
+    None where the client sends no text, which the engine refuses.
+    """
+    if asked is None or asked == "":
+        return tenant
+    return f"{tenant}/{asked}" if isinstance(asked, str) else None
+
+
+def _can_begin_with_a_field(body: bytes, data: dict[str, object]) -> bool:
+    """Whether one may be written in front: it is in none of the fields, and the text is UTF-8."""
+    return bool(data) and _SALT not in data and body.lstrip()[:1] == b"{" and b"\0" not in body[:4]
 
 
 def _force_usage(data: dict[str, object]) -> bool:

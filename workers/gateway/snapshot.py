@@ -39,6 +39,8 @@ class Deployment:
     served_model_name: str | None
     predict_route: str
     adapters: frozenset[str]
+    shares_prefixes: bool
+    """Whether all keys of the team use each other's cached beginnings of prompts."""
     replicas: tuple[Replica, ...]
 
 
@@ -118,6 +120,7 @@ def _deployment(id: str, model_id: str, row: Mapping[str, Any]) -> Deployment:
         served_model_name=row.get("served_model_name"),
         predict_route=row["predict_route"],
         adapters=frozenset(row.get("adapters") or ()),
+        shares_prefixes=bool(row.get("shares_prefixes")),
         replicas=tuple(
             _replica(replica["id"], replica["host"], int(replica["port"]))
             for replica in row["replicas"]

@@ -31,6 +31,7 @@ OUTSIDE: Mapping[str, str] = MappingProxyType(
         "secrets": "The build fetches the checkpoint with it; the engine reads local files alone.",
         "environment_variables": "It is carried along; variables of a config reach no engine.",
         "enginehouse.generic_tools": "Only the native engine has a tool prompt of its own.",
+        "enginehouse.shared_prefixes": "The gateway salts what an engine caches.",
         "enginehouse": "It steers builds and placement, not the engine.",
         "trt_llm.inference_stack": "It chooses the fields of the config.",
         "trt_llm.version_overrides": "Versions of the hosted product's images have no effect.",

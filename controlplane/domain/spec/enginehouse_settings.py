@@ -39,4 +39,6 @@ class EnginehouseSettings(Section):
     """Tokens drafted per token of matched suffix; 1 is the documented rule."""
     generic_tools: StrictBool = False
     """Native engine: offer `tools` by a prompt of ours where the chat template renders none."""
+    shared_prefixes: StrictBool = False
+    """Let all keys of the team use each other's cached beginnings of prompts, not each its own."""
     pool: PoolName = "default"

@@ -57,7 +57,8 @@ INNER: dict[str, Any] = {
 }
 OURS: dict[str, Any] = {
     "runtime": "vllm", "gate": {"enabled": False}, "calibration": {"samples": 8},
-    "draft_factor": 2, "generic_tools": True, "pool": "fast",
+    "draft_factor": 2, "generic_tools": True, "shared_prefixes": True,
+    "pool": "fast",
 }  # fmt: skip
 
 

@@ -1,0 +1,67 @@
+"""What an engine remembers of one tenant's prompts is nothing to another."""
+
+import json
+
+import pytest
+
+from tests.workers.gateway.stage.routes import CHAT, KEY, digest, key_row, routes
+from tests.workers.gateway.stage.scripts import answers
+
+SECOND_KEY = "second00.0123456789abcdef"
+
+
+@pytest.fixture
+def ask(house, http):
+    """Asks through a gateway with either of two keys; gives back what the engine was sent."""
+    engine = house.engine(answers)
+
+    def ask(body: bytes, *, key: str = KEY, shares_prefixes: bool = False):
+        snapshot = routes(engine.port, version=house.version + 1, shares_prefixes=shares_prefixes)
+        snapshot["keys"][digest(SECOND_KEY)] = key_row("keysecon")
+        house.publish_snapshot(snapshot)
+        gateway = house.gateways[0] if house.gateways else house.gateway()
+        answer = http.post(
+            gateway.url + CHAT, content=body, headers={"authorization": f"Bearer {key}"}
+        )
+        assert answer.status_code == 200, answer.text
+        return engine.calls[-1].json()
+
+    return ask
+
+
+def test_each_key_has_a_salt_of_its_own_and_a_clients_salt_stays_within_it(ask):
+    plain = b'{"model":"served","messages":[]}'
+    assert ask(plain)["cache_salt"] == "keyaaaaa"
+    assert ask(plain, key=SECOND_KEY)["cache_salt"] == "keysecon"
+
+    def salted(value: object) -> bytes:
+        return json.dumps({"model": "served", "messages": [], "cache_salt": value}).encode()
+
+    assert ask(salted("chat 7"))["cache_salt"] == "keyaaaaa/chat 7"
+    assert ask(salted("keyaaaaa"), key=SECOND_KEY)["cache_salt"] == "keysecon/keyaaaaa"
+    assert ask(salted(None))["cache_salt"] == ask(salted(""))["cache_salt"] == "keyaaaaa"
+    assert ask(salted(7))["cache_salt"] == 7, "which the engine refuses"
+
+
+def test_a_deployment_may_let_the_keys_of_its_team_share(ask):
+    plain = b'{"messages":[]}'
+    sent = [ask(plain, key=key, shares_prefixes=True) for key in (KEY, SECOND_KEY)]
+    assert sent[0] == sent[1] == {"messages": [], "model": "served", "cache_salt": "teamaaaa"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b' \n{"model":"served"}',
+        b'{"model":"served","cache_salt":"a","cache_salt":null}',
+        b'{"model":"served","cache\\u005fsalt":""}',
+        '{"model":"served"}'.encode("utf-16"),
+        '{"model":"served"}'.encode("utf-16-be"),
+        '{"model":"served"}'.encode("utf-8-sig"),
+        b'{"model":"served","stream":false,"stream_options":null}',
+    ],
+)
+def test_no_way_to_write_a_body_goes_without_the_salt(ask, body):
+    sent = ask(body)
+    assert (sent["model"], sent["cache_salt"]) == ("served", "keyaaaaa")
