@@ -16,7 +16,7 @@ from workers.gateway.request_body import prepare
 from workers.gateway.request_reader import RequestReader
 from workers.gateway.routing import Action, Place, parse_target
 from workers.gateway.settings import Bounds
-from workers.gateway.snapshot import Deployment, UnreadableSnapshot, read
+from workers.gateway.snapshot import Deployment, Key, Scope, UnreadableSnapshot, read
 from workers.gateway.usage import TokenCounts, find_usage
 
 EVENTS = (
@@ -27,7 +27,13 @@ USAGE_EVENT = b'data: {"id":"x","choices":[],"usage":{"prompt_tokens":5,"complet
 DONE = b"data: [DONE]\n\n"
 DEPLOYMENT = Deployment(
     id="d", model_id="m", name="d", status="ACTIVE", environment=None, served_model_name="served",
-    predict_route="/v1/chat/completions", adapters=frozenset({"polite"}), replicas=(),
+    predict_route="/v1/chat/completions", adapters=frozenset({"polite"}), shares_prefixes=False,
+    replicas=(),
+)  # fmt: skip
+WHO = Key(
+    id="keyaaaaa", scope=Scope.INVOKE, team_id="t", model_ids=None, environments=None,
+    expires_at=None, requests_per_minute=None, parallel_requests=None, tokens_per_minute=None,
+    spent_until=None,
 )  # fmt: skip
 
 
@@ -170,21 +176,26 @@ def test_any_path_is_a_target_or_a_refusal(path):
 def test_usage_is_asked_for_and_hidden(options):
     body = {"model": "served", "stream": True} | ({"stream_options": options} if options else {})
 
-    prepared = prepare(json.dumps(body).encode(), "/v1/completions", DEPLOYMENT)
+    prepared = prepare(json.dumps(body).encode(), "/v1/completions", DEPLOYMENT, WHO)
 
     assert json.loads(prepared.body)["stream_options"]["include_usage"] is True
     assert prepared.hides_usage
     assert prepared.stream
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'"x"', b"null", b"\xff", b'{"model":3}'])
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'"x"', b"null", b"\xff"])
 def test_a_body_that_is_not_what_it_should_be_is_left_to_the_engine(body):
-    assert prepare(body, "/v1/chat/completions", DEPLOYMENT).body == body
+    assert prepare(body, "/v1/chat/completions", DEPLOYMENT, WHO).body == body
+
+
+def test_a_model_that_is_no_text_is_left_to_the_engine():
+    sent = prepare(b'{"model":3}', "/v1/chat/completions", DEPLOYMENT, WHO).body
+    assert json.loads(sent) == {"model": 3, "cache_salt": "keyaaaaa"}
 
 
 def test_a_body_nested_without_end_is_refused():
     with pytest.raises(Refused):
-        prepare(b"[" * 1_000_000, "/v1/chat/completions", DEPLOYMENT)
+        prepare(b"[" * 1_000_000, "/v1/chat/completions", DEPLOYMENT, WHO)
 
 
 @pytest.mark.parametrize(
