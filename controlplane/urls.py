@@ -13,7 +13,17 @@ from apps.rest import urls as rest
 from apps.routes import urls as routes
 from apps.secrets import urls as secrets
 
-_APPS = (accounts, secrets, fleet, configs, calibration_sets, builds, deployments, routes)
+_APPS = (
+    accounts,
+    secrets,
+    fleet,
+    configs,
+    calibration_sets,
+    builds,
+    deployments,
+    routes,
+    dashboard,
+)
 
 
 def _paths(kind: str) -> list[URLPattern]:

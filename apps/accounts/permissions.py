@@ -65,6 +65,8 @@ class Action(StrEnum):
     """Cordon nodes."""
     ASSIGN_CARDS = "assign_cards"
     """Assign cards to teams."""
+    SETTINGS = "settings"
+    """See what the installation runs with."""
     REMOTE_CODE = "remote_code"
     """Let a repository run its own code, at one commit."""
 
@@ -97,6 +99,7 @@ _WORDS: Mapping[Action, str] = {
     Action.DRAIN: "drain nodes",
     Action.CORDON: "cordon nodes",
     Action.ASSIGN_CARDS: "assign cards to teams",
+    Action.SETTINGS: "see what the installation runs with",
     Action.REMOTE_CODE: "let a repository run its own code",
 }
 

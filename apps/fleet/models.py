@@ -122,3 +122,21 @@ class Gateway(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Worker(models.Model):
+    """One process of Celery, the scheduler included; it counts as live while it says so."""
+
+    name = models.CharField(primary_key=True, max_length=300)
+    """`<what it does>@<host>`, such as `build.default@gpu-01`."""
+    version = models.CharField(max_length=32)
+    started_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def work(self) -> str:
+        """What it does: `control`, `build.<pool>` or `scheduler`."""
+        return self.name.partition("@")[0]

@@ -7,7 +7,7 @@ from django.db.models import Min, Prefetch, Q, QuerySet
 from django.db.models.functions import Now
 
 from apps.fleet.credentials import hash_of
-from apps.fleet.models import Card, CardLease, CardPrice, Gateway, Node
+from apps.fleet.models import Card, CardLease, CardPrice, Gateway, Node, Worker
 
 SILENT_SECONDS = 15
 _SILENT = timedelta(seconds=SILENT_SECONDS)
@@ -59,6 +59,21 @@ def gateway_by_credential(credential: str) -> Gateway | None:
 def gateways_live() -> QuerySet[Gateway]:
     """Return the gateways that polled within the last `SILENT_SECONDS`."""
     return Gateway.objects.filter(last_seen_at__gt=Now() - _SILENT)
+
+
+def worker_list() -> QuerySet[Worker]:
+    """Return the workers and the scheduler by name, each with `is_alive`."""
+    return Worker.objects.annotate(is_alive=Q(last_seen_at__gt=Now() - _SILENT)).order_by("name")
+
+
+def gateway_list() -> QuerySet[Gateway]:
+    """Return every gateway by name, with `is_alive`."""
+    return Gateway.objects.annotate(is_alive=Q(last_seen_at__gt=Now() - _SILENT)).order_by("name")
+
+
+def builder_is_there() -> bool:
+    """Return whether a worker that builds is alive."""
+    return worker_list().filter(is_alive=True, name__startswith="build.").exists()
 
 
 def gateways_have_applied(version: int) -> bool:

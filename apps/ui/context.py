@@ -27,6 +27,8 @@ _PLACES = (
     ("People", "accounts:people"),
 )
 _PLACES_OF = {"artifacts": "builds"}
+_OF_ADMINS = (("Settings", "dashboard:settings"),)
+"""Places that only admins of the organisation see."""
 """Namespaces that have no place of their own."""
 # Pages of `accounts` that belong to the place of keys, and to none; the rest are about people.
 _KEY_PAGES = frozenset({"keys", "key_create", "key_revoke"})
@@ -37,9 +39,10 @@ def shell(request: HttpRequest) -> dict[str, object]:
     """Return the values that `base.html` reads."""
     current = _current(request)
     return {
+    places = _PLACES + (_OF_ADMINS if getattr(request.user, "is_admin", False) else ())
         "sidebar": [
             Place(name=name, route=route, is_current=_place(route) == current)
-            for name, route in _PLACES
+            for name, route in places
         ]
     }
 

@@ -42,6 +42,13 @@ def test_photograph_every_page(visit: OpenPage, stage: Stage, scheme: str, suffi
         page.wait_for_load_state("networkidle")
         _photograph(page, f"{name}-{scheme}{suffix}")
         page.context.close()
+    for name, path in pages_of_admins().items():
+        page = visit(
+            path, user=stage.admin, color_scheme=scheme, viewport={"width": width, "height": height}
+        )
+        page.wait_for_load_state("networkidle")
+        _photograph(page, f"{name}-{scheme}{suffix}")
+        page.context.close()
     newcomer = make_user(email="newcomer@example.com")
     for name, path in EMPTY.items():
         page = visit(
@@ -93,6 +100,11 @@ def pages_of(stage: Stage) -> dict[str, str]:
 
 def _photograph(page: Page, name: str) -> None:
     overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+def pages_of_admins() -> dict[str, str]:
+    """Return the pages that only admins of the organisation see."""
+    return {"settings": "/settings/"}
+
+
     assert overflow <= 0, f"{name} is {overflow} px wider than the window"
     is_whole = not name.startswith("editor") or name.endswith("narrow")
     page.screenshot(path=FOLDER / f"{name}.png", full_page=is_whole)

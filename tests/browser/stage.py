@@ -11,6 +11,7 @@ from apps.builds.models import Build
 from apps.configs.models import CheckpointRecord, Config, FactsState, Revision
 from apps.configs.services import config_create
 from apps.deployments.models import Deployment
+from apps.fleet.services import worker_arrived
 from apps.secrets.services import secret_set
 from apps.telemetry import buckets
 from apps.telemetry.logs import log_append
@@ -70,6 +71,8 @@ class Stage:
 
     team: Team
     owner: User
+    admin: User
+    """Of the organisation."""
     blocked: Config
     small: Config
     waiting: Config
@@ -92,6 +95,8 @@ def make_stage() -> Stage:
     factories.make_calibration_version(team=team, created_by=owner)
     node = factories.make_node(name="workbench", agent_version="0.1.0", host_memory_bytes=16 * GIB)
     card = factories.make_card(node=node, memory_bytes=8 * GIB, used_bytes=3 * GIB, name="EPYC")
+    worker_arrived(name="control@workbench", version="0.1.0")
+    worker_arrived(name="build.default@workbench", version="0.1.0")
     blocked = config_create(team=team, name="llama-3.3-70b", text=BLOCKED_TEXT, user=owner)
     small = config_create(team=team, name="smollm2", text=SMALL_TEXT, user=owner)
     waiting = config_create(
@@ -106,6 +111,7 @@ def make_stage() -> Stage:
     return Stage(
         team=team,
         owner=owner,
+        admin=cast.organisation_admin,
         blocked=blocked,
         small=small,
         waiting=waiting,

@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from tests.browser.conftest import OpenPage
-from tests.browser.screenshots import pages_of
+from tests.browser.screenshots import pages_of, pages_of_admins
 
 if TYPE_CHECKING:
     from tests.browser.stage import Stage
@@ -26,6 +26,8 @@ def test_no_page_has_a_serious_violation_in_either_theme(visit: OpenPage, stage:
     for name, path in paths.items():
         page.goto(origin + path)
         found += violations(page, name)
+    for name, path in pages_of_admins().items():
+        found += violations(visit(path, user=stage.admin, color_scheme="light"), name)
     assert found == []
 
 

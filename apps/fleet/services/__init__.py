@@ -1,4 +1,4 @@
-"""Writes of the fleet, by noun: enrollment tokens, nodes, cards, gateways."""
+"""Writes of the fleet, by noun: enrollment tokens, nodes, cards, gateways, workers."""
 
 from apps.fleet.services.cards import (
     NoRoom,
@@ -23,6 +23,7 @@ from apps.fleet.services.nodes import (
     node_uncordon,
     node_wanted_version_bump,
 )
+from apps.fleet.services.workers import worker_arrived, worker_left, worker_seen
 
 __all__ = [
     "CardReport",
@@ -44,4 +45,7 @@ __all__ = [
     "node_observe",
     "node_uncordon",
     "node_wanted_version_bump",
+    "worker_arrived",
+    "worker_left",
+    "worker_seen",
 ]

@@ -1,0 +1,49 @@
+"""What the answer about the installation looks like, for the OpenAPI document."""
+
+INSTALLATION = {
+    "settings": [
+        {
+            "group": "Logs",
+            "name": "LOG_RETENTION_DAYS",
+            "value": "30",
+            "shown": "30",
+            "is_secret": False,
+            "source": "default",
+            "default": "`30`",
+            "read_by": ["workers"],
+            "says": "How long logs of builds and engines are kept.",
+        }
+    ],
+    "versions": {"enginehouse": "0.1.0", "python": "3.11.7", "postgresql": "18.1"},
+    "schema": {
+        "applied": 61,
+        "missing": [],
+        "last": "fleet.0005_workers",
+        "last_at": "2026-11-28T08:00:00Z",
+    },
+    "key_ring": {
+        "keys": 1,
+        "primary": "k3f9a1c5b7d20",
+        "sealed_by_older": 0,
+        "rotated_at": None,
+        "problem": "",
+    },
+    "processes": [
+        {
+            "kind": "build.default",
+            "name": "build.default@gpu-01",
+            "state": "live",
+            "version": "0.1.0",
+            "heard_at": "2026-11-28T08:00:00Z",
+        }
+    ],
+    "storage": {
+        "artifacts_bytes": 271400000,
+        "calibration_bytes": 0,
+        "database_bytes": 14000000,
+        "logs_bytes": 98304,
+        "artifacts_free_bytes": 120000000000,
+        "data_free_bytes": 120000000000,
+    },
+    "kept": [{"what": "Logs of builds and engines", "days": 30, "setting": "LOG_RETENTION_DAYS"}],
+}
