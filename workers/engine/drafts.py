@@ -14,11 +14,12 @@ class Drafter(Protocol):
 class PromptLookup:
     """Proposes what followed the last place where the text's end stood before.
 
-    A match of n tokens is worth a guess of n; `ngram` bounds both.
+    A match of n tokens is worth a guess of `factor` times n; `ngram` bounds both.
     """
 
-    def __init__(self, ngram: int) -> None:
+    def __init__(self, ngram: int, factor: int = 1) -> None:
         self._ngram = ngram
+        self._factor = factor
         self._seen = 0
         self._ends: dict[tuple[int, ...], int] = {}  # n-gram -> where its latest place ends
 
@@ -31,5 +32,5 @@ class PromptLookup:
         for size in range(min(self._ngram, len(tokens)), 0, -1):
             end = self._ends.get(tuple(tokens[-size:]), 0)
             if end:
-                return tokens[end : end + min(most, size)]
+                return tokens[end : end + min(most, size * self._factor, self._ngram)]
         return ()

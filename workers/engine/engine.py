@@ -130,7 +130,7 @@ class Engine:
 
     def _drafter(self) -> Drafter | None:
         ngram = self.settings.lookahead_ngram
-        return PromptLookup(ngram) if ngram else None
+        return PromptLookup(ngram, self.settings.draft_factor) if ngram else None
 
     def report(self) -> dict[str, Any]:
         """Give back what was really allocated, for comparison with the plan."""

@@ -66,6 +66,9 @@ class EngineSettings:
     lookahead_ngram: int | None = None
     """Longest match that guesses the next tokens, and longest guess. Absent: nothing is guessed."""
 
+    draft_factor: int = 1
+    """Tokens guessed for each one of a match."""
+
     adapters: Mapping[str, Path] = field(default_factory=dict)
     """Folders of LoRA adapters in PEFT's form, by the model name that asks for them."""
 

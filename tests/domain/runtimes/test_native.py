@@ -69,14 +69,14 @@ def test_scheduling_guesses_and_adapters_reach_the_engine(make_spec: MakeSpec) -
     engine = make_spec(build).trt_llm.model_dump(mode="json")
     spec = make_spec(
         trt_llm={**engine, "runtime": {**engine["runtime"], **runtime}},
-        enginehouse={"generic_tools": True},
+        enginehouse={"generic_tools": True, "draft_factor": 4},
     )
     settings = render.engine_settings(
         spec, SMOLLM2_135M, model_dir="/a", host="h", port=1, threads=1, memory_bytes=4 * GIB
     )
     assert settings.batch_scheduler_policy == "max_utilization"
     assert settings.total_token_limit == 9000
-    assert settings.lookahead_ngram_size == 8
+    assert (settings.lookahead_ngram_size, settings.draft_factor) == (8, 4)
     assert settings.adapters == (("legal", "/a/adapters/legal"),)
     assert settings.max_adapter_rank == 16
     assert settings.generic_tools

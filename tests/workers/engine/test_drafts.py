@@ -70,6 +70,13 @@ def test_a_match_of_n_tokens_is_worth_n_guesses() -> None:
     assert list(PromptLookup(8).propose([1, 2, 3], 2)) == []
 
 
+def test_a_factor_lengthens_what_a_match_is_worth_up_to_the_ngram() -> None:
+    tokens = [7, 2, 3, 4, 5, 6, 1, 8, 2, 3]
+    assert list(PromptLookup(8, factor=2).propose(tokens, 9)) == [4, 5, 6, 1]
+    assert list(PromptLookup(3, factor=2).propose(tokens, 9)) == [4, 5, 6]
+    assert list(PromptLookup(8, factor=2).propose(tokens, 2)) == [4, 5]
+
+
 def test_the_latest_place_wins_as_the_text_grows() -> None:
     lookup, tokens = PromptLookup(2), [1, 2, 8, 1, 2]
     assert list(lookup.propose(tokens, 9)) == [8, 1]

@@ -40,6 +40,7 @@ def parse(arguments: Sequence[str]) -> tuple[Address, EngineSettings]:
         total_token_limit=options.total_token_limit,
         scheduler_policy=options.batch_scheduler_policy,
         lookahead_ngram=options.lookahead_ngram_size,
+        draft_factor=options.draft_factor,
         adapters=dict(options.adapter),
         max_adapter_rank=options.max_adapter_rank,
         max_client_batch_size=options.max_client_batch_size,
@@ -75,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--total-token-limit", type=_positive, default=defaults.total_token_limit)
     add("--batch-scheduler-policy", choices=tuple(Policy), default=defaults.scheduler_policy)
     add("--lookahead-ngram-size", type=_positive, help="guess so many tokens; default: none")
+    add("--draft-factor", type=_positive, default=defaults.draft_factor, help="guesses a match")
     add("--adapter", type=_adapter, action="append", default=[], metavar="NAME=DIR")
     add("--max-adapter-rank", type=_positive, help="refuse an adapter of a higher rank")
     for flag, default in (

@@ -38,7 +38,8 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(flag, required=True, type=_at_least_one)
     parser.add_argument("--kv-cache-bytes", default=0, type=_at_least_one)
     parser.add_argument("--default-max-tokens", type=_at_least_one)
-    for flag in ("--total-token-limit", "--lookahead-ngram-size", "--max-adapter-rank"):
+    for flag in ("--total-token-limit", "--lookahead-ngram-size", "--draft-factor",
+                 "--max-adapter-rank"):  # fmt: skip
         parser.add_argument(flag, type=_at_least_one)
     parser.add_argument("--batch-scheduler-policy", choices=tuple(BatchSchedulerPolicy))
     parser.add_argument("--adapter", type=_adapter, action="append", default=[])

@@ -41,8 +41,14 @@ def render(
     python: str,
     threads: int,
     memory_bytes: int,
+    runs_own_code: bool = False,
 ) -> Launch:
-    """Return the launch of an engine that keeps within `memory_bytes`."""
+    """Return the launch of an engine that keeps within `memory_bytes`.
+
+    Raises ValueError for an artifact that only its own Python can load.
+    """
+    if runs_own_code:
+        raise ValueError("The native engine executes nothing from a checkpoint; vLLM does.")
     settings = engine_settings(
         spec,
         checkpoint,
@@ -103,6 +109,7 @@ def _of_generation(spec: Spec, model_dir: str) -> dict[str, Any]:
             runtime and runtime.batch_scheduler_policy, BatchSchedulerPolicy.GUARANTEED_NO_EVICT
         ),
         "lookahead_ngram_size": build.speculator and build.speculator.lookahead_ngram_size,
+        "draft_factor": _unless(spec.settings.draft_factor if build.speculator else 1, 1),
         "adapters": tuple((name, adapter_folder(model_dir, name)) for name in adapters),
         "generic_tools": spec.settings.generic_tools,
         "max_adapter_rank": shape.max_lora_rank if adapters else None,
@@ -131,6 +138,7 @@ def to_arguments(settings: EngineSettings) -> tuple[str, ...]:
         ("--total-token-limit", settings.total_token_limit),
         ("--batch-scheduler-policy", settings.batch_scheduler_policy),
         ("--lookahead-ngram-size", settings.lookahead_ngram_size),
+        ("--draft-factor", settings.draft_factor),
         ("--max-adapter-rank", settings.max_adapter_rank),
         *(("--adapter", f"{name}={folder}") for name, folder in settings.adapters),
         ("--task", "pool" if settings.pools else None),

@@ -22,6 +22,7 @@ class EngineSettings:
     total_token_limit: int | None = None
     batch_scheduler_policy: str | None = None
     lookahead_ngram_size: int | None = None
+    draft_factor: int | None = None
     adapters: tuple[tuple[str, str], ...] = ()
     """Model name and folder of each adapter."""
     max_adapter_rank: int | None = None
