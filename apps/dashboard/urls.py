@@ -5,12 +5,16 @@ from django.urls import URLPattern, path
 from apps.dashboard import rule_pages, views
 from apps.dashboard.installation.api import InstallationView
 from apps.dashboard.installation.views import installation
+from apps.dashboard.rest_reference.views import rest_index, rest_operation
 
 app_name = "dashboard"
 urlpatterns: list[URLPattern] = [
     path("", views.overview, name="overview"),
     path("rules/", rule_pages.rules, name="rules"),
-]
+    path("docs/rest/", rest_index, name="rest"),
+    path("docs/rest/<str:name>/", rest_operation, name="rest_operation"),
+    path("first-steps/hide/", views.hide_first_steps, name="hide_first_steps"),
     path("settings/", installation, name="settings"),
-probes: list[URLPattern] = [path("healthz", views.healthz)]
+]
 api: list[URLPattern] = [path("settings", InstallationView.as_view(), name="settings")]
+probes: list[URLPattern] = [path("healthz", views.healthz)]

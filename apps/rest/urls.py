@@ -1,13 +1,13 @@
 """Addresses that every REST client needs: the schema, the version, and an answer to the rest."""
 
 from django.urls import path
-from drf_spectacular.views import SpectacularJSONAPIView
 
 from apps.rest import converters as _converters  # noqa: F401  (registers `<anything:…>`)
 from apps.rest.api import UnknownPathView, VersionView
+from apps.rest.specification import SpecificationView
 
 api = [
-    path("spec", SpectacularJSONAPIView.as_view(), name="spec"),
+    path("spec", SpecificationView.as_view(), name="spec"),
     path("version", VersionView.as_view(), name="version"),
 ]
 last = [path("", UnknownPathView.as_view()), path("<anything:rest>", UnknownPathView.as_view())]

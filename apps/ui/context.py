@@ -24,11 +24,12 @@ _PLACES = (
     ("Rules", "dashboard:rules"),
     ("Secrets", "secrets:list"),
     ("API keys", "accounts:keys"),
+    ("REST API", "dashboard:rest"),
     ("People", "accounts:people"),
 )
-_PLACES_OF = {"artifacts": "builds"}
 _OF_ADMINS = (("Settings", "dashboard:settings"),)
 """Places that only admins of the organisation see."""
+_PLACES_OF = {"artifacts": "builds"}
 """Namespaces that have no place of their own."""
 # Pages of `accounts` that belong to the place of keys, and to none; the rest are about people.
 _KEY_PAGES = frozenset({"keys", "key_create", "key_revoke"})
@@ -38,8 +39,8 @@ _OWN_PAGES = frozenset({"account", "begin_two_steps", "confirm_two_steps"})
 def shell(request: HttpRequest) -> dict[str, object]:
     """Return the values that `base.html` reads."""
     current = _current(request)
+    places = _PLACES + (_OF_ADMINS if getattr(getattr(request, "user", None), "is_admin", False) else ())
     return {
-    places = _PLACES + (_OF_ADMINS if getattr(request.user, "is_admin", False) else ())
         "sidebar": [
             Place(name=name, route=route, is_current=_place(route) == current)
             for name, route in places
@@ -55,7 +56,7 @@ def _current(request: HttpRequest) -> str:
 def _place(route: str) -> str:
     namespace, _, name = route.partition(":")
     if namespace == "dashboard":
-        return name
+        return name.partition("_")[0]
     if namespace != "accounts":
         return _PLACES_OF.get(namespace, namespace)
     if name in _OWN_PAGES:

@@ -88,6 +88,8 @@ def pages_of(stage: Stage) -> dict[str, str]:
         "deployment": f"/models/{deployment.model_id}/{deployment.id}/",
         "nodes": "/nodes/",
         "rules": "/rules/?q=fp8_kv",
+        "rest": "/docs/rest/?q=team",
+        "rest-operation": "/docs/rest/api_keys_post/",
         "secrets": "/secrets/",
         "secret": f"/secrets/{stage.team.secrets.get().id}/",
         "keys": "/keys/",
@@ -98,13 +100,13 @@ def pages_of(stage: Stage) -> dict[str, str]:
     }
 
 
-def _photograph(page: Page, name: str) -> None:
-    overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
 def pages_of_admins() -> dict[str, str]:
     """Return the pages that only admins of the organisation see."""
     return {"settings": "/settings/"}
 
 
+def _photograph(page: Page, name: str) -> None:
+    overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert overflow <= 0, f"{name} is {overflow} px wider than the window"
     is_whole = not name.startswith("editor") or name.endswith("narrow")
     page.screenshot(path=FOLDER / f"{name}.png", full_page=is_whole)

@@ -1,0 +1,1 @@
+"""The REST API's reference as pages, read from the OpenAPI document."""

@@ -1,0 +1,142 @@
+"""The operations of the OpenAPI document, by area."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from apps.dashboard.rest_reference.shapes import FieldLine, field_lines, kind_of, words_of
+from apps.rest.specification import document
+
+Node = Mapping[str, Any]
+_PLACES = ("path", "query", "header")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """Something in the address or a header."""
+
+    name: str
+    place: str
+    kind: str
+    is_required: bool
+    words: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body:
+    """What is sent, or answered with a status."""
+
+    status: str
+    words: str
+    media_type: str
+    fields: tuple[FieldLine, ...]
+    example: Any
+
+    @property
+    def text(self) -> str:
+        """The example as it goes over the wire."""
+        if self.example is None or isinstance(self.example, str):
+            return self.example or ""
+        return json.dumps(self.example, indent=2, ensure_ascii=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One method of one address."""
+
+    name: str
+    method: str
+    path: str
+    area: str
+    sentence: str
+    parameters: tuple[Parameter, ...]
+    request: Body | None
+    answers: tuple[Body, ...]
+    errors: tuple[Body, ...]
+    is_open: bool
+
+    @property
+    def answers_in(self) -> tuple[str, ...]:
+        """The media types of its answers."""
+        return tuple(answer.media_type for answer in self.answers)
+
+    def matches(self, words: list[str]) -> bool:
+        """Return whether every word is somewhere in it, names of fields included."""
+        fields = [field.name for field in self.request.fields] if self.request else []
+        parts = (self.method, self.path, self.sentence, *(each.name for each in self.parameters))
+        text = " ".join((*parts, *fields)).lower()
+        return all(word in text for word in words)
+
+
+@cache
+def operations() -> Mapping[str, Operation]:
+    """Return every operation by its name, in the order of the document."""
+    spec = document()
+    components = spec["components"]["schemas"]
+    found = [
+        _operation(path, method, node, components)
+        for path, methods in spec["paths"].items()
+        for method, node in methods.items()
+    ]
+    return {operation.name: operation for operation in found}
+
+
+def _operation(path: str, method: str, node: Node, components: Node) -> Operation:
+    bodies = [
+        body
+        for status, answer in sorted(node["responses"].items())
+        for body in _bodies(status, answer, components)
+    ]
+    request = next(_bodies("", node.get("requestBody", {}), components), None)
+    return Operation(
+        name=node["operationId"],
+        method=method.upper(),
+        path=path,
+        area=path.split("/")[2].partition(".")[0],
+        sentence=node.get("description", ""),
+        parameters=_parameters(node.get("parameters", ()), components),
+        request=request if request and request.media_type else None,
+        answers=_together([body for body in bodies if body.status < "300"]),
+        errors=tuple(body for body in bodies if body.status >= "300"),
+        is_open={} in node.get("security", [{}]),
+    )
+
+
+def _together(bodies: list[Body]) -> tuple[Body, ...]:
+    """Return the answers, those of one shape as one."""
+    found: dict[tuple[Any, ...], Body] = {}
+    for body in bodies:
+        shape = (body.media_type, body.fields)
+        before = found.get(shape)
+        statuses = f"{before.status}, {body.status}" if before else body.status
+        found[shape] = replace(body, status=statuses)
+    return tuple(found.values())
+
+
+def _parameters(nodes: Iterable[Node], components: Node) -> tuple[Parameter, ...]:
+    found = [_parameter(node, components) for node in nodes]
+    return tuple(sorted(found, key=lambda each: _PLACES.index(each.place)))
+
+
+def _parameter(node: Node, components: Node) -> Parameter:
+    return Parameter(
+        name=node["name"],
+        place=node["in"],
+        kind=kind_of(node["schema"], components),
+        is_required=node.get("required", False),
+        words=words_of(node),
+    )
+
+
+def _bodies(status: str, node: Node, components: Node) -> Iterator[Body]:
+    for media_type, content in node.get("content", {"": {}}).items():
+        examples = [each["value"] for each in content.get("examples", {}).values()]
+        yield Body(
+            status=status,
+            words=node.get("description", ""),
+            media_type=media_type,
+            fields=field_lines(content.get("schema", {}), components),
+            example=examples[0] if examples else None,
+        )

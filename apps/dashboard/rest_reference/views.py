@@ -1,0 +1,39 @@
+"""The pages of the REST API: every operation, searched by words, and each one whole."""
+
+from itertools import groupby
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from apps.accounts.pages import page
+from apps.dashboard.rest_reference.commands import curl_of
+from apps.dashboard.rest_reference.operations import operations
+from apps.rest.errors import NotFound
+
+
+@page
+@require_GET
+def rest_index(request: HttpRequest) -> HttpResponse:
+    """Show the operations that match, by area."""
+    asked = request.GET.get("q", "").strip()[:200]
+    known = operations().values()
+    found = [each for each in known if each.matches(asked.lower().split())]
+    context = {
+        "asked": asked,
+        "areas": [(area, list(each)) for area, each in groupby(found, key=lambda it: it.area)],
+        "count": len(found),
+        "total": len(known),
+    }
+    return render(request, "dashboard/rest_index.html", context)
+
+
+@page
+@require_GET
+def rest_operation(request: HttpRequest, name: str) -> HttpResponse:
+    """Show one operation: what it takes, how it is asked and what it answers."""
+    operation = operations().get(name)
+    if operation is None:
+        raise NotFound(f"There is no operation `{name}`.")
+    context = {"operation": operation, "command": curl_of(operation)}
+    return render(request, "dashboard/rest_operation.html", context)
