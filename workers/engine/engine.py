@@ -4,7 +4,6 @@ import logging
 import os
 import platform
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any
 
 import llguidance
@@ -46,11 +45,7 @@ class Engine:
         self.codec = TextCodec(settings.model_dir)
         self.metrics = EngineMetrics()
         self._thread = ModelThread()
-        try:
-            self._model = self._thread.call(self._load).result()
-        except BaseException:
-            self._thread.stop()
-            raise
+        self._model = self._thread.load(self._load)
         self._end_tokens = self._model.end_tokens | self.codec.end_tokens
         self.grammars = Grammars(
             self.codec.backend, vocabulary=self.vocabulary_size, end_tokens=self._end_tokens
@@ -73,7 +68,6 @@ class Engine:
             self._scheduler, self._runner, self.metrics,
             step_delay_seconds=settings.step_delay_seconds,
         )  # fmt: skip
-        self._running: Future[None] | None = None
         self._publish_gauges()
 
     @property
@@ -99,7 +93,7 @@ class Engine:
     @property
     def is_alive(self) -> bool:
         """Whether the model thread still takes requests."""
-        return self._running is not None and not self._running.done()
+        return self._thread.is_running
 
     @property
     def step_tokens(self) -> int:
@@ -111,7 +105,7 @@ class Engine:
         """Run the model once, so that the first request finds it warm, then take requests."""
         self._compare_with_plan()
         self._thread.call(self._warm_up).result()
-        self._running = self._thread.call(self._loop.run)
+        self._thread.run(self._loop.run)
 
     def stop(self) -> None:
         """End the loop after its current step; whoever still waits gets nothing more."""

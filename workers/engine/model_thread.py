@@ -20,6 +20,7 @@ class ModelThread:
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._loop: Future[None] | None = None
         self._thread = Thread(target=self._run, name="model", daemon=True)
         self._thread.start()
 
@@ -28,6 +29,23 @@ class ModelThread:
         future: Future[Result] = Future()
         self._calls.put(lambda: _carry_out(function, future))
         return future
+
+    def load(self, function: Callable[[], Result]) -> Result:
+        """Carry out the first call and give back its result; where it fails, the thread ends."""
+        try:
+            return self.call(function).result()
+        except BaseException:
+            self.stop()
+            raise
+
+    def run(self, loop: Callable[[], None]) -> None:
+        """Carry out a call that ends when its owner says so."""
+        self._loop = self.call(loop)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the loop goes on."""
+        return self._loop is not None and not self._loop.done()
 
     def stop(self) -> None:
         """Wait for the calls made so far, then end the thread."""

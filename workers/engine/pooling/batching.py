@@ -40,14 +40,12 @@ class Buckets:
         self._max_tokens = max_tokens
         self._buckets: list[deque[Waiting]] = [deque() for _ in range(len(EDGES) + 1)]
         self._numbers = count()
-        self.rows = 0
 
     def add(self, request: Request) -> None:
         """Let all rows of a request wait."""
         for index, row in enumerate(request.rows):
             place = bisect_left(EDGES, len(row))
             self._buckets[place].append(Waiting(request, index, next(self._numbers)))
-        self.rows += len(request.rows)
 
     def take(self) -> list[Waiting]:
         """Give back the rows of the next forward; none when nothing waits."""
@@ -60,13 +58,12 @@ class Buckets:
             bucket.popleft()
             batch.append(waiting)
             longest = length
-        self.rows -= len(batch)
         return batch
 
     def _candidates(self) -> Iterator[tuple[Waiting, deque[Waiting]]]:
         """The oldest row and whoever may share a forward with it, each still in its bucket."""
         for bucket in self._buckets:
-            self._drop_ended(bucket)
+            _drop_ended(bucket)
         filled = [place for place, bucket in enumerate(self._buckets) if bucket]
         if not filled:
             return
@@ -76,14 +73,14 @@ class Buckets:
             bucket = self._buckets[place]
             while bucket and len(bucket[0].row) >= shortest:
                 yield bucket[0], bucket
-                self._drop_ended(bucket)
+                _drop_ended(bucket)
             if bucket:
                 return
 
-    def _drop_ended(self, bucket: deque[Waiting]) -> None:
-        while bucket and bucket[0].request.is_over:
-            bucket.popleft()
-            self.rows -= 1
-
     def _fits(self, rows: int, longest: int) -> bool:
         return rows <= self._max_rows and rows * longest <= self._max_tokens
+
+
+def _drop_ended(bucket: deque[Waiting]) -> None:
+    while bucket and bucket[0].request.is_over:
+        bucket.popleft()

@@ -3,7 +3,6 @@
 import os
 import platform
 from collections.abc import Sequence
-from concurrent.futures import Future
 from typing import Any
 
 import torch
@@ -32,12 +31,7 @@ class PoolingEngine:
         self.settings = settings
         self.metrics = PoolingMetrics()
         self._thread = ModelThread()
-        try:
-            self.model: LoadedEncoder = self._thread.call(self._load).result()
-            tokenizer = load_tokenizer(settings.model_dir)
-        except BaseException:
-            self._thread.stop()
-            raise
+        self.model, tokenizer = self._thread.load(self._load)
         self.encoder = Encoder(tokenizer, max_length=self._max_length(tokenizer))
         self._runner = EncoderRunner(self.model, torch.device(settings.device))
         self._loop = PoolingLoop(
@@ -47,7 +41,6 @@ class PoolingEngine:
             max_requests=settings.max_concurrent_requests,
             step_delay_seconds=settings.step_delay_seconds,
         )
-        self._running: Future[None] | None = None
 
     @property
     def served_model_name(self) -> str:
@@ -67,7 +60,7 @@ class PoolingEngine:
     @property
     def is_alive(self) -> bool:
         """Whether the model thread still takes requests."""
-        return self._running is not None and not self._running.done()
+        return self._thread.is_running
 
     @property
     def forward_tokens(self) -> int:
@@ -82,7 +75,7 @@ class PoolingEngine:
         """Run the model once, so that the first request finds it warm, then take requests."""
         row = Row(ids=[0] * min(WARM_UP_TOKENS, self.max_seq_len), types=None)
         self._thread.call(lambda: self._runner.forward([row])).result()
-        self._running = self._thread.call(self._loop.run)
+        self._thread.run(self._loop.run)
 
     def stop(self) -> None:
         """End the loop after its current forward; whoever still waits gets nothing more."""
@@ -118,9 +111,9 @@ class PoolingEngine:
             "pid": os.getpid(),
         }
 
-    def _load(self) -> LoadedEncoder:
+    def _load(self) -> tuple[LoadedEncoder, Any]:
         torch.set_num_threads(self.settings.threads)
-        return load_encoder(self.settings)
+        return load_encoder(self.settings), load_tokenizer(self.settings.model_dir)
 
     def _max_length(self, tokenizer: Any) -> int:
         """The least that model, tokenizer, checkpoint and settings allow."""
