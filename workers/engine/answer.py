@@ -26,6 +26,7 @@ class Answer:
         end_tokens: Collection[int],
         decode: Callable[[Sequence[int]], str],
         drafter: Drafter | None = None,
+        rope_border: int | None = None,
     ) -> None:
         self.generation = generation
         self.row = Row(first_slot=0, capacity=0)  # none until the scheduler admits it
@@ -33,6 +34,7 @@ class Answer:
         self.arrived_at = self.last_token_at = monotonic()
         self.is_cancelled = False
         self._drafter = drafter
+        self._rope_border = rope_border
         ends = () if generation.sampling.ignore_eos else end_tokens
         self._end_tokens = frozenset(ends) | generation.sampling.stop_tokens
         self._untold_scores: list[TokenScore] = []
@@ -44,6 +46,16 @@ class Answer:
     def reserved_tokens(self) -> int:
         """Cache slots that prompt and answer need together; the last token is never fed."""
         return len(self.generation.prompt) + self.generation.sampling.max_tokens - 1
+
+    @property
+    def is_long(self) -> bool:
+        """Whether there are more tokens than the model's first set of rotary frequencies is for."""
+        return self._rope_border is not None and len(self.tokens) > self._rope_border
+
+    @property
+    def prefix_key(self) -> tuple[str | None, str, bool]:
+        """What two answers must have in common before one may use the other's cached tokens."""
+        return self.generation.adapter, self.generation.cache_salt, self.is_long
 
     @property
     def pending_tokens(self) -> int:
@@ -63,7 +75,7 @@ class Answer:
         """Give back the next tokens to feed, at most so many."""
         first = self.row.length
         tokens = self.tokens[first : first + most_tokens]
-        return Segment(self.row, tokens, adapter=self.generation.adapter)
+        return Segment(self.row, tokens, adapter=self.generation.adapter, is_long=self.is_long)
 
     def with_drafts(self, segment: Segment, most: int) -> Segment:
         """Give back the segment of the newest token with guesses behind it, if there are any.
@@ -74,6 +86,8 @@ class Answer:
             most, self.row.capacity - len(self.tokens),
             self.generation.sampling.max_tokens - self.completion_tokens - 1,
         )  # fmt: skip
+        if self._rope_border is not None and not self.is_long:
+            room = min(room, self._rope_border - len(self.tokens))
         drafts = self._drafter.propose(self.tokens, room) if self._drafter and room > 0 else ()
         return replace(segment, tokens=[*segment.tokens, *drafts], drafts=len(drafts))
 

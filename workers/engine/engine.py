@@ -55,7 +55,9 @@ class Engine:
             self._model.shape, slots=_slots(settings, self._model), device=device,
             scales=self._model.cache_scales,
         )  # fmt: skip
-        self._runner = ModelRunner(self._model.module, self._cache, self._deltas, device)
+        self._runner = ModelRunner(
+            self._model.module, self._cache, self._deltas, device, self._model.long_rope
+        )
         limits = Limits(
             rows=settings.max_batch_size,
             waiting=settings.max_waiting_requests,
@@ -116,9 +118,11 @@ class Engine:
         """Queue a request and give back its handle. Raises: `QueueFull`."""
         shows_special = generation.sampling.shows_special_tokens
         decode = self.codec.decode_all if shows_special else self.codec.decode
+        long_rope = self._model.long_rope
         answer = Answer(
-            generation, end_tokens=self._end_tokens, decode=decode, drafter=self._drafter()
-        )
+            generation, end_tokens=self._end_tokens, decode=decode, drafter=self._drafter(),
+            rope_border=None if long_rope is None else long_rope.border,
+        )  # fmt: skip
         self._scheduler.submit(answer)
         return answer
 

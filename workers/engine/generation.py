@@ -80,8 +80,3 @@ class Generation:
     adapter: str | None = None
     cache_salt: str = ""
     """Prompts share cached beginnings only where this text is the same."""
-
-    @property
-    def prefix_key(self) -> tuple[str | None, str]:
-        """What two requests must have in common before one may use the other's cached tokens."""
-        return self.adapter, self.cache_salt

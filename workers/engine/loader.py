@@ -15,6 +15,7 @@ from torch import nn
 from workers.engine.checkpoint_folder import read_config, refuse_pickles
 from workers.engine.errors import CheckpointRefused
 from workers.engine.kv_cache import CacheScales, CacheShape
+from workers.engine.long_rope import LongRope, take_over_rope
 from workers.engine.quantized_loader import EmulatedModel, load_emulated
 from workers.engine.runner import ATTENTION_NAME
 from workers.engine.scheme import read_scheme
@@ -26,8 +27,8 @@ ARCHITECTURES = frozenset({
 })  # fmt: skip
 """The shapes whose greedy answers the tests compare with Transformers' own."""
 
-LENGTH_DEPENDENT_ROPE = frozenset({"dynamic", "longrope"})
-"""Rotary scalings that look at the longest row of a batch, and so mix rows up."""
+LENGTH_DEPENDENT_ROPE = "dynamic"
+"""A rotary scaling that looks at the longest row of a batch, and so mixes rows up."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,7 @@ class LoadedModel:
     end_tokens: frozenset[int]
     weights_bytes: int
     """What the weights take here: those of a quantized checkpoint are expanded."""
+    long_rope: LongRope | None = None
     cache_scales: tuple[CacheScales, ...] = ()
     emulated: tuple[str, ...] = ()
     """What this hardware has no numbers for, and what is done instead."""
@@ -78,6 +80,7 @@ def load_model(model_class: Any, settings: EngineSettings, dtype: torch.dtype) -
         vocabulary_size=module.config.vocab_size,
         end_tokens=_end_tokens(module),
         weights_bytes=sum(p.numel() * p.element_size() for p in module.parameters()),
+        long_rope=take_over_rope(module, settings.device),
         cache_scales=found.cache_scales,
         emulated=found.emulated,
     )
@@ -115,7 +118,7 @@ def _cache_shape(config: Any, dtype: torch.dtype) -> CacheShape:
 def _position_limit(config: Any, asked: int | None) -> int:
     limit: int = config.max_position_embeddings
     rope = getattr(config, "rope_parameters", None) or {}
-    if rope.get("rope_type") in LENGTH_DEPENDENT_ROPE:
+    if rope.get("rope_type") == LENGTH_DEPENDENT_ROPE:
         limit = rope.get("original_max_position_embeddings") or limit
     if asked is not None and asked > limit:
         raise CheckpointRefused(

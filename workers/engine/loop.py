@@ -91,7 +91,9 @@ class EngineLoop:
         drafts = segment.tokens[len(segment.tokens) - segment.drafts :]
         try:
             accepted, last = self._choose(answer, drafts, logits)
-            self._runner.truncate(answer.row, len(answer.tokens) - 1)
+            # Past the border of a model's two sets of frequencies all tokens are rotated anew.
+            holds = answer.is_long == segment.is_long
+            self._runner.truncate(answer.row, len(answer.tokens) - 1 if holds else 0)
         except Exception as error:
             self._fail(answer, error)
             return

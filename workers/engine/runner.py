@@ -12,6 +12,7 @@ from transformers import AttentionInterface
 from workers.engine.attention import AttentionRule
 from workers.engine.deltas import AdapterDeltas
 from workers.engine.kv_cache import SlotCache, Span
+from workers.engine.long_rope import LongRope
 from workers.engine.slots import Row
 
 ATTENTION_NAME = "enginehouse_slots"
@@ -26,6 +27,8 @@ class Segment:
     drafts: int = 0
     """How many of the last tokens are guesses, each to be verified by the scores before it."""
     adapter: str | None = None
+    is_long: bool = False
+    """Whether the row uses the second set of a model with two sets of rotary frequencies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,15 @@ class ModelRunner:
     """One forward for all segments of a step, flattened to a single sequence."""
 
     def __init__(
-        self, model: nn.Module, cache: SlotCache, deltas: AdapterDeltas, device: torch.device
+        self,
+        model: nn.Module,
+        cache: SlotCache,
+        deltas: AdapterDeltas,
+        device: torch.device,
+        long_rope: LongRope | None = None,
     ) -> None:
         self._model = model
+        self._long_rope = long_rope
         self._deltas = deltas
         self._cache = cache
         self._device = device
@@ -68,6 +77,8 @@ class ModelRunner:
         ]
         slots = positions + torch.tensor(starts)
         self._deltas.begin([(len(segment.tokens), segment.adapter) for segment in segments])
+        if self._long_rope is not None:
+            self._long_rope.begin([(len(one.tokens), one.is_long) for one in segments])
         output = self._model(
             input_ids=ids[None].to(self._device),
             position_ids=positions[None].to(self._device),

@@ -154,9 +154,8 @@ class Scheduler:
         fits = promised + answer.reserved_tokens <= self._limits.total_tokens
         if not fits or capacity + headroom > self._rows.available_slots:
             return False
-        generation = answer.generation
         row = self._rows.reserve(
-            answer.tokens, generation.prefix_key, capacity, map(_content, self.running)
+            answer.tokens, answer.prefix_key, capacity, map(_content, self.running)
         )
         if row is None:
             return False
@@ -196,4 +195,4 @@ class Scheduler:
 
 
 def _content(answer: Answer) -> Content:
-    return Content(answer.row, answer.tokens, answer.generation.prefix_key)
+    return Content(answer.row, answer.tokens, answer.prefix_key)

@@ -74,10 +74,12 @@ class Asked:
         return self.answer.tokens[len(self.answer.generation.prompt) :]
 
 
-def transformers_greedy(checkpoint: Path, prompt: Sequence[int], tokens: int) -> list[int]:
+def transformers_greedy(
+    checkpoint: Path, prompt: Sequence[int], tokens: int, **how: Any
+) -> list[int]:
     """Give back what `generate` continues a prompt with, taking the best token every time."""
     model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32)
     output = model.generate(
-        torch.tensor([list(prompt)]), max_new_tokens=tokens, do_sample=False, pad_token_id=0
+        torch.tensor([list(prompt)]), max_new_tokens=tokens, do_sample=False, pad_token_id=0, **how
     )
     return output[0, len(prompt) :].tolist()

@@ -33,6 +33,14 @@ LLAMA3_ROPE = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 64,
 }
+LONG_ROPE = {
+    "rope_type": "longrope",
+    "rope_theta": 10000.0,
+    "factor": 8.0,
+    "original_max_position_embeddings": 64,
+    "short_factor": [1.0 + 0.1 * at for at in range(8)],
+    "long_factor": [2.0 + 0.5 * at for at in range(8)],
+}
 UNTIED = {"tie_word_embeddings": False}
 """Gemma's scaled embeddings, tied and random, would repeat a prompt's last token for ever."""
 SHAPES = {
@@ -60,6 +68,11 @@ SHAPES = {
     ),
     "phi3": ("Phi3ForCausalLM", {"sliding_window": None}),
     "phi3-window": ("Phi3ForCausalLM", {"sliding_window": 16, "partial_rotary_factor": 0.5}),
+    "phi3-longrope": (
+        "Phi3ForCausalLM",
+        {"sliding_window": None, "rope_parameters": LONG_ROPE,
+         "original_max_position_embeddings": 64},
+    ),
     "no-groups": ("LlamaForCausalLM", {"num_key_value_heads": 4}),
 }  # fmt: skip
 PROMPT_LENGTHS = (1, 3, 17, 40, 90)
@@ -67,8 +80,11 @@ PROMPT_LENGTHS = (1, 3, 17, 40, 90)
 
 @pytest.fixture(scope="module", params=SHAPES)
 def shape(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    architecture, changes = SHAPES[request.param]
-    folder = tmp_path_factory.mktemp(request.param)
+    return _made(request.param, tmp_path_factory.mktemp(request.param))
+
+
+def _made(name: str, folder: Path) -> Path:
+    architecture, changes = SHAPES[name]
     model_class = getattr(transformers, architecture)
     torch.manual_seed(3)
     model_class(model_class.config_class(**{**COMMON, **changes})).save_pretrained(folder)
@@ -94,6 +110,18 @@ def test_alone_and_in_small_pieces_gives_the_same_tokens(shape: Path) -> None:
     asked = [Asked(narrow, prompt, max_tokens=20) for prompt in prompts]
     assert [one.finish().tokens for one in asked] == alone
     narrow.stop()
+
+
+def test_rows_on_both_sides_of_a_long_rope_share_steps_and_no_tokens(tmp_path: Path) -> None:
+    folder = _made("phi3-longrope", tmp_path)
+    long = [*_prompts()[-1][:12]] * 7  # repeats, so that much of it is guessed
+    prompts = [long[:40], long[:63], long[:64], long[:65], long]
+    engine = start_engine(folder, lookahead_ngram=8, max_num_tokens=24)
+    asked = [Asked(engine, prompt, max_tokens=40, ignore_eos=True) for prompt in prompts * 2]
+    answers = [one.finish().tokens for one in asked]
+    engine.stop()
+    expected = [transformers_greedy(folder, prompt, 40, min_new_tokens=40) for prompt in prompts]
+    assert answers == expected * 2
 
 
 def _prompts() -> list[list[int]]:
