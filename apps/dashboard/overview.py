@@ -1,24 +1,24 @@
 """What the overview says: is anything wrong, what runs, what is free, what to do first."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q, Sum
+from django.conf import settings
+from django.db.models import Count, Q, Sum
 from django.urls import reverse
 
-from apps.accounts.models import Team
+from apps.accounts.models import Team, User
 from apps.builds.models import Build
 from apps.builds.presentation import BuildRow
 from apps.builds.selectors import build_list
-from apps.configs.models import Revision
+from apps.dashboard.first_steps import Newcomer, first_steps
 from apps.deployments.models import Deployment, ServedModel
 from apps.fleet.models import Card
 from apps.fleet.selectors import nodes_alive
 from apps.secrets.presentation import ending_secrets
-from apps.telemetry.traffic import has_traffic, traffic_sum
+from apps.telemetry.traffic import traffic_sum
 from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, DeploymentState
 
 FAILURES_SHOWN = 3
@@ -51,33 +51,29 @@ class FailureNote:
     at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class FirstStep:
-    """One step from nothing to a first answer; `command` or `url` is how to do it."""
-
-    label: str
-    is_done: bool
-    says: str = ""
-    command: str = ""
-    url: str = ""
-    verb: str = ""
-
-
-def overview_context(team: Team) -> dict[str, Any]:
-    """Return everything that the overview shows of the team."""
+def overview_context(user: User) -> dict[str, Any]:
+    """Return everything that the overview shows somebody of the team that they work in."""
+    team = user.team
     model_ids = list(ServedModel.objects.filter(team=team).values_list("id", flat=True))
-    states = Counter(Deployment.objects.filter(model__team=team).values_list("state", flat=True))
+    states = _deployments_by_state(team)
     running = build_list(team=team).exclude(state__in=BUILD_TERMINAL)[:RUNNING_SHOWN]
     cards = cards_by_kind()
-    steps = first_steps(team, model_ids, states, has_cards=bool(cards))
     return {
-        "states": sorted(states.items()),
+        "states": states,
         "traffic": traffic_sum(model_ids=model_ids),
         "builds": [BuildRow(build=build) for build in running],
         "cards": cards,
         "failures": failures(team),
         "ending": ending_secrets(team),
-        "first_steps": [] if all(step.is_done for step in steps) else steps,
+        "first_steps": first_steps(
+            Newcomer(
+                user=user,
+                may_sign_in=user.has_usable_password() or bool(settings.OIDC_ISSUER_URL),
+                has_cards=bool(cards),
+                has_deployments=bool(states),
+                model_ids=model_ids,
+            )
+        ),
     }
 
 
@@ -102,45 +98,9 @@ def failures(team: Team) -> Sequence[FailureNote]:
     return sorted(notes, key=lambda note: note.at, reverse=True)[:FAILURES_SHOWN]
 
 
-def first_steps(
-    team: Team, model_ids: Sequence[str], states: Counter[str], *, has_cards: bool
-) -> Sequence[FirstStep]:
-    """Return the way from nothing to a first answer, with what is done ticked."""
-    revisions = Revision.objects.filter(config__team=team)
-    has_built = Build.objects.filter(team=team, state=BuildState.SUCCEEDED).exists()
-    return (
-        FirstStep(
-            label="Have a machine",
-            is_done=has_cards,
-            says="An agent offers its host's cards, or its CPU.",
-            command="python manage.py up",
-        ),
-        FirstStep(
-            label="Write a config that passes the checks",
-            is_done=has_built or revisions.filter(blocks_build=False).exists(),
-            url=reverse("configs:start"),
-            verb="New config",
-        ),
-        FirstStep(
-            label="Build it",
-            is_done=has_built,
-            url=reverse("configs:list"),
-            verb="See configs",
-        ),
-        FirstStep(
-            label="Deploy it",
-            is_done=bool(states),
-            url=reverse("builds:list"),
-            verb="See builds",
-        ),
-        FirstStep(
-            label="Call it",
-            is_done=has_traffic(model_ids=model_ids),
-            says="The deployment's page has the lines to paste.",
-            url=reverse("deployments:list"),
-            verb="See models",
-        ),
-    )
+def _deployments_by_state(team: Team) -> Sequence[tuple[str, int]]:
+    deployments = Deployment.objects.filter(model__team=team).order_by("state")
+    return list(deployments.values_list("state").annotate(count=Count("id")))
 
 
 def _of_kind(kind: str, cards: Sequence[Card]) -> CardsOfKind:

@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern] = [
     path("rules/", rule_pages.rules, name="rules"),
     path("docs/rest/", rest_index, name="rest"),
     path("docs/rest/<str:name>/", rest_operation, name="rest_operation"),
+    path("first-steps/hide/", views.hide_first_steps, name="hide_first_steps"),
     path("settings/", installation, name="settings"),
 ]
 api: list[URLPattern] = [path("settings", InstallationView.as_view(), name="settings")]

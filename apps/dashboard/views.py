@@ -2,10 +2,12 @@
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.pages import page, person
+from apps.accounts.services.own_account import first_steps_hide
 from apps.dashboard.overview import overview_context
 from apps.ui.fragments import live_answer
 
@@ -18,8 +20,16 @@ def overview(request: HttpRequest) -> HttpResponse:
         request,
         page="dashboard/overview.html",
         part="dashboard/_overview.html",
-        context=overview_context(person(request).team),
+        context=overview_context(person(request)),
     )
+
+
+@page
+@require_POST
+def hide_first_steps(request: HttpRequest) -> HttpResponse:
+    """Take the list of first steps off the person's overview."""
+    first_steps_hide(user=person(request))
+    return redirect("dashboard:overview")
 
 
 @never_cache

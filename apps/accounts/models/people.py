@@ -26,6 +26,8 @@ class User(AbstractBaseUser):
     """Whether an organisation admin, who is implicitly an admin of every team."""
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    first_steps_hidden_at = models.DateTimeField(null=True)
+    """When the person took the list of first steps off the overview."""
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.accounts.models import BrowserSession, User
@@ -29,6 +30,14 @@ def password_change(*, request: HttpRequest, user: User, old: str, new: str) -> 
     update_session_auth_hash(request, user)
     BrowserSession.objects.filter(session_key=kept).update(session_key=request.session.session_key)
     browsers_end_others(user=user, but=str(request.session.session_key))
+
+
+@transaction.atomic
+def first_steps_hide(*, user: User) -> None:
+    """Take the list of first steps off the person's overview."""
+    user.first_steps_hidden_at = timezone.now()
+    user.save(update_fields=["first_steps_hidden_at"])
+    audit("account.hide_first_steps", user, team=None)
 
 
 @transaction.atomic

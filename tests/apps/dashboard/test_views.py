@@ -1,18 +1,32 @@
 """The overview and the probes."""
 
-from collections import Counter
+from typing import Any
 
 import pytest
 from django.test import Client, RequestFactory
 from django.views.defaults import server_error
 
+from apps.accounts.models import User
 from apps.configs.models import Revision
-from apps.dashboard.overview import first_steps
+from apps.dashboard.first_steps import Newcomer, first_steps
+from apps.fleet.services import worker_arrived
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import committed_queries, queries_of, signed_in
-from tests.factories import make_build, make_card, make_cast, make_deployment
+from tests.factories import (
+    make_build,
+    make_card,
+    make_cast,
+    make_config,
+    make_deployment,
+    make_revision,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+
+
+def newcomer(user: User, **changes: Any) -> Newcomer:
+    known = {"may_sign_in": True, "has_cards": True, "has_deployments": False, "model_ids": []}
+    return Newcomer(user=user, **known | changes)
 
 
 def test_an_empty_overview_leads_to_a_first_answer() -> None:
@@ -37,11 +51,38 @@ def test_a_build_that_succeeded_ticks_the_config_that_it_was_made_of() -> None:
     cast = make_cast()
     build = make_build(team=cast.team, state=BuildState.SUCCEEDED)
     Revision.objects.filter(id=build.revision_id).update(blocks_build=True)
-    done = {
-        step.label: step.is_done for step in first_steps(cast.team, [], Counter(), has_cards=True)
-    }
+    done = {step.label: step.is_done for step in first_steps(newcomer(cast.owner))}
     assert done["Write a config that passes the checks"]
     assert done["Build it"]
+
+
+def test_a_newcomer_is_led_from_the_link_to_the_first_call_and_each_step_ticks_itself() -> None:
+    cast = make_cast()
+    cast.owner.set_unusable_password()
+    cast.owner.save()
+    told = first_steps(newcomer(cast.owner, has_cards=False, may_sign_in=False))
+    assert [step.label for step in told if not step.is_done] == [
+        "Be able to come back",
+        "Have a worker that builds",
+        "Have a card, or plan without one",
+        "Write a config that passes the checks",
+        "Build it",
+        "Deploy it",
+        "Call it",
+    ]
+    assert all(step.command or step.url for step in told)
+    worker_arrived(name="build.default@here", version="1")
+    make_revision(config=make_config(team=cast.team), blocks_build=False)
+    told = first_steps(newcomer(cast.owner, has_cards=False))
+    assert [step.label for step in told if not step.is_done] == ["Build it", "Deploy it", "Call it"]
+
+
+def test_the_first_steps_go_when_they_are_hidden_by_whoever_hid_them() -> None:
+    cast = make_cast()
+    owner = signed_in(cast.owner)
+    assert owner.post("/first-steps/hide/").status_code == 302
+    assert "From nothing to a first answer" not in owner.get("/").content.decode()
+    assert "From nothing to a first answer" in signed_in(cast.member).get("/").content.decode()
 
 
 def test_an_outsider_sees_nothing_of_it() -> None:
