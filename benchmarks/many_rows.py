@@ -1,0 +1,315 @@
+"""A team with many rows of everything, each as large as real ones are: for benchmarks and tests."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Model
+from django.utils import timezone
+
+from apps.accounts.models import ApiKey, ApiKeyType, AuditEntry, Membership, Team, User
+from apps.builds.models import Artifact, Build, BuildStep
+from apps.configs.calibration_sets.models import CalibrationSet, CalibrationVersion
+from apps.configs.models import Config, Revision
+from apps.configs.services import config_create
+from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.fleet.models import Card, CardLease, CardPrice, Gateway, Node, Worker
+from apps.secrets.models import Secret
+from apps.telemetry import buckets
+from apps.telemetry.models import LogChunk, UsageMinute
+from controlplane.domain.lifecycle import BuildState, DeploymentState, ReplicaState, StepState
+
+GIB = 1024**3
+_STATES = (BuildState.SUCCEEDED, BuildState.SUCCEEDED, BuildState.FAILED, BuildState.FETCHING)
+_STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test")
+_FAILURE = {
+    "code": "EHB-DISK-FULL",
+    "blame": "machine",
+    "sentence": "The disk of `workbench` has 18 MB free and the artifact needs 269 MB.",
+    "hint": "Free some space, or point `DATA_DIR` at a larger disk, and try again.",
+}
+_TEXT = """\
+model_name: llama-3.3-70b
+resources:
+  accelerator: H100:2
+trt_llm:
+  build:
+    base_model: decoder
+    checkpoint_repository:
+      source: HF
+      repo: meta-llama/Llama-3.3-70B-Instruct
+    quantization_type: fp8
+    max_seq_len: 131072
+    tensor_parallel_count: 2
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amounts:
+    """How many of each there are; the rest follows from these."""
+
+    configs: int = 1000
+    builds: int = 5000
+    deployments: int = 200
+    others: int = 100
+    """Secrets, keys, sets, people, teams and nodes."""
+    minutes: int = 60
+    """Of traffic of every deployment."""
+
+    @property
+    def models(self) -> int:
+        return max(1, self.deployments // 4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filled:
+    """What a caller asks for by name afterwards."""
+
+    config: Config
+    build: Build
+    deployment: Deployment
+
+
+def fill(team: Team, user: User, amounts: Amounts) -> Filled:
+    """Put that many rows of everything into the team."""
+    first = config_create(team=team, name="first", text=_TEXT, user=user)
+    revisions = _configs(team, user, first, amounts.configs)
+    nodes = _nodes(amounts.others)
+    builds = _builds(team, user, revisions, amounts.builds)
+    deployments = _deployments(team, builds, nodes, amounts)
+    _others(team, user, amounts.others)
+    _traffic(deployments, amounts.minutes)
+    _log(builds[0])
+    return Filled(config=first, build=builds[0], deployment=deployments[0])
+
+
+def _made(rows: Iterable[Model]) -> Any:
+    every = list(rows)
+    return type(every[0])._default_manager.bulk_create(every, batch_size=1000)
+
+
+def _configs(team: Team, user: User, first: Config, count: int) -> list[Revision]:
+    told = first.revisions.get()
+    configs = _made(Config(team=team, name=f"config-{number}") for number in range(count))
+    revisions: list[Revision] = _made(
+        Revision(
+            config=config,
+            number=number,
+            text=told.text,
+            spec=told.spec,
+            findings=told.findings,
+            waiting=told.waiting,
+            effective=told.effective,
+            plan=told.plan,
+            blocks_build=told.blocks_build,
+            created_by=user,
+        )
+        for config in configs
+        for number in (1, 2)
+    )
+    return revisions
+
+
+def _builds(team: Team, user: User, revisions: list[Revision], count: int) -> list[Build]:
+    now = timezone.now()
+    artifacts = _made(
+        Artifact(
+            team=team,
+            content_digest=f"sha256:{number:064x}",
+            input_digest=f"sha256:{number:064x}",
+            size_bytes=271_400_000,
+            files=[
+                {"path": f"model-{part}", "sha256": "ab" * 32, "size_bytes": 9} for part in "abc"
+            ],
+            passport={
+                "format": 1,
+                "checkpoint": {"repo": "org/model"},
+                "gate": {"state": "passed"},
+            },
+        )
+        for number in range(max(1, count // 5))
+    )
+    builds: list[Build] = _made(
+        Build(
+            team=team,
+            revision=revisions[number % len(revisions)],
+            number=number + 1,
+            state=(state := _STATES[number % len(_STATES)]),
+            failure=_FAILURE if state == BuildState.FAILED else None,
+            artifact=artifacts[number % len(artifacts)] if state == BuildState.SUCCEEDED else None,
+            created_by=user,
+            started_at=now - timedelta(minutes=number),
+            finished_at=None if state == BuildState.FETCHING else now,
+        )
+        for number in range(count)
+    )
+    _made(
+        BuildStep(
+            build=build,
+            name=name,
+            position=position,
+            state=StepState.RUNNING if build.finished_at is None else StepState.FINISHED,
+            started_at=build.started_at,
+            finished_at=build.finished_at,
+            result={"state": "passed", "figures": {"perplexity": 20.9}},
+            measured={"seconds": 42.0, "peak_host_bytes": GIB},
+        )
+        for build in builds
+        for position, name in enumerate(_STEPS)
+    )
+    return builds
+
+
+def _nodes(count: int) -> list[Node]:
+    now = timezone.now()
+    nodes: list[Node] = _made(
+        Node(
+            name=f"node-{number:04}",
+            address="10.0.0.1",
+            credential_sha256=f"{number:064x}",
+            host_memory_bytes=512 * GIB,
+            last_heartbeat_at=now,
+        )
+        for number in range(count)
+    )
+    cards = _made(
+        Card(
+            node=node, index=index, uuid=f"{node.name}-{index}", kind="H100", memory_bytes=80 * GIB
+        )
+        for node in nodes
+        for index in range(8)
+    )
+    _made(CardLease(card=card, holder=f"replica:{card.uuid}", memory_bytes=GIB) for card in cards)
+    _made(
+        Gateway(name=f"gateway-{number}", credential_sha256=f"{number:064x}", last_seen_at=now)
+        for number in range(max(1, count // 20))
+    )
+    _made(
+        Worker(name=f"build.default@{node.name}", version="1", started_at=now, last_seen_at=now)
+        for node in nodes
+    )
+    return nodes
+
+
+def _deployments(
+    team: Team, builds: list[Build], nodes: list[Node], amounts: Amounts
+) -> list[Deployment]:
+    models = _made(ServedModel(team=team, name=f"model-{each}") for each in range(amounts.models))
+    built = [build for build in builds if build.artifact is not None]
+    deployments: list[Deployment] = _made(
+        Deployment(
+            model=models[number % len(models)],
+            name=f"deployment-{number}",
+            build=built[number % len(built)],
+            artifact=built[number % len(built)].artifact,
+            runtime="trtllm",
+            spec=built[number % len(built)].revision.spec,
+            state=DeploymentState.ACTIVE if number % 5 else DeploymentState.DEPLOY_FAILED,
+            failure=None if number % 5 else _FAILURE,
+        )
+        for number in range(amounts.deployments)
+    )
+    _made(
+        Environment(model=model, name=name, current=deployments[place])
+        for place, model in enumerate(models)
+        for name in ("production", "staging")
+    )
+    _made(
+        Replica(
+            deployment=deployment,
+            node=nodes[place % len(nodes)],
+            generation=1,
+            state=ReplicaState.READY,
+            memory_bytes=GIB,
+        )
+        for place, deployment in enumerate(deployments)
+        for _ in range(2)
+    )
+    return deployments
+
+
+def _others(team: Team, user: User, count: int) -> None:
+    teams = _made(Team(name=f"team-{number}") for number in range(count))
+    people = _made(User(email=f"person-{number}@example.com", team=team) for number in range(count))
+    _made(Membership(team=team, user=person, role="member") for person in people)
+    _made(Membership(team=each, user=user, role="admin") for each in teams)
+    _made(
+        Secret(team=team, name=f"secret_{number}", key_id="k", nonce=b"n", ciphertext=b"c")
+        for number in range(count)
+    )
+    _made(
+        ApiKey(
+            team=team,
+            name=f"key {number}",
+            prefix=f"key{number:05}",
+            secret_sha256=f"{number:064x}",
+            type=ApiKeyType.WORKSPACE_MANAGE_ALL,
+        )
+        for number in range(count)
+    )
+    sets = _made(CalibrationSet(team=team, name=f"set-{number}") for number in range(count))
+    _made(
+        CalibrationVersion(
+            set=each,
+            number=number,
+            digest="sha256:1",
+            content_digest="sha256:1",
+            file_name="rows.jsonl",
+            uploaded_name="rows.jsonl",
+            column="text",
+            rows=1000,
+            empty_rows=0,
+            short_rows=0,
+            size_bytes=400_000,
+            head=["a row"],
+        )
+        for each in sets
+        for number in (1, 2)
+    )
+    _made(
+        AuditEntry(
+            actor_kind="person",
+            actor_label=user.email,
+            source="page",
+            action="secret.replace",
+            target_id=str(number),
+            team_id=team.id,
+            team_name=team.name,
+            after={"name": "secret"},
+        )
+        for number in range(count * 50)
+    )
+    _made(CardPrice(kind="H100", per_hour=2, since=timezone.now()) for _ in range(count))
+
+
+def _traffic(deployments: list[Deployment], minutes: int) -> None:
+    now = timezone.now().replace(second=0, microsecond=0)
+    _made(
+        UsageMinute(
+            minute=now - timedelta(minutes=age + 1),
+            model_id=deployment.model_id,
+            deployment_id=deployment.id,
+            environment="production",
+            key_id="key",
+            status_class=2,
+            requests=30,
+            completion_tokens=1400,
+            first_byte_buckets=[1] * len(buckets.empty()),
+        )
+        for deployment in deployments
+        for age in range(minutes)
+    )
+
+
+def _log(build: Build) -> None:
+    _made(
+        LogChunk(
+            owner=f"build:{build.id}:fetch",
+            attempt=1,
+            sequence=number,
+            text="a line of a log as engines and tools print it\n" * 100,
+            created_at=timezone.now(),
+        )
+        for number in range(100)
+    )
