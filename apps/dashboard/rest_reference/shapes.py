@@ -55,13 +55,13 @@ def _lines(schema: Schema, components: Schema, path: str, depth: int) -> Iterato
 
 
 def _resolved(schema: Schema, components: Schema) -> Schema:
-    """Return the schema itself where it points to one, with what is said beside the pointer."""
-    pointers = [schema["$ref"]] if "$ref" in schema else []
-    pointers += [each["$ref"] for each in schema.get("allOf", ()) if "$ref" in each]
-    pointers += [each["$ref"] for each in schema.get("oneOf", ()) if "$ref" in each][:1]
-    if not pointers:
+    """Return the schema that is pointed to, the first of several, with what is said beside it."""
+    if "$ref" in schema:
+        return _resolved(components[schema["$ref"].rpartition("/")[2]], components)
+    ways = schema.get("allOf") or schema.get("oneOf")
+    if not ways:
         return schema
-    found = _resolved(components[pointers[0].rpartition("/")[2]], components)
+    found = _resolved(ways[0], components)
     beside = {name: value for name, value in schema.items() if name in ("nullable", "default")}
     return {**found, **beside}
 
