@@ -83,12 +83,15 @@ def score_tokens(model: Any, batch: Batch) -> Sequence[Tensor]:
 
 
 def _first(hidden: Tensor, batch: Batch) -> Tensor:
-    first = torch.minimum(batch.prompts, batch.lengths - 1)
-    return hidden[torch.arange(len(hidden)), first]
+    return _at(hidden, torch.minimum(batch.prompts, batch.lengths - 1))
 
 
 def _last(hidden: Tensor, batch: Batch) -> Tensor:
-    return hidden[torch.arange(len(hidden)), batch.lengths - 1]
+    return _at(hidden, batch.lengths - 1)
+
+
+def _at(hidden: Tensor, places: Tensor) -> Tensor:
+    return hidden[torch.arange(len(hidden), device=hidden.device), places]
 
 
 def _largest(hidden: Tensor, batch: Batch) -> Tensor:
