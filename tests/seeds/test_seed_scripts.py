@@ -1,4 +1,4 @@
-"""The Python blocks of the Engine-Builder-LLM page, with only host and key changed.
+"""Every script in the five source documents, with only host and key changed.
 
 Source: docs.baseten.co as of 2026-11-27. The engine is a real process; its checkpoint is random
 and finds every token equally likely, so that each answer comes to an end by itself.
@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,10 @@ def indifferent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineServ
     weights["lm_head.weight"] = np.zeros_like(weights["lm_head.weight"])
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     log = tmp_path_factory.mktemp("log") / "engine.log"
-    options = ("--generic-tools", "--max-batch-size", "20", "--kv-cache-bytes", "16777216")
+    options = (
+        "--generic-tools", "--max-batch-size", "20", "--kv-cache-bytes", "16777216",
+        "--lookahead-ngram-size", "8",
+    )  # fmt: skip
     with EngineServer(folder, log=log, options=options) as server:
         yield server
 
@@ -39,16 +43,41 @@ def indifferent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineServ
 def test_chat_and_stream(
     indifferent: EngineServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = _run("chat-and-stream", indifferent, monkeypatch)
+    names = _run("engine-builder-llm-overview-chat-and-stream", indifferent, monkeypatch)
     assert names["response"].choices[0].finish_reason in ("stop", "length")
     assert names["chunk"].choices[0].finish_reason in ("stop", "length")
     assert capsys.readouterr().out.strip()
 
 
+def test_a_user_is_extracted_into_the_pydantic_model(
+    indifferent: EngineServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user = _run("engine-builder-llm-overview-extract-user", indifferent, monkeypatch)["user"]
+    assert isinstance(user.age, int)
+    printed = f"Name: {user.name}, Age: {user.age}, Email: {user.email}\n"
+    assert capsys.readouterr().out == printed
+
+
+def test_code_is_written_with_guesses(
+    indifferent: EngineServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = indifferent.metric("engine_draft_tokens_total")
+    response = _run("lookahead-decoding-code", indifferent, monkeypatch)["response"]
+    assert response.usage.completion_tokens == 200
+    assert indifferent.metric("engine_draft_tokens_total") > before
+    assert capsys.readouterr().out == f"{response.choices[0].message.content}\n"
+
+
+def test_the_client_that_is_installed_is_the_one_that_is_asked_with_here() -> None:
+    command = (DATA / "performance-optimization-install.txt").read_text().split()
+    assert command[:2] == ["pip", "install"]
+    assert [version(name) for name in command[2:]]
+
+
 def test_structured_output_parses_to_the_pydantic_model(
     indifferent: EngineServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = _run("structured-output", indifferent, monkeypatch)
+    names = _run("engine-builder-llm-overview-structured-output", indifferent, monkeypatch)
     task = names["task"]
     assert capsys.readouterr().out == f"Task: {task.title}\nPriority: {task.priority}\n"
     assert set(task.model_dump()) == {"title", "priority", "due_date", "description"}
@@ -57,7 +86,7 @@ def test_structured_output_parses_to_the_pydantic_model(
 def test_function_calling_prints_a_call(
     indifferent: EngineServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = _run("function-calling", indifferent, monkeypatch)
+    names = _run("engine-builder-llm-overview-function-calling", indifferent, monkeypatch)
     arguments = json.loads(names["tool_call"].function.arguments)
     assert capsys.readouterr().out.startswith("Function: get_weather\nArguments: {")
     assert set(arguments) == {"location"}
@@ -66,7 +95,7 @@ def test_function_calling_prints_a_call(
 def test_the_performance_client_asks_twenty_at_once(
     indifferent: EngineServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = _run("batch-chat", indifferent, monkeypatch)
+    names = _run("engine-builder-llm-overview-batch-chat", indifferent, monkeypatch)
     assert len(names["response"].data) == 20
     assert "Response 20: " in capsys.readouterr().out
 
@@ -74,9 +103,7 @@ def test_the_performance_client_asks_twenty_at_once(
 def _run(name: str, server: EngineServer, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Give back the names that a block leaves behind."""
     monkeypatch.setenv("BASETEN_API_KEY", "any")
-    text, hosts = HOST.subn(
-        server.url, (DATA / f"engine-builder-llm-overview-{name}.txt").read_text()
-    )
+    text, hosts = HOST.subn(server.url, (DATA / f"{name}.txt").read_text())
     assert hosts == 1
     names: dict[str, Any] = {"os": os}  # one block leaves the import to the block above it
     exec(compile(text, name, "exec"), names)
