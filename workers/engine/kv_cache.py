@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from workers.engine.attention import AttentionRule, attend_many_queries, attend_one_query
-from workers.engine.quantized import round_to_fp8
+from workers.engine.rounding import round_to_fp8
 from workers.engine.slots import Row, SlotPool
 
 

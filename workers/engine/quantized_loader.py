@@ -23,8 +23,8 @@ from workers.engine.quantized import (
     PlainCheckpoint,
     dequantize,
     emulate_inputs,
-    round_rows_to_fp8,
 )
+from workers.engine.rounding import round_rows_to_fp8
 from workers.engine.scales import ANEW, check_scales
 from workers.engine.scheme import Inputs, Number, Scheme
 from workers.engine.stored_tensors import StoredTensors

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 
 from workers.engine.errors import CheckpointRefused
-from workers.engine.quantized import NVFP4_BLOCK
+from workers.engine.rounding import NVFP4_BLOCK
 from workers.engine.scheme import Inputs, Number, Scheme
 from workers.engine.stored_tensors import StoredTensors
 

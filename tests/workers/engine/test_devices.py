@@ -17,7 +17,8 @@ from workers.engine.loader import LoadedModel, find_model_class, load_model
 from workers.engine.pooling.loader import load_encoder
 from workers.engine.pooling.rows import Row
 from workers.engine.pooling.runner import EncoderRunner
-from workers.engine.quantized import FixedRounding, PlainCheckpoint, emulate_inputs
+from workers.engine.quantized import PlainCheckpoint, emulate_inputs
+from workers.engine.rounding import FixedRounding
 from workers.engine.runner import ModelRunner, Segment
 from workers.engine.settings import EngineSettings
 

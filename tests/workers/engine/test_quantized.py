@@ -21,14 +21,12 @@ from workers.build_steps.quantization.modelopt import export_hf_checkpoint, pres
 from workers.build_steps.quantization.recipes import Recipe, modelopt_config
 from workers.engine.quantized import (
     BrokenQuantization,
-    FixedRounding,
     PlainCheckpoint,
     dequantize,
     dequantize_nvfp4,
     emulate_inputs,
-    round_to_fp8,
-    round_to_nvfp4,
 )
+from workers.engine.rounding import FixedRounding, round_to_fp8, round_to_nvfp4
 
 pytestmark = pytest.mark.engine
 CPU = Device(kind="cpu", threads=1)

@@ -19,7 +19,8 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from workers.build_steps.gating import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.loading import Device, load_model
-from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs, round_to_fp8
+from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
+from workers.engine.rounding import round_to_fp8
 
 _ROUNDED_CACHE = "enginehouse_rounded_cache"
 _ROUNDED_CACHE_EAGER = "enginehouse_rounded_cache_eager"

@@ -14,7 +14,7 @@ from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.loading import Device
 from workers.build_steps.quantization.modelopt import logged_warnings, quantize
 from workers.build_steps.quantization.recipes import ModelOptConfig
-from workers.engine.quantized import NVFP4_BLOCK
+from workers.engine.rounding import NVFP4_BLOCK
 
 _NOT_FINITE = re.compile(r"detected (nan|inf) values in amax")
 """What ModelOpt says when a calibrator sees them; it names no layer."""
