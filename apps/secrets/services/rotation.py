@@ -45,12 +45,18 @@ def secret_rotate(
         Conflict: another rotation is running.
     """
     with _alone():
-        key_ring_prepare()
+        _tell_beginning(key_ring_prepare())
         ring = key_ring_rotate(settings.KEY_RING_FILE)
         resealed = _reseal_all(ring, on_progress)
         retired = _retire(ring)
         _tell(ring, resealed, retired)
     return Rotation(key_id=ring.primary, resealed=resealed, retired=retired)
+
+
+def _tell_beginning(ring: KeyRing) -> None:
+    """Write the entry that stands alone where the run is interrupted."""
+    told = {"key_id": ring.primary, "secrets": Secret.objects.count()}
+    audit("key_ring.begin_rotation", ring.primary, team=None, before=told)
 
 
 def _tell(ring: KeyRing, resealed: int, retired: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from apps.accounts.models import Team
+from apps.accounts.models import AuditEntry, Team
 from apps.secrets.key_ring import key_ring_ensure, key_ring_load
 from apps.secrets.models import Secret
 from apps.secrets.services import rotation as rotation_module
@@ -41,6 +41,12 @@ def store(count: int, key_ring: Path) -> Team:
         for name, each in sealed.items()
     )
     return team
+
+
+def told() -> list[str]:
+    """Return what the audit trail says of the key ring."""
+    entries = AuditEntry.objects.filter(action__startswith="key_ring.")
+    return list(entries.order_by("id").values_list("action", flat=True))
 
 
 def keys_in(key_ring: Path) -> set[str]:
@@ -142,11 +148,13 @@ def test_a_rotation_that_is_killed_is_finished_by_the_next(key_ring: Path) -> No
         process.kill()
     process.wait(10)
     assert first == "200 of 1200 re-encrypted\n"
+    assert told() == ["key_ring.begin_rotation"]
     assert len(keys_in(key_ring)) == 2
     assert {secret_reveal(team=team, name=f"s{n}") for n in range(0, 1200, 100)} == {
         f"value-{n}" for n in range(0, 1200, 100)
     }
     assert secret_rotate().resealed == 1200
+    assert told() == ["key_ring.begin_rotation"] * 2 + ["key_ring.rotate"]
     assert len(keys_in(key_ring)) == 1
     assert secret_reveal(team=team, name="s1199") == "value-1199"
 
