@@ -95,6 +95,7 @@ def _fill() -> tuple[dict[str, str], str, dict[str, int]]:
     from benchmarks.many_rows import Amounts, fill
 
     call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
     admin = admin_ensure()
     filled = fill(admin.team, admin, Amounts())
     with connection.cursor() as cursor:

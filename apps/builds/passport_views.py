@@ -1,7 +1,6 @@
 """Pages of artifacts: the list, one passport, and both as downloads."""
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -12,23 +11,21 @@ from apps.builds.passport_page import ArtifactRow, PassportPage
 from apps.builds.selectors import (
     artifact_builds,
     artifact_detail,
-    artifact_list,
-    artifact_rows,
+    artifact_search,
 )
 from apps.builds.services import artifact_delete
 from apps.rest.errors import Conflict
-
-PAGE_SIZE = 50
+from apps.ui.listing import asked_in, page_in
 
 
 @page
 @require_GET
 def artifacts(request: HttpRequest) -> HttpResponse:
     """Show the team's artifacts, newest first."""
-    pages = Paginator(artifact_rows(artifact_list(team=person(request).team)), PAGE_SIZE)
-    shown = pages.get_page(request.GET.get("page"))
+    asked = asked_in(request)
+    shown = page_in(request, artifact_search(team=person(request).team, words=asked.words))
     rows = [ArtifactRow(artifact=artifact) for artifact in shown]
-    return render(request, "artifacts/list.html", {"rows": rows, "page": shown})
+    return render(request, "artifacts/list.html", {"rows": rows, "page": shown, "asked": asked})
 
 
 @page

@@ -87,7 +87,8 @@ class BuildRow:
     @property
     def hardware(self) -> str:
         """The card kind and count that the revision asks for."""
-        return hardware_words(self.build.revision.spec)
+        accelerator = self.build.accelerator  # type: ignore[attr-defined]  (of build_search)
+        return hardware_words(accelerator)
 
 
 def build_context(build: Build) -> dict[str, Any]:
@@ -128,12 +129,11 @@ def _forecast(build: Build) -> ForecastCard | None:
     return forecast_card(build, queue_before(pool=build.pool, build=build) if is_waiting else None)
 
 
-def hardware_words(spec: Mapping[str, Any]) -> str:
+def hardware_words(accelerator: str | None) -> str:
     """Return `H100 × 2`, or `CPU`."""
-    accelerator = (spec.get("resources") or {}).get("accelerator")
     if not accelerator:
         return "CPU"
-    kind, _, count = str(accelerator).partition(":")
+    kind, _, count = accelerator.partition(":")
     return f"{kind}\u00a0×\u00a0{count}" if count else kind
 
 

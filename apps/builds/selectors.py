@@ -1,13 +1,15 @@
 """Reads of builds and artifacts, always within one team."""
 
 from django.db.models import Prefetch, Q, QuerySet
-from django.db.models.fields.json import KT
+from django.db.models.fields.json import KT, KeyTextTransform, KeyTransform
 
 from apps.accounts.models import Team
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.builds.services.progress import step_log_owner
 from apps.rest.errors import NotFound
 from controlplane.domain.lifecycle import BUILD_TERMINAL
+
+_RESOURCES = KeyTransform("resources", "revision__spec")
 
 
 def build_list(
@@ -20,6 +22,23 @@ def build_list(
     if config_id is not None:
         builds = builds.filter(revision__config_id=config_id)
     return _with_parts(builds).order_by("-created_at", "-id")
+
+
+def build_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[Build]:
+    """Return the builds of configs that are called so, newest first, as their page lists them."""
+    builds = Build.objects.filter(team=team)
+    if words:
+        of_config = Q(revision__config__name__icontains=words)
+        builds = builds.filter(of_config | Q(number=int(words)) if words.isdecimal() else of_config)
+    if state:
+        builds = builds.filter(state=state)
+    steps = BuildStep.objects.only("build_id", "name", "state").order_by("position")
+    return (
+        build_rows(builds)
+        .annotate(accelerator=KeyTextTransform("accelerator", _RESOURCES))
+        .prefetch_related(Prefetch("steps", queryset=steps))
+        .order_by("-created_at", "-id")
+    )
 
 
 def build_rows(builds: QuerySet[Build]) -> QuerySet[Build]:
@@ -82,6 +101,21 @@ def artifact_list(*, team: Team) -> QuerySet[Artifact]:
     """Return the team's artifacts, newest first, without their passports."""
     artifacts = Artifact.objects.filter(team=team).defer("passport", "files", "inputs")
     return artifacts.order_by("-created_at")
+
+
+def artifact_search(*, team: Team, words: str = "") -> QuerySet[Artifact]:
+    """Return the artifacts whose id, digest, checkpoint or config is called so, newest first."""
+    artifacts = artifact_list(team=team)
+    if words:
+        named = Artifact.objects.filter(
+            Q(id=words)
+            | Q(content_digest__contains=words)
+            | Q(passport__checkpoint__repo__icontains=words)
+            | Q(builds__revision__config__name__icontains=words),
+            team=team,
+        )
+        artifacts = artifacts.filter(id__in=named.values("id"))
+    return artifact_rows(artifacts)
 
 
 def artifact_rows(artifacts: QuerySet[Artifact]) -> QuerySet[Artifact]:

@@ -1,6 +1,5 @@
 """Pages of builds: the list, one build, and what can be asked of it."""
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -10,31 +9,30 @@ from apps.accounts.models import Team
 from apps.accounts.pages import page, person, say_error
 from apps.builds.models import Build
 from apps.builds.presentation import BuildRow, build_context
-from apps.builds.selectors import build_list
+from apps.builds.selectors import build_list, build_search
 from apps.builds.services import build_cancel, build_create, build_promote, build_retry
 from apps.configs.drafts import posted_draft
 from apps.configs.selectors import config_get
 from apps.configs.views import editor_answer
 from apps.rest.errors import ApiError, NotFound
 from apps.ui.fragments import live_answer
-
-PAGE_SIZE = 50
+from apps.ui.listing import asked_in, page_in
+from controlplane.domain.lifecycle import BuildState
 
 
 @page
 @require_GET
 def builds(request: HttpRequest) -> HttpResponse:
     """Show the team's builds, newest first."""
-    # Documents of some kilobytes each that no row shows.
-    listed = build_list(team=person(request).team).defer("forecast", "reuse")
-    pages = Paginator(listed, PAGE_SIZE)
-    shown = pages.get_page(request.GET.get("page"))
+    asked = asked_in(request, states=[each.value for each in BuildState])
+    found = build_search(team=person(request).team, words=asked.words, state=asked.state)
+    shown = page_in(request, found)
     rows = [BuildRow(build=build) for build in shown]
     return live_answer(
         request,
         page="builds/list.html",
         part="builds/_list.html",
-        context={"rows": rows, "page": shown},
+        context={"rows": rows, "page": shown, "asked": asked},
     )
 
 

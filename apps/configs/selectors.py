@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from apps.accounts.models import Team
 from apps.configs.models import CheckpointRecord, Config, Revision
@@ -13,6 +13,10 @@ from controlplane.domain.rules.context import CardOffer
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.text_difference import DifferenceLine, text_difference
 
+CAN_BUILD = "can_build"
+CONFIG_STATES = (CAN_BUILD, "cannot_build")
+_REPO = "spec__trt_llm__build__checkpoint_repository__repo"
+
 
 def config_list(*, team: Team) -> QuerySet[Config]:
     """Return the team's configs, each with `last_number` and `last_blocks_build`."""
@@ -21,6 +25,18 @@ def config_list(*, team: Team) -> QuerySet[Config]:
         last_number=Subquery(last.values("number")[:1]),
         last_blocks_build=Subquery(last.values("blocks_build")[:1]),
     )
+
+
+def config_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[Config]:
+    """Return the configs that are called so or whose checkpoint is, in one of CONFIG_STATES."""
+    configs = config_list(team=team)
+    if words:
+        last = Revision.objects.filter(config=OuterRef("pk")).order_by("-number")
+        configs = configs.annotate(repo=Subquery(last.values(_REPO)[:1]))
+        configs = configs.filter(Q(name__icontains=words) | Q(repo__icontains=words))
+    if state:
+        configs = configs.filter(last_blocks_build=state != CAN_BUILD)
+    return configs
 
 
 def config_get(*, team: Team, config_id: str) -> Config:

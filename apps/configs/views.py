@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,12 +16,18 @@ from apps.configs.editor import Draft
 from apps.configs.effective_command import effective_command
 from apps.configs.fit_matrix import matrix_of
 from apps.configs.models import Config
-from apps.configs.selectors import config_get, config_list, revision_difference, revision_get
+from apps.configs.selectors import (
+    CONFIG_STATES,
+    config_get,
+    config_search,
+    revision_difference,
+    revision_get,
+)
 from apps.configs.whereabouts import whereabouts
 from apps.secrets.selectors import secret_names
 from apps.ui.fragments import live_answer
+from apps.ui.listing import asked_in, page_in
 
-PAGE_SIZE = 50
 SHOWN_PREVIEWS = 5
 UNSAVED_STATUS = 409
 REFUSED_STATUS = 400
@@ -32,13 +37,14 @@ REFUSED_STATUS = 400
 @require_GET
 def configs(request: HttpRequest) -> HttpResponse:
     """Show the team's configs, the last changed first."""
-    ordered = config_list(team=person(request).team).order_by("-updated_at", "-id")
-    shown = Paginator(ordered, PAGE_SIZE).get_page(request.GET.get("page"))
+    asked = asked_in(request, states=CONFIG_STATES)
+    found = config_search(team=person(request).team, words=asked.words, state=asked.state)
+    shown = page_in(request, found.order_by("-updated_at", "-id"))
     return live_answer(
         request,
         page="configs/list.html",
         part="configs/_list.html",
-        context={"rows": whereabouts(list(shown)), "page": shown},
+        context={"rows": whereabouts(list(shown)), "page": shown, "asked": asked},
     )
 
 

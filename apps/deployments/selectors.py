@@ -50,6 +50,16 @@ def deployment_list(
 
 
 def environment_list(*, team: Team, model_id: str) -> QuerySet[Environment]:
+def deployment_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[Deployment]:
+    """Return the deployments that are called so or whose model is, as their page lists them."""
+    deployments = deployment_list(team=team).select_related(None).select_related("model")
+    if words:
+        deployments = deployments.filter(Q(name__icontains=words) | Q(model__name__icontains=words))
+    if state:
+        deployments = deployments.filter(state=state)
+    return deployments.defer("checkpoint")
+
+
     """Return the environments of one of the team's models, production first, with deployments."""
     return (
         Environment.objects.filter(model__team=team, model_id=model_id)

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import BigIntegerField, Min, Q, QuerySet, Sum
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from apps.telemetry import buckets
@@ -14,9 +16,21 @@ from apps.telemetry.models import UsageMinute
 WINDOW = timedelta(hours=1)
 _MINUTE = timedelta(minutes=1)
 _SERVER_ERROR = 5
+# Added up by the database: an hour of 200 deployments is 12,000 rows.
+_SUMS: dict[str, Any] = {
+    "start": Min("minute"),
+    "all_requests": Sum("requests"),
+    "errors": Sum("requests", filter=Q(status_class=_SERVER_ERROR)),
+    "all_prompt_tokens": Sum("prompt_tokens"),
+    "all_completion_tokens": Sum("completion_tokens"),
+    **{
+        f"bucket_{place}": Sum(Cast(KT(f"first_byte_buckets__{place}"), BigIntegerField()))
+        for place in range(len(buckets.empty()))
+    },
+}
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Traffic:
     """Requests that ended within a window, by the gateways' count.
 
@@ -62,24 +76,17 @@ def traffic_by_deployment(
     """Return the last hour's traffic of each deployment."""
     until = now or timezone.now()
     found = {deployment_id: Traffic() for deployment_id in deployment_ids}
-    starts: dict[str, datetime] = {}
-    for row in _minutes(deployment_ids, until):
-        _add(found[row["deployment_id"]], row)
-        starts.setdefault(row["deployment_id"], row["minute"])
-    for deployment_id, start in starts.items():
-        found[deployment_id].seconds = _covered_seconds(start, until)
+    rows = _within(UsageMinute.objects.filter(deployment_id__in=deployment_ids), until)
+    for sums in rows.order_by().values("deployment_id").annotate(**_SUMS):
+        found[sums["deployment_id"]] = _traffic(sums, until)
     return found
 
 
 def traffic_sum(*, model_ids: Collection[str], now: datetime | None = None) -> Traffic:
     """Return the last hour's traffic of all these models together."""
-    until, total, start = now or timezone.now(), Traffic(), None
-    rows = _counted(UsageMinute.objects.filter(model_id__in=model_ids), until)
-    for row in rows:
-        _add(total, row)
-        start = start or row["minute"]
-    total.seconds = _covered_seconds(start, until) if start else 0.0
-    return total
+    until = now or timezone.now()
+    rows = _within(UsageMinute.objects.filter(model_id__in=model_ids), until)
+    return _traffic(rows.aggregate(**_SUMS), until)
 
 
 def traffic_series(*, deployment_id: str, now: datetime | None = None) -> dict[str, list[Any]]:
@@ -109,35 +116,26 @@ def has_traffic(*, model_ids: Collection[str]) -> bool:
 
 
 def _minutes(deployment_ids: Collection[str], until: datetime) -> Sequence[Mapping[str, Any]]:
-    return _counted(UsageMinute.objects.filter(deployment_id__in=deployment_ids), until)
-
-
-def _counted(rows: QuerySet[UsageMinute], until: datetime) -> Sequence[Mapping[str, Any]]:
+    rows = _within(UsageMinute.objects.filter(deployment_id__in=deployment_ids), until)
     counted: Sequence[Mapping[str, Any]] = list(
-        rows.filter(minute__gt=until - WINDOW, minute__lte=until)
-        .order_by("minute")
-        .values(
-            "deployment_id",
-            "minute",
-            "status_class",
-            "requests",
-            "prompt_tokens",
-            "completion_tokens",
-            "first_byte_buckets",
-        )
+        rows.order_by("minute").values("minute", "requests", "completion_tokens")
     )
     return counted
 
 
-def _add(traffic: Traffic, row: Mapping[str, Any]) -> None:
-    traffic.requests += row["requests"]
-    traffic.prompt_tokens += row["prompt_tokens"]
-    traffic.completion_tokens += row["completion_tokens"]
-    traffic.first_byte_buckets = buckets.added(
-        traffic.first_byte_buckets, row["first_byte_buckets"]
+def _within(rows: QuerySet[UsageMinute], until: datetime) -> QuerySet[UsageMinute]:
+    return rows.filter(minute__gt=until - WINDOW, minute__lte=until)
+
+
+def _traffic(sums: Mapping[str, Any], until: datetime) -> Traffic:
+    return Traffic(
+        requests=sums["all_requests"] or 0,
+        errors=sums["errors"] or 0,
+        prompt_tokens=sums["all_prompt_tokens"] or 0,
+        completion_tokens=sums["all_completion_tokens"] or 0,
+        seconds=_covered_seconds(sums["start"], until) if sums["start"] else 0.0,
+        first_byte_buckets=[sums[f"bucket_{place}"] or 0 for place in range(len(buckets.empty()))],
     )
-    if row["status_class"] == _SERVER_ERROR:
-        traffic.errors += row["requests"]
 
 
 def _covered_seconds(start: datetime, until: datetime) -> float:

@@ -39,7 +39,8 @@ _OWN_PAGES = frozenset({"account", "begin_two_steps", "confirm_two_steps"})
 def shell(request: HttpRequest) -> dict[str, object]:
     """Return the values that `base.html` reads."""
     current = _current(request)
-    places = _PLACES + (_OF_ADMINS if getattr(getattr(request, "user", None), "is_admin", False) else ())
+    is_admin = getattr(getattr(request, "user", None), "is_admin", False)
+    places = _PLACES + (_OF_ADMINS if is_admin else ())
     return {
         "sidebar": [
             Place(name=name, route=route, is_current=_place(route) == current)

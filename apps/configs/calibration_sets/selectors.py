@@ -1,5 +1,6 @@
 """Reads of calibration sets: for pages, for checks, for jobs and for the sweep of the store."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -109,15 +110,17 @@ def revisions_naming(*, team: Team, names: Iterable[str]) -> Sequence[Revision]:
     names = list(names)
     if not names:
         return []
+    spelled = [*(f"{facts.PREFIX}{name}" for name in names), *names]
+    pinned = rf"^{facts.PREFIX}({'|'.join(map(re.escape, names))})@"
     named = Q()
-    for name in names:
-        for path in _PATHS:
-            named |= Q(**{f"{path}__in": [f"{facts.PREFIX}{name}", name]})
-            named |= Q(**{f"{path}__startswith": f"{facts.PREFIX}{name}@"})
+    # A condition for each name would cut the documents open again for each.
+    for path in _PATHS:
+        named |= Q(**{f"{path}__in": spelled}) | Q(**{f"{path}__regex": pinned})
     last = Revision.objects.filter(config=OuterRef("config")).order_by("-number")
     found = Revision.objects.filter(
         named, config__team=team, number=Subquery(last.values("number")[:1])
     )
+    found = found.defer("text", "findings", "waiting", "effective", "plan")
     return list(found.select_related("config__team").order_by("config__name"))
 
 

@@ -1,0 +1,88 @@
+"""Lists: what is searched for, in which state and which page, stays in the address."""
+
+import pytest
+from django.http import QueryDict
+from django.test import Client
+
+from apps.ui import listing
+from controlplane.domain.lifecycle import BuildState, DeploymentState
+from tests.apps.pages import signed_in
+from tests.factories import (
+    make_artifact,
+    make_build,
+    make_cast,
+    make_config,
+    make_deployment,
+    make_finished_build,
+    make_model,
+    make_revision,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+
+
+@pytest.fixture
+def client() -> Client:
+    """Somebody whose team has two of everything: `alpha` and `beta`."""
+    cast = make_cast()
+    for name, blocks in (("alpha", False), ("beta", True)):
+        revision = make_revision(
+            config=make_config(team=cast.team, name=name), repo=f"org/{name}", blocks_build=blocks
+        )
+        artifact = make_artifact(team=cast.team, passport={"checkpoint": {"repo": f"org/{name}"}})
+        build = make_finished_build(revision=revision, artifact=artifact)
+        if blocks:
+            make_build(revision=revision, state=BuildState.FAILED)
+        model = make_model(team=cast.team, name=name)
+        state = DeploymentState.INACTIVE if blocks else DeploymentState.ACTIVE
+        make_deployment(model=model, build=build, name=f"first-{name}", state=state)
+    return signed_in(cast.owner)
+
+
+@pytest.mark.parametrize("path", ["/configs/", "/builds/", "/models/", "/artifacts/"])
+def test_words_leave_what_is_called_so_and_are_still_in_the_field(
+    client: Client, path: str
+) -> None:
+    page = client.get(path, {"q": "ALPHA"}).content.decode()
+    rows = page[page.index("<tbody>") : page.index("</tbody>")]
+    assert "alpha" in rows
+    assert "beta" not in rows
+    assert 'value="ALPHA"' in page
+    nothing = client.get(path, {"q": "no-such-thing"}).content.decode()
+    assert "Nothing matches" in nothing
+    assert f'href="{path}"' in nothing
+
+
+@pytest.mark.parametrize(
+    ("path", "state"),
+    [("/configs/", "can_build"), ("/builds/", "failed"), ("/models/", "inactive")],
+)
+def test_a_state_leaves_what_is_in_it_and_an_unknown_one_is_none(
+    client: Client, path: str, state: str
+) -> None:
+    every = client.get(path).content.decode().count("<tr id=")
+    some = client.get(path, {"state": state}).content.decode()
+    assert 0 < some.count("<tr id=") < every
+    assert f'<option value="{state}" selected>' in some
+    assert client.get(path, {"state": "none-such"}).content.decode().count("<tr id=") == every
+
+
+def test_the_next_page_and_the_poll_keep_the_filters(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing.page_in, "__defaults__", (1,))
+    page = client.get("/builds/", {"q": "beta", "page": "2"}).content.decode()
+    assert 'href="?q=beta&amp;page=1"' in page
+    assert 'hx-get="/builds/?q=beta&amp;page=2"' in page
+    assert client.get("/builds/?page=999").status_code == 200
+
+
+def test_a_build_is_found_by_its_number(client: Client) -> None:
+    page = client.get("/builds/", {"q": "2"}).content.decode()
+    assert 'id="build-2"' in page
+    assert 'id="build-1"' not in page
+
+
+def test_the_filters_are_written_as_an_address_reads_them() -> None:
+    asked = listing.Asked(words="a&b c", state="failed", states=("failed",))
+    assert QueryDict(asked.query).dict() == {"q": "a&b c", "state": "failed"}
