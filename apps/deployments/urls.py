@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.deployments import internal_api, usage_views, views
+from apps.deployments import internal_api, log_views, usage_views, views
 from apps.deployments.api import deployments, environments, metrics, models, usage
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
@@ -12,6 +12,7 @@ urlpatterns: list[URLPattern] = [
     path("deploy/<int:number>/", views.deploy, name="deploy"),
     path("<str:model_id>/<str:deployment_id>/", views.deployment, name="deployment"),
     path("<str:model_id>/<str:deployment_id>/series/", views.series, name="series"),
+    path("<str:model_id>/<str:deployment_id>/log/", log_views.deployment_log, name="log"),
     path("<str:model_id>/<str:deployment_id>/activate/", views.activate, name="activate"),
     path("<str:model_id>/<str:deployment_id>/deactivate/", views.deactivate, name="deactivate"),
     path("<str:model_id>/<str:deployment_id>/retry/", views.retry, name="retry"),

@@ -1,6 +1,5 @@
 """Pages of models and deployments, and what can be asked of them."""
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -28,6 +27,7 @@ from apps.deployments.restrictions import (
 )
 from apps.deployments.selectors import (
     deployment_list,
+    deployment_search,
     environment_list,
     model_list,
     replica_list,
@@ -45,10 +45,10 @@ from apps.deployments.snippets import snippets_of
 from apps.rest.errors import ApiError, Conflict, NotFound
 from apps.telemetry.traffic import traffic_by_deployment, traffic_series
 from apps.ui.fragments import live_answer
+from apps.ui.listing import asked_in, page_in
 from apps.ui.tones import title
-from controlplane.domain.lifecycle import ReplicaState
+from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 
-PAGE_SIZE = 50
 ENDED_REPLICAS_SHOWN = 5
 
 
@@ -56,15 +56,16 @@ ENDED_REPLICAS_SHOWN = 5
 @require_GET
 def deployments(request: HttpRequest) -> HttpResponse:
     """Show the team's deployments, newest first."""
-    pages = Paginator(deployment_list(team=person(request).team), PAGE_SIZE)
-    shown = pages.get_page(request.GET.get("page"))
+    asked = asked_in(request, states=[each.value for each in DeploymentState])
+    found = deployment_search(team=person(request).team, words=asked.words, state=asked.state)
+    shown = page_in(request, found)
     traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
     rows = [DeploymentRow(deployment=each, traffic=traffic[each.id]) for each in shown]
     return live_answer(
         request,
         page="deployments/list.html",
         part="deployments/_list.html",
-        context={"rows": rows, "page": shown},
+        context={"rows": rows, "page": shown, "asked": asked},
     )
 
 
@@ -91,6 +92,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "comparison_replica": comparison_replica,
         "promotions": promotions_of(found, environments),
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
+        "log_url": reverse("deployments:log", args=[model_id, deployment_id]),
         "snippets": snippets_of(found),
         "tab_title": title(found.state, f"{found.model.name} {found.name}"),
         **actions_of(found, environments, closed_environments(actor_on(request), environments)),
