@@ -49,7 +49,6 @@ def deployment_list(
     )
 
 
-def environment_list(*, team: Team, model_id: str) -> QuerySet[Environment]:
 def deployment_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[Deployment]:
     """Return the deployments that are called so or whose model is, as their page lists them."""
     deployments = deployment_list(team=team).select_related(None).select_related("model")
@@ -60,6 +59,7 @@ def deployment_search(*, team: Team, words: str = "", state: str = "") -> QueryS
     return deployments.defer("checkpoint")
 
 
+def environment_list(*, team: Team, model_id: str) -> QuerySet[Environment]:
     """Return the environments of one of the team's models, production first, with deployments."""
     return (
         Environment.objects.filter(model__team=team, model_id=model_id)
