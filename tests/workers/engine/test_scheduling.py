@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from controlplane.domain.runtimes.native import metrics
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.workers.engine.asking import Asked, start_engine, transformers_greedy
 from workers.engine.engine import Engine
@@ -167,6 +168,17 @@ def test_counters_add_up(checkpoint: Path) -> None:
     assert _gauge(engine, "engine_time_to_first_token_seconds_count") == 3
     assert _gauge(engine, "engine_inter_token_seconds_count") == 12
     assert _gauge(engine, "engine_end_to_end_seconds_count") == 3
+
+
+def test_all_that_is_exported_is_read_under_the_names_of_every_runtime(engine: Engine) -> None:
+    Asked(engine, PROMPT, max_tokens=3, ignore_eos=True).finish()
+    page = engine.metrics.expose().decode()
+    assert {*metrics.PLAIN, *(f"{name}_count" for name in metrics.HISTOGRAMS)} <= {
+        line.split()[0] for line in page.splitlines() if not line.startswith("#")
+    }
+    read = metrics.read(page)
+    assert read.keys() >= {*metrics.PLAIN.values()}
+    assert read["completion_tokens_total"] >= 3
 
 
 def _break(_: object) -> None:

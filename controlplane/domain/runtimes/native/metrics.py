@@ -11,8 +11,15 @@ PLAIN: Mapping[str, str] = MappingProxyType(
         "engine_requests_running": "requests_running",
         "engine_requests_waiting": "requests_waiting",
         "engine_kv_cache_used_ratio": "kv_cache_used_ratio",
+        "engine_kv_cache_bytes": "kv_cache_bytes",
+        "engine_kv_cache_planned_bytes": "kv_cache_planned_bytes",
         "engine_prompt_tokens_total": "prompt_tokens_total",
         "engine_completion_tokens_total": "completion_tokens_total",
+        "engine_requests_failed_total": "requests_failed_total",
+        "engine_preemptions_total": "preemptions_total",
+        "engine_prefix_hit_tokens_total": "prefix_cache_hits_total",
+        "engine_draft_tokens_total": "draft_tokens_total",
+        "engine_accepted_draft_tokens_total": "accepted_draft_tokens_total",
     }
 )
 HISTOGRAMS: Mapping[str, str] = MappingProxyType(
