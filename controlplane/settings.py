@@ -27,6 +27,7 @@ PUBLIC_URL = env.env_url(
 GATEWAY_URL = env.env_url(
     "GATEWAY_URL", _SERVICES.gateway_url or "http://127.0.0.1:8001", schemes=("http", "https")
 )
+GATEWAY_INTERNAL_URL = env.env_url("GATEWAY_INTERNAL_URL", GATEWAY_URL, schemes=("http", "https"))
 CONTROL_PLANE_URL = env.env_url("CONTROL_PLANE_URL", PUBLIC_URL, schemes=("http", "https"))
 HF_ENDPOINT = env.env_url("HF_ENDPOINT", "https://huggingface.co", schemes=("http", "https"))
 S3_ENDPOINT = env.env_optional_url("S3_ENDPOINT", schemes=("http", "https"))
@@ -200,7 +201,7 @@ STATICFILES_DIRS = [ROOT / "static"]
 STATIC_ROOT = DATA_DIR / "static"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "apps.ui.static_storage.HashedStaticFilesStorage"},
 }
 # Without a collected manifest (tests, DEBUG) files are served from where they lie.
 WHITENOISE_USE_FINDERS = True

@@ -47,10 +47,16 @@ def api_key_by_text(text: str, *, at: datetime | None = None) -> ApiKey | None:
 
 
 def api_key_list(actor: Actor) -> QuerySet[ApiKey]:
-    """Return the team's live keys; personal ones of others only to who may manage keys."""
+    """Return the team's live keys; those of other people only to who may manage keys.
+
+    What a person's page called a model with is gone from the list once it has ended.
+    """
     keys = ApiKey.objects.filter(team=actor.team, revoked_at=None).select_related("team", "owner")
+    keys = keys.filter(
+        Q(owner=None) | Q(type=ApiKeyType.PERSONAL) | Q(expires_at__gt=timezone.now())
+    )
     if not allowed(actor, Action.TEAM_KEYS):
-        keys = keys.filter(~Q(type=ApiKeyType.PERSONAL) | Q(owner=actor.user))
+        keys = keys.filter(Q(owner=None) | Q(owner=actor.user))
     return keys.order_by("-created_at", "-id")
 
 

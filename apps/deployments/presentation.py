@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
-
+from apps.deployments.addresses import addresses_of
 from apps.deployments.models import Deployment, Environment, Replica
 from apps.telemetry.traffic import Traffic
 from apps.ui import formats
@@ -42,6 +41,11 @@ class DeploymentRow:
     @property
     def endpoint(self) -> str:
         return endpoint_of(self.deployment)
+
+    @property
+    def address(self) -> str:
+        """Where it is tried."""
+        return addresses_of(self.deployment)[0].place
 
     @property
     def requests_per_second(self) -> float | None:
@@ -106,9 +110,7 @@ def places_of(deployment: Deployment) -> Sequence[str]:
 
 def endpoint_of(deployment: Deployment) -> str:
     """Return the base URL for an OpenAI client: the environment's where there is one."""
-    places = places_of(deployment)
-    place = f"environments/{places[0]}" if places else f"deployment/{deployment.id}"
-    return f"{settings.GATEWAY_URL}/m/{deployment.model_id}/{place}/sync/v1"
+    return f"{addresses_of(deployment)[0].root}/v1"
 
 
 def actions_of(

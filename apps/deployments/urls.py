@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.deployments import internal_api, log_views, usage_views, views
+from apps.deployments import internal_api, log_views, try_views, usage_views, views
 from apps.deployments.api import deployments, environments, metrics, models, usage
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
@@ -10,6 +10,9 @@ app_name = "deployments"
 urlpatterns: list[URLPattern] = [
     path("", views.deployments, name="list"),
     path("deploy/<int:number>/", views.deploy, name="deploy"),
+    path("try/", try_views.try_it, name="try"),
+    path("try/wake/", try_views.wake, name="wake"),
+    path("<str:model_id>/call/<str:kind>/<str:name>/<path:route>", try_views.call, name="call"),
     path("<str:model_id>/<str:deployment_id>/", views.deployment, name="deployment"),
     path("<str:model_id>/<str:deployment_id>/series/", views.series, name="series"),
     path("<str:model_id>/<str:deployment_id>/log/", log_views.deployment_log, name="log"),

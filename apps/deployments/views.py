@@ -1,5 +1,7 @@
 """Pages of models and deployments, and what can be asked of them."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -8,6 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from apps.accounts.models import Team
 from apps.accounts.pages import actor_on, page, person
 from apps.builds.views import build_numbered
+from apps.deployments.addresses import addresses_of
 from apps.deployments.forms import DeployForm
 from apps.deployments.models import Deployment
 from apps.deployments.presentation import (
@@ -85,6 +88,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "deployment": found,
         "places": places_of(found),
         "endpoint": endpoint_of(found),
+        "address": addresses_of(found)[0].place,
         "traffic": traffic_by_deployment(deployment_ids=[found.id])[found.id],
         "replicas": [ReplicaView(replica=replica) for replica in replicas],
         "ready": sum(replica.state == ReplicaState.READY for replica in running),
@@ -93,7 +97,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "promotions": promotions_of(found, environments),
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
         "log_url": reverse("deployments:log", args=[model_id, deployment_id]),
-        "snippets": snippets_of(found),
+        **_code(request, found),
         "tab_title": title(found.state, f"{found.model.name} {found.name}"),
         **actions_of(found, environments, closed_environments(actor_on(request), environments)),
     }
@@ -177,6 +181,14 @@ def promote(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResp
     require_environment(actor_on(request), name)
     candidate = environment_promote(environment=environment, deployment=found, user=person(request))
     return redirect("deployments:deployment", model_id, candidate.id)
+
+
+def _code(request: HttpRequest, deployment: Deployment) -> dict[str, Any]:
+    """Return the code that calls it where the page's address says, first in its environment."""
+    addresses = addresses_of(deployment)
+    asked = request.GET.get("call")
+    called = next((each for each in addresses if each.place == asked), addresses[0])
+    return {"addresses": addresses, "called": called, "snippets": snippets_of(called)}
 
 
 def _deploy(request: HttpRequest, number: int, *, model_name: str, environment: str) -> Deployment:

@@ -28,6 +28,7 @@ from apps.accounts.services.own_account import (
     browsers_end_others,
     password_change,
 )
+from apps.accounts.services.page_keys import page_key_text
 from apps.accounts.services.restricted_environments import (
     environment_release,
     environment_restrict,
@@ -80,6 +81,7 @@ __all__ = [
     "member_add",
     "member_remove",
     "member_set_role",
+    "page_key_text",
     "password_change",
     "password_sign_in",
     "person_deactivate",

@@ -76,7 +76,7 @@ def api_key_create(
             model_ids=list(model_ids) if model_ids is not None else None,
             **limits.columns(),
         )
-        audit("key.create", key, team=team, label=key_label(key), after=_facts(key))
+        audit("key.create", key, team=team, label=key_label(key), after=key_facts(key))
         routes_version_bump()
     return MadeApiKey(api_key=key, text=text)
 
@@ -94,6 +94,21 @@ def api_key_revoke(*, api_key: ApiKey) -> None:
 def key_label(key: ApiKey) -> str:
     """Return the prefix with the name that somebody gave the key."""
     return f"{key.prefix} {key.name}".strip()
+
+
+def key_facts(key: ApiKey) -> dict[str, Any]:
+    """Return what the audit trail tells of a key."""
+    return {
+        "type": key.type,
+        "owner": key.owner.email if key.owner else None,
+        "model_ids": key.model_ids,
+        "environments": key.environments,
+        "expires_at": key.expires_at.isoformat() if key.expires_at else None,
+        "requests_per_minute": key.requests_per_minute,
+        "tokens_per_minute": key.tokens_per_minute,
+        "parallel_requests": key.parallel_requests,
+        "monthly_spend": None if key.monthly_spend is None else str(key.monthly_spend),
+    }
 
 
 def api_key_touch(key: ApiKey) -> None:
@@ -123,17 +138,3 @@ def _check_reach(type: ApiKeyType, model_ids: Sequence[str] | None, limits: KeyL
             fields=["expires_at"],
             hint="Give a moment that is to come, or none.",
         )
-
-
-def _facts(key: ApiKey) -> dict[str, Any]:
-    return {
-        "type": key.type,
-        "owner": key.owner.email if key.owner else None,
-        "model_ids": key.model_ids,
-        "environments": key.environments,
-        "expires_at": key.expires_at.isoformat() if key.expires_at else None,
-        "requests_per_minute": key.requests_per_minute,
-        "tokens_per_minute": key.tokens_per_minute,
-        "parallel_requests": key.parallel_requests,
-        "monthly_spend": None if key.monthly_spend is None else str(key.monthly_spend),
-    }

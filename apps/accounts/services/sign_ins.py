@@ -13,6 +13,7 @@ from django.utils import timezone
 from apps.accounts.audit import audit, nobody_tried
 from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import BrowserSession, User
+from apps.accounts.services.page_keys import page_keys_end
 from apps.accounts.services.two_steps import code_is_right, has_two_steps
 from apps.rest.errors import TooMany, Unauthenticated
 
@@ -84,6 +85,7 @@ def sign_out(*, request: HttpRequest) -> None:
     BrowserSession.objects.filter(session_key=request.session.session_key).delete()
     user = getattr(request, "user", None)
     if isinstance(user, User):
+        page_keys_end(user=user)
         audit("account.sign_out", user, team=None, actor=user)
     logout(request)
 

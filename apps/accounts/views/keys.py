@@ -14,6 +14,12 @@ from apps.accounts.selectors import api_key_list
 from apps.accounts.services import LIMITS, KeyLimits, api_key_create, api_key_revoke
 from apps.rest.errors import Conflict, NotFound
 
+_OWNED = {
+    ApiKeyType.PERSONAL: "do what {} may",
+    ApiKeyType.WORKSPACE_INVOKE: "try a model as {}",
+}
+"""What a key of a person may."""
+
 
 @page
 @never_cache
@@ -77,7 +83,7 @@ def _keys(
 def _row(key: ApiKey) -> dict[str, object]:
     says = KEY_TYPES.get(ApiKeyType(key.type), key.type)
     if key.owner is not None:
-        says = f"do what {key.owner.email} may"
+        says = _OWNED[ApiKeyType(key.type)].format(key.owner.email)
     return {"key": key, "says": says, "confirms": key_name(key), "limits": limit_words(key)}
 
 

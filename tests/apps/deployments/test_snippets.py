@@ -2,14 +2,23 @@
 
 import ast
 import json
+import shlex
 
 import pytest
 
+from apps.deployments.addresses import Address, addresses_of
+from apps.deployments.models import Deployment
 from apps.deployments.snippets import snippets_of
 from controlplane.domain.rules.examples import facts
-from tests.factories import make_deployment
+from tests.apps.pages import signed_in
+from tests.factories import make_cast, make_deployment
 
 pytestmark = pytest.mark.django_db
+LANGUAGES = {"curl", "python", "javascript", "performance"}
+
+
+def first_of(deployment: Deployment) -> Address:
+    return addresses_of(deployment)[0]
 
 
 @pytest.mark.parametrize(
@@ -28,15 +37,55 @@ def test_an_encoder_is_asked_for_what_it_makes(
     deployment.spec["trt_llm"] = {"build": {"base_model": "encoder_bert"}}
     found = facts(architectures=[architecture], id2label=labels)
     deployment.checkpoint = found.model_dump(mode="json")
-    snippets = snippets_of(deployment)
+    snippets = snippets_of(first_of(deployment))
+    assert snippets.keys() == LANGUAGES
     url, body = snippets["curl"].split()[1], snippets["curl"].rpartition(" -d ")[2]
     assert url.endswith(f"/m/{deployment.model_id}/environments/production/sync{route}")
     assert json.loads(body.strip("'"))["model"] == deployment.model.name
-    assert call in snippets["python"]
-    ast.parse(snippets["python"])
+    assert call in snippets["performance"]
+    assert f'fetch("{url}"' in snippets["javascript"]
+    for language in ("python", "performance"):
+        ast.parse(snippets[language])
 
 
-def test_a_language_model_is_asked_to_say_something() -> None:
-    snippets = snippets_of(make_deployment(environment="production"))
+def test_a_language_model_is_asked_to_say_something_in_every_language() -> None:
+    snippets = snippets_of(first_of(make_deployment(environment="production")))
+    assert snippets.keys() == LANGUAGES
     assert "/sync/v1/chat/completions" in snippets["curl"]
-    ast.parse(snippets["python"])
+    assert '"stream": true' in snippets["javascript"]
+    assert '"stream": True' in snippets["python"]
+    for language in ("python", "performance"):
+        ast.parse(snippets[language])
+
+
+def test_a_route_that_pages_do_not_know_is_asked_as_a_chat() -> None:
+    deployment = make_deployment()
+    deployment.spec["trt_llm"] = {"runtime": {"webserver_default_route": "/v1/completions"}}
+    assert first_of(deployment).route == "/v1/chat/completions"
+
+
+def test_a_name_with_quotes_stays_one_word_for_the_shell_and_for_python() -> None:
+    deployment = make_deployment()
+    name = """it's "quoted" $HOME"""
+    deployment.spec["trt_llm"] = {"runtime": {"served_model_name": name}}
+    snippets = snippets_of(first_of(deployment))
+    words = shlex.split(snippets["curl"].replace("\\\n", ""))
+    assert json.loads(words[-1])["model"] == name
+    for language in ("python", "performance"):
+        assert name in [
+            each.value
+            for each in ast.walk(ast.parse(snippets[language]))
+            if isinstance(each, ast.Constant)
+        ]
+
+
+def test_the_page_shows_the_code_of_each_environment_and_of_the_deployment_itself() -> None:
+    cast = make_cast()
+    deployment = make_deployment(team=cast.team, environment="production")
+    page = f"/models/{deployment.model_id}/{deployment.id}/"
+    own = f"{deployment.model_id}/deployment/{deployment.id}"
+    shown = signed_in(cast.owner).get(page).content.decode()
+    assert f"/m/{deployment.model_id}/environments/production/sync/v1/chat" in shown
+    assert f"/m/{own}/sync/v1/chat" not in shown
+    shown = signed_in(cast.owner).get(page, {"call": own}).content.decode()
+    assert f"/m/{own}/sync/v1/chat" in shown

@@ -95,6 +95,7 @@ def _summary(
     voice.say(f"Endpoint   {base_url}")
     voice.say(f"API key    {access.api_key}")
     voice.say(f"Dashboard  {services.public_url}")
+    voice.say(f"Chat       {services.public_url}/models/try/")
     voice.say(f"Sign in    {access.sign_in_link}")
     voice.say("\nTry it:\n")
     voice.say(curl_line(base_url=base_url, api_key=access.api_key))

@@ -1,0 +1,69 @@
+"""Where a deployment is called: through an environment that points at it, or by its own id."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from apps.deployments.models import Deployment
+from apps.deployments.selectors import DEFAULT_PREDICT_ROUTE, predict_route
+from controlplane.domain.facts.encoder_routes import EMBEDDINGS_ROUTE
+
+CHAT_ROUTE = DEFAULT_PREDICT_ROUTE
+RERANK_ROUTE = "/rerank"
+CLASSIFY_ROUTE = "/predict"
+LABEL_ROUTE = "/predict_tokens"
+ASKED_ROUTES = (CHAT_ROUTE, EMBEDDINGS_ROUTE, RERANK_ROUTE, CLASSIFY_ROUTE, LABEL_ROUTE)
+"""What pages know how to ask at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """One way to a deployment; without an environment its own."""
+
+    deployment: Deployment
+    environment: str = ""
+
+    @property
+    def place(self) -> str:
+        """The part of the path that says where, the same in every address of ours."""
+        if self.environment:
+            return f"{self.deployment.model_id}/environments/{self.environment}"
+        return f"{self.deployment.model_id}/deployment/{self.deployment.id}"
+
+    @property
+    def root(self) -> str:
+        """What clients add the engine's own route to."""
+        return f"{settings.GATEWAY_URL}/m/{self.place}/sync"
+
+    @property
+    def route(self) -> str:
+        """The route at which the model is asked for what it makes."""
+        return asked_route(self.deployment)
+
+    @property
+    def needs_openai(self) -> bool:
+        """Whether its Python code uses that client."""
+        return self.route in (CHAT_ROUTE, EMBEDDINGS_ROUTE)
+
+    @property
+    def label(self) -> str:
+        """What people call it beside the model's name."""
+        return self.environment or self.deployment.name
+
+
+def addresses_of(deployment: Deployment) -> Sequence[Address]:
+    """Return the addresses of the deployment, environments first."""
+    places = sorted(place.name for place in deployment.current_of.all())
+    return [
+        *(Address(deployment=deployment, environment=name) for name in places),
+        Address(deployment=deployment),
+    ]
+
+
+def asked_route(deployment: Deployment) -> str:
+    """Return where the model is asked; a classifier with one label ranks."""
+    route = predict_route(deployment)
+    if route == CLASSIFY_ROUTE and (deployment.checkpoint or {}).get("labels") == 1:
+        return RERANK_ROUTE
+    return route if route in ASKED_ROUTES else CHAT_ROUTE

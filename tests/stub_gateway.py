@@ -1,0 +1,108 @@
+"""A gateway that answers by a script: what the last message says is what it does."""
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvicorn
+
+from controlplane.domain.wire import DONE, encode_event, openai_error
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+WORDS = ("Hello", ", ", "<b>you</b>", " & all", ".")
+
+
+@dataclass
+class StubGateway:
+    """What was asked of it, and what it has left to do."""
+
+    url: str = ""
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    """Each with its path, the key's text and the body as it came."""
+    replies: list[tuple[int, dict[str, str], bytes]] = field(default_factory=list)
+    """Answered first, one after the other: status, headers, body."""
+    chunks: list[dict[str, Any]] | None = None
+    """The deltas of a stream, in place of `WORDS`."""
+    never_ends: bool = False
+    went_on: threading.Event = field(default_factory=threading.Event)
+    """A stream that never ends waits for it after its first piece, for as long as it takes."""
+    was_left: threading.Event = field(default_factory=threading.Event)
+    """Set when the caller closed the connection before the end."""
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        message = await receive()
+        body = message.get("body", b"")
+        while message.get("more_body"):
+            message = await receive()
+            body += message.get("body", b"")
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        self.asked.append(
+            {"path": scope["path"], "key": headers.get("authorization", ""), "body": body}
+        )
+        if self.replies:
+            await self._reply(*self.replies.pop(0), send)
+        else:
+            await self._stream(receive, send)
+
+    async def _reply(self, status: int, headers: dict[str, str], body: bytes, send: Send) -> None:
+        told = {"content-type": "application/json"} | headers
+        rows = [(name.encode(), value.encode()) for name, value in told.items()]
+        await send({"type": "http.response.start", "status": status, "headers": rows})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _stream(self, receive: Receive, send: Send) -> None:
+        kind = [(b"content-type", b"text/event-stream")]
+        await send({"type": "http.response.start", "status": 200, "headers": kind})
+        for delta in self.chunks or [{"content": word} for word in WORDS]:
+            await self._event({"choices": [{"index": 0, "delta": delta}]}, send)
+            if self.never_ends and await self._is_left(receive):
+                return
+        ended = {"index": 0, "delta": {}, "finish_reason": "stop"}
+        await self._event({"choices": [ended]}, send)
+        usage = {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17}
+        await self._event({"choices": [], "usage": usage}, send)
+        await send({"type": "http.response.body", "body": DONE})
+
+    async def _event(self, payload: dict[str, Any], send: Send) -> None:
+        piece = encode_event(payload)
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+
+    async def _is_left(self, receive: Receive) -> bool:
+        left = asyncio.ensure_future(receive())
+        while not self.went_on.is_set():
+            if (await asyncio.wait({left}, timeout=0.02))[0]:
+                self.was_left.set()
+                return True
+        left.cancel()
+        return False
+
+
+def refusal(message: str, *, status: int, code: str = "", param: str | None = None) -> bytes:
+    """Return the body of an error in the shape of OpenAI."""
+    return json.dumps(openai_error(message, type="error", code=code, param=param)).encode()
+
+
+@contextmanager
+def stub_gateway() -> Iterator[StubGateway]:
+    """Serve one in a thread of the test."""
+    stub, listener = StubGateway(), socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    stub.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    config = uvicorn.Config(stub, lifespan="off", log_config=None, timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        yield stub
+    finally:
+        stub.went_on.set()
+        server.should_exit = True
+        thread.join(30)
+        listener.close()
