@@ -33,6 +33,7 @@ class Answer:
         self.tokens = list(generation.prompt)
         self.arrived_at = self.last_token_at = monotonic()
         self.is_cancelled = False
+        self.cached_tokens = 0
         self._drafter = drafter
         self._rope_border = rope_border
         ends = () if generation.sampling.ignore_eos else end_tokens
@@ -139,6 +140,7 @@ class Answer:
         return Progress(
             text=text,
             completion_tokens=self.completion_tokens,
+            cached_tokens=self.cached_tokens,
             scores=scores,
             finish_reason=reason,
         )

@@ -57,6 +57,8 @@ class Progress:
 
     text: str
     completion_tokens: int
+    cached_tokens: int = 0
+    """Of the prompt, those that another row had computed."""
     scores: tuple[TokenScore, ...] = ()
     """Of the tokens since the piece before, where the request asks for them."""
     finish_reason: FinishReason | None = None

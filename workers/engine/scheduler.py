@@ -160,6 +160,8 @@ class Scheduler:
         if row is None:
             return False
         answer.row = row
+        if not answer.completion_tokens:
+            answer.cached_tokens = row.length
         self._metrics.prefix_reused(row.length)
         return True
 

@@ -16,7 +16,7 @@ from workers.engine.server.fields import StreamOptions
 from workers.engine.server.leaving import unless_client_leaves
 from workers.engine.server.pieces import Pieces
 from workers.engine.server.prepare import Prepared
-from workers.engine.server.shapes import AnswerShape
+from workers.engine.server.shapes import AnswerShape, Used
 
 CALLED_TOOLS = "tool_calls"
 
@@ -30,12 +30,14 @@ class Choice:
     scores: list[TokenScore] = field(default_factory=list)
     told_characters: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
     has_called: bool = False
     reason: str | None = None
 
     def take(self, piece: Progress) -> Delta:
         """Read a piece; give back what it adds."""
         self.completion_tokens = piece.completion_tokens
+        self.cached_tokens = piece.cached_tokens
         added = self.reader.push(piece.text)
         if piece.is_last:
             added = _both(added, self.reader.finish())
@@ -63,7 +65,7 @@ async def answer_whole(
         )
         for index, choice in enumerate(choices)
     ]
-    return JSONResponse(shape.whole(bodies, _tokens(choices)))
+    return JSONResponse(shape.whole(bodies, _used(choices, prepared)))
 
 
 async def answer_streamed(
@@ -117,12 +119,13 @@ async def _events(
     choices = _choices(prepared)
     for index in range(len(choices)):
         if (opening := shape.opening(index)) is not None:
-            yield encode_event(_with_usage(opening, shape, options, 0))
+            yield encode_event(_with_usage(opening, shape, options, Used()))
     index, piece = first
     try:
         while True:
             if (chunk := _chunk(index, choices[index], piece, shape)) is not None:
-                yield encode_event(_with_usage(chunk, shape, options, _tokens(choices)))
+                used = _used(choices, prepared)
+                yield encode_event(_with_usage(chunk, shape, options, used))
             if _are_done(choices):
                 break
             index, piece = await pieces.next()
@@ -130,7 +133,7 @@ async def _events(
         yield encode_event(openai_error(str(error), type=error_type(500), code="engine_failed"))
         return
     if options.include_usage:
-        yield encode_event(shape.usage_chunk(_tokens(choices)))
+        yield encode_event(shape.usage_chunk(_used(choices, prepared)))
     yield DONE
 
 
@@ -147,11 +150,11 @@ def _chunk(
 
 
 def _with_usage(
-    chunk: dict[str, Any], shape: AnswerShape, options: StreamOptions, completion_tokens: int
+    chunk: dict[str, Any], shape: AnswerShape, options: StreamOptions, used: Used
 ) -> dict[str, Any]:
     """OpenAI's rule: once usage is asked for, every chunk has the field, null but in the last."""
     if options.continuous_usage_stats:
-        return {**chunk, "usage": shape.usage(completion_tokens)}
+        return {**chunk, "usage": shape.usage(used)}
     return {**chunk, "usage": None} if options.include_usage else chunk
 
 
@@ -163,8 +166,11 @@ def _are_done(choices: list[Choice]) -> bool:
     return all(choice.reason is not None for choice in choices)
 
 
-def _tokens(choices: list[Choice]) -> int:
-    return sum(choice.completion_tokens for choice in choices)
+def _used(choices: list[Choice], prepared: Prepared) -> Used:
+    return Used(
+        sum(choice.completion_tokens for choice in choices),
+        sum(choice.cached_tokens for choice in choices[:: prepared.choices_per_prompt]),
+    )
 
 
 def _both(first: Delta, second: Delta) -> Delta:

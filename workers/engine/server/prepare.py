@@ -29,6 +29,7 @@ class Prepared:
 
     prompt_tokens: int
     choices: Sequence[Prompted]
+    choices_per_prompt: int
     tells_scores: bool
     make_reader: Callable[[], Reader] = PlainReader
 
@@ -52,6 +53,7 @@ def prepare(engine: Engine, fields: GenerationFields) -> Prepared:
         )
     return Prepared(
         prompt_tokens=sum(map(len, prompts)),
+        choices_per_prompt=fields.n or 1,
         choices=[
             Prompted(
                 prompt=prompt,

@@ -12,6 +12,15 @@ from workers.engine.server.delta import CallPiece, Delta
 from workers.engine.server.logprobs import TokenBytes, chat_logprobs, completion_logprobs
 
 
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Tokens of all choices so far."""
+
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    """Of the prompts, each counted once."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AnswerShape:
     """One answer's envelope; subclasses know how a choice looks."""
@@ -26,10 +35,10 @@ class AnswerShape:
     whole_object: ClassVar[str]
     chunk_object: ClassVar[str]
 
-    def whole(self, choices: Sequence[dict[str, Any]], completion_tokens: int) -> dict[str, Any]:
+    def whole(self, choices: Sequence[dict[str, Any]], used: Used) -> dict[str, Any]:
         """Give back the body of an answer that is not streamed."""
-        usage = self.usage(completion_tokens)
-        return {**self._envelope(self.whole_object), "choices": list(choices), "usage": usage}
+        envelope = self._envelope(self.whole_object)
+        return {**envelope, "choices": list(choices), "usage": self.usage(used)}
 
     def choice(
         self, index: int, said: Delta, reason: str, scores: Sequence[TokenScore] | None
@@ -56,14 +65,18 @@ class AnswerShape:
         logprobs = self._logprobs(scores, offset) if scores else None
         return self._chunk(index, logprobs, {**self._added(added, index), "finish_reason": reason})
 
-    def usage_chunk(self, completion_tokens: int) -> dict[str, Any]:
+    def usage_chunk(self, used: Used) -> dict[str, Any]:
         """Give back the last chunk, which counts and holds no choice."""
         envelope = self._envelope(self.chunk_object)
-        return {**envelope, "choices": [], "usage": self.usage(completion_tokens)}
+        return {**envelope, "choices": [], "usage": self.usage(used)}
 
-    def usage(self, completion_tokens: int) -> dict[str, Any]:
+    def usage(self, used: Used) -> dict[str, Any]:
         """Give back the token counts so far."""
-        counts = Usage(prompt_tokens=self.prompt_tokens, completion_tokens=completion_tokens)
+        counts = Usage(
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=used.completion_tokens,
+            cached_tokens=used.cached_tokens,
+        )
         return counts.to_json()
 
     def _chunk(self, index: int, logprobs: Any, choice: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import httpx
 from openai import OpenAI
+from openai.types import CompletionUsage
 
 PATIENCE_SECONDS = 90
 
@@ -65,6 +66,12 @@ class EngineServer:
             raise RuntimeError(f"the engine ended: {self.log.read_text()[-2000:]}")
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+def counts(usage: CompletionUsage | None) -> tuple[int, int, int]:
+    """Give back the tokens of a usage; how many were cached depends on who asked before."""
+    assert usage is not None
+    return usage.prompt_tokens, usage.completion_tokens, usage.total_tokens
 
 
 def engine_command(folder: Path, port: int, options: Sequence[str] = ()) -> list[str]:

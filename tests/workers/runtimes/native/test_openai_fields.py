@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.workers.runtimes.native.server import EngineServer
+from tests.workers.runtimes.native.server import EngineServer, counts
 
 pytestmark = pytest.mark.engine
 
@@ -42,7 +42,24 @@ def test_streamed_choices_come_interleaved_and_join_to_the_same(server: EngineSe
         for choice in chunk.choices:
             texts[choice.index] += choice.delta.content or ""
     assert dict(texts) == {one.index: one.message.content for one in whole.choices}
-    assert chunk.usage == whole.usage
+    assert counts(chunk.usage) == counts(whole.usage)
+
+
+def test_usage_tells_how_much_of_each_prompt_was_cached(server: EngineServer) -> None:
+    prompts = [[9, *range(20, 60)], [8, *range(20, 45)]]
+    ask = {"prompt": prompts, "n": 2, **PLAIN}
+    server.openai.completions.create(**ask)
+    again = server.openai.completions.create(**ask)
+    streamed = list(
+        server.openai.completions.create(**ask, stream=True, stream_options={"include_usage": True})
+    )
+    for usage in (again.usage, streamed[-1].usage):
+        assert usage is not None
+        assert usage.prompt_tokens == 41 + 26
+        assert usage.prompt_tokens_details is not None
+        assert usage.prompt_tokens_details.cached_tokens == 40 + 25
+    other = server.post("/v1/completions", **ask, cache_salt="another").json()["usage"]
+    assert other["prompt_tokens_details"] == {"cached_tokens": 0}
 
 
 def test_a_list_of_prompts_gives_a_choice_for_each(server: EngineServer) -> None:
