@@ -36,6 +36,12 @@ class StubGateway:
     was_left: threading.Event = field(default_factory=threading.Event)
     """Set when the caller closed the connection before the end."""
 
+    def forget(self) -> None:
+        """Be as new."""
+        self.asked, self.replies, self.chunks, self.never_ends = [], [], None, False
+        self.went_on.clear()
+        self.was_left.clear()
+
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         message = await receive()
         body = message.get("body", b"")

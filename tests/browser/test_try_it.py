@@ -1,0 +1,196 @@
+"""Trying a model in a real browser, before a gateway that answers by a script."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage
+from tests.stub_gateway import StubGateway, refusal, stub_gateway
+from tests.web_server import streaming_server
+
+if TYPE_CHECKING:
+    from tests.browser.stage import Stage
+
+pytestmark = [
+    pytest.mark.browser,
+    # WhiteNoise's files, which Django gathers in memory under ASGI.
+    pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume:Warning"),
+]
+PATIENCE = 20_000
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[tuple[str, StubGateway]]:
+    """The web process's application before a gateway that is ours."""
+    with stub_gateway() as stub, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "GATEWAY_INTERNAL_URL", stub.url)
+        with streaming_server() as url:
+            yield url, stub
+
+
+@pytest.fixture
+def web(servers: tuple[str, StubGateway]) -> str:
+    return servers[0]
+
+
+@pytest.fixture
+def gateway(servers: tuple[str, StubGateway]) -> StubGateway:
+    servers[1].forget()
+    return servers[1]
+
+
+def place_of(stage: "Stage") -> str:
+    return f"{stage.deployment.model_id}/environments/production"
+
+
+def sent(stub: StubGateway) -> list[Any]:
+    return [json.loads(each["body"]) for each in stub.asked]
+
+
+def send(page: Page, words: str) -> None:
+    page.get_by_label("Message").fill(words)
+    page.get_by_label("Message").press("Control+Enter")
+
+
+def at(stage: "Stage", more: str = "") -> str:
+    return f"/models/try/?at={place_of(stage)}{more}"
+
+
+def curl_body(page: Page) -> Any:
+    """Return what the shown curl command would send."""
+    command = str(page.locator("#snippet-curl").text_content())
+    return json.loads(shlex.split(command.replace("\\\n", ""))[-1])
+
+
+def test_a_conversation_is_streamed_measured_and_the_same_as_its_curl(
+    web: str, gateway: StubGateway, visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit(at(stage), origin=web)
+    page.get_by_label("System prompt").fill("Be brief.")
+    page.get_by_label("Temperature").fill("0.5")
+    send(page, 'It\'s me; say "hello".')
+    answer = page.locator(".turn").first
+    expect(answer.locator(".answer")).to_have_text("Hello, <b>you</b> & all.", timeout=PATIENCE)
+    expect(answer).to_contain_text("this browser, from Send")
+    expect(answer).to_contain_text("4 tokens after the first, over")
+    expect(answer).to_contain_text("12 in, 5 out")
+    expect(answer).to_contain_text("finish reason stop")
+    assert page.locator(".turn b, .turn img").count() == 0
+    expect(page.get_by_label("Message")).to_be_focused()
+    expect(page.locator("#spoken")).to_have_text(re.compile("Hello, <b>you</b> & all.$"))
+    assert curl_body(page) == sent(gateway)[0]
+    send(page, "Again.")
+    expect(page.locator(".turn")).to_have_count(2)
+    expect(page.locator(".turn").nth(1)).to_contain_text("5 out", timeout=PATIENCE)
+    messages = sent(gateway)[1]["messages"]
+    assert [each["role"] for each in messages] == ["system", "user", "assistant", "user"]
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator(".turn")).to_have_count(0)
+
+
+def test_escape_stops_the_engine_at_once_and_what_came_stays(
+    web: str, gateway: StubGateway, visit: OpenPage, stage: "Stage"
+) -> None:
+    gateway.never_ends = True
+    page = visit(at(stage), origin=web)
+    send(page, "Go on for ever.")
+    expect(page.locator(".answer")).to_have_text("Hello", timeout=PATIENCE)
+    expect(page).to_have_title(re.compile("^● answering"))
+    expect(page.locator("#spoken")).to_have_text(re.compile("^Sent"))
+    page.keyboard.press("Escape")
+    assert gateway.was_left.wait(20)
+    expect(page.locator(".turn")).to_contain_text("the engine was told at once", timeout=PATIENCE)
+    expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    expect(page.get_by_label("Message")).to_be_focused()
+
+
+def test_refusals_are_told_in_words_beside_their_field_and_can_be_tried_again(
+    web: str, gateway: StubGateway, visit: OpenPage, stage: "Stage"
+) -> None:
+    words = "`max_tokens` is above 100."
+    gateway.replies += [
+        (429, {"retry-after": "7"}, refusal("Too many requests.", status=429)),
+        (400, {}, refusal(words, status=400, param="max_tokens")),
+        (503, {"retry-after": "0"}, refusal("It wakes up.", status=503, code="model_not_ready")),
+    ]
+    page = visit(at(stage), origin=web)
+    send(page, "Hello?")
+    failed = page.locator(".failed")
+    expect(failed).to_contain_text("Too many requests. Try again in 7 s.", timeout=PATIENCE)
+    failed.get_by_role("button", name="Try again").click()
+    expect(page.locator("#max_tokens-said")).to_have_text(words, timeout=PATIENCE)
+    expect(page.get_by_label("Max tokens")).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("Max tokens").fill("50")
+    failed.get_by_role("button", name="Try again").click()
+    expect(page.locator(".turn")).to_contain_text("5 out", timeout=PATIENCE)
+    expect(failed).to_have_count(0)
+    assert [each.get("max_tokens") for each in sent(gateway)] == [256, 256, 50, 50]
+
+
+def test_a_lost_connection_is_said_and_the_question_is_asked_again(
+    web: str, gateway: StubGateway, visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit(at(stage), origin=web, allowed=("net::ERR", "htmx"))
+    page.context.set_offline(True)
+    send(page, "Hello?")
+    failed = page.locator(".failed")
+    expect(failed).to_contain_text("The connection to Enginehouse is lost.", timeout=PATIENCE)
+    page.context.set_offline(False)
+    failed.get_by_role("button", name="Try again").click()
+    expect(page.locator(".turn")).to_contain_text("5 out", timeout=PATIENCE)
+
+
+def test_json_is_checked_before_and_after_and_reasoning_and_calls_stand_apart(
+    web: str, gateway: StubGateway, visit: OpenPage, stage: "Stage"
+) -> None:
+    gateway.chunks = [
+        {"reasoning_content": "A city in <i>France</i>."},
+        {"content": '{"city": 3}'},
+        {"tool_calls": [{"index": 0, "function": {"name": "weather", "arguments": "{}"}}]},
+    ]
+    page = visit(at(stage), origin=web)
+    page.get_by_text("JSON schema", exact=True).first.click()
+    schema = page.get_by_label("JSON schema")
+    schema.fill('{"type": "object", "properties": {"city": {"type": "text"}}}')
+    send(page, "Where?")
+    expect(page.locator("#schema-said")).to_contain_text('schema.properties.city.type is "text"')
+    expect(schema).to_be_focused()
+    assert gateway.asked == []
+    schema.fill(
+        '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["country"]}'
+    )
+    send(page, "Where?")
+    turn = page.locator(".turn")
+    expect(turn.locator(".verdict")).to_have_text(
+        "Not as the schema says: answer.country is missing; "
+        "answer.city is of type integer, not string.",
+        timeout=PATIENCE,
+    )
+    expect(turn.locator(".json")).to_have_text('{\n  "city": 3\n}')
+    expect(turn.locator(".call")).to_have_text("Calls weather {}")
+    turn.get_by_text("Reasoning").click()
+    expect(turn.locator(".thought div")).to_have_text("A city in <i>France</i>.")
+    assert sent(gateway)[0]["response_format"]["type"] == "json_schema"
+
+
+def test_two_deployments_are_asked_the_same_at_320_px_in_the_dark(
+    web: str, gateway: StubGateway, visit: OpenPage, stage: "Stage"
+) -> None:
+    own = f"{stage.deployment.model_id}/deployment/{stage.deployment.id}"
+    page = visit(at(stage), origin=web, color_scheme="dark", viewport={"width": 320, "height": 640})
+    page.get_by_label("Compare with").select_option(own)
+    expect(page).to_have_url(re.compile("&beside="))
+    expect(page.locator("[data-call]")).to_have_count(2)
+    send(page, "A" * 300)
+    for side in page.locator("[data-call]").all():
+        expect(side.locator(".turn")).to_contain_text("5 out", timeout=PATIENCE)
+    first, second = sent(gateway)
+    assert first == second
+    assert len({each["path"] for each in gateway.asked}) == 2
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
