@@ -9,6 +9,7 @@ from apps.configs.calibration_sets.models import (
     CalibrationSet,
     CalibrationVersion,
 )
+from apps.configs.remote_code.models import RemoteCodeGrant
 from apps.rest.identifiers import new_id
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "CheckpointRecord",
     "Config",
     "FactsState",
+    "RemoteCodeGrant",
     "Revision",
 ]
 

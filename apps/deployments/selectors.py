@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db.models import Count, Prefetch, Q, QuerySet
 
 from apps.accounts.models import Team
+from apps.builds.own_code import own_code_of
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.fleet.models import CardLease, Node
 from controlplane.domain.facts.checkpoints import CheckpointFacts
@@ -146,6 +147,7 @@ def _wanted(replica: Replica, cards: list[str]) -> dict[str, Any]:
         "spec": deployment.spec,
         "checkpoint": deployment.checkpoint,
         "content_digest": deployment.artifact.content_digest if deployment.artifact else None,
+        "runs_own_code": own_code_of(deployment.artifact) is not None,
         "artifact_url": settings.ARTIFACT_URL,
         "served_model_name": served_model_name(deployment),
         "cards": cards,

@@ -43,14 +43,24 @@ def test_nothing_of_ours_loads_a_pickle() -> None:
     assert found == []
 
 
-def test_nothing_of_ours_lets_a_checkpoint_run_its_own_code() -> None:
-    found = [
-        place
+def test_a_checkpoint_runs_its_own_code_only_where_a_grant_was_asked_for() -> None:
+    said = [
+        (place.partition(":")[0], ast.unparse(each.value))
         for place, call in calls()
         for each in call.keywords
         if each.arg == "trust_remote_code" and ast.unparse(each.value) != "False"
     ]
-    assert found == []
+    loading = "workers/build_steps/quantization/loading.py"
+    assert said == [
+        ("workers/build_steps/own_code.py", "True"),
+        *[(loading, "checkpoint.runs_own_code")] * 2,
+    ]
+    classes = {
+        place.partition(":")[0]
+        for place, call in calls()
+        if ast.unparse(call.func).endswith("get_class_from_dynamic_module")
+    }
+    assert classes == {"workers/build_steps/own_code.py"}
 
 
 def calls() -> Iterator[tuple[str, ast.Call]]:

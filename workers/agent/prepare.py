@@ -57,6 +57,8 @@ def _launch(
     wait_until_clean(cards)
     model_dir = _materialize(wanted, Path(run["models_dir"]))
     host, port = str(run["host"]), _free_port(str(run["host"]))
+    # What an older control plane does not say is not run.
+    runs_own_code = bool(wanted.get("runs_own_code", False))
     launch = RUNTIMES[wanted["runtime"]].render.render(
         Spec.model_validate(wanted["spec"]),
         CheckpointFacts.model_validate(wanted["checkpoint"] or {}),
@@ -66,6 +68,7 @@ def _launch(
         python=installed.python,
         threads=int(run["threads"]),
         memory_bytes=int(wanted["memory_bytes"]),
+        runs_own_code=runs_own_code,
         **({"version": installed.version} if installed.version else {}),
     )
     for name, text in launch.files.items():
@@ -76,6 +79,7 @@ def _launch(
             **launch.environment,
             **installed.environment,
             **visible_cards(cards),
+            **({"HF_MODULES_CACHE": str(folder.path / "modules")} if runs_own_code else {}),
         },
         "host": host,
         "port": port,

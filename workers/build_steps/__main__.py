@@ -61,6 +61,8 @@ def _run(step: str, job: Job, events: Events) -> Failure | None:
         # What a killed try left here must not be sealed into this one's output.
         shutil.rmtree(job.output, ignore_errors=True)
         job.output.mkdir(parents=True)
+        # A checkpoint's code that may run is imported from a folder of this step alone.
+        os.environ["HF_MODULES_CACHE"] = str(job.output.with_name(f".modules{job.output.name}"))
         log.info("on %s", circumstances(job.output))
         module = importlib.import_module(f"workers.build_steps.{step}")
         result: StepResult = module.run(job, events)

@@ -64,7 +64,7 @@ def run(job: Job, events: Events) -> StepResult:
     spec = Spec.model_validate(job.spec)
     recipe = find_recipe(spec.quantization_type)
     checkpoint = open_checkpoint(
-        job.input("fetch") / MODEL_FOLDER, served_as_encoder=spec.base_model.is_encoder
+        job.input("fetch") / MODEL_FOLDER, served_as_encoder=spec.base_model.is_encoder, job=job
     )
     refuse_quantized(checkpoint, spec.quantization_type.value)
     device = device_of(job.options)

@@ -6,6 +6,7 @@ from typing import Any
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.repository_forms import shown
 from controlplane.sources import SourceOptions, fetch, resolve
+from workers.build_steps import own_code
 from workers.build_steps.adapters import fetch_adapters
 from workers.build_steps.events import Events
 from workers.build_steps.failures import no_checkpoint
@@ -37,6 +38,7 @@ def run(job: Job, events: Events) -> StepResult:
         token=token,
         options=options,
         commit=job.options.get("commit"),
+        with_code=lambda commit: own_code.grant_at(job, commit) is not None,
         on_progress=show,
     )
     log.info(
@@ -54,6 +56,7 @@ def run(job: Job, events: Events) -> StepResult:
         options=options,
         on_progress=show,
     )
+    files, code = own_code.kept(files, job.output / MODEL_FOLDER)
     adapters, adapter_digests = fetch_adapters(job, job.output / MODEL_FOLDER, options, events)
     log.info("fetched and verified")
     return StepResult(
@@ -66,6 +69,7 @@ def run(job: Job, events: Events) -> StepResult:
             "bytes": sum(each.size_bytes for each in files),
             "model_dir": MODEL_FOLDER,
             "adapters": adapters,
+            **code,
             **data,
         },
         digests={

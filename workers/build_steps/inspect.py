@@ -8,7 +8,7 @@ from controlplane.domain.rules.context import SecretExpiry
 from controlplane.domain.runtimes import STARTABLE
 from controlplane.domain.spec import Spec
 from controlplane.sources import folder_facts
-from workers.build_steps import outputs
+from workers.build_steps import outputs, own_code
 from workers.build_steps.calibration.kept import known_sets
 from workers.build_steps.events import Events
 from workers.build_steps.failures import blocked, no_checkpoint
@@ -30,6 +30,7 @@ def run(job: Job, events: Events) -> StepResult:
         commit=outputs.read(fetched).values["commit"],
         name=spec.checkpoint.repo,
     )
+    code = own_code.look(job, fetched / MODEL_FOLDER)
     events.progress(1, 2, "steps")
     examination = examine(
         spec,
@@ -41,6 +42,7 @@ def run(job: Job, events: Events) -> StepResult:
             cards=_cards(job),
             runtimes=STARTABLE,
             calibration_sets=known_sets(job.options),
+            code_grants=own_code.known_grants(job),
         ),
     )
     told = examination.to_json()
@@ -49,7 +51,13 @@ def run(job: Job, events: Events) -> StepResult:
         log.info("%s %s: %s", finding["severity"], finding["code"], finding["message"])
     if examination.blocks_build:
         raise blocked(told)
-    return StepResult(values={"checkpoint": facts.model_dump(mode="json"), "examination": told})
+    return StepResult(
+        values={
+            "checkpoint": facts.model_dump(mode="json"),
+            "examination": told,
+            "own_code": code,
+        }
+    )
 
 
 def _expiries(job: Job) -> tuple[SecretExpiry, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 from apps.accounts.models import Team
 from apps.configs.calibration_sets.selectors import known_sets
 from apps.configs.models import FactsState, Revision
+from apps.configs.remote_code.selectors import code_grants
 from apps.configs.selectors import card_offers
 from apps.configs.services.facts import facts_request
 from apps.rest.errors import InvalidInput
@@ -60,6 +61,7 @@ def known_of(*, team: Team, spec: Spec | None) -> Known:
         cards=card_offers(),
         runtimes=STARTABLE,
         calibration_sets=known_sets(team=team) if may_name_sets(spec) else (),
+        code_grants=code_grants(spec.checkpoint) if facts and facts.remote_code else (),
     )
 
 

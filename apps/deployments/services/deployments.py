@@ -10,7 +10,11 @@ from apps.accounts.models import User
 from apps.accounts.routes_version import routes_version_bump
 from apps.builds.models import Build
 from apps.builds.services import build_retry
-from apps.deployments.checks import refuse_more_replicas_than_cards
+from apps.deployments.checks import (
+    refuse_build,
+    refuse_more_replicas_than_cards,
+    refuse_ungranted_code,
+)
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.deployments.services.builds import checkpoint_of
 from apps.deployments.services.environments import PRODUCTION, environment_name_candidate
@@ -27,7 +31,6 @@ from controlplane.domain.spec import Spec
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,255}")
 _DEFAULT_NAME = re.compile(r"deployment-(\d+)")
 _BUILD_OVER = frozenset({DeploymentState.BUILD_FAILED, DeploymentState.BUILD_STOPPED})
-_NO_BUILD = frozenset({BuildState.FAILED, BuildState.CANCELLED})
 
 
 @transaction.atomic
@@ -45,7 +48,8 @@ def deployment_create(
     Raises InvalidInput or Conflict.
     """
     ServedModel.objects.select_for_update(no_key=True).get(id=model.id)
-    _refuse_build(model, build)
+    refuse_build(model, build)
+    refuse_ungranted_code(build.artifact)
     refuse_more_replicas_than_cards(
         spec=build.revision.spec, replicas=_replicas_to_run(model, environment)
     )
@@ -65,7 +69,11 @@ def deployment_create(
 
 @transaction.atomic
 def deployment_copy(*, deployment: Deployment, user: User | None = None) -> Deployment:
-    """Return a new deployment of the same artifact with the same settings."""
+    """Return a new deployment of the same artifact with the same settings.
+
+    Raises Conflict for an artifact whose own code nobody lets run any more.
+    """
+    refuse_ungranted_code(deployment.artifact)
     ServedModel.objects.select_for_update(no_key=True).get(id=deployment.model_id)
     copy = Deployment.objects.create(
         model=deployment.model,
@@ -90,7 +98,7 @@ def deployment_copy(*, deployment: Deployment, user: User | None = None) -> Depl
 
 @transaction.atomic
 def deployment_activate(*, deployment: Deployment) -> bool:
-    """Return whether anything had to be done to have the deployment run again."""
+    """Return whether anything had to be done to have the deployment run again. Raises Conflict."""
     row = _locked(deployment)
     if row.state in {DeploymentState.INACTIVE, DeploymentState.DEACTIVATING}:
         _start_over(row, DeploymentState.DEPLOYING)
@@ -203,25 +211,6 @@ def _audit(
     )
 
 
-def _refuse_build(model: ServedModel, build: Build) -> None:
-    if build.team_id != model.team_id:
-        raise InvalidInput(
-            f"There is no build `{build.id}` in this team.", fields=["source.build_id"]
-        )
-    if build.state in _NO_BUILD:
-        raise InvalidInput(
-            f"Build {build.number} is {build.state} and left no artifact.",
-            fields=["source.build_id"],
-            hint="Retry the build, or name one that is running or has succeeded.",
-        )
-    if build.state == BuildState.SUCCEEDED and build.artifact_id is None:
-        raise InvalidInput(
-            f"The artifact of build {build.number} was deleted.",
-            fields=["source.build_id"],
-            hint="Build the revision again, and deploy that build.",
-        )
-
-
 def _from_build(build: Build) -> dict[str, Any]:
     spec = Spec.model_validate(build.revision.spec)
     values = {"build": build, "spec": build.revision.spec, "runtime": spec.runtime_name}
@@ -275,6 +264,7 @@ def _wait_for_build(row: Deployment) -> None:
 
 
 def _start_over(row: Deployment, state: DeploymentState) -> None:
+    refuse_ungranted_code(row.artifact)
     Deployment.objects.filter(id=row.id).update(
         state=state,
         failure=None,

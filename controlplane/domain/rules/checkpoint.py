@@ -217,22 +217,6 @@ NO_WEIGHTS = Rule(
     ),
 )
 
-REMOTE_CODE = Rule(
-    code="EH808",
-    name="checkpoint-with-its-own-code",
-    severity=Severity.WARNING,
-    needs=("checkpoint",),
-    fields=at(_REPO),
-    when=lambda c: c.checkpoint.remote_code,
-    message=lambda c: (
-        f"`{_repo(c)}` brings Python code of its own, which is never executed here; it serves only "
-        f"if the runtime knows `{c.checkpoint.model_type or c.checkpoint.architecture}` itself."
-    ),
-    source=sources.truss("checkpoint layout, no remote code"),
-    bad=Example(checkpoint=facts(auto_map={"AutoModel": "modeling.Model"})),
-    good=Example(),
-)
-
 NO_ARCHITECTURE = Rule(
     code="EH809",
     name="checkpoint-without-architecture",
@@ -258,6 +242,5 @@ RULES = (
     TRAINING_SOURCE,
     UNSERVABLE_QUANTIZATION,
     NO_WEIGHTS,
-    REMOTE_CODE,
     NO_ARCHITECTURE,
 )

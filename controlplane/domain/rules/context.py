@@ -45,6 +45,15 @@ class SecretExpiry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CodeGrant:
+    """That a repository may run its own Python at one commit, by whom and since when."""
+
+    commit: str
+    by: str
+    on: date
+
+
+@dataclass(frozen=True, kw_only=True)
 class Known:
     """The facts at hand. None means not asked or not arrived; an empty set is an answer."""
 
@@ -60,6 +69,8 @@ class Known:
     """The runtimes that this installation starts; None where nobody asked."""
     replicas: int | None = None
     """How many replicas are to run; None where nobody asked."""
+    code_grants: tuple[CodeGrant, ...] = ()
+    """Those that hold now, of the checkpoint's repository."""
 
 
 class MissingFactError(LookupError):

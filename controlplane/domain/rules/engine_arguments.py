@@ -161,8 +161,8 @@ OWN_CODE = Rule(
     fields=at(f"{ARGUMENTS}.trust_remote_code"),
     when=lambda c: argument(c, "trust_remote_code") is True,
     message=lambda _: (
-        "`trust_remote_code` asks the engine to run Python from the checkpoint; that is never done "
-        "here, so it has no effect."
+        "`trust_remote_code` asks the engine to run Python from the checkpoint. Here an admin's "
+        "grant for the repository's commit decides that, so the argument has no effect."
     ),
     fix=Fix(label="Remove it", patch=lambda _: {f"{ARGUMENTS}.trust_remote_code": None}, safe=True),
     source=sources.truss("checkpoint layout, no remote code"),

@@ -10,7 +10,7 @@ from controlplane.domain.facts.calibration_sets import CalibrationSet
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.failures import Failure
-from controlplane.domain.rules.context import CardOffer, Known, SecretExpiry, every_kind
+from controlplane.domain.rules.context import CardOffer, CodeGrant, Known, SecretExpiry, every_kind
 
 Config = dict[str, Any]
 
@@ -76,6 +76,7 @@ class Example:
     calibration_sets: tuple[CalibrationSet, ...] = ()
     runtimes: frozenset[str] | None = None
     replicas: int | None = None
+    code_grants: tuple[CodeGrant, ...] = ()
 
     @property
     def content(self) -> Config:
@@ -97,6 +98,7 @@ class Example:
             calibration_sets=self.calibration_sets,
             runtimes=self.runtimes,
             replicas=self.replicas,
+            code_grants=self.code_grants,
         )
 
 

@@ -137,7 +137,9 @@ UNKNOWN_CLASS = Rule(
     fields=at(_REPO),
     concerns=_generates,
     when=lambda c: (
-        c.checkpoint.architecture is not None and not is_known_generator(c.checkpoint.architecture)
+        c.checkpoint.architecture is not None
+        and not is_known_generator(c.checkpoint.architecture)
+        and not c.checkpoint.remote_code
     ),
     message=lambda c: (
         f"`{_architecture(c)}` is a class that neither TensorRT-LLM nor vLLM nor transformers "

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tests.workers.build_steps.supervising import spec_of
-from workers.build_steps import calibrate, fetch, gate, outputs, package, smoke_test
+from workers.build_steps import calibrate, fetch, gate, inspect, outputs, package, smoke_test
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import Job
@@ -20,6 +20,7 @@ from workers.build_steps.step import StepResult
 
 MODULES: Mapping[str, Any] = {
     "fetch": fetch,
+    "inspect": inspect,
     "calibrate": calibrate,
     "gate": gate,
     "package": package,

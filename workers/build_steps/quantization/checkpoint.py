@@ -10,6 +10,8 @@ import transformers
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.sources import folder_facts
+from workers.build_steps import own_code
+from workers.build_steps.job import Job
 from workers.build_steps.quantization import failures
 
 _CAUSAL = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
@@ -25,6 +27,8 @@ class Checkpoint:
     facts: CheckpointFacts
     is_encoder: bool
     """It gives vectors, scores or labels instead of text."""
+    runs_own_code: bool = False
+    """Its class is Python of its own, which somebody let run."""
 
     @property
     def kv_layers(self) -> int:
@@ -40,15 +44,19 @@ class Checkpoint:
         return self.kv_layers > 0
 
 
-def open_checkpoint(folder: Path, *, served_as_encoder: bool) -> Checkpoint:
-    """Return the checkpoint; raises StepFailure for a class that cannot be loaded."""
+def open_checkpoint(folder: Path, *, served_as_encoder: bool, job: Job | None = None) -> Checkpoint:
+    """Return the checkpoint; raises StepFailure for a class that cannot be loaded.
+
+    `job` tells whether the checkpoint's own code may run; without one it may not.
+    """
     config: Mapping[str, Any] = json.loads((folder / "config.json").read_bytes())
     named = config.get("architectures") or [None]
     architecture: str | None = named[0]
     model_class = getattr(transformers, architecture, None) if architecture else None
+    runs_own_code = own_code.brings_code(folder) and _may_run(folder, job, architecture)
+    if architecture is not None and model_class is None and runs_own_code:
+        model_class = own_code.model_class(folder)
     if architecture is None or model_class is None:
-        if config.get("auto_map"):
-            raise failures.remote_code(architecture)
         raise failures.unknown_architecture(architecture, transformers.__version__)
     if config.get("is_encoder_decoder") and architecture.endswith(_CAUSAL):
         raise failures.two_halves(architecture)
@@ -58,7 +66,20 @@ def open_checkpoint(folder: Path, *, served_as_encoder: bool) -> Checkpoint:
         model_class=model_class,
         facts=folder_facts(folder, commit="", name=architecture),
         is_encoder=served_as_encoder or not architecture.endswith(_CAUSAL),
+        runs_own_code=runs_own_code,
     )
+
+
+def _may_run(folder: Path, job: Job | None, architecture: str | None) -> bool:
+    """Return whether to run the checkpoint's own code; raises StepFailure for what needs a grant.
+
+    Where Transformers has the classes, its own are taken, whatever is granted.
+    """
+    if job is None or not own_code.is_needed(folder):
+        return False
+    if own_code.grant_of(job) is None:
+        raise own_code.refused(job, architecture)
+    return True
 
 
 def refuse_quantized(checkpoint: Checkpoint, wanted: str) -> None:

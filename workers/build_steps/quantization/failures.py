@@ -87,17 +87,6 @@ def transposed_layers(architecture: str) -> StepFailure:
     )
 
 
-def remote_code(architecture: str | None) -> StepFailure:
-    """Return the failure for a model that only its own Python code can load."""
-    return _checkpoint(
-        "EHQ-REMOTE-CODE",
-        f"`{architecture}` is defined by Python code inside the checkpoint, and a build runs no "
-        "code that it fetched.",
-        hint="Use a checkpoint whose architecture Transformers has, or serve this one unquantized.",
-        fix=_USE_NO_QUANT,
-    )
-
-
 def not_loaded(architecture: str, reason: str) -> StepFailure:
     """Return the failure for weights that do not fit their class."""
     return _checkpoint(

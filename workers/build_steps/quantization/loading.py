@@ -95,7 +95,11 @@ def load_model(
     Raises StepFailure when the weights do not fit the class, or the cards do not hold them.
     """
     transformers.utils.logging.disable_progress_bar()
-    config = transformers.AutoConfig.from_pretrained(checkpoint.folder, local_files_only=True)
+    config = transformers.AutoConfig.from_pretrained(
+        checkpoint.folder,
+        trust_remote_code=checkpoint.runs_own_code,
+        local_files_only=True,
+    )
     if weights is not None and hasattr(config, "quantization_config"):
         del config.quantization_config
     try:
@@ -125,7 +129,11 @@ def load_model(
 def load_tokenizer(checkpoint: Checkpoint) -> Any:
     """Return the checkpoint's tokenizer; raises StepFailure for one that cannot be read."""
     try:
-        return transformers.AutoTokenizer.from_pretrained(checkpoint.folder, local_files_only=True)
+        return transformers.AutoTokenizer.from_pretrained(
+            checkpoint.folder,
+            trust_remote_code=checkpoint.runs_own_code,
+            local_files_only=True,
+        )
     except (ValueError, OSError, KeyError, TypeError, AttributeError, ImportError) as error:
         raise failures.no_tokenizer(_first_line(error)) from error
 

@@ -33,6 +33,7 @@ from workers.tasks.building.insist import insist
 from workers.tasks.building.jobs import step_job
 from workers.tasks.building.keeper import Interrupted, LeaseKeeper, Standing
 from workers.tasks.building.needs import STEPS_WITH_CARDS, step_need
+from workers.tasks.building.own_code import refuse_own_code, runs_own_code, was_left_out
 from workers.tasks.building.redeem import redeem_secrets
 from workers.tasks.building.report import StepReport
 from workers.tasks.building.reuse import known_artifact, known_results, published_result
@@ -85,6 +86,7 @@ class BuildRun:
         self._enter(step)
         if "inspect" in self._results and not self._has_looked:
             self._look_for_artifact()
+        insist(self._keeper, lambda: refuse_own_code(self._build, self._results))
         result = self._reused(step)
         self._results[step] = self._made(step) if result is None else result
         if step == "gate":
@@ -126,6 +128,10 @@ class BuildRun:
         result = self._known_results.get(step)
         if result is None:
             result = published_result(self._keeper, self._folder, step)
+        if result is not None and insist(
+            self._keeper, lambda: was_left_out(self._build, step, result)
+        ):
+            return None
         # A step that this attempt finished, before its worker was lost, stays as it is.
         if result is not None and self._rows[step].state != StepState.FINISHED:
             _log.info("reusing what %s made before", step)
@@ -156,7 +162,7 @@ class BuildRun:
         cards = self._cards(step, report)
         secrets = (
             redeem_secrets(self._keeper, self._spec.secret_names)
-            if step in _STEPS_WITH_SECRETS
+            if step in _STEPS_WITH_SECRETS and not runs_own_code(self._results)
             else {}
         )
         done = tuple(self._results)

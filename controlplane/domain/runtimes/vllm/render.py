@@ -50,12 +50,13 @@ def render(
     version: str = VERSION,
     exported: ExistingQuantization | None = None,
     adapter_dirs: Mapping[str, str] | None = None,
+    runs_own_code: bool = False,
 ) -> Launch:
     """Return the launch of vLLM on the artifact in `model_dir`.
 
     `exported` is how the artifact is quantized, where that was read from its own files; adapters
-    lie below the artifact unless `adapter_dirs` says otherwise. Raises ValueError for a version
-    that is not known here.
+    lie below the artifact unless `adapter_dirs` says otherwise. `runs_own_code` only where an admin
+    granted the artifact's own Python. Raises ValueError for a version that is not known here.
     """
     if version not in VERSIONS:
         raise ValueError(f"vLLM {version} is not known here; {VERSIONS[0]} to {VERSIONS[-1]} are.")
@@ -78,6 +79,7 @@ def render(
     )
     arguments.say_pooling(line)
     say_engine_arguments(line, cards=cards)
+    line.words += ["--trust-remote-code"] * runs_own_code
     for field in ("enginehouse.runtime", "model_metadata.enginehouse.runtime"):
         line.say(field)
     return Launch(

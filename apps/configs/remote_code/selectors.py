@@ -1,0 +1,82 @@
+"""Reads of the grants: for checks, jobs and pages."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import QuerySet
+
+from apps.configs.remote_code.models import RemoteCodeGrant
+from apps.rest.errors import NotFound
+from controlplane.domain.rules.context import CodeGrant
+from controlplane.domain.spec import CheckpointRepository
+from controlplane.domain.spec.repository_forms import shown
+
+_MOST_TOLD = 50
+
+
+def grant_list() -> QuerySet[RemoteCodeGrant]:
+    """Return every grant there ever was."""
+    return RemoteCodeGrant.objects.all()
+
+
+def grant_get(*, grant_id: str) -> RemoteCodeGrant:
+    """Return a grant. Raises NotFound."""
+    found = RemoteCodeGrant.objects.filter(id=grant_id).first()
+    if found is None:
+        raise NotFound(f"There is no grant `{grant_id}`.")
+    return found
+
+
+def grants_of(checkpoint: CheckpointRepository | None) -> QuerySet[RemoteCodeGrant]:
+    """Return the grants of a repository, revoked ones too, the newest first."""
+    if checkpoint is None:
+        return RemoteCodeGrant.objects.none()
+    return RemoteCodeGrant.objects.filter(
+        source=checkpoint.source, repo=shown(checkpoint.repo)
+    ).order_by("-created_at", "-id")
+
+
+def code_grants(checkpoint: CheckpointRepository | None) -> tuple[CodeGrant, ...]:
+    """Return the grants of a repository that hold now, as the checks read them."""
+    return tuple(
+        CodeGrant(commit=each.commit, by=each.granted_by, on=each.created_at.date())
+        for each in grants_of(checkpoint).filter(revoked_at=None)[:_MOST_TOLD]
+    )
+
+
+def grants_told(checkpoint: CheckpointRepository | None) -> Mapping[str, Any]:
+    """Return what a build is told of its repository's grants: those that hold, and those revoked.
+
+    A commit that was granted again after a revocation is live, whatever came before.
+    """
+    found = list(grants_of(checkpoint)[:_MOST_TOLD])
+    return {
+        "live": [_live(each) for each in found if each.revoked_at is None],
+        "revoked": [_revoked(each) for each in found if each.revoked_at is not None],
+    }
+
+
+def commit_is_granted(*, source: str, repo: str, commit: str) -> bool:
+    """Return whether the repository may run its own code at that commit now."""
+    live = RemoteCodeGrant.objects.filter(revoked_at=None, commit=commit)
+    return live.filter(source=source, repo=shown(repo)).exists()
+
+
+def _live(grant: RemoteCodeGrant) -> dict[str, Any]:
+    return {
+        "id": grant.id,
+        "commit": grant.commit,
+        "by": grant.granted_by,
+        "at": grant.created_at.isoformat(timespec="seconds"),
+        "reason": grant.reason,
+    }
+
+
+def _revoked(grant: RemoteCodeGrant) -> dict[str, Any]:
+    assert grant.revoked_at is not None
+    return {
+        "commit": grant.commit,
+        "revoked_by": grant.revoked_by,
+        "revoked_at": grant.revoked_at.isoformat(timespec="seconds"),
+        "revoke_reason": grant.revoke_reason,
+    }

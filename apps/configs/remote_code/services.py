@@ -1,0 +1,95 @@
+"""Writes of the grants: a row is added, and later revoked, by compare-and-set."""
+
+import re
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from apps.accounts.audit import audit
+from apps.accounts.models import User
+from apps.configs.remote_code.models import RemoteCodeGrant
+from apps.rest.errors import Conflict, InvalidInput
+from controlplane.domain.spec.choices import CheckpointSource
+from controlplane.domain.spec.repository_forms import shown
+
+_HUB_COMMIT = re.compile(r"[0-9a-f]{40}")
+_LONGEST_REPO_BYTES = 2000
+_COMMIT = re.compile(r"([a-z]+-)?[0-9a-f]{40,64}")
+
+
+def remote_code_grant(
+    *, source: str, repo: str, commit: str, reason: str, user: User | None
+) -> RemoteCodeGrant:
+    """Return the new grant. Raises InvalidInput, or Conflict where it is granted already."""
+    values = {
+        "source": CheckpointSource(source).value,
+        "repo": _named(repo),
+        "commit": _whole(source, commit.strip().lower()),
+        "reason": _said(reason, "Say why this code may run."),
+    }
+    try:
+        with transaction.atomic():
+            grant = RemoteCodeGrant.objects.create(
+                **values, created_by=user, granted_by=_name(user)
+            )
+            audit("remote_code.grant", grant, team=None, after=values)
+    except IntegrityError:
+        raise Conflict(
+            f"`{values['repo']}` is granted at commit `{values['commit']}` already.",
+            code="already_granted",
+            fields=["commit"],
+        ) from None
+    return grant
+
+
+@transaction.atomic
+def remote_code_revoke(
+    *, grant: RemoteCodeGrant, reason: str, user: User | None
+) -> RemoteCodeGrant:
+    """Return the grant, which holds no more: nothing new runs by it.
+
+    Raises InvalidInput, or Conflict where somebody revoked it before.
+    """
+    said = _said(reason, "Say why this code may run no more.")
+    held = RemoteCodeGrant.objects.filter(id=grant.id, revoked_at=None)
+    if not held.update(revoked_at=timezone.now(), revoked_by=_name(user), revoke_reason=said):
+        raise Conflict(f"The grant `{grant.id}` is revoked already.", code="already_revoked")
+    grant.refresh_from_db()
+    audit(
+        "remote_code.revoke",
+        grant,
+        team=None,
+        before={"reason": grant.reason, "granted_by": grant.granted_by},
+        after={"reason": said},
+    )
+    return grant
+
+
+def _named(repo: str) -> str:
+    named = shown(repo.strip())
+    if not named or len(named.encode()) > _LONGEST_REPO_BYTES:
+        raise InvalidInput("Name the repository as the config does.", fields=["repo"])
+    return named
+
+
+def _whole(source: str, commit: str) -> str:
+    """Return the commit. Raises InvalidInput for a branch, a tag or a part of one."""
+    is_hub = source == CheckpointSource.HF
+    if not (_HUB_COMMIT if is_hub else _COMMIT).fullmatch(commit):
+        example = "40 hex digits" if is_hub else "as a build's passport or its failure names it"
+        raise InvalidInput(
+            f"`{commit}` is no whole commit: {example}.",
+            fields=["commit"],
+            hint="A branch or a tag can move, and a grant is for one state of the code.",
+        )
+    return commit
+
+
+def _said(reason: str, wanted: str) -> str:
+    if not reason.strip():
+        raise InvalidInput(wanted, fields=["reason"])
+    return reason.strip()
+
+
+def _name(user: User | None) -> str:
+    return user.email if user else "a key of the organisation"

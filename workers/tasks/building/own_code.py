@@ -1,0 +1,49 @@
+"""What a build may do with Python that its checkpoint brings, asked of the grants before each step.
+
+A grant that was revoked while the build ran stops it at its next step, also where what the earlier
+ones made is reused.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from apps.builds.models import Build
+from apps.configs.remote_code.selectors import grants_told
+from controlplane.domain.own_code import refusal
+from controlplane.domain.spec import Spec
+from workers.build_steps.own_code import LEFT
+from workers.tasks.building.stopped import StepFailed
+
+Results = Mapping[str, Mapping[str, Any]]
+
+
+def grants_of_build(build: Build) -> Mapping[str, Any]:
+    """Return the grants of the build's repository, those that hold and those revoked."""
+    return grants_told(Spec.model_validate(build.revision.spec).checkpoint)
+
+
+def runs_own_code(results: Results) -> bool:
+    """Return whether the steps from here on run the checkpoint's own code.
+
+    Such a step is handed no secret: the code could read it.
+    """
+    found = results.get("inspect", {}).get("own_code") or {}
+    return bool(found.get("runs"))
+
+
+def refuse_own_code(build: Build, results: Results) -> None:
+    """Raise StepFailed where the build runs code by a grant that holds no more."""
+    if not runs_own_code(results):
+        return
+    grants, commit = grants_of_build(build), str(results["fetch"]["commit"])
+    if not any(each["commit"] == commit for each in grants["live"]):
+        checkpoint = results["inspect"]["checkpoint"]
+        raise StepFailed(refusal(commit, grants, checkpoint.get("architecture")))
+
+
+def was_left_out(build: Build, step: str, result: Mapping[str, Any]) -> bool:
+    """Return whether an earlier `fetch` left out code that is granted by now."""
+    if step != "fetch" or result.get("own_code_state") != LEFT:
+        return False
+    live = grants_of_build(build)["live"]
+    return any(each["commit"] == result["commit"] for each in live)
