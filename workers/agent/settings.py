@@ -75,15 +75,16 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     )
 
 
-def free_cores() -> int:
+def free_cores(control_groups: Path = Path("/sys/fs/cgroup")) -> int:
     """Return how many cores this process may really use: its affinity within its quota."""
     cores = len(os.sched_getaffinity(0))
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        if quota != "max":
-            cores = min(cores, int(quota) // int(period))
-    except (OSError, ValueError):
-        pass  # no control group, or one of the old kind: the affinity is all there is to know
+    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        try:
+            quota, period = " ".join((control_groups / name).read_text() for name in names).split()
+            if int(quota) > 0:
+                cores = min(cores, int(quota) // int(period))
+        except (OSError, ValueError):
+            pass  # no control group of this kind, or one without a quota
     return max(1, cores)
 
 
