@@ -26,12 +26,14 @@ def make_adapter(checkpoint: Path, folder: Path, *, seed: int, **config: Any) ->
     return folder
 
 
-def peft_greedy(checkpoint: Path, adapter: Path, prompt: Sequence[int], tokens: int) -> list[int]:
+def peft_greedy(
+    checkpoint: Path, adapter: Path, prompt: Sequence[int], tokens: int, **how: Any
+) -> list[int]:
     """Give back what `generate` continues a prompt with under PEFT."""
     model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32)
     adapted = PeftModel.from_pretrained(model, adapter)
     output = adapted.generate(
         input_ids=torch.tensor([list(prompt)]), max_new_tokens=tokens, do_sample=False,
-        pad_token_id=0,
+        pad_token_id=0, **how,
     )  # fmt: skip
     return output[0, len(prompt) :].tolist()

@@ -20,12 +20,17 @@ torch.set_num_threads(1)
 
 def start_engine(checkpoint: Path, **settings: Any) -> Engine:
     """Give back a started engine that computes in float32 on one thread."""
-    defaults: dict[str, Any] = {"dtype": "float32", "kv_cache_bytes": 4 << 20}
-    engine = Engine(
-        EngineSettings(model_dir=checkpoint, served_model_name="tiny", **{**defaults, **settings})
-    )
+    engine = make_engine(checkpoint, **settings)
     engine.start()
     return engine
+
+
+def make_engine(checkpoint: Path, **settings: Any) -> Engine:
+    """Give back an engine whose requests wait until it is started."""
+    defaults: dict[str, Any] = {"dtype": "float32", "kv_cache_bytes": 4 << 20}
+    return Engine(
+        EngineSettings(model_dir=checkpoint, served_model_name="tiny", **{**defaults, **settings})
+    )
 
 
 class Asked:

@@ -1,16 +1,25 @@
-"""In float32 the engine says what Transformers says, token for token."""
+"""In float32 the engine says what Transformers and PEFT say, token for token."""
 
+import json
 import random
 from pathlib import Path
 
 import pytest
 
-from tests.workers.engine.asking import Asked, start_engine, transformers_greedy
+from tests.workers.engine.adapter_folders import make_adapter, peft_greedy
+from tests.workers.engine.asking import Asked, make_engine, start_engine, transformers_greedy
+from tests.workers.engine.reading_metrics import metric
 from tests.workers.engine.shapes import SHAPES, make_shape
+from workers.engine import scheduler
 
-pytestmark = pytest.mark.engine
+pytestmark = [
+    pytest.mark.engine,
+    # PEFT asks Transformers by a name that is on its way out.
+    pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning"),
+]
 
 PROMPT_LENGTHS = (1, 3, 17, 40, 90)
+ANSWER = 20
 
 
 @pytest.fixture(scope="module", params=SHAPES)
@@ -48,6 +57,39 @@ def test_rows_on_both_sides_of_a_long_rope_share_steps_and_no_tokens(tmp_path: P
     engine.stop()
     expected = [transformers_greedy(folder, prompt, 40, min_new_tokens=40) for prompt in prompts]
     assert answers == expected * 2
+
+
+def test_adapters_and_a_full_cache_give_the_tokens_of_peft(
+    shape: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "GROWTH_TOKENS", 4)  # short answers have to ask for more too
+    adapter = make_adapter(shape, tmp_path / "legal", seed=2, target_modules="all-linear")
+    pairs = [(prompt, name) for prompt in _prompts()[1:4] for name in (None, "legal")]
+    engine = make_engine(
+        shape, adapters={"legal": adapter}, max_num_tokens=16, max_batch_size=4,
+        scheduler_policy="max_utilization", kv_cache_bytes=80 * _bytes_per_token(shape),
+    )  # fmt: skip
+    asked = [
+        Asked(engine, prompt, max_tokens=ANSWER, ignore_eos=True, generation={"adapter": name})
+        for prompt, name in pairs
+    ]
+    engine.start()  # only now, so that all rows want the cache at once
+    answers = [one.finish().tokens for one in asked]
+    assert metric(engine, "engine_preemptions_total") > 0
+    engine.stop()
+    assert answers == [
+        peft_greedy(shape, adapter, prompt, ANSWER, eos_token_id=None)
+        if name
+        else transformers_greedy(shape, prompt, ANSWER, eos_token_id=None)
+        for prompt, name in pairs
+    ]
+    assert answers[::2] != answers[1::2], "the adapter changes what is said"
+
+
+def _bytes_per_token(shape: Path) -> int:
+    config = json.loads((shape / "config.json").read_text())
+    head = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+    return int(config["num_hidden_layers"] * 2 * config["num_key_value_heads"] * head * 4)
 
 
 def _prompts() -> list[list[int]]:
