@@ -41,7 +41,6 @@ CHANGES_NOTHING = {
     "configs:fit_new": "computes",
     "configs:paste": "computes",
     "deployments:call": "passes a request on to a model, whose usage is counted",
-    "deployments:wake": "asks the gateway to wake a model, as any request to it does",
 }
 CHECKED_ELSEWHERE = {
     "accounts:sign_in": "tests/apps/accounts/test_audit.py",
@@ -96,6 +95,11 @@ def _deactivated(world: World) -> tuple[str, Form]:
 def _promoted(world: World) -> tuple[str, Form]:
     factories.make_environment(model=world.deployment.model)
     return _deployment(world.spare(), "promote", environment="staging")
+
+
+def _woken(world: World) -> tuple[str, Form]:
+    made = world.spare(state="scaled_to_zero")
+    return "/models/try/wake/", {"place": f"{made.model_id}/deployment/{made.id}"}
 
 
 def _build(world: World, action: str, **changes: Any) -> tuple[str, Form]:
@@ -219,6 +223,7 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "configs:restore": _restored,
     "deployments:deploy": _deployed,
     "deployments:activate": lambda w: _deployment(w.spare(state="inactive"), "activate"),
+    "deployments:wake": _woken,
     "deployments:deactivate": _deactivated,
     "deployments:retry": lambda w: _deployment(w.spare(state="failed"), "retry"),
     "deployments:promote": _promoted,
