@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.tiny_adapter import make_tiny_adapter
 from tests.workers.engine.asking import Asked, start_engine
 from tests.workers.engine.reading_metrics import metric
 from workers.engine.engine import Engine
@@ -21,15 +22,19 @@ REQUESTS = st.fixed_dictionaries({
     "temperature": st.sampled_from([0.0, 0.8]),
     "stop": st.sampled_from([(), ("e",), (" ", "zz")]),
     "cancel_after": st.sampled_from([None, None, 0, 3]),
+    "generation": st.sampled_from([{}, {"adapter": "legal"}, {"cache_salt": "a"}]),
 })  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=["guaranteed_no_evict", "max_utilization"])
-def tight_engine(checkpoint: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
+def tight_engine(
+    checkpoint: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Engine]:
     """Room for three rows of about forty tokens, fed in pieces of sixteen, with guesses."""
+    adapters = {"legal": make_tiny_adapter(tmp_path_factory.mktemp("legal"), seed=1)}
     engine = start_engine(
-        checkpoint, max_batch_size=3, max_num_tokens=16, kv_cache_bytes=128 * BYTES_PER_TOKEN,
-        scheduler_policy=request.param, lookahead_ngram=2,
+        checkpoint, adapters=adapters, max_batch_size=3, max_num_tokens=16,
+        kv_cache_bytes=128 * BYTES_PER_TOKEN, scheduler_policy=request.param, lookahead_ngram=2,
     )  # fmt: skip
     yield engine
     engine.stop()

@@ -9,6 +9,7 @@ from random import Random
 import psutil
 import pytest
 
+from tests.tiny_adapter import make_tiny_adapter
 from tests.workers.engine.asking import Asked, start_engine
 from tests.workers.engine.reading_metrics import metric
 from workers.engine.engine import Engine
@@ -27,9 +28,10 @@ MOST_GROWTH_BYTES = 16 << 20
     ],
 )
 def test_short_requests_and_random_cancels_leave_nothing_behind(
-    checkpoint: Path, requests: int
+    checkpoint: Path, tmp_path: Path, requests: int
 ) -> None:
-    engine = start_engine(checkpoint, lookahead_ngram=2)
+    adapters = {"legal": make_tiny_adapter(tmp_path, seed=1)}
+    engine = start_engine(checkpoint, adapters=adapters, lookahead_ngram=2)
     choice = Random(7)
     for _ in range(2):
         _ask_group(engine, choice)  # what is made once is there before memory is read
@@ -51,6 +53,7 @@ def _ask_group(engine: Engine, choice: Random) -> int:
         Asked(
             engine, [choice.randrange(512) for _ in range(choice.randint(1, 30))],
             max_tokens=choice.randint(1, 8), temperature=choice.choice([0.0, 0.9]),
+            generation={"adapter": choice.choice([None, "legal"])},
         )
         for _ in range(GROUP)
     ]  # fmt: skip
