@@ -41,7 +41,7 @@ const open = () => {
   [heard, heardAt] = [false, Date.now()];
   source = new EventSource(`${log.dataset.url}?after=${last}${canStream ? "" : "&once"}`);
   source.addEventListener("lines", take);
-  source.addEventListener("end", () => { isOver = true; close(); });
+  source.addEventListener("end", () => { isOver = true; log.dataset.over = ""; close(); });
   for (const kind of ["lines", "beat", "end"]) source.addEventListener(kind, () => { [heard, heardAt] = [true, Date.now()]; });
 };
 
@@ -53,5 +53,7 @@ setInterval(() => {
 }, 5000);
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
 // What was over moves again after a retry.
-document.addEventListener("htmx:after:swap", () => { if (document.querySelector("[data-moving]")) isOver = false; open(); });
+document.addEventListener("htmx:after:swap", () => {
+  if (document.querySelector("[data-moving]")) { isOver = false; delete log.dataset.over; open(); }
+});
 open();

@@ -34,7 +34,10 @@ AWAY = """away => {
 
 @pytest.fixture
 def streaming(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a server that streams, as the web process does."""
+    """The address of a server that streams, as the web process does.
+
+    Asked for before `visit`, it outlives the pages.
+    """
     monkeypatch.setattr(log_stream, "LOOK_SECONDS", 0.1)
     with streaming_server() as url:
         yield url
@@ -107,7 +110,7 @@ def test_a_page_without_a_live_part_is_loaded_anew_once_it_is_old_unless_somethi
 
 
 def test_a_log_is_streamed_and_goes_on_where_it_broke(
-    visit: OpenPage, stage: "Stage", streaming: str
+    streaming: str, visit: OpenPage, stage: "Stage"
 ) -> None:
     running = stage.running
     page = visit(f"/builds/{running.number}/", origin=streaming, allowed=("net::ERR", "htmx"))
@@ -122,21 +125,19 @@ def test_a_log_is_streamed_and_goes_on_where_it_broke(
     assert str(log.inner_text()).count("resolving") == 1
 
 
-def test_a_finished_log_is_asked_for_once(visit: OpenPage, stage: "Stage", streaming: str) -> None:
+def test_a_finished_log_is_asked_for_once(streaming: str, visit: OpenPage, stage: "Stage") -> None:
     page = visit("/", origin=streaming)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    with page.expect_response(lambda answer: "/log/" in answer.url) as streamed:
-        page.goto(f"{streaming}/builds/{stage.built.number}/")
-    streamed.value.finished()
-    expect(page.locator("#log")).to_contain_text("SmolLM2")
+    page.goto(f"{streaming}/builds/{stage.built.number}/")
+    expect(page.locator("#log[data-over]")).to_contain_text("SmolLM2", timeout=PATIENCE)
     page.evaluate(AWAY, True)
     page.evaluate(AWAY, False)
     assert sum("/log/" in url for url in asked) == 1
 
 
 def test_the_log_of_the_replicas_is_on_the_page_of_their_deployment(
-    visit: OpenPage, stage: "Stage", streaming: str
+    streaming: str, visit: OpenPage, stage: "Stage"
 ) -> None:
     deployment = stage.deployment
     replica = deployment.replicas.order_by("ordered_at")[0]
