@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Semaphore
 from typing import Any
 
 import torch
@@ -33,6 +34,32 @@ def make_engine(checkpoint: Path, **settings: Any) -> Engine:
     )
 
 
+class Hold:
+    """Lets an engine stand still within a step: inside a `with` block nothing moves.
+
+    Given to a question as `on_piece`. The engine stands still at the question's first piece, and
+    each further time two pieces later: a whole step has passed between two blocks.
+    """
+
+    def __init__(self, times: int = 1) -> None:
+        self._stops = range(1, 2 * times, 2)
+        self._pieces = 0
+        self._held, self._released = Semaphore(0), Semaphore(0)
+
+    def __call__(self, piece: Progress) -> None:
+        """Stand still, or go on."""
+        self._pieces += 1
+        if self._pieces in self._stops:
+            self._held.release()
+            assert self._released.acquire(timeout=PATIENCE_SECONDS)
+
+    def __enter__(self) -> None:
+        assert self._held.acquire(timeout=PATIENCE_SECONDS)
+
+    def __exit__(self, *exception: object) -> None:
+        self._released.release()
+
+
 class Asked:
     """A question under way; reading it waits for the engine."""
 
@@ -43,19 +70,26 @@ class Asked:
         *,
         grammar: Grammar | None = None,
         report: Callable[[Progress], None] | None = None,
+        on_piece: Callable[[Progress], None] | None = None,
         generation: Mapping[str, Any] | None = None,
         **how: Any,
     ) -> None:
         self._pieces: SimpleQueue[Progress] = SimpleQueue()
+        self._on_piece = on_piece
         self.answer: Answer = engine.submit(
             Generation(
                 prompt=prompt,
                 sampling=Sampling(**{"max_tokens": 24, "temperature": 0.0, **how}),
                 grammar=grammar,
-                report=report or self._pieces.put,
+                report=report or self._take,
                 **(generation or {}),
             )
         )
+
+    def _take(self, piece: Progress) -> None:
+        self._pieces.put(piece)
+        if self._on_piece is not None:
+            self._on_piece(piece)
 
     def pieces(self) -> Iterator[Progress]:
         """Give pieces as they come, the last one included."""

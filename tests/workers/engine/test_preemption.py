@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workers.engine.asking import Asked, start_engine
+from tests.workers.engine.asking import Asked, Hold, start_engine
 from tests.workers.engine.reading_metrics import metric
 from workers.engine.engine import Engine
 
@@ -43,10 +43,13 @@ def test_rows_that_give_way_answer_as_if_alone(checkpoint: Path, step_tokens: in
 
 
 def test_without_eviction_a_row_is_promised_all_it_may_need(checkpoint: Path) -> None:
-    engine = _tight(checkpoint, "guaranteed_no_evict", step_delay_seconds=0.002)
-    asked = [Asked(engine, [5, 6, 7], max_tokens=120) for _ in range(4)]
-    next(asked[0].pieces())
-    assert metric(engine, "engine_requests_running") == 2
+    engine = _tight(checkpoint, "guaranteed_no_evict")
+    hold = Hold(times=2)
+    asked = [Asked(engine, [5, 6, 7], max_tokens=120, on_piece=hold, ignore_eos=True)]
+    with hold:
+        asked += [Asked(engine, [5, 6, 7], max_tokens=120) for _ in range(3)]
+    with hold:
+        assert metric(engine, "engine_requests_running") == 2
     for one in asked:
         one.finish()
     assert metric(engine, "engine_preemptions_total") == 0
@@ -54,31 +57,42 @@ def test_without_eviction_a_row_is_promised_all_it_may_need(checkpoint: Path) ->
 
 
 def test_full_use_admits_more_rows_than_could_all_run_to_their_end(checkpoint: Path) -> None:
-    engine = _tight(checkpoint, "max_utilization", tokens=400, step_delay_seconds=0.002)
-    asked = [Asked(engine, [5, 6, 7], max_tokens=250) for _ in range(3)]
-    for one in asked:
-        next(one.pieces())
-    assert metric(engine, "engine_requests_running") > 1
-    for one in asked:
-        one.answer.cancel()
+    engine = _tight(checkpoint, "max_utilization", tokens=400)
+    hold = Hold(times=2)
+    how = {"max_tokens": 250, "ignore_eos": True}
+    asked = [Asked(engine, [5, 6, 7], on_piece=hold, **how)]
+    with hold:
+        asked += [Asked(engine, [5, 6, 7], **how) for _ in range(2)]
+    with hold:
+        assert metric(engine, "engine_requests_running") > 1
+        for one in asked:
+            one.answer.cancel()
     engine.stop()
 
 
 def test_the_limit_of_all_tokens_holds_back_what_the_cache_had_room_for(checkpoint: Path) -> None:
-    engine = start_engine(checkpoint, total_token_limit=100, step_delay_seconds=0.002)
+    engine = start_engine(checkpoint, total_token_limit=100)
     assert engine.max_seq_len == 100
-    asked = [Asked(engine, [5, 6, 7], max_tokens=40) for _ in range(4)]
-    next(asked[0].pieces())
-    assert metric(engine, "engine_requests_running") == 2
+    hold = Hold(times=2)
+    asked = [Asked(engine, [5, 6, 7], max_tokens=40, on_piece=hold, ignore_eos=True)]
+    with hold:
+        asked += [Asked(engine, [5, 6, 7], max_tokens=40) for _ in range(3)]
+    with hold:
+        assert metric(engine, "engine_requests_running") == 2
     assert [one.finish().failure for one in asked] == [None] * 4
     engine.stop()
 
 
 def test_a_short_prompt_need_not_wait_for_a_long_one(checkpoint: Path) -> None:
-    engine = start_engine(checkpoint, max_num_tokens=16, step_delay_seconds=0.002)
-    long = Asked(engine, _prompts((900,))[0], max_tokens=1, ignore_eos=True)
-    short = Asked(engine, [5, 6, 7], max_tokens=4).finish()
-    assert short.answer.last_token_at < long.finish().answer.last_token_at
+    engine = start_engine(checkpoint, max_num_tokens=16)
+    hold = Hold()
+    beside = Asked(engine, [5], max_tokens=2000, on_piece=hold, ignore_eos=True)
+    with hold:
+        long = Asked(engine, _prompts((900,))[0], max_tokens=1, ignore_eos=True)
+        short = Asked(engine, [5, 6, 7], max_tokens=4)
+    last = long.finish().answer.last_token_at
+    assert short.finish().answer.last_token_at < last
+    beside.answer.cancel()
     engine.stop()
 
 
@@ -95,9 +109,11 @@ def test_a_long_prompt_ends_while_short_ones_keep_coming(checkpoint: Path) -> No
 
 def test_a_large_request_is_passed_a_few_times_only(checkpoint: Path) -> None:
     engine = _tight(checkpoint, "guaranteed_no_evict", tokens=100)
-    small = [Asked(engine, [5, 6, 7], max_tokens=30, ignore_eos=True)]
-    large = Asked(engine, [5, 6, 7], max_tokens=97, ignore_eos=True)
-    small += [Asked(engine, [5, 6, 7], max_tokens=30, ignore_eos=True) for _ in range(40)]
+    hold = Hold()
+    small = [Asked(engine, [5, 6, 7], max_tokens=30, ignore_eos=True, on_piece=hold)]
+    with hold:
+        large = Asked(engine, [5, 6, 7], max_tokens=97, ignore_eos=True)
+        small += [Asked(engine, [5, 6, 7], max_tokens=30, ignore_eos=True) for _ in range(40)]
     assert large.finish().failure is None
     assert small[-1].finish().answer.last_token_at > large.answer.last_token_at
     assert small[1].answer.last_token_at < large.answer.last_token_at

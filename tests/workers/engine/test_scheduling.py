@@ -8,7 +8,7 @@ from safetensors.numpy import load_file, save_file
 
 from controlplane.domain.runtimes.native import metrics
 from tests.tiny_checkpoint import make_tiny_checkpoint
-from tests.workers.engine.asking import Asked, start_engine, transformers_greedy
+from tests.workers.engine.asking import Asked, Hold, start_engine, transformers_greedy
 from workers.engine.engine import Engine
 from workers.engine.errors import QueueFull
 from workers.engine.generation import FinishReason
@@ -47,48 +47,54 @@ def test_rows_that_join_and_leave_do_not_change_an_answer(
     slow_engine: Engine, checkpoint: Path
 ) -> None:
     expected = transformers_greedy(checkpoint, PROMPT, 60)
-    long = Asked(slow_engine, PROMPT, max_tokens=60)
-    pieces = long.pieces()
-    next(pieces)
-    passers_by = [Asked(slow_engine, [token], max_tokens=token % 7 + 1) for token in range(5, 9)]
-    for passer_by in passers_by:
-        passer_by.finish()
-    assert not long.answer.is_cancelled
-    assert len(long.tokens) < 60, "the short ones were to end while the long one ran"
-    for _ in pieces:
-        pass
+    hold = Hold()
+    long = Asked(slow_engine, PROMPT, max_tokens=60, on_piece=hold)
+    with hold:
+        passers_by = [
+            Asked(slow_engine, [token], max_tokens=token % 7 + 1) for token in range(5, 9)
+        ]
+    ended = [passer_by.finish().answer.last_token_at for passer_by in passers_by]
+    assert long.finish().answer.last_token_at > max(ended)
     assert long.tokens == expected
 
 
 def test_one_more_than_may_wait_is_refused(slow_engine: Engine) -> None:
-    asked = [Asked(slow_engine, PROMPT, max_tokens=20, ignore_eos=True)]
-    next(asked[0].pieces())
-    with pytest.raises(QueueFull):
+    hold = Hold()
+    asked = [Asked(slow_engine, PROMPT, max_tokens=20, ignore_eos=True, on_piece=hold)]
+    with hold, pytest.raises(QueueFull):
         asked.extend(Asked(slow_engine, PROMPT, max_tokens=20) for _ in range(6))
     for one in asked:
         one.finish()
 
 
 def test_a_cancelled_row_is_free_at_the_next_step(slow_engine: Engine) -> None:
-    endless = [Asked(slow_engine, PROMPT, max_tokens=2000, ignore_eos=True) for _ in range(2)]
-    for one in endless:
-        next(one.pieces())
-    waiting = Asked(slow_engine, PROMPT, max_tokens=2)
-    endless[0].answer.cancel()
-    before = len(endless[1].tokens)
+    hold = Hold()
+    how = {"max_tokens": 2000, "ignore_eos": True}
+    leaving = Asked(slow_engine, PROMPT, **how)
+    staying = Asked(slow_engine, PROMPT, **how, on_piece=hold)
+    seen: list[int] = []
+    with hold:
+        waiting = Asked(
+            slow_engine, PROMPT, max_tokens=2, ignore_eos=True,
+            on_piece=lambda _: seen.append(len(staying.tokens)),
+        )  # fmt: skip
+        leaving.answer.cancel()
+        before = len(staying.tokens)
     waiting.finish()
-    assert len(endless[1].tokens) - before <= 5
-    endless[1].answer.cancel()
+    assert seen[-1] - before <= 5
+    staying.answer.cancel()
     assert Asked(slow_engine, PROMPT, max_tokens=2).finish().failure is None
     assert _gauge(slow_engine, "engine_requests_running") == 0
     assert _gauge(slow_engine, "engine_kv_cache_used_ratio") == 0
 
 
 def test_a_cancelled_request_leaves_the_line(slow_engine: Engine) -> None:
-    rows = [Asked(slow_engine, PROMPT, max_tokens=30, ignore_eos=True) for _ in range(2)]
-    next(rows[1].pieces())
-    waiting = Asked(slow_engine, PROMPT)
-    waiting.answer.cancel()
+    hold = Hold()
+    how = {"max_tokens": 30, "ignore_eos": True}
+    rows = [Asked(slow_engine, PROMPT, **how), Asked(slow_engine, PROMPT, **how, on_piece=hold)]
+    with hold:
+        waiting = Asked(slow_engine, PROMPT)
+        waiting.answer.cancel()
     for one in rows:
         one.finish()
     assert waiting.tokens == []

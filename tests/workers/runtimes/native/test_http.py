@@ -159,7 +159,7 @@ def test_a_client_that_leaves_frees_its_row(server: EngineServer, stream: bool) 
         else:
             with pytest.raises(httpx.ReadTimeout):
                 leaver.send(request)
-    wait_until(lambda: server.metric("engine_requests_running") == 0, seconds=5)
+    wait_until(lambda: server.metric("engine_requests_running") == 0)
     assert server.metric("engine_kv_cache_used_ratio") == 0
 
 

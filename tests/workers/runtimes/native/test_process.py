@@ -21,7 +21,7 @@ pytestmark = pytest.mark.engine
 
 def test_sigterm_finishes_what_was_begun_and_exits_0(tiny_folder: Path, tmp_path: Path) -> None:
     options = ("--max-batch-size", "1", "--max-waiting-requests", "1")
-    ask = {"prompt": [5], "max_tokens": 40, "ignore_eos": True}
+    ask = {"prompt": [5], "max_tokens": 100, "ignore_eos": True}
     with (
         EngineServer(
             tiny_folder, log=tmp_path / "log", step_delay_seconds=0.02, options=options
@@ -37,7 +37,7 @@ def test_sigterm_finishes_what_was_begun_and_exits_0(tiny_folder: Path, tmp_path
         assert refused.json()["error"]["code"] == "queue_full"
         server.process.send_signal(signal.SIGTERM)
         for answer in (running.result(), waiting.result()):
-            assert answer.json()["usage"]["completion_tokens"] == 40
+            assert answer.json()["usage"]["completion_tokens"] == 100
         assert server.process.wait(timeout=30) == 0
 
 
