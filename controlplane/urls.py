@@ -8,6 +8,7 @@ from apps.configs import urls as configs
 from apps.configs.calibration_sets import urls as calibration_sets
 from apps.dashboard import urls as dashboard
 from apps.deployments import urls as deployments
+from apps.deployments.remote_code import urls as remote_code
 from apps.fleet import urls as fleet
 from apps.rest import urls as rest
 from apps.routes import urls as routes
@@ -21,6 +22,7 @@ _APPS = (
     calibration_sets,
     builds,
     deployments,
+    remote_code,
     routes,
     dashboard,
 )
@@ -41,6 +43,7 @@ urlpatterns = [
     path("builds/", include("apps.builds.urls")),
     path("artifacts/", include("apps.builds.artifact_urls")),
     path("models/", include("apps.deployments.urls")),
+    path("remote-code/", include("apps.deployments.remote_code.urls")),
     *deployments.usage_pages,
     *rest.bare,
     path("v1/", include([*rest.api, *_paths("api"), *rest.last])),

@@ -8,6 +8,7 @@ from apps.builds.fixes import Proposal, fix_made, fix_proposal
 from apps.builds.models import Build
 from controlplane.domain.failure_patterns import UNKNOWN_CODE
 from controlplane.domain.failures import Blame
+from controlplane.domain.own_code import MOVED, NOT_GRANTED
 
 _BLAME_WORDS = {
     Blame.CONFIGURATION: "The config has to change",
@@ -35,6 +36,11 @@ class FailureCard:
     def is_unknown(self) -> bool:
         """Whether nobody has explained this one yet."""
         return bool(self.failure["code"] == UNKNOWN_CODE)
+
+    @property
+    def wants_grant(self) -> bool:
+        """Whether an admin's grant for the checkpoint's own code is what is missing."""
+        return self.failure["code"] in (NOT_GRANTED, MOVED)
 
     @property
     def may_apply(self) -> bool:

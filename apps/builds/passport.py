@@ -50,10 +50,21 @@ def passport_rows(
         rows += calibration_rows(passport)
     if with_gate and (gate := passport.get("gate")):
         rows.append(PassportRow(label="Quality gate", value=gate_words(gate)))
+    if own := passport.get("own_code"):
+        rows.append(PassportRow(label="Own code", value=own_code_words(own)))
     if promoted := passport.get("promoted"):
         by = promoted["by"] or "an API key"
         rows.append(PassportRow(label="Promoted", value=f"by {by}: {promoted['reason']}"))
     return rows
+
+
+def own_code_words(own: Mapping[str, Any]) -> str:
+    """Return whose Python the artifact runs, by whose grant and why."""
+    files, grant = ", ".join(each["path"] for each in own["files"] or ()), own["grant"]
+    return (
+        f"runs {files} of the checkpoint, granted by {grant['by']} on {grant['at'][:10]}: "
+        f"{grant['reason']}"
+    )
 
 
 def quantized_words(passport: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from apps.builds.passport import (
     PassportRow,
     adapter_rows,
     calibration_rows,
+    own_code_words,
     quantized_words,
     short_digest,
 )
@@ -54,6 +55,12 @@ class PassportPage:
     def promoted(self) -> Mapping[str, Any] | None:
         """Who accepted what the gate found, when and why."""
         return self.passport.get("promoted")
+
+    @property
+    def own_code(self) -> str:
+        """Whose Python the artifact runs; empty where it runs none."""
+        found = self.passport.get("own_code")
+        return own_code_words(found) if found else ""
 
     @property
     def identity(self) -> Sequence[PassportRow]:

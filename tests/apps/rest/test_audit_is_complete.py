@@ -26,6 +26,7 @@ CHECKED_ELSEWHERE: Mapping[str, str] = {
 }
 CHANGES_NOTHING = frozenset({"post /v1/configs/check", "post /v1/configs/import"})
 Call = tuple[str, Any]
+GRANT = {"source": "HF", "repo": "acme/own", "commit": "a" * 40, "reason": "read"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +99,10 @@ def _member_elsewhere(world: World) -> str:
 
 def _build(world: World, action: str, **changes: Any) -> str:
     return f"/v1/builds/{factories.make_build(team=world.admin.team, **changes).id}/{action}"
+
+
+def _grant(world: World) -> str:
+    return str(_client(world).post("/v1/remote_code_grants", GRANT)[1]["id"])
 
 
 def _key(world: World) -> str:
@@ -227,6 +232,11 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
         {"user_ids": [w.member.id]},
     ),
     "delete /v1/teams/{team_id}/restricted_environments/{name}": lambda w: (_restricted(w), None),
+    "post /v1/remote_code_grants": lambda w: ("/v1/remote_code_grants", GRANT),
+    "post /v1/remote_code_grants/{grant_id}/revoke": lambda w: (
+        f"/v1/remote_code_grants/{_grant(w)}/revoke",
+        {"reason": "no"},
+    ),
     "patch /v1/users/{user_id}": lambda w: (f"/v1/users/{w.member.id}", {"is_active": False}),
 }
 

@@ -1,0 +1,1 @@
+"""The page and the REST of grants for code of checkpoints, with what runs by them."""

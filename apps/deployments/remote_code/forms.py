@@ -1,0 +1,32 @@
+"""What an admin says to let code run, and to let it run no more."""
+
+from typing import Any
+
+from django import forms
+
+from controlplane.domain.spec.choices import CheckpointSource
+
+_PLAIN = {"autocomplete": "off", "spellcheck": "false"}
+
+
+class GrantForm(forms.Form):
+    """Which repository, at which commit, and why."""
+
+    source = forms.ChoiceField(choices=[(each.value, each.value) for each in CheckpointSource])
+    repo = forms.CharField(
+        max_length=2000, label="Repository", widget=forms.TextInput(attrs=_PLAIN)
+    )
+    commit = forms.CharField(
+        max_length=128, label="Whole commit", widget=forms.TextInput(attrs=_PLAIN)
+    )
+    reason = forms.CharField(max_length=1000, label="Why it may run")
+
+    def said(self) -> dict[str, Any]:
+        """Return what was sent, for the service."""
+        return {name: self.cleaned_data[name] for name in self.fields}
+
+
+class RevokeForm(forms.Form):
+    """Why it may run no more."""
+
+    reason = forms.CharField(max_length=1000, label="Why it may run no more")
