@@ -198,6 +198,8 @@ USE_I18N = False
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [ROOT / "static"]
+# Our own files alone: what libraries bring along is not served, and not all of it is whole.
+STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
 STATIC_ROOT = DATA_DIR / "static"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
