@@ -11,6 +11,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 PIP := $(PY) -m pip --disable-pip-version-check -qq
 ONCE ?=
 TESTS ?=
+OSV_URL ?=
 # Two processes with servers of their own; the installations of tests/e2e have the machine alone,
 # since what they measure is how soon the truth shows.
 SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
@@ -45,9 +46,10 @@ lint: $(VENV)/.dev  ## ruff, mypy, import-linter, djlint, bandit
 	$(VENV)/bin/djlint --quiet --lint templates
 	$(VENV)/bin/bandit --quiet --recursive --configfile pyproject.toml apps controlplane workers
 
-audit: $(VENV)/.dev  ## ask PyPI's vulnerability database about every package; needs the network
+audit: $(VENV)/.dev  ## ask a vulnerability database about every package: PyPI's, or the one at OSV_URL
 	@$(VENV)/bin/pip-audit --strict --desc off --requirement constraints.txt --no-deps --disable-pip \
-		|| { echo "pip-audit found something, or its database (pypi.org) is out of reach: see above" >&2; exit 1; }
+		$(if $(OSV_URL),--vulnerability-service osv --osv-url $(OSV_URL)) \
+		|| { echo "pip-audit found something, or its database ($(or $(OSV_URL),pypi.org)) is out of reach: see above" >&2; exit 1; }
 
 format: $(VENV)/.dev  ## put the code into its form
 	$(VENV)/bin/ruff check --fix .

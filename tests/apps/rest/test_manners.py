@@ -1,7 +1,9 @@
 """Idempotency keys, ETags and rate limits of /v1, asked over HTTP."""
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -202,6 +204,23 @@ def test_a_caller_who_asks_too_often_is_told_when_to_come_back(
     assert 1 <= int(refused[0]["Retry-After"]) <= 60
     assert refused[0]["RateLimit-Remaining"] == "0"
     assert ask("get", "/v1/teams", make_api_key(team=cast.team)).status_code == 200
+
+
+def test_who_waits_as_long_as_told_is_served(
+    cast: Cast, settings: Any, broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(time=lambda: moment[0], monotonic=time.monotonic)
+    monkeypatch.setattr(rate_limits, "time", clock)
+    monkeypatch.setattr(rate_limits, "_silent_until", 0.0)
+    settings.API_REQUESTS_PER_MINUTE = 1
+    moment, key = [1_795_702_512.4], make_api_key(team=cast.team)
+    assert ask("get", "/v1/teams", key).status_code == 200
+    refused = ask("get", "/v1/teams", key)
+    assert (refused.status_code, refused["Retry-After"]) == (429, "48")
+    moment[0] += 47
+    assert ask("get", "/v1/teams", key)["Retry-After"] == "1"
+    moment[0] += 1
+    assert ask("get", "/v1/teams", key).status_code == 200
 
 
 def test_without_valkey_callers_are_served(cast: Cast, settings: Any) -> None:
