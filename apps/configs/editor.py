@@ -101,6 +101,14 @@ class GroupView:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WaitView:
+    """What has not arrived yet, and the checks that need it."""
+
+    facts: str
+    checks: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Draft:
     """A text with everything the editor shows of it; `checked` is an examination's JSON."""
 
@@ -184,6 +192,8 @@ class Draft:
         """Why no build can start from this text, empty where one can."""
         if self.errors:
             what = "finding blocks" if self.errors == 1 else "findings block"
+            if absent := self.absent_cards:
+                return f"{self.errors} {what} the build, and no host here has {absent}."
             return f"{self.errors} {what} the build. {first_sentence(self.findings[0]['message'])}"
         if waiting := self.checked["waiting"]:
             what = "check waits" if len(waiting) == 1 else "checks wait"
@@ -201,6 +211,15 @@ class Draft:
         if kind not in GPUS or any(o.kind == kind and o.count >= wanted for o in self.owned):
             return ""
         return f"{wanted} × {kind}" if wanted > 1 else f"a card of the kind `{kind}`"
+
+    @property
+    def waits(self) -> Sequence[WaitView]:
+        """The checks that wait, by what they wait for."""
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        for waiting in self.checked["waiting"]:
+            words = " and ".join(_FACT_WORDS.get(fact, fact) for fact in waiting["facts"])
+            found.setdefault(words, []).append(waiting)
+        return [WaitView(facts=facts, checks=checks) for facts, checks in found.items()]
 
     @property
     def waited_for(self) -> Sequence[str]:

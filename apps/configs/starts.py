@@ -23,8 +23,11 @@ from controlplane.domain.proposal import PROPOSED, Named, Proposal, best_rows, p
 from controlplane.domain.spec import CheckpointRepository, UneditableTextError, edit_yaml
 
 _LONGEST_REPO = 512
-_OURS = frozenset({"trt_llm", "model_name", "resources", "enginehouse", "model_metadata"})
-"""Any of these keys makes a mapping a config and not a server's own file."""
+_OURS = frozenset(
+    {"trt_llm", "model_name", "resources", "enginehouse", "model_metadata"}
+    | {"speculator", "quantization_config"}
+)
+"""Any of these keys makes a mapping a config, or a part of one, and not a server's own file."""
 EXAMPLES: Mapping[str, Preset] = {each.name: each for each in (*PRESETS, *DOCUMENTED)}
 
 

@@ -162,7 +162,7 @@ def test_a_new_config_is_written_checked_and_saved(visit: OpenPage, stage: "Stag
     expect(page.locator("#text")).to_have_value(re.compile("model_name: second"))
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("second")
-    expect(page.get_by_text("not saved")).to_have_count(0)
+    expect(page.get_by_text("not saved")).to_be_hidden()
 
 
 def test_findings_are_text_and_never_markup(visit: OpenPage, stage: "Stage") -> None:

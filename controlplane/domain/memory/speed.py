@@ -22,6 +22,8 @@ WORST_VERIFIED_SECONDS = 20e-6
 BEST_EXCHANGE_SECONDS, WORST_EXCHANGE_SECONDS = 5e-6, 20e-6
 """One all-reduce; a layer has two."""
 ARITHMETIC_SHARE = 0.8
+RECORDED_KIND = "H100"
+"""The only kind of card whose steps were recorded."""
 ACCEPTED_BY_DRAFT_LENGTH: Sequence[tuple[int, float]] = (
     (8, 5.9),
     (16, 8.9),
@@ -76,6 +78,17 @@ class Speed:
         return self._floor(1, 1)
 
     @property
+    def basis(self) -> str:
+        """What the range rests on, in one sentence."""
+        bandwidth = f"{(self.gpu.bytes_per_second or 0.0) / 1e12:.3g} TB/s"
+        seen = (
+            "held against steps recorded on one"
+            if self.gpu.kind == RECORDED_KIND
+            else f"held against steps recorded on an {RECORDED_KIND}, none on this kind"
+        )
+        return f"By formula: what a step reads over the card's {bandwidth}; {seen}."
+
+    @property
     def free_verification_tokens(self) -> int:
         """Tokens of one step up to which arithmetic hides behind reading the weights."""
         bandwidth = self.gpu.bytes_per_second or 0.0
@@ -107,6 +120,7 @@ class Speed:
     def to_json(self, batch: int) -> dict[str, Any]:
         """Return the figures of one request and of a batch, with their units in the names."""
         return {
+            "basis": self.basis,
             "step_floor_ms": round(self.step_floor_seconds * 1000, 3),
             "tokens_per_second": self.tokens_per_second(1).to_json(),
             "batch": batch,
