@@ -1,6 +1,7 @@
 """EH65: what the native engine cannot do, and settings that have no effect on it or anywhere."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
@@ -13,7 +14,7 @@ from controlplane.domain.runtimes.native.capabilities import (
     capability,
     pools,
 )
-from controlplane.domain.spec.trt_llm import TrtLlmV1, TrtLlmV2
+from controlplane.domain.spec.trt_llm import TrtLlmV2
 
 _SOURCE = sources.enginehouse("native engine, capabilities")
 _RUNTIME = "trt_llm.runtime"
@@ -95,28 +96,41 @@ POOLING = Rule(
 )
 
 
+_IDLE_RUNTIME: Mapping[str, Any] = {
+    "kv_cache_host_memory_bytes": None,
+    "enable_chunked_context": True,
+    "enable_chunked_prefill": True,
+    "lora_cache_optimal_adapter_size": None,
+    "lora_cache_gpu_memory_fraction": None,
+    "lora_cache_host_memory_bytes": None,
+}
+_IDLE_BUILD: Mapping[str, Any] = {
+    "gather_all_token_logits": False,
+    "strongly_typed": False,
+    "max_prompt_embedding_table_size": 0,
+    "moe_expert_parallel_option": -1,
+    "pipeline_parallel_count": 1,
+    "sequence_parallel_count": 1,
+    "num_builder_gpus": None,
+}
+"""Settings that only the GPU runtimes read, each with its default."""
+
+
 def _idle_settings(c: Context) -> list[str]:
-    """Return the paths of v1 settings that only the GPU runtimes read and that were changed."""
-    engine = c.spec.trt_llm
-    if not isinstance(engine, TrtLlmV1):
-        return []
-    defaults = {
-        f"{_RUNTIME}.{name}": (getattr(engine.runtime, name), value)
-        for name, value in (
-            ("kv_cache_host_memory_bytes", None),
-            ("enable_chunked_context", True),
-        )
-    } | {
-        f"{_BUILD}.{name}": (getattr(engine.build, name), value)
-        for name, value in (
-            ("gather_all_token_logits", False),
-            ("strongly_typed", False),
-            ("max_prompt_embedding_table_size", 0),
-            ("moe_expert_parallel_option", -1),
-            ("num_builder_gpus", None),
-        )
-    }
-    return [path for path, (given, default) in defaults.items() if given != default]
+    """Return the paths of settings that this engine does not read and that were changed."""
+    build, runtime = c.spec.engine_build, c.spec.trt_llm.runtime
+    blocks: tuple[tuple[str, Any, Mapping[str, Any]], ...] = (
+        (_RUNTIME, runtime, _IDLE_RUNTIME), (_BUILD, build, _IDLE_BUILD),
+    )  # fmt: skip
+    found = [
+        f"{place}.{name}"
+        for place, settings, defaults in blocks
+        for name, default in defaults.items()
+        if getattr(settings, name, default) != default
+    ]
+    if build.lora_configuration and build.lora_configuration.lora_target_modules:
+        found.append(f"{_BUILD}.lora_configuration.lora_target_modules")
+    return found
 
 
 WITHOUT_EFFECT = Rule(

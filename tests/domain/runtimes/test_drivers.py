@@ -20,46 +20,17 @@ from controlplane.domain.spec.engine_build import (
 )
 from controlplane.domain.spec.engine_runtime import RuntimeV1, RuntimeV2
 from controlplane.domain.spec.enginehouse_settings import EnginehouseSettings
+from tests.domain.runtimes.engine_fields import (
+    BUILD,
+    INNER,
+    LOOKAHEAD,
+    OURS,
+    PLACE,
+    RUNTIME_V1,
+    RUNTIME_V2,
+    all_fields,
+)
 from tests.domain.runtimes.golden import DRIVERS, launch_of
-
-_PLACE = {"source": "HF", "repo": "owner/name"}
-_LOOKAHEAD = {"speculative_decoding_mode": "LOOKAHEAD_DECODING", "lookahead_windows_size": 1,
-              "lookahead_ngram_size": 8, "lookahead_verification_set_size": 1}  # fmt: skip
-BUILD: dict[str, Any] = {
-    "base_model": "encoder", "checkpoint_repository": _PLACE, "max_seq_len": 2048,
-    "max_batch_size": 3, "max_num_tokens": 4096, "max_beam_width": 1,
-    "max_prompt_embedding_table_size": 4, "gather_all_token_logits": True, "strongly_typed": True,
-    "quantization_type": "fp8_kv", "quantization_config": {"calib_size": 128},
-    "tensor_parallel_count": 2, "pipeline_parallel_count": 2, "sequence_parallel_count": 2,
-    "moe_expert_parallel_option": 2, "plugin_configuration": {"paged_kv_cache": False},
-    "num_builder_gpus": 2, "speculator": _LOOKAHEAD, "lora_adapters": {"x": _PLACE},
-    "lora_configuration": {"max_lora_rank": 8}, "skip_build_result": True,
-}  # fmt: skip
-RUNTIME_V1: dict[str, Any] = {
-    "kv_cache_free_gpu_mem_fraction": 0.5, "kv_cache_host_memory_bytes": 1 << 30,
-    "enable_chunked_context": False, "batch_scheduler_policy": "max_utilization",
-    "request_default_max_tokens": 9, "served_model_name": "name", "total_token_limit": 7,
-    "webserver_default_route": "/predict", "lora_cache_max_adapter_size": 8,
-    "lora_cache_optimal_adapter_size": 8, "lora_cache_gpu_memory_fraction": 0.1,
-    "lora_cache_host_memory_bytes": 1 << 20,
-}  # fmt: skip
-RUNTIME_V2: dict[str, Any] = {
-    "max_seq_len": 2048, "max_batch_size": 3, "max_num_tokens": 4096, "tensor_parallel_size": 2,
-    "enable_chunked_prefill": False, "served_model_name": "name",
-    "patch_kwargs": {"stream_interval": 4},
-}  # fmt: skip
-INNER: dict[str, Any] = {
-    "lora_configuration.max_lora_rank": 100,
-    "lora_configuration.lora_target_modules": ["attn_q"],
-    "plugin_configuration.paged_kv_cache": False,
-    "plugin_configuration.use_paged_context_fmha": False,
-    "plugin_configuration.use_fp8_context_fmha": True,
-}
-OURS: dict[str, Any] = {
-    "runtime": "vllm", "gate": {"enabled": False}, "calibration": {"samples": 8},
-    "draft_factor": 2, "generic_tools": True, "shared_prefixes": True,
-    "pool": "fast",
-}  # fmt: skip
 
 
 def spec_with(changes: dict[str, Any], stack: str = "v1") -> Spec:
@@ -70,14 +41,6 @@ def spec_with(changes: dict[str, Any], stack: str = "v1") -> Spec:
     parsed = parse_mapping(Example(config={**base, **changes}).content)
     assert parsed.spec is not None, parsed.errors
     return parsed.spec
-
-
-def _fields() -> list[tuple[str, str, Any]]:
-    found = [("v1", f"trt_llm.build.{name}", value) for name, value in BUILD.items()]
-    found += [("v1", f"trt_llm.build.{name}", value) for name, value in INNER.items()]
-    found += [("v1", f"trt_llm.runtime.{name}", value) for name, value in RUNTIME_V1.items()]
-    found += [("v2", f"trt_llm.runtime.{name}", value) for name, value in RUNTIME_V2.items()]
-    return found + [("v1", f"enginehouse.{name}", value) for name, value in OURS.items()]
 
 
 def _words(launch: Launch) -> tuple[Any, ...]:
@@ -99,11 +62,11 @@ def test_every_other_field_of_a_config_has_a_reason_why_no_engine_is_told() -> N
 
 
 @pytest.mark.parametrize("runtime", DRIVERS)
-@pytest.mark.parametrize(("stack", "field", "value"), _fields(), ids=lambda each: str(each)[:48])
+@pytest.mark.parametrize(("stack", "field", "value"), all_fields(), ids=lambda each: str(each)[:48])
 def test_a_field_is_told_to_the_engine_or_said_to_have_no_effect(
     runtime: str, stack: str, field: str, value: Any
 ) -> None:
-    beside = {"trt_llm.build.lora_adapters": {"x": _PLACE}} if "lora_c" in field else {}
+    beside = {"trt_llm.build.lora_adapters": {"x": PLACE}} if "lora_c" in field else {}
     plain = launch_of(runtime, spec_with(beside, stack))
     launch = launch_of(runtime, spec_with({**beside, field: value}, stack))
     said = [each.field for each in launch.changed] + [each.flag for each in launch.without_effect]
@@ -116,13 +79,13 @@ def test_a_field_is_told_to_the_engine_or_said_to_have_no_effect(
 
 @pytest.mark.parametrize("version", vllm.capabilities.VERSIONS)
 def test_vllm_is_rendered_alike_by_every_known_version(version: str) -> None:
-    spec = spec_with({"trt_llm.build.speculator": _LOOKAHEAD})
+    spec = spec_with({"trt_llm.build.speculator": LOOKAHEAD})
     argv = launch_of("vllm", spec, version=version).argv
     assert '"num_speculative_tokens": 13' in argv[argv.index("--speculative-config") + 1]
 
 
 def test_lookahead_is_a_suffix_automaton_from_1_3_on() -> None:
-    spec = spec_with({"trt_llm.build.speculator": _LOOKAHEAD})
+    spec = spec_with({"trt_llm.build.speculator": LOOKAHEAD})
     old, new = (launch_of("trtllm", spec, version=each) for each in ("1.2", "1.3"))
     assert "decoding_type: NGram" in old.files["engine.yaml"]
     assert "--extra_llm_api_options" in old.argv

@@ -1,14 +1,19 @@
 """The native engine's pure side: command, capabilities, failures and metrics."""
 
+from typing import Any
+
 import pytest
 
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.failures import Blame, Failure
-from controlplane.domain.rules.examples import BERT, SMOLLM2_135M
+from controlplane.domain.rules import examine
+from controlplane.domain.rules.examples import BERT, SMOLLM2_135M, Example
 from controlplane.domain.runtimes import RUNTIMES, STARTABLE, Feature, Support
 from controlplane.domain.runtimes.native import failures, metrics, parse, render
 from controlplane.domain.runtimes.native.capabilities import capability
+from controlplane.domain.spec import parse_mapping
 from tests.domain.conftest import MakeSpec
+from tests.domain.runtimes.engine_fields import LOOKAHEAD, PLACE, all_fields
 
 
 def test_the_command_is_the_agreed_one(make_spec: MakeSpec) -> None:
@@ -81,6 +86,48 @@ def test_scheduling_guesses_and_adapters_reach_the_engine(make_spec: MakeSpec) -
     assert settings.max_adapter_rank == 16
     assert settings.generic_tools
     assert parse.parse(render.to_arguments(settings)) == settings
+
+
+ELSEWHERE = frozenset(
+    {
+        "trt_llm.build.checkpoint_repository",  # the build fetches it
+        "trt_llm.build.max_beam_width",  # one beam is all that may be asked for
+        "trt_llm.runtime.webserver_default_route",  # the gateway routes
+        "enginehouse.shared_prefixes",  # the gateway salts
+        "enginehouse.runtime", "enginehouse.gate", "enginehouse.pool",
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("stack", "field", "value"), all_fields(), ids=lambda each: str(each)[:48])
+def test_a_field_reaches_the_engine_or_is_said_to_have_no_effect(
+    stack: str, field: str, value: object
+) -> None:
+    beside: dict[str, Any] = {"enginehouse.runtime": "native"}
+    if "lora_c" in field:
+        beside["trt_llm.build.lora_adapters"] = {"x": PLACE}
+    if field == "enginehouse.draft_factor":
+        beside["trt_llm.build.speculator"] = LOOKAHEAD
+    if stack == "v2":
+        beside |= {"trt_llm.inference_stack": "v2", "trt_llm.build.max_seq_len": None}
+        beside["trt_llm.runtime"] = {}
+    plain, changed = _looked_at(beside), _looked_at({**beside, field: value})
+    said = [name for name in changed[1] if name == field or name.startswith(f"{field}.")]
+    assert field in ELSEWHERE or plain[0] != changed[0] or said
+
+
+def _looked_at(changes: dict[str, Any]) -> tuple[tuple[str, ...], set[str]]:
+    """The command of a config, and every setting that a finding or a difference names."""
+    example = Example(config=changes, checkpoint=SMOLLM2_135M)
+    spec = parse_mapping(example.content).spec
+    assert spec is not None
+    examination = examine(example.content, example.known)
+    named = {name for finding in examination.report.findings for name in finding.fields}
+    named |= {value.field for value in examination.effective}
+    settings = render.engine_settings(
+        spec, SMOLLM2_135M, model_dir="/m", host="h", port=1, threads=1, memory_bytes=4 * GIB
+    )
+    return render.to_arguments(settings), named
 
 
 @pytest.mark.parametrize(
