@@ -17,7 +17,7 @@ BUDGET_SECONDS = {
     "apps": 100,
     "workers": 620,
     "browser": 110,
-    "e2e": 230,
+    "e2e": 300,
 }
 
 

@@ -61,6 +61,7 @@ class Installation:
     machine: Machine
     services: RunningServices
     api_key: str
+    sign_in_link: str
 
     def deploy(self, text: str = TINY_YAML) -> dict[str, Any]:
         """Return the model `tiny` that serves a build of the config in production."""
@@ -157,7 +158,11 @@ def installation(folder: Path, *, stop_engines: bool = True) -> Iterator[Install
         access = grant_access(folder)
         try:
             yield Installation(
-                folder=folder, machine=machine, services=services, api_key=access.api_key
+                folder=folder,
+                machine=machine,
+                services=services,
+                api_key=access.api_key,
+                sign_in_link=access.sign_in_link,
             )
         finally:
             # Shown with a failure only: what the processes said last.

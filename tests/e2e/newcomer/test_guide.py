@@ -1,0 +1,91 @@
+"""Every block of docs/guide runs as it is written; only host and ports are those of the test."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.debian_parts import program
+from tests.e2e.newcomer.conftest import Stack
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+ROOT = Path(__file__).resolve().parents[3]
+GUIDE = ROOT / "docs" / "guide"
+SERVED = {
+    "first_model_on_a_cpu": "first-model",
+    "from_a_hosted_product": "moved",
+    "from_vllm": "assistant",
+}
+"""Each chapter, and the model that it leaves behind."""
+NOT_RUN = {("first_model_on_a_cpu", "starts the installation that all other blocks talk to")}
+FENCE = re.compile(r"(?:<!-- not run: (.+?) -->\n)?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PYTHON = "\npython3 - <<'END_OF_BLOCK'\n{}END_OF_BLOCK\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """One block of code in a chapter."""
+
+    language: str
+    text: str
+    why_not: str
+    """Why it is not run, as the comment above it says."""
+
+
+def blocks(chapter: str) -> Iterator[Block]:
+    for why_not, language, text in FENCE.findall((GUIDE / f"{chapter}.md").read_text()):
+        yield Block(language=language, text=text, why_not=why_not)
+
+
+def script(chapter: str, stack: Stack) -> str:
+    """Return the blocks one after another, as they would be pasted."""
+    pasted = [
+        PYTHON.format(block.text) if block.language == "python" else block.text
+        for block in blocks(chapter)
+        if not block.why_not
+    ]
+    services = stack.here.services
+    return (
+        "\n".join(pasted)
+        .replace("http://127.0.0.1:8000", services.public_url)
+        .replace("http://127.0.0.1:8001", services.gateway_url)
+    )
+
+
+@pytest.mark.parametrize("chapter", SERVED)
+def test_a_chapter_ends_with_an_answer(chapter: str, stack: Stack, tmp_path: Path) -> None:
+    program("curl")
+    python = str(Path(sys.executable).parent)
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script(chapter, stack)],
+        cwd=ROOT,
+        env=os.environ
+        | {
+            "DATA_DIR": str(stack.here.folder),
+            "TMPDIR": str(tmp_path),
+            "PATH": f"{python}:{os.environ['PATH']}",
+        },
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=200,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "The build succeeded" in ran.stdout
+    assert SERVED[chapter] in {each["name"] for each in stack.here.get("models")["models"]}
+
+
+def test_only_what_says_why_is_left_out() -> None:
+    assert {path.stem for path in GUIDE.glob("*.md")} == SERVED.keys()
+    found = [(chapter, block) for chapter in SERVED for block in blocks(chapter)]
+    assert {block.language for _, block in found} == {"sh", "python"}
+    assert {(chapter, block.why_not) for chapter, block in found if block.why_not} == NOT_RUN
+    for chapter in SERVED:
+        text = (GUIDE / f"{chapter}.md").read_text()
+        assert len(list(blocks(chapter))) * 2 == len(re.findall(r"^```", text, re.MULTILINE))
