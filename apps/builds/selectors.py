@@ -1,15 +1,13 @@
 """Reads of builds and artifacts, always within one team."""
 
 from django.db.models import Prefetch, Q, QuerySet
-from django.db.models.fields.json import KT, KeyTextTransform, KeyTransform
+from django.db.models.fields.json import KT
 
 from apps.accounts.models import Team
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.builds.services.progress import step_log_owner
 from apps.rest.errors import NotFound
 from controlplane.domain.lifecycle import BUILD_TERMINAL
-
-_RESOURCES = KeyTransform("resources", "revision__spec")
 
 
 def build_list(
@@ -34,15 +32,14 @@ def build_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[Bu
         builds = builds.filter(state=state)
     steps = BuildStep.objects.only("build_id", "name", "state").order_by("position")
     return (
-        build_rows(builds)
-        .annotate(accelerator=KeyTextTransform("accelerator", _RESOURCES))
+        build_rows(builds, "revision__spec")
         .prefetch_related(Prefetch("steps", queryset=steps))
         .order_by("-created_at", "-id")
     )
 
 
-def build_rows(builds: QuerySet[Build]) -> QuerySet[Build]:
-    """Return the builds with the little that a list shows: one query, no texts, no steps."""
+def build_rows(builds: QuerySet[Build], *more: str) -> QuerySet[Build]:
+    """Return the builds with the little that a list shows, and `more`: one query, no steps."""
     return (
         builds.select_related(None)
         .prefetch_related(None)
@@ -51,6 +48,7 @@ def build_rows(builds: QuerySet[Build]) -> QuerySet[Build]:
             *("number", "state", "attempt", "pool", "failure", "artifact_id", "team_id"),
             *("created_at", "started_at", "finished_at", "cancel_requested_at"),
             *("revision__number", "revision__config__name", "created_by__email"),
+            *more,
         )
     )
 

@@ -79,11 +79,13 @@ def overview_context(user: User) -> dict[str, Any]:
 
 def cards_by_kind() -> Sequence[CardsOfKind]:
     """Return the cards of live nodes by kind."""
-    held = Sum("leases__memory_bytes", filter=Q(leases__released_at=None))
+    held = Sum("leases__memory_bytes", filter=Q(leases__released_at=None), default=0)
     present = Card.objects.filter(is_present=True, node__in=nodes_alive()).annotate(held=held)
-    by_kind: dict[str, list[Card]] = {}
-    for card in present.order_by("kind"):
-        by_kind.setdefault(card.kind, []).append(card)
+    by_kind: dict[str, list[tuple[int, int]]] = {}
+    for kind, memory, claimed in present.order_by("kind").values_list(
+        "kind", "memory_bytes", "held"
+    ):
+        by_kind.setdefault(kind, []).append((memory, claimed))
     return [_of_kind(kind, cards) for kind, cards in by_kind.items()]
 
 
@@ -103,15 +105,14 @@ def _deployments_by_state(team: Team) -> Sequence[tuple[str, int]]:
     return list(deployments.values_list("state").annotate(count=Count("id")))
 
 
-def _of_kind(kind: str, cards: Sequence[Card]) -> CardsOfKind:
-    held = [getattr(card, "held", None) or 0 for card in cards]
-    memory = sum(card.memory_bytes for card in cards)
+def _of_kind(kind: str, cards: Sequence[tuple[int, int]]) -> CardsOfKind:
+    memory = sum(size for size, _ in cards)
     return CardsOfKind(
         kind=kind,
         total=len(cards),
-        free=sum(amount == 0 for amount in held),
+        free=sum(claimed == 0 for _, claimed in cards),
         memory_bytes=memory,
-        free_bytes=max(0, memory - sum(held)),
+        free_bytes=max(0, memory - sum(claimed for _, claimed in cards)),
     )
 
 

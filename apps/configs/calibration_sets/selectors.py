@@ -1,10 +1,10 @@
 """Reads of calibration sets: for pages, for checks, for jobs and for the sweep of the store."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from django.db.models import OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models import Prefetch, Q, QuerySet
+from django.db.models.fields.json import KT
 
 from apps.accounts.models import Team
 from apps.configs.calibration_sets.models import (
@@ -110,18 +110,18 @@ def revisions_naming(*, team: Team, names: Iterable[str]) -> Sequence[Revision]:
     names = list(names)
     if not names:
         return []
-    spelled = [*(f"{facts.PREFIX}{name}" for name in names), *names]
-    pinned = rf"^{facts.PREFIX}({'|'.join(map(re.escape, names))})@"
-    named = Q()
-    # A condition for each name would cut the documents open again for each.
-    for path in _PATHS:
-        named |= Q(**{f"{path}__in": spelled}) | Q(**{f"{path}__regex": pinned})
-    last = Revision.objects.filter(config=OuterRef("config")).order_by("-number")
-    found = Revision.objects.filter(
-        named, config__team=team, number=Subquery(last.values("number")[:1])
-    )
-    found = found.defer("text", "findings", "waiting", "effective", "plan")
+    wanted = {*names, *(f"{facts.PREFIX}{name}" for name in names)}
+    last = Revision.objects.filter(config__team=team).order_by("config_id", "-number")
+    # Read once and compared here: a condition for each name would cut every document open again.
+    said = last.distinct("config_id").values_list("id", *(KT(path) for path in _PATHS))
+    naming = [each for each, *data in said if wanted & {_without_version(it) for it in data}]
+    found = Revision.objects.filter(id__in=naming)
     return list(found.select_related("config__team").order_by("config__name"))
+
+
+def _without_version(dataset: str | None) -> str:
+    name = dataset or ""
+    return name.partition("@")[0] if name.startswith(facts.PREFIX) else name
 
 
 def named_data(spec: Mapping[str, Any]) -> tuple[str, ...]:

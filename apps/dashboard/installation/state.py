@@ -168,7 +168,7 @@ def _processes() -> Sequence[ProcessState]:
         *(_process("gateway", each.name, "", each.last_seen_at, each) for each in gateway_list()),
         *(
             _process("agent", each.name, each.agent_version, each.last_heartbeat_at, each)
-            for each in node_list()
+            for each in node_list().prefetch_related(None)
         ),
     ]
 
