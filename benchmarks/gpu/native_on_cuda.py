@@ -1,4 +1,7 @@
-"""The native engine on a card against Transformers on the same card, greedy, in bfloat16."""
+"""The native engine on a card against Transformers on the same card, greedy, in bfloat16.
+
+python -m benchmarks.gpu.native_on_cuda CHECKPOINT OUTPUT.json
+"""
 
 import json
 import os
@@ -16,6 +19,8 @@ PROMPTS = (
     "Water boils at",
 )
 TOKENS = 32
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = "tests/workers/engine/test_cuda.py"
 _PORT = 18099
 _REFERENCE = """
 import json, sys, torch
@@ -25,9 +30,33 @@ tokenizer = AutoTokenizer.from_pretrained(folder)
 model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).to(device)
 for prompt in json.loads(sys.argv[3]):
     ids = tokenizer(prompt, return_tensors="pt").input_ids.to(device)
-    made = model.generate(ids, max_new_tokens=int(sys.argv[4]), do_sample=False)[0, ids.shape[1]:]
-    print(json.dumps(tokenizer.decode(made, skip_special_tokens=True)))
+    found = model.generate(ids, max_new_tokens=int(sys.argv[4]), do_sample=False,
+                           output_scores=True, return_dict_in_generate=True)
+    made = found.sequences[0, ids.shape[1]:]
+    gaps = [float((two := each[0].float().topk(2).values)[0] - two[1]) for each in found.scores]
+    texts = [tokenizer.decode(made[:end + 1], skip_special_tokens=True) for end in range(len(made))]
+    print(json.dumps({"texts": texts, "gaps": gaps}))
 """
+
+
+def main() -> None:
+    """Write both sides, and how the engine's own tests for a card ended."""
+    tests = _start_tests()
+    found = compare(Path(sys.argv[1]))
+    if tests is not None:
+        output, _ = tests.communicate(timeout=120)
+        found["tests"] = {"exit": tests.returncode, "output": output[-6000:]}
+    Path(sys.argv[2]).write_text(json.dumps(found, indent=1))
+
+
+def _start_tests() -> "subprocess.Popen[str] | None":
+    if not (ROOT / TESTS).exists():
+        return None
+    return subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest",
+         "-c", "/dev/null", "--rootdir", str(ROOT), str(ROOT / TESTS)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT,
+    )  # fmt: skip
 
 
 def compare(checkpoint: Path) -> dict[str, Any]:
@@ -48,8 +77,8 @@ def compare(checkpoint: Path) -> dict[str, Any]:
         finally:
             engine.terminate()
     rows = [
-        {"prompt": prompt, "native": ours, "transformers": theirs, "same": ours == theirs,
-         "same_characters": _agreement(ours, theirs)}
+        {"prompt": prompt, "native": ours, "transformers": theirs["texts"][-1],
+         "same": ours == theirs["texts"][-1], **_parting(ours, theirs)}
         for prompt, ours, theirs in zip(PROMPTS, answers, expected, strict=True)
     ]  # fmt: skip
     return {
@@ -61,7 +90,7 @@ def compare(checkpoint: Path) -> dict[str, Any]:
     }
 
 
-def _reference(checkpoint: Path, device: str) -> list[str]:
+def _reference(checkpoint: Path, device: str) -> list[dict[str, Any]]:
     words = [str(checkpoint), device, json.dumps(PROMPTS), str(TOKENS)]
     output = subprocess.check_output([sys.executable, "-c", _REFERENCE, *words], text=True)
     return [json.loads(line) for line in output.strip().splitlines()]
@@ -92,9 +121,14 @@ def _ask(prompt: str) -> str:
         return str(json.loads(answer.read())["choices"][0]["text"])
 
 
-def _agreement(ours: str, theirs: str) -> int:
-    """Return how many characters are the same from the start."""
-    pairs = zip(ours, theirs, strict=False)
-    return next(
-        (place for place, (a, b) in enumerate(pairs) if a != b), min(len(ours), len(theirs))
-    )
+def _parting(ours: str, theirs: dict[str, Any]) -> dict[str, Any]:
+    """Return at which token the answers part, and how close the best two were there."""
+    for place, (text, gap) in enumerate(zip(theirs["texts"], theirs["gaps"], strict=True)):
+        # A character may still lack bytes of the next token.
+        if not ours.startswith(text.rstrip("\ufffd")):
+            return {"part_at_token": place, "gap_of_best_two_there": round(gap, 4)}
+    return {"part_at_token": None, "gap_of_best_two_there": None}
+
+
+if __name__ == "__main__":
+    main()

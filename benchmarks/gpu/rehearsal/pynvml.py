@@ -1,5 +1,10 @@
-"""NVIDIA's library as it presents one idle H100, for rehearsals without a card."""
+"""NVIDIA's library as it presents one H100, for rehearsals without a card.
 
+On the card are the processes whose environment holds `REHEARSED_CARD_BYTES`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,7 +34,8 @@ def nvmlDeviceGetHandleByUUID(uuid: str) -> int:
 
 
 def nvmlDeviceGetMemoryInfo(handle: int) -> Any:
-    return SimpleNamespace(total=81559 * 1024**2, used=600 * 1024**2)
+    held = sum(each.usedGpuMemory for each in nvmlDeviceGetComputeRunningProcesses(handle))
+    return SimpleNamespace(total=81559 * 1024**2, used=600 * 1024**2 + held)
 
 
 def nvmlDeviceGetName(handle: int) -> str:
@@ -45,4 +51,15 @@ def nvmlDeviceGetUtilizationRates(handle: int) -> Any:
 
 
 def nvmlDeviceGetComputeRunningProcesses(handle: int) -> list[Any]:
-    return []
+    return list(_processes())
+
+
+def _processes() -> Iterator[Any]:
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            words = place.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        held = [int(each[21:]) for each in words if each.startswith(b"REHEARSED_CARD_BYTES=")]
+        if held:
+            yield SimpleNamespace(pid=int(place.parent.name), usedGpuMemory=held[0])

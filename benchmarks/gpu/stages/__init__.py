@@ -1,0 +1,23 @@
+"""What is shown on a card: one function a stage, and the seconds that it may take."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from benchmarks.gpu.product import Show
+from benchmarks.gpu.stages import building, failing, large, native, serving
+
+Stage = Callable[[Show], dict[str, Any]]
+STAGES: Mapping[str, tuple[Stage, float]] = {
+    "build": (building.build, 240),
+    "native": (native.native, 90),
+    "deploy": (serving.deploy, 180),
+    "ask": (serving.ask, 60),
+    "speed": (serving.speed, 60),
+    "kill": (failing.kill, 240),
+    "take_down": (serving.take_down, 60),
+    "no_quant": (building.no_quant, 180),
+    "out_of_memory": (failing.out_of_memory, 240),
+    "large_build": (large.build, 400),
+    "large_deploy": (large.deploy, 200),
+    "large_speed": (large.speed, 90),
+}

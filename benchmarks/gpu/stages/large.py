@@ -1,0 +1,36 @@
+"""The shape of Qwen3-8B with random weights: built to FP8 by the pipeline, served, timed."""
+
+from typing import Any
+
+from benchmarks.gpu.product import Missed, Show, until
+from benchmarks.gpu.random_checkpoint import FOLDER
+from benchmarks.gpu.stages.building import CONFIG, told
+from benchmarks.gpu.stages.serving import deployed, measured
+
+WEIGHTS = "random weights in the shape of Qwen3-8B, made on the host from its public config"
+_SAMPLES = 8
+
+
+def build(show: Show) -> dict[str, Any]:
+    """FP8 by our pipeline: calibrated, gated, packaged, asked once."""
+    folder = show.data / "checkpoints" / FOLDER
+    made = show.beside.get(FOLDER)
+    if made is not None and made.wait():
+        raise Missed("the random weights were not made", {"exit": made.returncode})
+    until((folder / "config.json").exists)
+    text = CONFIG.format(
+        name=FOLDER, card=show.card["kind"], folder=FOLDER, length=4096,
+        quantization="fp8", samples=_SAMPLES,
+    )  # fmt: skip
+    ended = show.built(FOLDER, text)
+    return {"weights": WEIGHTS, **told(show, ended, text, folder)}
+
+
+def deploy(show: Show) -> dict[str, Any]:
+    """The large artifact behind the gateway."""
+    return {"weights": WEIGHTS, **deployed(show, FOLDER, show.build_of(FOLDER))}
+
+
+def speed(show: Show) -> dict[str, Any]:
+    """Tokens per second through the gateway against the same engine alone."""
+    return {"weights": WEIGHTS, "rows": measured(show, show.build_of(FOLDER))}

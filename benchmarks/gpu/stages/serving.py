@@ -1,0 +1,163 @@
+"""The artifact behind the gateway: the `openai` client, a cancel, and tokens per second."""
+
+import json
+import time
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+import openai
+
+from benchmarks.gpu.load import tokens_per_second
+from benchmarks.gpu.product import Missed, Show, until
+from benchmarks.gpu.stages.building import SERVED_NAME
+from controlplane.domain.runtimes import RUNTIMES
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "maxLength": 20}, "people": {"type": "integer"}},
+    "required": ["city", "people"],
+    "additionalProperties": False,
+}
+_TURNS = 3
+_TOKENS = 256
+
+
+def deploy(show: Show) -> dict[str, Any]:
+    """The artifact served by vLLM behind the gateway."""
+    return deployed(show, "smollm2", show.build_of(SERVED_NAME))
+
+
+def deployed(show: Show, name: str, build: dict[str, Any]) -> dict[str, Any]:
+    started = time.monotonic()
+    model = show.job.deployed(name=name, build=build)
+    show.made[f"model {name}"] = model
+    return {
+        "seconds_to_active": round(time.monotonic() - started, 1),
+        "deployment": show.deployment(model),
+        "replicas": show.replicas(model),
+        "engine_metrics": engine_metrics(show),
+        "card_used_bytes": show.card["used_bytes"],
+    }
+
+
+def ask(show: Show) -> dict[str, Any]:
+    """The `openai` client: streamed chat, JSON schema, and a cancel that reaches the engine."""
+    client = show.client(show.model("smollm2"))
+    return {
+        "streamed": streamed(client),
+        "json_schema": _structured(client),
+        "cancel": _cancelled(show, client),
+    }
+
+
+def streamed(client: openai.OpenAI) -> dict[str, Any]:
+    started, first, pieces = time.monotonic(), 0.0, []
+    for chunk in client.chat.completions.create(
+        model="any", max_tokens=64, temperature=0, stream=True,
+        messages=[{"role": "user", "content": "What is the capital of France?"}],
+    ):  # fmt: skip
+        if chunk.choices and (piece := chunk.choices[0].delta.content):
+            first = first or time.monotonic() - started
+            pieces.append(piece)
+    if not pieces:
+        raise Missed("the stream held no word", {})
+    return {
+        "answer": "".join(pieces),
+        "pieces": len(pieces),
+        "first_piece_seconds": round(first, 4),
+    }
+
+
+def _structured(client: openai.OpenAI) -> dict[str, Any]:
+    answer = client.chat.completions.create(
+        model="any", max_tokens=128, temperature=0,
+        messages=[{"role": "user", "content": "Paris and how many people live there, as JSON."}],
+        response_format={"type": "json_schema",
+                         "json_schema": {"name": "city", "schema": _SCHEMA, "strict": True}},
+    )  # fmt: skip
+    text = answer.choices[0].message.content or ""
+    seen = {"text": text, "finish_reason": answer.choices[0].finish_reason}
+    try:
+        content = json.loads(text)
+    except ValueError:
+        return {**seen, "holds_the_schema": False}
+    is_right = set(content) == {"city", "people"} and isinstance(content["people"], int)
+    return {**seen, "holds_the_schema": is_right}
+
+
+def _cancelled(show: Show, client: openai.OpenAI) -> dict[str, Any]:
+    """Return how soon after the client hung up the engine ran nothing any more."""
+    before = engine_metrics(show)
+    stream = client.chat.completions.create(
+        model="any", max_tokens=1900, temperature=0, stream=True, extra_body={"ignore_eos": True},
+        messages=[{"role": "user", "content": "Count to ten thousand."}],
+    )  # fmt: skip
+    next(iter(stream))
+    until(lambda: engine_metrics(show)["requests_running"] >= 1)
+    stream.close()
+    left = time.monotonic()
+    until(lambda: engine_metrics(show)["requests_running"] == 0)
+    seconds = time.monotonic() - left
+    after = engine_metrics(show)
+    return {
+        "seen_running_at_the_engine": True,
+        "idle_after_hanging_up": True,
+        "seconds_until_the_engine_said_idle": round(seconds, 3),
+        "tokens_made_of_1900": after["completion_tokens_total"] - before["completion_tokens_total"],
+    }
+
+
+def speed(show: Show) -> dict[str, Any]:
+    """Tokens per second at 1, 8 and 64 streams: through the gateway, and at the same engine."""
+    rows = measured(show, show.model("smollm2"))
+    return {"model": "SmolLM2-135M-Instruct in FP8 with FP8 KV", "rows": rows}
+
+
+def measured(show: Show, model: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the best of some turns, gateway and engine by turns; the first warms up."""
+    engine = f"{show.engine()['url']}/v1"
+    name = json.loads(_page(f"{engine}/models"))["data"][0]["id"]
+    ways = {
+        "gateway": (show.base_url(model), {"Authorization": f"Bearer {show.api_key}"}),
+        "alone": (engine, {}),
+    }
+
+    def once(way: str, streams: int) -> dict[str, Any]:
+        url, headers = ways[way]
+        return tokens_per_second(url, headers=headers, model=name, streams=streams, tokens=_TOKENS)
+
+    rows = []
+    for streams in (1, 8, 64):
+        turns = [{way: once(way, streams) for way in ways} for _ in range(_TURNS + 1)][1:]
+        best = {way: max(turn[way]["tokens_per_second"] for turn in turns) for way in ways}
+        cost = round(100 * (1 - best["gateway"] / best["alone"]), 2)
+        rows.append({"streams": streams, **best, "cost_percent": cost, "turns": turns})
+    return rows
+
+
+def take_down(show: Show) -> dict[str, Any]:
+    """The deployment deactivated, and the card's memory given back."""
+    model, started = show.model("smollm2"), time.monotonic()
+    path = f"models/{model['id']}/deployments/{model['deployment']['id']}"
+    show.job._post(f"{path}/deactivate", {})
+    until(lambda: show.deployment(model)["status"] == "INACTIVE")
+    inactive = time.monotonic() - started
+    until(lambda: show.card["used_bytes"] < 2 * 1024**3)
+    return {
+        "seconds_until_inactive": round(inactive, 1),
+        "seconds_until_the_card_is_free": round(time.monotonic() - started, 1),
+        "card_used_bytes": show.card["used_bytes"],
+    }
+
+
+def engine_metrics(show: Show) -> dict[str, float]:
+    page = _page(f"{show.engine()['url']}/metrics")
+    read: dict[str, float] = RUNTIMES["vllm"].metrics.read(page)
+    return read
+
+
+def _page(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        content: bytes = answer.read()
+    return content.decode()
