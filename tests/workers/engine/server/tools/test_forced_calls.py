@@ -7,7 +7,7 @@ import pytest
 from tests.workers.engine.asking import Asked
 from workers.engine.engine import Engine
 from workers.engine.server.delta import join
-from workers.engine.server.tools import dialects
+from workers.engine.server.tools import dialects, forced
 from workers.engine.server.tools.dialects import Dialect
 from workers.engine.server.tools.fields import Function
 from workers.engine.server.tools.forced import call_grammar
@@ -33,8 +33,9 @@ DIALECTS = [each for each in vars(dialects).values() if isinstance(each, Dialect
 @pytest.mark.parametrize("is_parallel", [True, False])
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda each: each.name)
 def test_a_forced_call_reads_back_as_one_of_the_functions(
-    engine: Engine, dialect: Dialect, is_parallel: bool
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, dialect: Dialect, is_parallel: bool
 ) -> None:
+    monkeypatch.setattr(forced, "MOST_CALLS", 3)  # more do not fit the tiny model's positions
     special = engine.codec.special_tokens
     text = call_grammar(dialect, FUNCTIONS, special_tokens=special, is_parallel=is_parallel)
     grammar = engine.grammars.compile_lark(text, field="tools")
@@ -45,7 +46,7 @@ def test_a_forced_call_reads_back_as_one_of_the_functions(
     reader = ChatReader(dialect, tool_names=[each.name for each in FUNCTIONS])
     said = join([reader.push(asked.finish().text), reader.finish()])
     assert said.content.strip() == ""
-    assert 1 <= len(said.calls) <= (16 if is_parallel else 1)
+    assert 1 <= len(said.calls) <= (3 if is_parallel else 1)
     for call in said.calls:
         arguments = json.loads(call.arguments)
         if call.name == "get_time":
