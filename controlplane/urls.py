@@ -44,6 +44,7 @@ urlpatterns = [
     path("artifacts/", include("apps.builds.artifact_urls")),
     path("models/", include("apps.deployments.urls")),
     path("remote-code/", include("apps.deployments.remote_code.urls")),
+    *deployments.node_page,
     *deployments.usage_pages,
     *rest.bare,
     path("v1/", include([*rest.api, *_paths("api"), *rest.last])),

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from apps.builds.models import Build
 from apps.builds.services.leases import RUNNING, card_holder
 from apps.fleet.models import CardLease
-from apps.fleet.selectors import leases_of_holder
+from apps.fleet.selectors import leases_of_holder, pool_is_cordoned
 from apps.ui import formats
-from controlplane.domain.lifecycle import StepState
+from controlplane.domain.lifecycle import BuildState, StepState
+
+_CORDONED = "Every node of pool `{pool}` is cordoned, and takes no build until one is opened."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +28,8 @@ def held_cards(build: Build) -> Sequence[CardLease]:
 
 def waiting_of(build: Build) -> Waiting | None:
     """Return what the build waits for, None where it is at work."""
+    if build.state == BuildState.QUEUED and pool_is_cordoned(build.pool):
+        return Waiting(step="fetch", reason=_CORDONED.format(pool=build.pool))
     for step in build.steps.all():
         if step.state == StepState.RUNNING and step.waits_for and build.state in RUNNING:
             return Waiting(step=step.name, reason=step.waits_for)

@@ -22,6 +22,17 @@ def no_room(reasons: list[str], kind: str, pool: str) -> Failure:
     )
 
 
+def pool_of_others(pool: str) -> Failure:
+    """Return why none of the pool's cards are for this team."""
+    return Failure(
+        code="EHD-POOL",
+        blame=Blame.CONFIGURATION,
+        sentence=f"The cards of pool `{pool}` are assigned to other teams.",
+        field="enginehouse.pool",
+        hint="Name a pool of your team, or have an admin of the organisation assign this one.",
+    )
+
+
 def not_placeable(sentence: str) -> Failure:
     """Return why the replica's memory cannot be planned."""
     return Failure(

@@ -1,6 +1,6 @@
 """What a deployment needs next, computed from its rows; `services.reconcile` carries it out."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -43,14 +43,27 @@ class Decision:
     """Replicas of silent nodes, which end for good once others have taken their place."""
 
 
-def decide(deployment: Deployment, replicas: Sequence[Replica], *, now: datetime) -> Decision:
-    """Return the next moves; `replicas` are all of the deployment, ended ones included."""
+def decide(
+    deployment: Deployment,
+    replicas: Sequence[Replica],
+    *,
+    now: datetime,
+    draining: Collection[str] = (),
+) -> Decision:
+    """Return the next moves; `replicas` are all of the deployment, ended ones included.
+
+    Those on the nodes of `draining` are replaced elsewhere first, and leave as others are ready.
+    """
     wanted = wanted_count(deployment)
     serving = [replica for replica in replicas if _counts(replica)]
-    current = [each for each in serving if each.generation == deployment.generation]
-    missing = wanted - len(current)
-    order = missing if missing > 0 and now >= next_start_at(deployment, replicas) else 0
+    newest = [each for each in serving if each.generation == deployment.generation]
+    current = [each for each in newest if each.node_id not in draining]
+    moving = [each for each in newest if each.node_id in draining]
+    missing = wanted - len(newest)
+    may_start = now >= next_start_at(deployment, replicas)
+    order = max(wanted - len(current), 0) if may_start else 0
     leaving = _surplus(current, wanted) + _outdated(deployment, serving, current, wanted)
+    leaving += _replaced(moving, current, wanted)
     return Decision(
         missing=missing,
         order=order,
@@ -111,6 +124,12 @@ def _counts(replica: Replica) -> bool:
 
 def _is_lost(replica: Replica) -> bool:
     return replica.state == ReplicaState.LOST and replica.wanted == "running"
+
+
+def _replaced(moving: list[Replica], current: list[Replica], wanted: int) -> list[Replica]:
+    """Return those that may leave a draining node: as many as others are ready in their place."""
+    ready = sum(each.state == ReplicaState.READY for each in current)
+    return _surplus(moving, max(wanted - ready, 0))
 
 
 def _surplus(current: list[Replica], wanted: int) -> list[Replica]:

@@ -2,8 +2,8 @@
 
 from django.urls import URLPattern, path
 
-from apps.deployments import internal_api, log_views, try_views, usage_views, views
-from apps.deployments.api import deployments, environments, metrics, models, usage
+from apps.deployments import internal_api, log_views, node_views, try_views, usage_views, views
+from apps.deployments.api import deployments, environments, metrics, models, nodes, usage
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "deployments"
@@ -29,6 +29,7 @@ _MODEL = "models/<id:model_id>"
 _DEPLOYMENT = f"{_MODEL}/deployments/<id:deployment_id>"
 _ENVIRONMENT = f"{_MODEL}/environments/<name:name>"
 api: list[URLPattern] = [
+    path("nodes/<id:node_id>/replicas", nodes.NodeReplicasView.as_view()),
     path("usage", usage.UsageView.as_view()),
     path("usage.csv", usage.UsageCsvView.as_view()),
     path("prices", usage.PriceListView.as_view()),
@@ -56,4 +57,5 @@ internal: list[URLPattern] = [
     path("nodes/observe", internal_api.nodes_observe),
     path("nodes/logs", internal_api.nodes_logs),
 ]
+node_page: list[URLPattern] = [path("nodes/<id:node_id>/", node_views.node, name="node")]
 metrics_page: list[URLPattern] = [path("metrics", metrics.MetricsView.as_view(), name="metrics")]

@@ -9,22 +9,37 @@ from rest_framework.response import Response
 
 from apps.accounts.permissions import Action
 from apps.accounts.rest_views import TeamView
+from apps.fleet.labels import labelled
 from apps.fleet.models import Card, Node
 from apps.fleet.selectors import cards_offered, node_list
-from apps.fleet.serializers import InstanceTypeListObject, NodeListObject, NodeObject
-from apps.fleet.services import node_cordon, node_uncordon
+from apps.fleet.serializers import (
+    InstanceTypeListObject,
+    NodeBody,
+    NodeListObject,
+    NodeObject,
+    NodeQuery,
+)
+from apps.fleet.services import (
+    node_cordon,
+    node_drain,
+    node_label,
+    node_uncordon,
+    node_undrain,
+)
 from apps.rest.errors import NotFound
-from apps.rest.paging import ListQuery, page_of
+from apps.rest.paging import page_of
 from apps.rest.serializers import validated
 
 _MIB = 1024**2
 
 
 class NodeListView(TeamView):
-    @extend_schema(parameters=[ListQuery], responses=NodeListObject)
+    @extend_schema(parameters=[NodeQuery], responses=NodeListObject)
     def get(self, request: Request) -> Response:
-        """Return every node with its cards."""
-        page = page_of(node_list(), by="name", **validated(ListQuery, request.query_params))
+        """Return every node with its cards, or those with a label."""
+        asked = validated(NodeQuery, request.query_params)
+        nodes = labelled(node_list(), asked.pop("label", ""))
+        page = page_of(nodes, by="name", **asked)
         return Response(page.to_json(NodeObject, under="nodes"))
 
 
@@ -40,9 +55,18 @@ class NodeView(TeamView):
 
 
 class NodeDetailView(NodeView):
+    actions: ClassVar[Mapping[str, Action]] = {"PATCH": Action.LABEL}
+
     @extend_schema(responses=NodeObject)
     def get(self, request: Request, node_id: str) -> Response:
         """Return a node."""
+        return Response(NodeObject(self.node()).data)
+
+    @extend_schema(request=NodeBody, responses=NodeObject)
+    def patch(self, request: Request, node_id: str) -> Response:
+        """Set labels of a node; one that is null goes, those left out stay."""
+        wanted = validated(NodeBody, request.data)
+        node_label(node=self.node(), changes=wanted["labels"])
         return Response(NodeObject(self.node()).data)
 
 
@@ -63,6 +87,26 @@ class NodeUncordonView(NodeView):
     def post(self, request: Request, node_id: str) -> Response:
         """Place work on the node again."""
         node_uncordon(node=self.node())
+        return Response(NodeObject(self.node()).data)
+
+
+class NodeDrainView(NodeView):
+    actions: ClassVar[Mapping[str, Action]] = {"POST": Action.DRAIN}
+
+    @extend_schema(request=None, responses=NodeObject)
+    def post(self, request: Request, node_id: str) -> Response:
+        """Cordon the node and move its replicas elsewhere: others are ready before they stop."""
+        node_drain(node=self.node())
+        return Response(NodeObject(self.node()).data)
+
+
+class NodeUndrainView(NodeView):
+    actions: ClassVar[Mapping[str, Action]] = {"POST": Action.DRAIN}
+
+    @extend_schema(request=None, responses=NodeObject)
+    def post(self, request: Request, node_id: str) -> Response:
+        """Move nothing more off the node; it stays cordoned."""
+        node_undrain(node=self.node())
         return Response(NodeObject(self.node()).data)
 
 

@@ -5,6 +5,8 @@ NODE = {
     "name": "gpu-host-3",
     "status": "live",
     "cordoned": False,
+    "draining_since": None,
+    "labels": {"zone": "rack-4"},
     "address": "10.0.4.13",
     "pool": "default",
     "agent_version": "0.1.0",
@@ -23,10 +25,16 @@ NODE = {
             "utilization_percent": 61.0,
             "is_present": True,
             "is_clean": True,
+            "pool": "research",
             "claimed_bytes": 85_899_345_920,
             "free_bytes": 0,
         }
     ],
+}
+POOL = {
+    "name": "research",
+    "serves_all": False,
+    "teams": [{"id": "k3v9d2xw", "name": "Search"}],
 }
 INSTANCE_TYPE = {
     "id": "H100-81920",

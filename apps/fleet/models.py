@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from apps.accounts.models import Team
 from apps.rest.identifiers import new_id
 
 
@@ -17,7 +18,12 @@ class Node(models.Model):
     host_memory_bytes = models.BigIntegerField(default=0)
     facts = models.JSONField(default=dict)
     pool = models.CharField(max_length=64, default="default")
+    """Of its cards that are assigned to none on their own."""
+    labels = models.JSONField(default=dict, db_default={})
+    """What admins say of it: name -> value, to find it by."""
     cordoned = models.BooleanField(default=False)
+    draining_since = models.DateTimeField(null=True)
+    """Since when replicas are moved off it; a node that drains is cordoned too."""
     enrolled_at = models.DateTimeField(auto_now_add=True)
     last_heartbeat_at = models.DateTimeField(null=True)
     wanted_version = models.BigIntegerField(default=0)
@@ -56,6 +62,8 @@ class Card(models.Model):
     utilization_percent = models.FloatField(null=True)
     is_clean = models.BooleanField(default=True)
     is_present = models.BooleanField(default=True)
+    pool = models.CharField(max_length=64, blank=True, default="", db_default="")
+    """Where it is assigned to; empty for the pool of its node."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.index} of {self.node_id}"
@@ -64,6 +72,22 @@ class Card(models.Model):
     def is_shared(self) -> bool:
         """Whether several holders may use the card at once, each with its own memory."""
         return self.kind == "CPU"
+
+
+class PoolTeam(models.Model):
+    """That a pool serves a team. A pool without any serves every team."""
+
+    id = models.BigAutoField(primary_key=True)
+    pool = models.CharField(max_length=64)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "team"], name="fleet_pool_team_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pool} for {self.team_id}"
 
 
 class CardPrice(models.Model):

@@ -1,13 +1,13 @@
 """Reads of the fleet. What is silent for `SILENT_SECONDS` counts as gone."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 
 from django.db.models import Min, Prefetch, Q, QuerySet
 from django.db.models.functions import Now
 
 from apps.fleet.credentials import hash_of
-from apps.fleet.models import Card, CardLease, CardPrice, Gateway, Node, Worker
+from apps.fleet.models import Card, CardLease, CardPrice, Gateway, Node, PoolTeam, Worker
 
 SILENT_SECONDS = 15
 _SILENT = timedelta(seconds=SILENT_SECONDS)
@@ -39,13 +39,40 @@ def nodes_silent() -> QuerySet[Node]:
 
 
 def nodes_for(*, kind: str, pool: str) -> Sequence[Node]:
-    """Return where something new for `kind` may go: alive, not cordoned, in the pool."""
-    return list(
-        nodes_alive()
-        .filter(cordoned=False, pool=pool, cards__kind=kind, cards__is_present=True)
-        .distinct()
-        .order_by("name")
-    )
+    """Return where something new for `kind` may go: alive, not cordoned, with cards of the pool."""
+    cards = Card.objects.filter(cards_of_pool(pool), kind=kind, is_present=True)
+    ids = cards.values("node_id")
+    return list(nodes_alive().filter(cordoned=False, id__in=ids).order_by("name"))
+
+
+def nodes_draining(*, node_ids: Collection[str]) -> frozenset[str]:
+    """Return which of these nodes replicas are moved off."""
+    found = Node.objects.filter(id__in=node_ids, draining_since__isnull=False)
+    return frozenset(found.values_list("id", flat=True))
+
+
+def pool_is_cordoned(pool: str) -> bool:
+    """Return whether the pool has live nodes, and none of them takes anything new."""
+    cordoned = {*nodes_alive().filter(pool=pool).values_list("cordoned", flat=True)}
+    return cordoned == {True}
+
+
+def cards_of_pool(pool: str) -> Q:
+    """Return what finds the cards of a pool: assigned to it, or to none on a node of it."""
+    return Q(pool=pool) | Q(pool="", node__pool=pool)
+
+
+def pools_closed_to(*, team_id: str) -> set[str]:
+    """Return the pools that serve other teams only."""
+    served = PoolTeam.objects.filter(team_id=team_id).values("pool")
+    return set(PoolTeam.objects.exclude(pool__in=served).values_list("pool", flat=True))
+
+
+def pool_names() -> list[str]:
+    """Return every pool that a card or a node is in, or that is assigned to teams."""
+    of_cards = Card.objects.exclude(pool="").values_list("pool", flat=True)
+    of_teams = PoolTeam.objects.values_list("pool", flat=True)
+    return sorted(Node.objects.values_list("pool", flat=True).union(of_cards, of_teams))
 
 
 def node_by_credential(credential: str) -> Node | None:
@@ -90,9 +117,11 @@ def cards_offered() -> QuerySet[Card]:
     )
 
 
-def smallest_card_bytes(*, node: Node, kind: str) -> int:
-    """Return the memory of the smallest card of the kind that the node has, 0 without one."""
+def smallest_card_bytes(*, node: Node, kind: str, pool: str | None = None) -> int:
+    """Return the memory of the smallest card of the kind, of the pool, on the node; 0 without."""
     cards = Card.objects.filter(node=node, kind=kind, is_present=True)
+    if pool is not None:
+        cards = cards.filter(cards_of_pool(pool))
     smallest: int | None = cards.aggregate(least=Min("memory_bytes"))["least"]
     return smallest or 0
 

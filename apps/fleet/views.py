@@ -1,13 +1,30 @@
-"""The page of nodes: which machines there are, their cards, and who holds them."""
+"""The page of nodes: which machines there are, their cards, who holds them, and what admins do."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
 
-from apps.accounts.pages import page
+from apps.accounts.pages import actor_on, allowed_page, page
+from apps.accounts.permissions import Action, allowed
+from apps.accounts.selectors import team_list
+from apps.fleet.labels import labelled
 from apps.fleet.models import Card, Node
+from apps.fleet.pools import pool_views
 from apps.fleet.selectors import node_list
+from apps.fleet.services import (
+    card_assign,
+    node_cordon,
+    node_drain,
+    node_label,
+    node_uncordon,
+    node_undrain,
+    pool_assign,
+)
+from apps.rest.errors import InvalidInput, NotFound
 from apps.ui.fragments import live_answer
 from apps.ui.listing import page_in
 
@@ -26,25 +43,118 @@ class NodeView:
     def state(self) -> str:
         if not self.is_alive:
             return "silent"
-        return "cordoned" if self.node.cordoned else "live"
+        if self.node.draining_since is None:
+            return "cordoned" if self.node.cordoned else "live"
+        return "draining" if self.is_held else "drained"
+
+    @property
+    def is_held(self) -> bool:
+        """Whether anything still runs there."""
+        return any(card.live_leases for card in self.cards)  # type: ignore[attr-defined]
 
 
 @page
 @require_GET
 def nodes(request: HttpRequest) -> HttpResponse:
     """Show every node; machines belong to the installation, not to a team."""
-    shown = page_in(request, node_list(), NODES_SHOWN)
-    views = [
-        NodeView(
-            node=node,
-            is_alive=bool(node.is_alive),  # type: ignore[attr-defined]
-            cards=[card for card in node.cards.all() if card.is_present],
-        )
-        for node in shown
-    ]
-    return live_answer(
-        request,
-        page="fleet/page.html",
-        part="fleet/_nodes.html",
-        context={"nodes": views, "page": shown},
+    label = request.GET.get("label", "").replace("\0", "")[:200]
+    shown = page_in(request, labelled(node_list(), label), NODES_SHOWN)
+    actor = actor_on(request)
+    may_assign = allowed(actor, Action.ASSIGN_CARDS)
+    context = {
+        "nodes": [node_view(node) for node in shown],
+        "page": shown,
+        "label": label,
+        "pools": pool_views(actor),
+        "teams": team_list(actor) if may_assign else (),
+        "may_assign": may_assign,
+    }
+    return live_answer(request, page="fleet/page.html", part="fleet/_nodes.html", context=context)
+
+
+def node_view(node: Node) -> NodeView:
+    """Return a node of `node_list` as pages show it."""
+    return NodeView(
+        node=node,
+        is_alive=bool(node.is_alive),  # type: ignore[attr-defined]
+        cards=[card for card in node.cards.all() if card.is_present],
     )
+
+
+@allowed_page(Action.LABEL)
+@require_POST
+def label(request: HttpRequest, node_id: str) -> HttpResponse:
+    """Set or remove one label of a node."""
+    node, name = _node(node_id), request.POST.get("name", "").strip()
+    value = None if "remove" in request.POST else request.POST.get("value", "").strip()
+    node_label(node=node, changes={name: value})
+    return redirect("node", node.id)
+
+
+@allowed_page(Action.CORDON)
+@require_POST
+def cordon(request: HttpRequest, node_id: str) -> HttpResponse:
+    """Place nothing new on the node."""
+    return _changed(request, node_id, node_cordon, "takes nothing new; what runs there stays")
+
+
+@allowed_page(Action.CORDON)
+@require_POST
+def uncordon(request: HttpRequest, node_id: str) -> HttpResponse:
+    """Place work on the node again."""
+    return _changed(request, node_id, node_uncordon, "takes work again")
+
+
+@allowed_page(Action.DRAIN)
+@require_POST
+def drain(request: HttpRequest, node_id: str) -> HttpResponse:
+    """Move the node's replicas elsewhere."""
+    return _changed(request, node_id, node_drain, "is being drained")
+
+
+@allowed_page(Action.DRAIN)
+@require_POST
+def undrain(request: HttpRequest, node_id: str) -> HttpResponse:
+    """Leave on the node what is there."""
+    return _changed(request, node_id, node_undrain, "keeps what it has, and stays cordoned")
+
+
+@allowed_page(Action.ASSIGN_CARDS)
+@require_POST
+def assign_cards(request: HttpRequest, node_id: str) -> HttpResponse:
+    """Assign the node's cards to the pools that were written beside them."""
+    node = _node(node_id)
+    for card in node.cards.order_by("index"):
+        if card.id in request.POST:
+            card_assign(card=card, pool=request.POST[card.id].strip())
+    return redirect("node", node.id)
+
+
+@allowed_page(Action.ASSIGN_CARDS)
+@require_POST
+def assign_pool(request: HttpRequest) -> HttpResponse:
+    """Let a pool serve the chosen teams, or every team where none is chosen."""
+    ids = request.POST.getlist("teams")
+    teams = list(team_list(actor_on(request)).filter(id__in=ids))
+    if len(teams) != len({*ids}):
+        raise InvalidInput("A team that was chosen is not there any more.")
+    pool_assign(pool=request.POST.get("pool", "").strip(), teams=teams)
+    return redirect("fleet:list")
+
+
+def _changed(
+    request: HttpRequest, node_id: str, change: Callable[..., bool], words: str
+) -> HttpResponse:
+    node = _node(node_id)
+    if change(node=node):
+        messages.success(request, f"`{node.name}` {words}.")
+    else:
+        messages.info(request, f"`{node.name}` was so already.")
+    return redirect("node", node.id)
+
+
+def _node(node_id: str) -> Node:
+    found = Node.objects.filter(id=node_id).first()
+    if found is None:
+        raise NotFound(f"There is no node `{node_id}`.")
+    return found

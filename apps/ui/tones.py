@@ -70,7 +70,7 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         ReplicaState.STARTING,
         ReplicaState.LOADING,
     ),
-    Tone.WARN: (DeploymentState.UNHEALTHY, ReplicaState.DRAINING, "cordoned", "warning"),
+    Tone.WARN: (DeploymentState.UNHEALTHY, ReplicaState.DRAINING, "cordoned", "drained", "warning"),
     Tone.ERROR: (
         BuildState.FAILED,
         DeploymentState.BUILD_FAILED,

@@ -57,7 +57,7 @@ def _claim(build_id: str) -> Lease | None:
     owner = process_owner(settings.NODE_NAME)
     while True:
         try:
-            return build_claim(build_id=build_id, owner=owner)
+            return build_claim(build_id=build_id, owner=owner, on_node=settings.NODE_NAME)
         except (OperationalError, InterfaceError) as error:
             # A restarted database leaves broken connections in the pool: each fails once.
             connection.close()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from apps.builds.services.leases import Lease, card_holder, held_build
 from apps.fleet.models import Card, Node
-from apps.fleet.services import cards_claim, cards_keep, cards_release
+from apps.fleet.services import Claimant, cards_claim, cards_keep, cards_release
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,13 +37,15 @@ def build_cards_claim(*, lease: Lease, node: Node, need: CardNeed) -> tuple[Card
     if kept:
         return kept
     # On its own: a refusal must not take back what was given back.
-    with held_build(lease):
+    with held_build(lease) as build:
         return cards_claim(
             holder=holder,
             node=node,
             kind=need.kind,
             count=need.count,
             memory_bytes=need.memory_bytes,
+            # The worker of the pool is here, so what its node leaves unassigned is the pool's.
+            claimant=Claimant(team_id=build.team_id, pool=build.pool, is_pool_of_node=False),
         )
 
 

@@ -14,11 +14,12 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import DateTimeField, F, Func, Q, QuerySet
+from django.db.models import DateTimeField, Exists, F, Func, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce
 
 from apps.builds.models import Build, BuildStep
+from apps.fleet.models import Node
 from apps.fleet.services import cards_release
 from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, StepState
 
@@ -72,10 +73,14 @@ class ClockTimestamp(Func):
     output_field = DateTimeField()
 
 
-def build_claim(*, build_id: str, owner: str) -> Lease | None:
-    """Return a lease on a build that nobody holds, or None where another was first."""
+def build_claim(*, build_id: str, owner: str, on_node: str = "") -> Lease | None:
+    """Return a lease on a build that nobody holds, or None where another was first.
+
+    A worker of a cordoned node takes none: the sweep offers the build again, to another.
+    """
     secret = secrets.token_urlsafe(32)
-    claimed = builds_unheld().filter(id=build_id, cancel_requested_at=None)
+    cordoned = Exists(Node.objects.filter(name=on_node, cordoned=True))
+    claimed = builds_unheld().filter(~cordoned, id=build_id, cancel_requested_at=None)
     with transaction.atomic():
         taken = claimed.update(
             state=BuildState.FETCHING,

@@ -14,6 +14,7 @@ from apps.builds.queue import build_send
 from apps.builds.services.leases import RUNNING, UNHELD, card_holder
 from apps.configs.models import Revision
 from apps.configs.services import revision_examine
+from apps.fleet.selectors import pools_closed_to
 from apps.fleet.services import cards_release
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.lifecycle import (
@@ -41,6 +42,7 @@ def build_create(
     expected = forecast_of_revision(revision)
     team = revision.config.team
     spec = Spec.model_validate(revision.spec)
+    _refuse_pool_of_others(team, spec.pool)
     with transaction.atomic():
         # The team's row is held so that two builds never take one number.
         Team.objects.select_for_update(no_key=True).get(id=team.id)
@@ -165,6 +167,16 @@ def _refuse_unready(revision: Revision) -> None:
             code="revision_waiting",
             hint="Ask again once the facts of the checkpoint have arrived.",
             details={"waiting": examination["waiting"]},
+        )
+
+
+def _refuse_pool_of_others(team: Team, pool: str) -> None:
+    if pool in pools_closed_to(team_id=team.id):
+        raise Conflict(
+            f"The cards of pool `{pool}` are assigned to other teams.",
+            code="pool_not_assigned",
+            fields=["enginehouse.pool"],
+            hint="Name a pool of your team, or have an admin of the organisation assign this one.",
         )
 
 

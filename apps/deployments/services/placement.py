@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from apps.deployments.failures import no_room, not_placeable
+from apps.deployments.failures import no_room, not_placeable, pool_of_others
 from apps.deployments.memory_need import Hardware, bytes_per_card, hardware_of
 from apps.deployments.models import Deployment, Replica
 from apps.fleet.models import Node
-from apps.fleet.selectors import nodes_for, smallest_card_bytes
-from apps.fleet.services import NoRoom, cards_claim
+from apps.fleet.selectors import nodes_for, pools_closed_to, smallest_card_bytes
+from apps.fleet.services import Claimant, NoRoom, cards_claim, cards_obstacle
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL
 from controlplane.domain.memory import UnplannableError
@@ -27,6 +27,8 @@ class Placed:
 def replica_place(*, deployment: Deployment) -> Placed:
     """Order one replica on the node that has room and the fewest of this deployment."""
     hardware = hardware_of(deployment)
+    if hardware.pool in pools_closed_to(team_id=deployment.model.team_id):
+        return Placed(failure=pool_of_others(hardware.pool))
     reasons = []
     for node in _by_preference(deployment, hardware):
         try:
@@ -40,11 +42,7 @@ def replica_place(*, deployment: Deployment) -> Placed:
 
 @transaction.atomic
 def _order_on(node: Node, deployment: Deployment, hardware: Hardware) -> Replica:
-    memory_bytes = bytes_per_card(
-        deployment,
-        kind=hardware.kind,
-        card_bytes=smallest_card_bytes(node=node, kind=hardware.kind),
-    )
+    memory_bytes = _needed_on(node, deployment, hardware)
     replica = Replica(
         deployment=deployment,
         node=node,
@@ -57,9 +55,39 @@ def _order_on(node: Node, deployment: Deployment, hardware: Hardware) -> Replica
         kind=hardware.kind,
         count=hardware.count,
         memory_bytes=memory_bytes,
+        claimant=_claimant(deployment, hardware),
     )
     replica.save(force_insert=True)
     return replica
+
+
+def replica_obstacle(deployment: Deployment) -> Failure | None:
+    """Return why no replica of it could be ordered now, None where one could; orders nothing."""
+    hardware = hardware_of(deployment)
+    if hardware.pool in pools_closed_to(team_id=deployment.model.team_id):
+        return pool_of_others(hardware.pool)
+    reasons = []
+    for node in nodes_for(kind=hardware.kind, pool=hardware.pool):
+        refused = cards_obstacle(
+            node=node,
+            kind=hardware.kind,
+            count=hardware.count,
+            memory_bytes=_needed_on(node, deployment, hardware),
+            claimant=_claimant(deployment, hardware),
+        )
+        if refused is None:
+            return None
+        reasons.append(str(refused))
+    return no_room(reasons, hardware.kind, hardware.pool)
+
+
+def _needed_on(node: Node, deployment: Deployment, hardware: Hardware) -> int:
+    smallest = smallest_card_bytes(node=node, kind=hardware.kind, pool=hardware.pool)
+    return bytes_per_card(deployment, kind=hardware.kind, card_bytes=smallest)
+
+
+def _claimant(deployment: Deployment, hardware: Hardware) -> Claimant:
+    return Claimant(team_id=deployment.model.team_id, pool=hardware.pool, is_new=True)
 
 
 def _by_preference(deployment: Deployment, hardware: Hardware) -> Sequence[Node]:

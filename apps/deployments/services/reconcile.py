@@ -15,7 +15,7 @@ from apps.deployments.queue import nodes_nudge
 from apps.deployments.services.placement import Placed, replica_place
 from apps.deployments.services.promotion import environment_advance
 from apps.deployments.services.replicas import replicas_drain, replicas_stop
-from apps.fleet.selectors import gateways_have_applied
+from apps.fleet.selectors import gateways_have_applied, nodes_draining
 from apps.fleet.services import node_wanted_version_bump
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 
@@ -43,7 +43,12 @@ def deployment_reconcile(*, deployment_id: str) -> None:
     if deployment is None:
         return
     replicas = replicas_of(deployment)
-    decision = decide(deployment, replicas, now=timezone.now())
+    decision = decide(
+        deployment,
+        replicas,
+        now=timezone.now(),
+        draining=nodes_draining(node_ids={each.node_id for each in replicas}),
+    )
     placed = [replica_place(deployment=deployment) for _ in range(decision.order)]
     ordered = [each.replica for each in placed if each.replica is not None]
     replicas_drain(replicas=decision.drain)

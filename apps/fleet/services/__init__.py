@@ -1,10 +1,13 @@
 """Writes of the fleet, by noun: enrollment tokens, nodes, cards, gateways, workers."""
 
+from apps.fleet.services.assigning import card_assign, node_label, pool_assign
 from apps.fleet.services.cards import (
+    Claimant,
     NoRoom,
     card_leases_prune,
     cards_claim,
     cards_keep,
+    cards_obstacle,
     cards_release,
 )
 from apps.fleet.services.enrollment import (
@@ -17,23 +20,25 @@ from apps.fleet.services.nodes import (
     CardReport,
     CardUse,
     Enrolled,
-    node_cordon,
     node_enroll,
     node_observe,
-    node_uncordon,
     node_wanted_version_bump,
 )
+from apps.fleet.services.placing import node_cordon, node_drain, node_uncordon, node_undrain
 from apps.fleet.services.workers import worker_arrived, worker_left, worker_seen
 
 __all__ = [
     "CardReport",
     "CardUse",
+    "Claimant",
     "Enrolled",
     "EnrollmentRefused",
     "NoRoom",
+    "card_assign",
     "card_leases_prune",
     "cards_claim",
     "cards_keep",
+    "cards_obstacle",
     "cards_release",
     "enrollment_token_create",
     "enrollment_token_redeem",
@@ -41,10 +46,14 @@ __all__ = [
     "gateway_enroll",
     "gateway_seen",
     "node_cordon",
+    "node_drain",
     "node_enroll",
+    "node_label",
     "node_observe",
     "node_uncordon",
+    "node_undrain",
     "node_wanted_version_bump",
+    "pool_assign",
     "worker_arrived",
     "worker_left",
     "worker_seen",

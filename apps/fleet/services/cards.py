@@ -1,13 +1,16 @@
 """The ledger of who holds which card: a GPU is held whole, a CPU is shared by memory."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.fleet.models import Card, CardLease, Node
+from apps.fleet.selectors import cards_of_pool, pools_closed_to
 
 ENDED_KEPT = timedelta(days=7)
 _SHOWN_HOLDERS = 4
@@ -27,22 +30,56 @@ class NoRoom(Exception):
         self.is_hopeless = is_hopeless
 
 
+@dataclass(frozen=True, kw_only=True)
+class Claimant:
+    """For whom cards are claimed, which decides what may be taken; nothing said forbids nothing."""
+
+    team_id: str | None = None
+    """Cards of pools that serve other teams only are not for it."""
+    pool: str | None = None
+    """Only cards of this pool."""
+    is_pool_of_node: bool = True
+    """Whether a card that is assigned to no pool counts as one of its node's."""
+    is_new: bool = False
+    """It runs nowhere yet, so a cordoned node is not for it."""
+
+    def cards(self) -> QuerySet[Card]:
+        """Return the cards that it may use, free or not."""
+        found = Card.objects.filter(is_present=True)
+        if self.team_id is not None:
+            closed = pools_closed_to(team_id=self.team_id)
+            found = found.exclude(Q(pool__in=closed) | Q(pool="", node__pool__in=closed))
+        if self.pool is None:
+            return found
+        here = cards_of_pool(self.pool) if self.is_pool_of_node else Q(pool__in=["", self.pool])
+        return found.filter(here)
+
+
+ANYBODY = Claimant()
+
+
 @transaction.atomic
 def cards_claim(
-    *, holder: str, node: Node, kind: str, count: int, memory_bytes: int
+    *,
+    holder: str,
+    node: Node,
+    kind: str,
+    count: int,
+    memory_bytes: int,
+    claimant: Claimant = ANYBODY,
 ) -> tuple[Card, ...]:
     """Return the `count` cards of `kind` that `holder` now has on `node`; a repeat changes nothing.
 
     `memory_bytes` is what is needed on each card. Raises NoRoom.
     """
-    present = list(
-        Card.objects.filter(node=node, kind=kind, is_present=True)
-        .order_by("index")
-        .select_for_update()
-    )
+    mine = claimant.cards().filter(node=node, kind=kind)
+    present = list(mine.order_by("index").select_for_update(of=("self",)))
     held = _held_by(holder, present)
     if held:
         return held
+    # Looked at under the lock of the cards, which whoever cordons the node takes as well.
+    if claimant.is_new and Node.objects.filter(id=node.id, cordoned=True).exists():
+        raise NoRoom(f"Node `{node.name}` is cordoned.")
     free = [card for card in present if _has_room(card, memory_bytes)]
     if len(free) < count:
         raise _no_room(node, kind, count, memory_bytes, present, free)
@@ -72,6 +109,17 @@ def cards_keep(
     held.exclude(id__in=[lease.id for lease in kept]).update(released_at=Now())
     held.filter(id__in=[lease.id for lease in kept]).update(memory_bytes=memory_bytes)
     return tuple(lease.card for lease in kept)
+
+
+def cards_obstacle(
+    *, node: Node, kind: str, count: int, memory_bytes: int, claimant: Claimant
+) -> NoRoom | None:
+    """Return why the claim would be refused now, None where it would not; claims nothing."""
+    present = list(claimant.cards().filter(node=node, kind=kind).order_by("index"))
+    free = [card for card in present if _has_room(card, memory_bytes)]
+    if len(free) >= count:
+        return None
+    return _no_room(node, kind, count, memory_bytes, present, free)
 
 
 def cards_release(*, holder: str) -> None:
@@ -114,7 +162,9 @@ def _no_room(
 ) -> NoRoom:
     if not present:
         return NoRoom(
-            f"Node `{node.name}` has no `{kind}` card, and {count} are needed.", is_hopeless=True
+            f"Node `{node.name}` has no `{kind}` card that is assigned to this team and pool, and "
+            f"{count} are needed.",
+            is_hopeless=True,
         )
     leases = CardLease.objects.filter(card__in=present, released_at=None).order_by("-memory_bytes")
     held = [f"`{lease.holder}` ({_gib(lease.memory_bytes)})" for lease in leases]

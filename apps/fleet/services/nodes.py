@@ -83,22 +83,6 @@ def node_observe(*, node: Node, boot_id: str, cards: Mapping[CardReport, CardUse
     _cards_store(node, cards)
 
 
-@transaction.atomic
-def node_cordon(*, node: Node) -> None:
-    """Place nothing new on the node; what runs there stays."""
-    Node.objects.filter(id=node.id).update(cordoned=True)
-    audit("node.cordon", node, team=None)
-    node.cordoned = True
-
-
-@transaction.atomic
-def node_uncordon(*, node: Node) -> None:
-    """Place work on the node again."""
-    Node.objects.filter(id=node.id).update(cordoned=False)
-    audit("node.uncordon", node, team=None)
-    node.cordoned = False
-
-
 def node_wanted_version_bump(*, node_ids: Collection[str]) -> None:
     """Note that what these nodes should run has changed."""
     # Locked in one order, so that two sweeps never wait for each other.

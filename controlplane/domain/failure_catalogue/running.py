@@ -58,6 +58,8 @@ ARTIFACTS = (
 SERVING = (
     entry("EHD-NO-NODE", MACHINE, "No live node of the pool has such a card.",
           "Start an agent on such a machine, or name another accelerator."),
+    entry("EHD-POOL", CONFIGURATION, "The pool's cards are assigned to other teams.",
+          "Name a pool of your team, or have an admin assign this one."),
     entry("EHD-NO-ROOM", MACHINE, "All cards of that kind are taken.",
           "Deactivate a deployment or add a machine; it starts by itself then."),
     entry("EHD-UNPLANNED", CONFIGURATION, "The replica's memory cannot be planned.",

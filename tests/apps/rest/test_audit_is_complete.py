@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 
 from apps.accounts.models import AuditEntry, Invitation, RestrictedEnvironment, TeamRole, User
@@ -121,6 +122,10 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
     "post /v1/builds/{build_id}/cancel": lambda w: (_build(w, "cancel"), None),
     "post /v1/builds/{build_id}/retry": lambda w: (_build(w, "retry", state="cancelled"), None),
     "post /v1/configs": lambda w: ("/v1/configs", {"name": "c", "text": factories.config_text()}),
+    "patch /v1/configs/{config_id}": lambda w: (
+        f"/v1/configs/{factories.make_config(team=w.admin.team).id}",
+        {"name": "another"},
+    ),
     "post /v1/configs/{config_id}/revisions": lambda w: (
         f"/v1/configs/{factories.make_config(team=w.admin.team).id}/revisions",
         {"text": factories.config_text(), "expected_revision": 0},
@@ -193,6 +198,26 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
     "post /v1/nodes/{node_id}/uncordon": lambda w: (
         f"/v1/nodes/{factories.make_node(cordoned=True).id}/uncordon",
         None,
+    ),
+    "post /v1/nodes/{node_id}/drain": lambda w: (
+        f"/v1/nodes/{factories.make_node().id}/drain",
+        None,
+    ),
+    "post /v1/nodes/{node_id}/undrain": lambda w: (
+        f"/v1/nodes/{factories.make_node(draining_since=timezone.now()).id}/undrain",
+        None,
+    ),
+    "patch /v1/nodes/{node_id}": lambda w: (
+        f"/v1/nodes/{factories.make_node().id}",
+        {"labels": {"zone": "rack-4"}},
+    ),
+    "patch /v1/cards/{card_id}": lambda w: (
+        f"/v1/cards/{factories.make_card().id}",
+        {"pool": "research"},
+    ),
+    "patch /v1/pools/{pool}": lambda w: (
+        "/v1/pools/research",
+        {"team_ids": [w.admin.team_id]},
     ),
     "post /v1/prices": lambda w: ("/v1/prices", {"kind": "H100", "per_hour": "2"}),
     "post /v1/secrets": lambda w: ("/v1/secrets", {"name": "hub", "value": "x"}),

@@ -1,0 +1,61 @@
+"""What of deployments runs on a node, over REST."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.deployments.nodes import OnNode, builds_on, replicas_on
+from apps.fleet.api import NodeView
+from apps.rest.examples import shown_as
+
+
+class OnNodeObject(serializers.Serializer[OnNode]):
+    replica_id = serializers.CharField(source="replica.id")
+    state = serializers.CharField(source="replica.state")
+    deployment_id = serializers.SerializerMethodField(help_text="Null for another team's.")
+    note = serializers.CharField(help_text="While the node is drained: what happens next.")
+    is_stuck = serializers.BooleanField(help_text="It cannot move as things are; `note` says why.")
+
+    def get_deployment_id(self, on: OnNode) -> str | None:
+        return on.replica.deployment_id if on.is_named else None
+
+
+@shown_as(
+    {
+        "draining_since": "2026-11-27T16:40:02.117340Z",
+        "is_drained": False,
+        "builds": 1,
+        "replicas": [
+            {
+                "replica_id": "w5n2k",
+                "state": "ready",
+                "deployment_id": "d5x8mk2p",
+                "note": "Its replacement starts on `gpu-host-4`.",
+                "is_stuck": False,
+            }
+        ],
+    }
+)
+class NodeReplicasObject(serializers.Serializer[Any]):
+    draining_since = serializers.DateTimeField(allow_null=True)
+    is_drained = serializers.BooleanField()
+    builds = serializers.IntegerField(help_text="That hold its cards; they end by themselves.")
+    replicas = OnNodeObject(many=True)
+
+
+class NodeReplicasView(NodeView):
+    @extend_schema(responses=NodeReplicasObject)
+    def get(self, request: Request, node_id: str) -> Response:
+        """Return what runs on a node and, while it is drained, what keeps it there."""
+        node = self.node()
+        replicas, builds = replicas_on(node, self.actor), builds_on(node)
+        told = {
+            "draining_since": node.draining_since,
+            "is_drained": node.draining_since is not None and not replicas and not builds,
+            "builds": builds,
+            "replicas": replicas,
+        }
+        return Response(NodeReplicasObject(told).data)

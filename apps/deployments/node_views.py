@@ -1,0 +1,31 @@
+"""The page of one node: its labels, its cards, what runs there, and how far a drain is."""
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from apps.accounts.pages import actor_on, page
+from apps.accounts.permissions import Action, allowed
+from apps.deployments.nodes import builds_on, replicas_on
+from apps.fleet.pools import pool_views
+from apps.fleet.selectors import node_list
+from apps.fleet.views import node_view
+from apps.rest.errors import NotFound
+from apps.ui.fragments import live_answer
+
+
+@page
+@require_GET
+def node(request: HttpRequest, node_id: str) -> HttpResponse:
+    """Show a node; what runs of other teams there is counted, not named."""
+    found = node_list().filter(id=node_id).first()
+    if found is None:
+        raise NotFound(f"There is no node `{node_id}`.")
+    actor = actor_on(request)
+    context = {
+        "view": node_view(found),
+        "replicas": replicas_on(found, actor),
+        "builds": builds_on(found),
+        "pools": pool_views(actor),
+        "may_change": allowed(actor, Action.DRAIN),
+    }
+    return live_answer(request, page="fleet/node.html", part="fleet/_node.html", context=context)

@@ -1,0 +1,92 @@
+"""Pools over REST: which cards are in one, and which teams it serves."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.models import Team
+from apps.accounts.permissions import Action
+from apps.accounts.rest_views import TeamView
+from apps.accounts.selectors import team_list
+from apps.fleet import examples
+from apps.fleet.models import Card, PoolTeam
+from apps.fleet.pools import PoolView, pool_views
+from apps.fleet.serializers import CardObject
+from apps.fleet.services import card_assign, pool_assign
+from apps.rest.errors import InvalidInput, NotFound
+from apps.rest.examples import shown_as
+from apps.rest.serializers import StrictSerializer, validated
+
+
+class PoolTeamObject(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    name = serializers.CharField()
+
+
+@shown_as(examples.POOL)
+class PoolObject(serializers.Serializer[PoolView]):
+    name = serializers.CharField()
+    serves_all = serializers.BooleanField(help_text="No team is named, so every team may use it.")
+    teams = PoolTeamObject(many=True, help_text="Of those that you may see.")
+
+
+class PoolListObject(serializers.Serializer[Any]):
+    pools = PoolObject(many=True)
+
+
+@shown_as({"team_ids": ["k3v9d2xw"]})
+class PoolBody(StrictSerializer):
+    team_ids = serializers.ListField(
+        child=serializers.CharField(max_length=16),
+        max_length=1000,
+        help_text="None at all: it serves every team.",
+    )
+
+
+@shown_as({"pool": "research"})
+class CardBody(StrictSerializer):
+    pool = serializers.CharField(
+        max_length=63, allow_blank=True, help_text="Blank: the pool of its node."
+    )
+
+
+class PoolListView(TeamView):
+    @extend_schema(responses=PoolListObject)
+    def get(self, request: Request) -> Response:
+        """Return every pool, and whom it serves."""
+        return Response(PoolListObject({"pools": pool_views(self.actor)}).data)
+
+
+class PoolDetailView(TeamView):
+    actions: ClassVar[Mapping[str, Action]] = {"PATCH": Action.ASSIGN_CARDS}
+
+    @extend_schema(request=PoolBody, responses=PoolObject)
+    def patch(self, request: Request, pool: str) -> Response:
+        """Let a pool serve these teams and no other. What runs in it stays."""
+        wanted = validated(PoolBody, request.data)["team_ids"]
+        pool_assign(pool=pool, teams=self._teams(wanted))
+        teams = [row.team for row in PoolTeam.objects.filter(pool=pool).select_related("team")]
+        return Response(PoolObject(PoolView(name=pool, teams=teams, serves_all=not teams)).data)
+
+    def _teams(self, ids: list[str]) -> list[Team]:
+        found = list(team_list(self.actor).filter(id__in=ids))
+        if missing := sorted({*ids} - {team.id for team in found}):
+            raise InvalidInput(f"There is no team `{missing[0]}`.", fields=["team_ids"])
+        return found
+
+
+class CardDetailView(TeamView):
+    actions: ClassVar[Mapping[str, Action]] = {"PATCH": Action.ASSIGN_CARDS}
+
+    @extend_schema(request=CardBody, responses=CardObject)
+    def patch(self, request: Request, card_id: str) -> Response:
+        """Assign a card to a pool. What holds it keeps it."""
+        card = Card.objects.filter(id=card_id).first()
+        if card is None:
+            raise NotFound(f"There is no card `{card_id}`.")
+        pool = validated(CardBody, request.data)["pool"]
+        return Response(CardObject(card_assign(card=card, pool=pool)).data)
