@@ -53,7 +53,9 @@ def test_each_token_is_the_best_one(name: str, dtype: str, tmp_path: Path) -> No
     assert (report["device"], report["dtype"]) == (DEVICE, dtype)
     assert [one.failure for one in answers] == [None] * len(answers)
     assert [len(one.tokens) for one in answers] == [TOKENS] * len(answers)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype)).to(DEVICE)
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=getattr(torch, dtype), attn_implementation="eager"
+    ).to(DEVICE)
     lost = [
         _lost(model, prompt, one.tokens) for prompt, one in zip(prompts, answers[::2], strict=True)
     ]

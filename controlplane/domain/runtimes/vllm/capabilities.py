@@ -20,7 +20,10 @@ from controlplane.domain.runtimes.capability import (
 
 VERSIONS = tuple(f"0.{minor}" for minor in range(25, 34))
 VERSION = VERSIONS[-1]
-RUN_BY_US = "0.25.1 by itself on one H100, 2026-11-27; not yet seen to answer behind the gateway"
+RUN_BY_US = (
+    "0.25.1 by itself on one H100, 2026-11-27; on one H200 it answered from a build's artifact, "
+    "2026-11-28; not yet seen to answer behind the gateway"
+)
 OLDEST_CARD = (7, 5)
 
 _DOCS = sources.vllm("installation, GPU requirements")

@@ -1,0 +1,95 @@
+"""What engines do on an NVIDIA card: runs `gpu/run.sh` where there is one.
+
+    python benchmarks/engine_gpu.py [--json] [--full]
+
+Where there is none it prints the newest results that are kept, with card and age, and exits 3. The
+bar (native engine, Qwen3-8B shape, FP8, verify 64 tokens, one row: 4.5 ms) is judged by no stage
+yet, so its figure is null.
+"""
+
+import argparse
+import datetime
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks/results"
+NO_HARDWARE = 3
+_SHORT = "build,native,deploy,ask,speed"
+_BARS = {"native_verify_64_milliseconds": 4.5}
+_RIVALS = {
+    "vllm_0_25_1_verify_milliseconds": 8.1,
+    "compiled_probe_milliseconds": 6.8,
+    "vllm_0_25_1_fp8_qwen3_8b_tokens_per_second_1_stream": 219.4,
+    "vllm_0_25_1_fp8_qwen3_8b_tokens_per_second_64_streams": 5975,
+}
+"""As recorded on one H100, 2026-11-27."""
+
+
+def main() -> int:
+    """Return the exit status: 0 where the stages came through, 3 where there is no card."""
+    options = _options()
+    has_card = shutil.which("nvidia-smi") is not None
+    found, status = _run(options.full) if has_card else (_newest(), NO_HARDWARE)
+    figures = {
+        "results": found,
+        "native_verify_64_milliseconds": None,
+        "bars": _BARS,
+        "bars_met": None,
+        "rivals": _RIVALS,
+        "command": "python benchmarks/engine_gpu.py --json",
+    }
+    print(json.dumps(figures, indent=1) if options.json else _table(found, has_card=has_card))
+    return status
+
+
+def _run(full: bool) -> tuple[list[dict[str, Any]], int]:
+    with tempfile.TemporaryDirectory() as folder:
+        words = [] if full else ["--stages", _SHORT]
+        command = [str(ROOT / "benchmarks/gpu/run.sh"), "--out", folder, *words]
+        status = subprocess.run(command, check=False).returncode
+        return [
+            json.loads(each.read_text()) for each in sorted(Path(folder).glob("*.json"))
+        ], status
+
+
+def _newest() -> list[dict[str, Any]]:
+    """Return the newest kept result of each kind that was taken on a card."""
+    newest = {each["what"]: each for each in sorted(_kept(), key=lambda each: str(each["date"]))}
+    return [newest[what] for what in sorted(newest)]
+
+
+def _kept() -> Iterator[dict[str, Any]]:
+    for path in RESULTS.glob("*.json"):
+        content = json.loads(path.read_text())
+        if isinstance(content, dict) and "card" in content:
+            yield content | {"file": path.name, "age_days": _age(content["date"])}
+
+
+def _age(date: str) -> int:
+    return (datetime.datetime.now(datetime.UTC).date() - datetime.date.fromisoformat(date)).days
+
+
+def _table(found: list[dict[str, Any]], *, has_card: bool) -> str:
+    lines = [] if has_card else ["No NVIDIA card here; the newest results that are kept:"]
+    for each in found:
+        age = f", {each['age_days']} days old" if "age_days" in each else ""
+        lines.append(f"{each['what']:<14} {each.get('state', 'done'):<8} {each['card']}{age}")
+    return "\n".join(lines)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--full", action="store_true", help="every stage, a quarter of an hour")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

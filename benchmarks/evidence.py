@@ -1,0 +1,173 @@
+"""What was seen on cards, as one page: `docs/evidence.md`, out of files of `benchmarks/results`.
+
+    python benchmarks/evidence.py [--check]
+
+Nothing on the page is written by hand but the list of what is wanted of a card: what of it has no
+result there is listed as not run. With `--check`, exit 1 where the page is stale.
+"""
+
+import argparse
+import datetime
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.gpu.wanted import WANTED
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks/results"
+PAGE = ROOT / "docs/evidence.md"
+_INTRODUCTION = """\
+# Evidence
+
+What was seen on cards, where and when; generated from the files of `benchmarks/results` by
+`python benchmarks/evidence.py`. `benchmarks/README.md` holds the figures taken on CPUs, their bars
+and their rivals. The raw outputs are in `benchmarks/results/raw`.
+"""
+_GIB = 1024**3
+
+
+def main() -> int:
+    """Write the page, or say whether it is fresh."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    text = page()
+    if parser.parse_args().check:
+        return 0 if PAGE.read_text() == text else 1
+    PAGE.write_text(text)
+    return 0
+
+
+def page() -> str:
+    """Return the page as the kept results make it."""
+    found = {path: json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))}
+    results = {
+        path: each for path, each in found.items() if isinstance(each, list) or "card" in each
+    }
+    parts = [_INTRODUCTION]
+    for path, content in results.items():
+        write = _SECTIONS.get(path.name.partition("-")[0])
+        parts.append(write(path.name, content) if write else _plain(path.name, content))
+    return "\n".join([*parts, _not_run(results)])
+
+
+def _build(name: str, found: Mapping[str, Any]) -> str:
+    calibrated, gate, smoke = found["calibrate"], found["gate"], found["smoke_test"]
+    figures, used = gate["figures"], calibrated["calibration"]
+    rows = [
+        ("weights", found.get("weights", "SmolLM2-135M-Instruct, its own")),
+        ("quantized", f"`{calibrated['quantization_type']}`: {calibrated['layers_quantized']} "
+                      f"linear layers, {calibrated['kv_cache_layers']} layers of KV cache"),
+        ("calibrated on the card", f"{used['used']} samples, {used['tokens']:,} tokens, "
+                                   f"{calibrated['seconds']} s"),
+        ("gate", f"{gate['state']}: perplexity {figures['perplexity_original']:.2f} → "
+                 f"{figures['perplexity_quantized']:.2f} ({figures['perplexity_change']:+.1%}), by "
+                 f"{gate['measured_by']}"),
+        ("started by the smoke test", f"{smoke['engine']['engine']} {smoke['engine']['version']}, "
+                                      "from the published artifact"),
+        ("its answer", f"“{smoke['answer']}” to “{smoke['question']}”"),
+        ("one stream, by the smoke test", f"{smoke['tokens_per_second']} tokens per second, the "
+                                          f"first after {smoke['first_token_seconds']} s"),
+        *((each["name"], f"{_seconds(each)} s") for each in found["steps"]),
+    ]  # fmt: skip
+    said = [f"- {line}" for line in found.get("engine_lines", ())]
+    return _section(
+        "A build on a card", name, found, rows, ["", "The engine's own lines:", "", *said]
+    )
+
+
+def _memory(name: str, entries: Iterable[Mapping[str, Any]]) -> str:
+    lines = ["## The memory plan beside the engine's report", "",
+             f"`{name}`, as `memory_plan.py` replays it.", "",
+             "| config | card | figure | planned | reported | difference |",
+             "|---|---|---|---|---|---|"]  # fmt: skip
+    for each in entries:
+        planned, said = each["planned"], each["report"]
+        shown = {"weights": "weights_bytes", "KV cache": "kv_cache_bytes", "KV tokens": "kv_tokens"}
+        start = f"| `{each['config']['model_name']}` | {each['card']['kind']} |"
+        for words, key in shown.items():
+            change = f"{planned[key] / said[key] - 1:+.2%}"
+            note = _rounded(each) if key == "weights_bytes" else ""
+            amounts = f"{_amount(key, planned[key])} | {_amount(key, said[key])}"
+            lines.append(f"{start} {words} | {amounts} | {change}{note} |")
+    return "\n".join([*lines, ""])
+
+
+def _native(name: str, found: Mapping[str, Any]) -> str:
+    parted = [row for row in found["rows"] if not row["same"]]
+    told = [f"parts at token {row['part_at_token']}, where the best two lie "
+            f"{row['gap_of_best_two_there']} apart" for row in parted]  # fmt: skip
+    tests = found.get("tests")
+    rows = [
+        ("answers", f"{found['identical']} of {found['of']} the same text as Transformers', "
+                    "greedy, bfloat16"),
+        ("the others", "; ".join(told) or "none"),
+        ("one stream", f"{found['tokens_per_second_one_stream']} tokens per second"),
+    ]  # fmt: skip
+    if isinstance(tests, dict):
+        rows.append(
+            (f"`{tests['file']}`", f"{tests['passed']} passed, {len(tests['failed'])} failed")
+        )
+        rows += [("failed", f"`{each}`") for each in tests["failed"]]
+        rows += [("why", tests["why"])] if "why" in tests else []
+    return _section("The native engine on a card", name, found, rows)
+
+
+def _plain(name: str, found: Mapping[str, Any]) -> str:
+    """Return the figures of a benchmark that prints one object."""
+    rows = [(key.replace("_", " "), str(value)) for key, value in found.items()
+            if isinstance(value, int | float | bool)]  # fmt: skip
+    return _section(name.partition("-")[0].replace("_", " ").capitalize(), name, found, rows)
+
+
+def _section(
+    title: str,
+    name: str,
+    found: Mapping[str, Any],
+    rows: Iterable[tuple[str, str]],
+    more: Iterable[str] = (),
+) -> str:
+    where = found.get("card") or found.get("machine")
+    about = f"`{name}`: {where}, {found['date']}, `{found['command']}`"
+    table = ["| what | found |", "|---|---|", *(f"| {what} | {value} |" for what, value in rows)]
+    return "\n".join([f"## {title}", "", about, "", *table, *more, ""])
+
+
+def _not_run(results: Mapping[Path, Any]) -> str:
+    """Return what is wanted of a card and has no result that came through."""
+    done = {
+        each.name.partition("-")[0] for each, content in results.items() if _came_through(content)
+    }
+    missing = [f"- {words}" for what, words in WANTED.items() if what not in done]
+    return "\n".join(["## Not run yet", "", "Written, and no claim of ours:", "",
+                       *missing, ""])  # fmt: skip
+
+
+def _came_through(content: Any) -> bool:
+    return not isinstance(content, dict) or content.get("state", "done") == "done"
+
+
+def _rounded(entry: Mapping[str, Any]) -> str:
+    step = entry.get("weights_rounded_to_bytes")
+    return f"; the engine rounds to {step / _GIB:.2f} GiB" if step else ""
+
+
+def _amount(key: str, value: int) -> str:
+    return f"{value:,}" if key == "kv_tokens" else f"{value / _GIB:.3f} GiB"
+
+
+def _seconds(step: Mapping[str, Any]) -> float:
+    began, ended = (datetime.datetime.fromisoformat(step[key].replace("Z", "+00:00"))
+                    for key in ("started_at", "finished_at"))  # fmt: skip
+    return round((ended - began).total_seconds(), 1)
+
+
+_SECTIONS = {"build": _build, "large_build": _build, "memory": _memory, "native": _native}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

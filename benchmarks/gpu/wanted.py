@@ -1,0 +1,21 @@
+"""What is to be shown on a card: a stage's name, which begins its result's file, and in words."""
+
+from collections.abc import Mapping
+
+WANTED: Mapping[str, str] = {
+    "build": "SmolLM2 calibrated on the card to FP8 with FP8 KV, gated, packaged and asked once",
+    "native": "the native engine on CUDA in bfloat16, beside Transformers",
+    "memory": "the memory plan beside an engine's report",
+    "deploy": "the artifact behind the gateway: deployed, served by vLLM",
+    "ask": "the `openai` client through the gateway: streamed chat, JSON schema, a cancel that is "
+    "verified at the engine",
+    "speed": "SmolLM2 at 1, 8 and 64 streams through the gateway, beside vLLM alone",
+    "kill": "the engine killed while a foreign process holds the card's memory: told with its "
+    "cause, recovered",
+    "out_of_memory": "CUDA out of memory in calibration: told with its cause, then built; and the "
+    "memory plan of FP8 with a 16-bit KV cache",
+    "no_quant": "the memory plan of the same model in bfloat16",
+    "large_build": "the shape of Qwen3-8B with random weights, built to FP8 by the pipeline",
+    "large_speed": "that shape at 1, 8 and 64 streams through the gateway, beside vLLM alone",
+    "trtllm": "TensorRT-LLM at all",
+}
