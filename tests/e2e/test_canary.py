@@ -93,7 +93,9 @@ class Scene:
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     folder = tmp_path_factory.mktemp("canary")
     tiny = make_tiny_checkpoint(folder / "of-the-hub")
-    marks = {name: secrets.token_hex(12) for name in ("hub", "old", "page", "line", "wizard")}
+    marks = {
+        name: secrets.token_hex(12) for name in ("hub", "old", "page", "line", "wizard", "team")
+    }
     values = {name: f"{name}-cnry/{mark}+x=" for name, mark in marks.items()}
     with HubServer() as hub, pytest.MonkeyPatch.context() as patch:
         hub.tokens |= {values["hub"], values["page"]}
@@ -119,13 +121,16 @@ def form_token(html: str) -> str:
 
 
 def write_everywhere(scene: Scene) -> None:
-    """REST, replaced once; the page; a pasted command; the wizard."""
+    """REST, replaced once, and by a team's path; the page; a pasted command; the wizard."""
     access = grant_access(scene.here.folder)
     # It takes the place of the key before.
     scene.here.api_key = access.api_key
     scene.rest.headers["Authorization"] = f"Bearer {access.api_key}"
     for name in ("old", "hub"):
         scene.post("secrets", {"name": "hf_access_token", "value": scene.value(name)})
+    team = scene.get("teams")["teams"][0]["id"]
+    of_the_team = {"name": "of_the_team", "value": scene.value("team")}
+    assert scene.post(f"teams/{team}/secrets", of_the_team)["name"] == "of_the_team"
     landing = scene.page.get(access.sign_in_link)
     scene.page.post(landing.url.path, data={"csrfmiddlewaretoken": form_token(landing.text)})
     shown = scene.page.get("/secrets/")
@@ -145,6 +150,8 @@ def ask_for_all(scene: Scene, build: dict[str, Any]) -> None:
     """Read what can be read of a build and of secrets, so that every answer is looked at."""
     for path in (
         "secrets",
+        "audit?limit=1000",
+        "audit/export?as=jsonl",
         f"builds/{build['id']}",
         f"builds/{build['id']}/logs",
         f"builds/{build['id']}/steps",
