@@ -43,6 +43,12 @@ class DeploymentRow:
         return endpoint_of(self.deployment)
 
     @property
+    def may_be_tried(self) -> bool:
+        """Whether it answers, or may again without being deployed anew."""
+        gone = DEPLOYMENT_TERMINAL - {DeploymentState.INACTIVE}
+        return self.deployment.state not in gone
+
+    @property
     def address(self) -> str:
         """Where it is tried."""
         return addresses_of(self.deployment)[0].place

@@ -86,6 +86,9 @@ def pages_of(stage: Stage) -> dict[str, str]:
         "deploy": f"/models/deploy/{stage.built.number}/",
         "models": "/models/",
         "deployment": f"/models/{deployment.model_id}/{deployment.id}/",
+        "try": f"/models/try/?at={deployment.model_id}/environments/production",
+        "try-compared": f"/models/try/?at={deployment.model_id}/environments/production"
+        f"&beside={deployment.model_id}/deployment/{deployment.id}",
         "nodes": "/nodes/",
         "rules": "/rules/?q=fp8_kv",
         "rest": "/docs/rest/?q=team",

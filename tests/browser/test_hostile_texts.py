@@ -96,6 +96,8 @@ def paths(stage: "Stage") -> list[str]:
         f"/builds/{stage.failed.id}/", f"/builds/{stage.running.id}/", f"/builds/{stage.built.id}/",
         f"/artifacts/{Artifact.objects.filter(team=stage.team).values_list('id', flat=True)[0]}/",
         f"/models/{stage.deployment.model_id}/deployments/{stage.deployment.id}/",
+        f"/models/{stage.deployment.model_id}/{stage.deployment.id}/",
+        f"/models/try/?at={stage.deployment.model_id}/deployment/{stage.deployment.id}",
     ]  # fmt: skip
 
 

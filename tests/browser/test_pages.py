@@ -37,6 +37,7 @@ def test_no_page_scrolls_sideways_at_320_px_in_either_theme(
         f"/models/deploy/{stage.built.number}/",
         "/models/",
         f"/models/{deployment.model_id}/{deployment.id}/",
+        f"/models/try/?at={deployment.model_id}/environments/production",
         "/nodes/",
         "/secrets/",
         f"/secrets/{stage.team.secrets.get().id}/",

@@ -5,14 +5,17 @@ const table = (head, rows) => {
   const made = make("table");
   const line = (cells, tag) => {
     const row = make("tr");
-    row.append(...cells.map((cell) => make(tag, typeof cell === "number" || /^−?\d/.test(cell) ? "num" : "", String(cell))));
+    row.append(...cells.map((cell) => make(tag, typeof cell === "number" || /^−?[\d.]+$/.test(cell) ? "num" : "", String(cell))));
     return row;
   };
   const [top, body] = [make("thead"), make("tbody")];
   top.append(line(head, "th"));
   body.append(...rows.map((row) => line(row, "td")));
   made.append(top, body);
-  return made;
+  // Wide ones scroll by themselves, by keyboard too.
+  const box = Object.assign(make("div", "scrolls"), { tabIndex: 0, role: "region", ariaLabel: "Answer as a table" });
+  box.append(made);
+  return box;
 };
 const short = (value) => value.toFixed(3).replace("-", "−");
 const dot = (one, other) => one.reduce((sum, value, index) => sum + value * other[index], 0);

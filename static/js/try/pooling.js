@@ -1,7 +1,7 @@
 // Asks a model that makes no text: vectors, ranks, labels; each with its own small form.
 import { ask } from "./ask.js";
 import { showCode } from "./code.js";
-import { button, make, measured } from "./elements.js";
+import { button, make, measured, sentence } from "./elements.js";
 import { wordsOf } from "./failures.js";
 import { Measure } from "./measure.js";
 import { say } from "./fields.js";
@@ -28,7 +28,7 @@ const run = async (place) => {
   try {
     for await (const { starts, waits, body } of ask(place.dataset.call, JSON.stringify(bodyOf(place)), new AbortController().signal)) {
       if (starts) measure.restart();
-      if (waits) box.replaceChildren(make("p", "note", `${waits} It is asked again until it answers.`));
+      if (waits) box.replaceChildren(sentence("note", `${waits} It is asked again until it answers.`));
       if (!body) continue;
       const took = measured([["Answered in", measure.whole(), "this browser, from Send to the whole answer"]]);
       box.replaceChildren(...showAnswer(form.dataset.form, body, lines()), took);
@@ -36,7 +36,7 @@ const run = async (place) => {
     return `${place.dataset.title} has answered`;
   } catch (error) {
     const row = make("div", "failed error");
-    row.append(make("p", "", wordsOf(error)), button("Try again", () => run(place)));
+    row.append(sentence("", wordsOf(error)), button("Try again", () => run(place)));
     box.replaceChildren(row);
     return wordsOf(error);
   }

@@ -1,5 +1,5 @@
 // One question with its answer on the page: text as it comes, reasoning and tool calls apart.
-import { button, make, measured } from "./elements.js";
+import { button, grow, make, measured, sentence } from "./elements.js";
 import { judge } from "./verdict.js";
 
 export class Turn {
@@ -12,15 +12,16 @@ export class Turn {
   constructor(list, question, name) {
     this.#box.append(make("p", "asked", question), make("h3", "unseen", `Answer of ${name}`), this.#said);
     list.append(this.#box);
+    this.#box.scrollIntoView({ block: "nearest" });
   }
 
   note(words) {
     this.#box.querySelector(".turn-note")?.remove();
-    if (words) this.#box.append(make("p", "turn-note note", words));
+    if (words) grow(this.#box, () => this.#box.append(sentence("turn-note note", words)));
   }
 
   add({ content, reasoning_content: thought, reasoning, tool_calls: calls }) {
-    if (content) this.#said.append(content);
+    if (content) grow(this.#box, () => this.#said.append(content));
     this.text += content ?? "";
     if (thought ?? reasoning) this.#think(thought ?? reasoning);
     for (const { index, function: called } of calls ?? []) this.#call(index ?? 0, called ?? {});
@@ -42,13 +43,13 @@ export class Turn {
   }
 
   end(rows, schema) {
-    if (schema) this.#box.append(judge(this.#said, this.text, schema));
-    this.#box.append(measured(rows));
+    const verdict = schema ? [judge(this.#said, this.text, schema)] : [];
+    grow(this.#box, () => this.#box.append(...verdict, measured(rows)));
   }
 
   fail(words, again) {
     const row = make("div", "failed error");
-    row.append(make("p", "", words), button("Try again", () => { if (again()) this.#box.remove(); }));
-    this.#box.append(row);
+    row.append(sentence("", words), button("Try again", () => { if (again()) this.#box.remove(); }));
+    grow(this.#box, () => this.#box.append(row));
   }
 }
