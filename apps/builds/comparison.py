@@ -7,6 +7,7 @@ from typing import Any
 from apps.builds.models import Build, BuildStep
 from apps.builds.step_labels import LABELS
 from apps.builds.values import value_words
+from apps.configs.form_fields import label_of
 from apps.ui import formats
 from controlplane.domain.reuse import leaves
 
@@ -22,6 +23,11 @@ class ComparedRow:
     label: str
     left: Any
     right: Any
+
+    @property
+    def setting(self) -> str:
+        """What the form calls it, empty for what is no setting of the form."""
+        return label_of(self.label)
 
     @property
     def differs(self) -> bool:

@@ -25,6 +25,7 @@ from apps.configs.serializers import (
     ConfigExportObject,
     ConfigObject,
     ConfigPage,
+    ConfigRenameBody,
     ConfigText,
     ExaminationObject,
     ExportQuery,
@@ -35,6 +36,7 @@ from apps.configs.serializers import (
 )
 from apps.configs.services import (
     config_create,
+    config_rename,
     examine_text,
     revision_create,
     revision_examine,
@@ -78,11 +80,18 @@ class ConfigListView(TeamView):
 
 
 class ConfigDetailView(ConfigListView):
-    http_method_names = ["get", "head", "options"]
+    http_method_names = ["get", "head", "options", "patch"]
 
     @extend_schema(responses=ConfigDetailObject)
     def get(self, request: Request, config_id: str) -> Response:  # type: ignore[override]
         """Return a config with its last revision, checked now."""
+        return Response(self._detail(config_id))
+
+    @extend_schema(request=ConfigRenameBody, responses={200: ConfigDetailObject, 409: _CONFLICT})
+    def patch(self, request: Request, config_id: str) -> Response:
+        """Rename a config; its id, revisions and builds stay as they are."""
+        wanted = validated(ConfigRenameBody, request.data)
+        config_rename(config=config_get(team=self.team, config_id=config_id), name=wanted["name"])
         return Response(self._detail(config_id))
 
 

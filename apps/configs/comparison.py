@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from apps.configs.form_fields import label_of
 from apps.configs.form_values import text_data
 from apps.configs.models import Revision
 from apps.ui.formats import ABSENT, number, size
@@ -28,6 +29,11 @@ class Difference:
     name: str
     before: str
     after: str
+
+    @property
+    def label(self) -> str:
+        """What the form calls it, empty for what it does not show."""
+        return label_of(self.name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -196,3 +196,15 @@ SERVING = Group(
     ),
 )  # fmt: skip
 GROUPS = (MODEL, HARDWARE, PRECISION, LIMITS, SERVING)
+_LABELS = {
+    path: field.label
+    for group in GROUPS
+    for field in group.fields
+    for path in (field.path, field.v2)
+    if path
+}
+
+
+def label_of(path: str) -> str:
+    """Return what the form calls the setting at a dotted path, empty where it has none there."""
+    return _LABELS.get(path, "")

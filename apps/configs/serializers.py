@@ -115,6 +115,11 @@ class ConfigCreateBody(ConfigText):
     name = serializers.CharField(max_length=128)
 
 
+@shown_as({"name": "llama-3.3-70b-fp8"})
+class ConfigRenameBody(StrictSerializer):
+    name = serializers.CharField(max_length=128)
+
+
 @shown_as(examples.REVISION_WANTED)
 class RevisionCreateBody(ConfigText):
     expected_revision = serializers.IntegerField(

@@ -56,7 +56,7 @@ def test_the_page_shows_what_differs_and_the_list_leads_there(
     assert address.replace("&", "&amp;") in whole
     page = owner.get(address).content.decode()
     for said in (
-        "trt_llm.build.quantization_type",
+        '<span title="trt_llm.build.quantization_type">Quantization</span>',
         "EH201 on trt_llm.build",
         "capacity.kv_tokens",
         "figures.perplexity_change",

@@ -223,3 +223,14 @@ def test_what_is_not_here_is_told_over_rest_and_text_that_is_no_yaml_is_placed(c
     placed = [(each["code"], each["line"], each["column"]) for each in body["findings"]]
     assert placed[:2] == [("EH001", 1, 14), ("EH001", 2, 1)]
     assert body["blocks_build"] is True
+
+
+def test_a_config_is_renamed_and_keeps_its_id_and_revisions(cast: Cast) -> None:
+    client = client_of(cast.owner)
+    made, other = make(client), make(client, name="other")
+    status, renamed = client.patch(f"/v1/configs/{made['id']}", {"name": "better"})
+    assert status == 200
+    assert (renamed["id"], renamed["name"], renamed["revision"]) == (made["id"], "better", 1)
+    status, refusal = client.patch(f"/v1/configs/{made['id']}", {"name": other["name"]})
+    assert (status, refusal["code"]) == (409, "name_taken")
+    assert client_of(cast.outsider).patch(f"/v1/configs/{made['id']}", {"name": "x"})[0] == 404

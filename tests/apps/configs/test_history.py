@@ -29,7 +29,7 @@ def test_two_revisions_are_compared_by_setting_finding_and_memory() -> None:
     page = signed_in(cast.owner).get(f"/configs/{config.id}/revisions/?from=2&to=1")
     words = page.content.decode()
     assert "Revision 1 → 2" in words
-    assert "trt_llm.build.max_batch_size" in words
+    assert '<span title="trt_llm.build.max_batch_size">Batch size</span>' in words
     assert "EH777" in words
     assert "Tokens in all" in words
     assert "Weights" not in words
