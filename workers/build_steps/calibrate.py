@@ -14,6 +14,7 @@ from workers.build_steps import outputs
 from workers.build_steps.adapters import carry_adapters
 from workers.build_steps.calibration import SEED, OpenDataset, Places, SampleSet, draw, sample_keys
 from workers.build_steps.calibration.preview import shown_samples
+from workers.build_steps.calibration.samples import SAMPLES_FILE
 from workers.build_steps.events import Events
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.job import Job
@@ -24,7 +25,8 @@ from workers.build_steps.quantization.checkpoint import (
     open_checkpoint,
     refuse_quantized,
 )
-from workers.build_steps.quantization.export import Exported, export
+from workers.build_steps.quantization.export import export
+from workers.build_steps.quantization.exported import Exported
 from workers.build_steps.quantization.loading import (
     Device,
     choose_dtype,
@@ -47,8 +49,6 @@ from workers.build_steps.quantization.recipes import (
 )
 from workers.build_steps.step import StepResult
 from workers.build_steps.versions import tool_versions
-
-SAMPLES_FILE = "samples.json"
 
 log = logging.getLogger(__name__)
 

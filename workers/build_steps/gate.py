@@ -15,8 +15,9 @@ from torch import nn
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.enginehouse_settings import Gate
 from workers.build_steps import outputs
-from workers.build_steps.calibrate import SAMPLES_FILE
 from workers.build_steps.calibration import OpenDataset, Places, draw_unseen
+from workers.build_steps.calibration.samples import SAMPLES_FILE
+from workers.build_steps.clock import Clock
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.fetch import MODEL_FOLDER
@@ -25,9 +26,8 @@ from workers.build_steps.gating.as_served import load_as_served
 from workers.build_steps.gating.heads import find_heads
 from workers.build_steps.gating.scales import check_scales
 from workers.build_steps.job import Job
-from workers.build_steps.quantization.calibrating import Clock
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
-from workers.build_steps.quantization.export import Exported, read_export
+from workers.build_steps.quantization.exported import Exported, read_export
 from workers.build_steps.quantization.loading import (
     Device,
     choose_dtype,

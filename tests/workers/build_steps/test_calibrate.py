@@ -27,10 +27,11 @@ from tests.workers.build_steps.quantizing import (
 from tests.workers.build_steps.supervising import Supervisor, finished, run, wait_for
 from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, Verdict
+from workers.build_steps.clock import Clock
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.processes import kill_all
 from workers.build_steps.quantization import memory
-from workers.build_steps.quantization.calibrating import Clock, batches
+from workers.build_steps.quantization.calibrating import batches
 from workers.build_steps.versions import tool_versions
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]

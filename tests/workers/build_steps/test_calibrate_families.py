@@ -21,8 +21,8 @@ from tests.workers.build_steps.quantizing import (
     tensors_of,
 )
 from workers.build_steps.gating.as_served import load_as_served
-from workers.build_steps.quantization.calibrating import run_batch
 from workers.build_steps.quantization.checkpoint import open_checkpoint
+from workers.build_steps.quantization.forward import run_batch
 from workers.build_steps.quantization.loading import Device
 from workers.engine.quantized import dequantize
 

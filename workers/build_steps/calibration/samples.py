@@ -12,6 +12,8 @@ from workers.build_steps.calibration.dataset import OpenDataset
 from workers.build_steps.calibration.texts import Texts
 
 SEED = 20_260_101
+SAMPLES_FILE = "samples.json"
+"""Where `calibrate` leaves what it used and held out, for the gate."""
 SHORTEST_TOKENS = 16
 """Rows of fewer tokens are titles and blanks, of which scales learn nothing."""
 _HELD_OUT_SHARE = 8

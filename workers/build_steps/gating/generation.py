@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from workers.build_steps.gating import failures
-from workers.build_steps.quantization.calibrating import run_batch
+from workers.build_steps.quantization.forward import run_batch
 
 _LIKELIEST = 64
 """Tokens whose probability is kept per place; the rest count as one."""

@@ -11,7 +11,7 @@ from typing import Any
 from safetensors import safe_open
 
 from workers.build_steps.gating import failures
-from workers.build_steps.quantization.export import headers
+from workers.build_steps.quantization.exported import headers
 
 _FP8, _FP4 = "F8_E4M3", "U8"
 _SCALES_OF = {

@@ -4,13 +4,14 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from workers.build_steps.clock import Clock
 from workers.build_steps.environment import SAMPLE_DELAY_VARIABLE
 from workers.build_steps.quantization import failures
+from workers.build_steps.quantization.forward import run_batch
 from workers.build_steps.quantization.loading import Device
 from workers.build_steps.quantization.modelopt import logged_warnings, quantize
 from workers.build_steps.quantization.recipes import ModelOptConfig
@@ -102,32 +103,6 @@ class _Forward:
             return
         torch.cuda.empty_cache()
         self._run(model, batch)  # seen twice or once, the largest value is the same
-
-
-def run_batch(model: nn.Module, batch: Sequence[Sequence[int]]) -> Any:
-    """Return the model's outputs for equally long rows of tokens."""
-    place = next(model.parameters()).device
-    if place.type == "meta":  # it waits on the host until a card has room for it
-        place = torch.device("cuda", 0)
-    rows: Tensor = torch.tensor(batch, device=place)
-    arguments: dict[str, Any] = {"input_ids": rows, "attention_mask": torch.ones_like(rows)}
-    if getattr(model.config, "use_cache", False):
-        arguments["use_cache"] = False
-    return model(**arguments)
-
-
-class Clock:
-    """Tells how long the rest will take at the pace so far."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._start = time.monotonic()
-
-    def seconds_left(self, done: int) -> float | None:
-        """Return the seconds left, or None while nothing is done."""
-        if not done:
-            return None
-        return (time.monotonic() - self._start) / done * (self._total - done)
 
 
 def _refuse_odd_widths(model: nn.Module) -> None:
