@@ -66,6 +66,7 @@ def pages_of(stage: Stage) -> dict[str, str]:
         "configs": "/configs/",
         "calibration-data": "/calibration-sets/",
         "calibration-set": f"/calibration-sets/{stage.team.calibration_sets.get().id}/",
+        "calibration-preview": f"/calibration-sets/previews/{stage.preview.id}/",
         "editor": f"/configs/{stage.blocked.id}/",
         "editor-yaml": f"/configs/{stage.blocked.id}/?view=yaml",
         "editor-cpu": f"/configs/{stage.small.id}/",
@@ -90,22 +91,27 @@ def pages_of(stage: Stage) -> dict[str, str]:
         "try-compared": f"/models/try/?at={deployment.model_id}/environments/production"
         f"&beside={deployment.model_id}/deployment/{deployment.id}",
         "nodes": "/nodes/",
+        "node": f"/nodes/{Node.objects.get(name='workbench').id}/",
         "rules": "/rules/?q=fp8_kv",
         "rest": "/docs/rest/?q=team",
         "rest-operation": "/docs/rest/api_keys_post/",
         "secrets": "/secrets/",
         "secret": f"/secrets/{stage.team.secrets.get().id}/",
         "keys": "/keys/",
+        "usage": "/usage/",
+        "audit": "/audit/",
         "people": "/people/",
         "teams": "/teams/",
         "account": "/account/",
         "sign-in": "/sign-in/",
+        "sign-in-link": stage.sign_in_path,
+        "join": stage.invitation_path,
     }
 
 
 def pages_of_admins() -> dict[str, str]:
     """Return the pages that only admins of the organisation see."""
-    return {"settings": "/settings/"}
+    return {"settings": "/settings/", "remote-code": "/remote-code/"}
 
 
 def _photograph(page: Page, name: str) -> None:

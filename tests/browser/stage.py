@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.utils import timezone
 
-from apps.accounts.models import Team, User
+from apps.accounts.models import Team, TeamRole, User
+from apps.accounts.services import invitation_create, sign_in_link_create
 from apps.builds.models import Build
+from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.configs.models import CheckpointRecord, Config, FactsState, Revision
 from apps.configs.services import config_create
 from apps.deployments.models import Deployment
@@ -80,6 +83,11 @@ class Stage:
     failed: Build
     built: Build
     deployment: Deployment
+    preview: CalibrationPreview
+    invitation_path: str
+    """Of a link to join with."""
+    sign_in_path: str
+    """Of a link that lets the owner in."""
 
 
 def make_stage() -> Stage:
@@ -119,6 +127,15 @@ def make_stage() -> Stage:
         failed=_failed(revision, owner),
         running=_running(revision, owner),
         deployment=deployment,
+        preview=CalibrationPreview.objects.create(
+            team=team, revision=revision, dataset="enginehouse/general", pool="default"
+        ),
+        invitation_path=urlsplit(
+            invitation_create(
+                team=team, email="colleague@example.com", role=TeamRole.MEMBER, user=owner
+            ).url
+        ).path,
+        sign_in_path=f"/sign-in/{sign_in_link_create(user=owner)}/",
     )
 
 

@@ -9,6 +9,7 @@ from apps.builds.models import Build
 from apps.telemetry.logs import log_append
 from controlplane.domain.lifecycle import BuildState
 from tests.browser.conftest import OpenPage
+from tests.browser.screenshots import pages_of
 
 if TYPE_CHECKING:
     from tests.browser.stage import Stage
@@ -19,36 +20,9 @@ pytestmark = pytest.mark.browser
 def test_no_page_scrolls_sideways_at_320_px_in_either_theme(
     visit: OpenPage, stage: "Stage"
 ) -> None:
-    deployment = stage.deployment
-    paths = (
-        "/",
-        "/configs/",
-        f"/configs/{stage.blocked.id}/",
-        f"/configs/{stage.blocked.id}/?view=yaml",
-        f"/configs/{stage.blocked.id}/revisions/1/",
-        "/calibration-sets/",
-        f"/calibration-sets/{stage.team.calibration_sets.get().id}/",
-        "/builds/",
-        f"/builds/{stage.failed.number}/",
-        f"/builds/{stage.built.number}/",
-        f"/builds/compare/?build={stage.failed.number}&build={stage.built.number}",
-        "/artifacts/",
-        f"/artifacts/{stage.built.artifact_id}/",
-        f"/models/deploy/{stage.built.number}/",
-        "/models/",
-        f"/models/{deployment.model_id}/{deployment.id}/",
-        f"/models/try/?at={deployment.model_id}/environments/production",
-        "/nodes/",
-        "/secrets/",
-        f"/secrets/{stage.team.secrets.get().id}/",
-        "/keys/",
-        "/people/",
-        "/teams/",
-        "/account/",
-    )
     page = visit("/", color_scheme="dark", viewport={"width": 320, "height": 640})
     origin = page.url.rstrip("/")
-    for path in paths:
+    for path in pages_of(stage).values():
         page.goto(origin + path)
         page.wait_for_load_state("networkidle")
         overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
