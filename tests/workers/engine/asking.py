@@ -117,7 +117,10 @@ def transformers_greedy(
     checkpoint: Path, prompt: Sequence[int], tokens: int, **how: Any
 ) -> list[int]:
     """Give back what `generate` continues a prompt with, taking the best token every time."""
-    model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32)
+    # Eager: the other kernel of Transformers 5.17 leaves Gemma 2's soft cap out.
+    model = AutoModelForCausalLM.from_pretrained(
+        checkpoint, dtype=torch.float32, attn_implementation="eager"
+    )
     output = model.generate(
         torch.tensor([list(prompt)]), max_new_tokens=tokens, do_sample=False, pad_token_id=0, **how
     )
