@@ -22,6 +22,7 @@ EMPTY = {
     "configs-empty": "/configs/",
     "builds-empty": "/builds/",
     "models-empty": "/models/",
+    "try-empty": "/models/try/",
 }
 TALL_EDITOR = 1080
 """Tall enough for the panel, which scrolls by itself."""
