@@ -12,7 +12,7 @@ urlpatterns: list[URLPattern] = [
     path("", views.overview, name="overview"),
     path("rules/", rule_pages.rules, name="rules"),
     path("docs/rest/", rest_index, name="rest"),
-    path("docs/rest/<str:name>/", rest_operation, name="rest_operation"),
+    path("docs/rest/<str:operation_id>/", rest_operation, name="rest_operation"),
     path("first-steps/hide/", views.hide_first_steps, name="hide_first_steps"),
     path("settings/", installation, name="settings"),
 ]

@@ -30,10 +30,10 @@ def rest_index(request: HttpRequest) -> HttpResponse:
 
 @page
 @require_GET
-def rest_operation(request: HttpRequest, name: str) -> HttpResponse:
+def rest_operation(request: HttpRequest, operation_id: str) -> HttpResponse:
     """Show one operation: what it takes, how it is asked and what it answers."""
-    operation = operations().get(name)
+    operation = operations().get(operation_id)
     if operation is None:
-        raise NotFound(f"There is no operation `{name}`.")
+        raise NotFound(f"There is no operation `{operation_id}`.")
     context = {"operation": operation, "command": curl_of(operation)}
     return render(request, "dashboard/rest_operation.html", context)

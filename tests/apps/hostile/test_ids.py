@@ -12,8 +12,9 @@ from tests import factories
 from tests.factories import Cast, make_api_key, make_cast
 
 pytestmark = pytest.mark.django_db
-OF_EVERYBODY = {"node_id"}
-"""Nodes serve every team."""
+OF_EVERYBODY = {"node_id", "grant_id"}
+"""Nodes serve every team, and grants of remote code are for admins of the organisation."""
+UNKNOWN = {"number": "1"}
 
 
 @pytest.fixture
@@ -62,7 +63,11 @@ def test_every_operation_hides_what_is_another_teams(cast: Cast) -> None:
             continue
         asked = re.sub(r"\{(\w+)\}", lambda part: ids.get(part[1], "zzzzzzzz"), path)
         for method in methods:
-            status = _status(method, asked, key)
+            status, said = _answer(method, asked, key)
+            # Nor may the answer differ from the one about what there is not.
+            nowhere = re.sub(r"\{(\w+)\}", lambda part: UNKNOWN.get(part[1], "zzzzzzzz"), path)
+            if names <= set(ids) and (status, said) != _answer(method, nowhere, key):
+                leaks.append((method, asked, said))
             if status not in {400, 403, 404, 409} or (method == "get" and status not in {400, 404}):
                 leaks.append((method, asked, status))
     assert leaks == []
@@ -80,9 +85,11 @@ def test_lists_of_an_outsider_hold_nothing_of_the_team(cast: Cast) -> None:
             assert not [each for each in secret if each in text], path
 
 
-def _status(method: str, path: str, key: str) -> int:
+def _answer(method: str, path: str, key: str) -> tuple[int, str | None]:
+    """Return the status of an answer and the code of its error."""
     sent: dict[str, Any] = (
         {} if method == "get" else {"data": {}, "content_type": "application/json"}
     )
     answer = getattr(Client(), method)(path, **sent, headers={"authorization": f"Bearer {key}"})
-    return int(answer.status_code)
+    is_json = answer.headers.get("Content-Type") == "application/json"
+    return answer.status_code, answer.json().get("code") if is_json else None
