@@ -1,10 +1,16 @@
 """Labels of tokens, and the names that they make up, are those of Transformers' pipeline."""
 
+import socket
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
+import uvicorn
+from baseten_performance_client import PerformanceClient
 from starlette.testclient import TestClient
 from transformers import AutoTokenizer, pipeline
 
@@ -65,6 +71,38 @@ def test_names_are_joined_as_the_pipeline_joins_them(folder: Path, strategy: str
         scores = [next(iter(each["results"].values())) for each in ours]
         assert scores == pytest.approx([float(e["score"]) for e in theirs], abs=1e-5)
         assert [each["token"] for each in ours] == [text[e["start"] : e["end"]] for e in ours]
+
+
+@contextmanager
+def listening(client: TestClient) -> Iterator[str]:
+    """Let the engine answer on a port, for clients that bring their own connections."""
+    listener = socket.create_server(("127.0.0.1", 0))  # whoever connects early waits in its queue
+    server = uvicorn.Server(uvicorn.Config(client.app, log_config=None, lifespan="off", ws="none"))
+    thread = Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def test_the_performance_client_posts_batches_of_texts_to_label(folder: Path) -> None:
+    payloads = [
+        {"inputs": [[text]], "raw_scores": False, "truncate": False,
+         "truncation_direction": "Right", "aggregation_strategy": "simple"}
+        for text in TEXTS
+    ]  # fmt: skip
+    with serving(folder) as client, listening(client) as url:
+        found = PerformanceClient(base_url=url, api_key="none").batch_post(
+            "/predict_tokens", payloads
+        )
+        expected = [ask(client, **payload) for payload in payloads]
+    for ours, theirs in zip(found.data, expected, strict=True):
+        for label, same in zip(ours[0], theirs[0], strict=True):
+            # Which texts share a forward moves the last digits of a score.
+            scores = {name: pytest.approx(score) for name, score in same["results"].items()}
+            assert label == same | {"results": scores}
 
 
 def test_a_pair_and_an_unknown_strategy_are_refused(folder: Path) -> None:
