@@ -4,13 +4,15 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import OpenPage, session_cookie
 from tests.stub_gateway import StubGateway, refusal, stub_gateway
 from tests.web_server import streaming_server
 
@@ -194,3 +196,27 @@ def test_two_deployments_are_asked_the_same_at_320_px_in_the_dark(
     assert first == second
     assert len({each["path"] for each in gateway.asked}) == 2
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_answers_that_last_hold_no_database_connection(
+    web: str, gateway: StubGateway, stage: "Stage"
+) -> None:
+    gateway.never_ends = True
+    most = settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"]
+    path = f"{web}/models/{stage.deployment.model_id}/call/environments/production"
+    token = "t" * 32
+    cookie = session_cookie(stage.owner, web)
+    cookies = {cookie["name"]: cookie["value"], settings.CSRF_COOKIE_NAME: token}
+    with httpx.Client(cookies=cookies, timeout=20) as client, ExitStack() as open_answers:
+        for _ in range(most + 1):
+            answer = client.stream(
+                "POST",
+                f"{path}/sync/v1/chat/completions",
+                json={},
+                headers={"X-CSRFToken": token, "Origin": web},
+            )
+            assert next(open_answers.enter_context(answer).iter_bytes()).startswith(
+                b"event: answer"
+            )
+        assert client.get(f"{web}/models/").status_code == 200
+        gateway.went_on.set()
