@@ -13,6 +13,7 @@ READERS = (
     "workers/agent/__main__.py",
     "workers/agent/settings.py",
     "workers/gateway/settings.py",
+    "workers/runtimes/trtllm/launcher.py",
     "workers/runtimes/vllm/launcher.py",
 )
 READ = re.compile(

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 _PASSED_ON = (
     "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH",
     "LD_LIBRARY_PATH", "CUDA_HOME", "XDG_CACHE_HOME", "ENGINEHOUSE_STEP_DELAY_SECONDS",
-    "ARTIFACT_URL", "CUDA_DEVICE_ORDER", "VLLM_PYTHON", "VLLM_CACHE_ROOT",
+    "ARTIFACT_URL", "CUDA_DEVICE_ORDER", "VLLM_PYTHON", "TRTLLM_PYTHON", "VLLM_CACHE_ROOT",
     "VLLM_USE_FLASHINFER_SAMPLER",
 )  # fmt: skip
 """All that engines see of the agent's environment: none of it is secret."""

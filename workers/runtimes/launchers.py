@@ -5,9 +5,10 @@ from types import MappingProxyType
 
 from workers.runtimes.launcher import Launcher
 from workers.runtimes.native.launcher import NativeLauncher
+from workers.runtimes.trtllm.launcher import TrtllmLauncher
 from workers.runtimes.vllm.launcher import VllmLauncher
 
 LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
-    {"native": NativeLauncher(), "vllm": VllmLauncher()}
+    {"native": NativeLauncher(), "vllm": VllmLauncher(), "trtllm": TrtllmLauncher()}
 )
-"""By the names of `controlplane.domain.runtimes.STARTABLE`."""
+"""By the names of `controlplane.domain.runtimes`; the checks let pass those of `STARTABLE`."""

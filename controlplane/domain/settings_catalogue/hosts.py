@@ -31,6 +31,13 @@ HOSTS = Group(
             "host starts no vLLM.",
         ),
         Setting(
+            name="TRTLLM_PYTHON",
+            default="none",
+            read_by="agent, build worker",
+            says="The Python that has TensorRT-LLM, in an environment of its own. Not yet run by "
+            "us: a check refuses builds for it in this release.",
+        ),
+        Setting(
             name="ENGINE_START_SECONDS",
             default="`1200`",
             read_by="agent",
