@@ -38,9 +38,8 @@ class CardObject(serializers.Serializer[Any]):
         return told | {"claimed_bytes": claimed, "free_bytes": free_of(card, leases)}
 
 
-_OF_CARD = tuple(
-    name for name in CardObject().fields if name not in ("claimed_bytes", "free_bytes")
-)
+_COMPUTED = ("claimed_bytes", "free_bytes")
+_OF_CARD = tuple(str(name) for name in CardObject().fields if str(name) not in _COMPUTED)
 
 
 @shown_as(examples.NODE)
