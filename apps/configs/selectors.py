@@ -35,7 +35,7 @@ def config_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[C
         configs = configs.annotate(repo=Subquery(last.values(_REPO)[:1]))
         configs = configs.filter(Q(name__icontains=words) | Q(repo__icontains=words))
     if state:
-        configs = configs.filter(last_blocks_build=state != CAN_BUILD)
+        configs = configs.filter(**{"last_blocks_build": state != CAN_BUILD})
     return configs
 
 

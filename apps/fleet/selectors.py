@@ -100,7 +100,8 @@ def gateway_list() -> QuerySet[Gateway]:
 
 def builder_is_there() -> bool:
     """Return whether a worker that builds is alive."""
-    return worker_list().filter(is_alive=True, name__startswith="build.").exists()
+    live = Worker.objects.filter(last_seen_at__gt=Now() - _SILENT)
+    return live.filter(name__startswith="build.").exists()
 
 
 def gateways_have_applied(version: int) -> bool:

@@ -25,7 +25,7 @@ class SettingObject(serializers.Serializer[Any]):
     )
     shown = serializers.CharField(help_text="The value in words: of a secret `set` or `not set`.")
     is_secret = serializers.BooleanField()
-    source = serializers.ChoiceField(
+    source = serializers.ChoiceField(  # type: ignore[assignment]
         choices=["environment", "file", "manage.py up", "default", "each host"]
     )
     default = serializers.CharField()
