@@ -64,9 +64,13 @@ class NodeObject(serializers.Serializer[Any]):
 
 
 class NodeQuery(ListQuery):
-    label = serializers.CharField(
-        required=False, max_length=200, help_text="`name` or `name=value`."
-    )
+    """Those with a label, in parts."""
+
+    def get_fields(self) -> dict[str, Any]:
+        label = serializers.CharField(
+            required=False, max_length=200, help_text="`name` or `name=value`."
+        )
+        return {**super().get_fields(), "label": label}
 
 
 @shown_as({"labels": {"zone": "rack-4", "retired": None}})

@@ -135,8 +135,10 @@ def _code_file(
     found = _source_file(folder, name, roots, options)
     assert found.real_path is not None
     with _open_real(found.real_path) as reader:
-        sha256 = hashlib.file_digest(reader, "sha256").hexdigest()
-    return replace(found, sha256=sha256, is_code=True)
+        digest = hashlib.sha256()
+        for chunk in read_chunks(reader):
+            digest.update(chunk)
+    return replace(found, sha256=digest.hexdigest(), is_code=True)
 
 
 def _digest(files: Sequence[SourceFile]) -> str:

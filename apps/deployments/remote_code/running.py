@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from django.db.models import QuerySet
+
 from apps.configs.models import RemoteCodeGrant
 from apps.deployments.models import Deployment
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL
@@ -21,7 +23,7 @@ def running_by(grants: Sequence[RemoteCodeGrant]) -> dict[str, list[Deployment]]
     return {grant.id: found.get((grant.source, grant.repo, grant.commit), []) for grant in grants}
 
 
-def _running(commits: set[str]) -> Sequence[Deployment]:
+def _running(commits: set[str]) -> QuerySet[Deployment]:
     return (
         Deployment.objects.filter(artifact__passport__own_code__commit__in=list(commits))
         .exclude(state__in=DEPLOYMENT_TERMINAL)

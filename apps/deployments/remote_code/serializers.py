@@ -13,12 +13,15 @@ from controlplane.domain.spec.choices import CheckpointSource
 
 @shown_as(examples.GRANT_WANTED)
 class GrantBody(StrictSerializer):
-    source = serializers.ChoiceField(choices=[each.value for each in CheckpointSource])
     repo = serializers.CharField(max_length=2000, help_text="As the config names it.")
     commit = serializers.CharField(
         max_length=128, help_text="Whole, never a branch: a failure or a passport names it."
     )
     reason = serializers.CharField(max_length=1000)
+
+    def get_fields(self) -> dict[str, Any]:
+        source = serializers.ChoiceField(choices=[each.value for each in CheckpointSource])
+        return {"source": source, **super().get_fields()}
 
 
 @shown_as(examples.REVOKE)
@@ -36,7 +39,6 @@ class RunningObject(serializers.Serializer[Any]):
 @shown_as(examples.GRANT)
 class GrantObject(serializers.Serializer[Any]):
     id = serializers.CharField()
-    source = serializers.CharField()
     repo = serializers.CharField()
     commit = serializers.CharField()
     reason = serializers.CharField()
@@ -49,6 +51,9 @@ class GrantObject(serializers.Serializer[Any]):
     running = RunningObject(
         many=True, help_text="Deployments that run this code now; a revocation stops none of them."
     )
+
+    def get_fields(self) -> dict[str, Any]:
+        return {**super().get_fields(), "source": serializers.CharField()}
 
     def get_is_live(self, grant: Any) -> bool:
         return grant.revoked_at is None

@@ -1,7 +1,5 @@
 """The page of grants: which repository may run its own code, at which commit, and what runs."""
 
-from collections.abc import Mapping
-
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -75,7 +73,7 @@ def _granted(request: HttpRequest, form: GrantForm) -> HttpResponse | None:
     return redirect("remote_code:list")
 
 
-def _asked(request: HttpRequest) -> Mapping[str, str]:
+def _asked(request: HttpRequest) -> dict[str, str]:
     """Return what to fill in for the build or the config that the address names."""
     team = person(request).team
     number = whole_number(request.GET.get("build", ""))
@@ -96,7 +94,7 @@ def _asked(request: HttpRequest) -> Mapping[str, str]:
     return {}
 
 
-def _filled(checkpoint: CheckpointRepository | None, commit: str) -> Mapping[str, str]:
+def _filled(checkpoint: CheckpointRepository | None, commit: str) -> dict[str, str]:
     if checkpoint is None:
         return {}
     return {"source": checkpoint.source.value, "repo": shown(checkpoint.repo), "commit": commit}

@@ -47,8 +47,7 @@ def card_assign(*, card: Card, pool: str, expected: str | None = None) -> Card:
         raise Conflict(f"Card `{row.id}` was assigned to `{row.pool}` meanwhile.", code="stale")
     if row.pool != pool:
         Card.objects.filter(id=row.id, pool=row.pool).update(pool=pool)
-        told = {"before": {"pool": row.pool}, "after": {"pool": pool}}
-        audit("card.assign", row, team=None, **told)
+        audit("card.assign", row, team=None, before={"pool": row.pool}, after={"pool": pool})
     card.refresh_from_db()
     return card
 
