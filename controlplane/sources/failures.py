@@ -175,9 +175,11 @@ def disk_full(
     )
 
 
-def of_configuration(code: str, sentence: str, field: str, hint: str) -> SourceFailure:
-    """Return a failure that another value of the config mends."""
-    return _failure(code, Blame.CONFIGURATION, sentence, hint, field=field)
+def of_configuration(
+    code: str, sentence: str, field: str, hint: str, *, without: bool = False
+) -> SourceFailure:
+    """Return a failure that another value of the config mends; `without`, that none does too."""
+    return _failure(code, Blame.CONFIGURATION, sentence, hint, field=field, without=without)
 
 
 def of_checkpoint(code: str, sentence: str, hint: str, field: str = "repo") -> SourceFailure:
@@ -207,10 +209,19 @@ def _failure(
     *,
     field: str | None = None,
     detail: str | None = None,
+    without: bool = False,
 ) -> SourceFailure:
     place = None if field is None else f"{FIELD}.{field}"
     return SourceFailure(
-        Failure(code=code, blame=blame, sentence=sentence, field=place, hint=hint, detail=detail)
+        Failure(
+            code=code,
+            blame=blame,
+            sentence=sentence,
+            field=place,
+            hint=hint,
+            fix={place: None} if without and place else None,
+            detail=detail,
+        )
     )
 
 

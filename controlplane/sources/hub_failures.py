@@ -102,6 +102,8 @@ def missing_revision(asked: Asked) -> SourceFailure:
         f"`{asked.repo}` has no revision `{revision}`.",
         "revision",
         f"Name a branch, tag or commit listed at {asked.endpoint}/{asked.repo}/commits/main.",
+        # The default branch takes its place; where none was asked for, that one is missing.
+        without=asked.checkpoint.revision is not None,
     )
 
 

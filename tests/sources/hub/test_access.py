@@ -59,6 +59,7 @@ def test_a_missing_revision_is_named(
     assert found.code == "EHF-REVISION"
     assert "`v9`" in found.sentence
     assert (found.field or "").endswith("checkpoint_repository.revision")
+    assert found.fix == {found.field: None}
 
 
 def test_a_bad_token_is_told_from_a_missing_repository(

@@ -65,6 +65,7 @@ def test_a_commit_that_is_gone_in_between_is_said(
     hub.repositories["org/tiny"].branches.clear()
     found = refusal(lambda: fetched(resolved, tmp_path / "model", options)).failure
     assert found.code == "EHF-REVISION"
+    assert found.fix is None
 
 
 def test_a_file_name_that_leads_outside_is_refused(
