@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -65,6 +66,7 @@ def nodes(request: HttpRequest) -> HttpResponse:
         "nodes": [node_view(node) for node in shown],
         "page": shown,
         "label": label,
+        "query": urlencode({"label": label}) if label else "",
         "pools": pool_views(actor),
         "teams": team_list(actor) if may_assign else (),
         "may_assign": may_assign,

@@ -4,6 +4,7 @@ from django.db import models
 
 from apps.accounts.models import User
 from apps.rest.identifiers import new_id
+from controlplane.domain.own_code import short_commit
 
 
 class RemoteCodeGrant(models.Model):
@@ -36,6 +37,11 @@ class RemoteCodeGrant(models.Model):
             )
         ]
         indexes = [models.Index(fields=["commit"], name="configs_remote_code_by_commit")]
+
+    @property
+    def short_commit(self) -> str:
+        """Enough of the commit to tell it by eye."""
+        return short_commit(self.commit)
 
     def __str__(self) -> str:
         return f"{self.source} {self.repo} at {self.commit}"
