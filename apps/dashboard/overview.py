@@ -12,7 +12,7 @@ from django.urls import reverse
 from apps.accounts.models import Team, User
 from apps.builds.models import Build
 from apps.builds.presentation import BuildRow
-from apps.builds.selectors import build_list
+from apps.builds.selectors import build_list, build_rows
 from apps.dashboard.first_steps import Newcomer, first_steps
 from apps.deployments.models import Deployment, ServedModel
 from apps.fleet.models import Card
@@ -91,7 +91,8 @@ def cards_by_kind() -> Sequence[CardsOfKind]:
 
 def failures(team: Team) -> Sequence[FailureNote]:
     """Return what failed last among builds and deployments, newest first."""
-    failed = build_list(team=team, state=BuildState.FAILED).order_by("-finished_at")
+    failed = build_rows(Build.objects.filter(team=team, state=BuildState.FAILED))
+    failed = failed.order_by("-finished_at")
     notes = [_build_note(build) for build in failed[:FAILURES_SHOWN]]
     broken = Deployment.objects.filter(model__team=team, failure__isnull=False)
     # A deployment whose build failed repeats what its build already says.
