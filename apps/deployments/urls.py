@@ -2,7 +2,15 @@
 
 from django.urls import URLPattern, path
 
-from apps.deployments import internal_api, log_views, node_views, try_views, usage_views, views
+from apps.deployments import (
+    internal_api,
+    log_views,
+    model_views,
+    node_views,
+    try_views,
+    usage_views,
+    views,
+)
 from apps.deployments.api import deployments, environments, metrics, models, nodes, usage
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
@@ -13,6 +21,7 @@ urlpatterns: list[URLPattern] = [
     path("try/", try_views.try_it, name="try"),
     path("try/wake/", try_views.wake, name="wake"),
     path("<str:model_id>/call/<str:kind>/<str:name>/<path:route>", try_views.call, name="call"),
+    path("<str:model_id>/", model_views.model, name="model"),
     path("<str:model_id>/<str:deployment_id>/", views.deployment, name="deployment"),
     path("<str:model_id>/<str:deployment_id>/series/", views.series, name="series"),
     path("<str:model_id>/<str:deployment_id>/log/", log_views.deployment_log, name="log"),

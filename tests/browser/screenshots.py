@@ -87,6 +87,7 @@ def pages_of(stage: Stage) -> dict[str, str]:
         "passport": f"/artifacts/{stage.built.artifact_id}/",
         "deploy": f"/models/deploy/{stage.built.number}/",
         "models": "/models/",
+        "model": f"/models/{deployment.model_id}/",
         "deployment": f"/models/{deployment.model_id}/{deployment.id}/",
         "try": f"/models/try/?at={deployment.model_id}/environments/production",
         "try-compared": f"/models/try/?at={deployment.model_id}/environments/production"

@@ -1,0 +1,47 @@
+"""The page of one model: where it serves, and what it has been deployed as."""
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from apps.accounts.pages import page, person
+from apps.deployments.addresses import addresses_of
+from apps.deployments.lookups import model_get
+from apps.deployments.presentation import DeploymentRow
+from apps.deployments.selectors import deployment_list, environment_list
+from apps.deployments.snippets import snippets_of
+from apps.telemetry.traffic import traffic_by_deployment, traffic_sum
+from apps.ui.fragments import live_answer
+
+PAGE_SIZE = 50
+
+
+@page
+@require_GET
+def model(request: HttpRequest, model_id: str) -> HttpResponse:
+    """Show the model's environments and deployments, its traffic, and how it is called."""
+    team = person(request).team
+    found = model_get(team=team, model_id=model_id)
+    deployments = deployment_list(team=team, model_id=model_id)
+    shown = Paginator(deployments, PAGE_SIZE).get_page(request.GET.get("page"))
+    traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
+    rows = [DeploymentRow(deployment=each, traffic=traffic[each.id]) for each in shown]
+    environments = list(environment_list(team=team, model_id=model_id))
+    current = next((each.current for each in environments if each.current), None)
+    called = addresses_of(current)[0] if current else None
+    context = {
+        "model": found,
+        "environments": environments,
+        "traffic": traffic_sum(model_ids=[model_id]),
+        "rows": rows,
+        "page": shown,
+        "called": called,
+        "addresses": [called],
+        "snippets": snippets_of(called) if called else None,
+    }
+    return live_answer(
+        request,
+        page="deployments/model.html",
+        part="deployments/_model.html",
+        context=context,
+    )

@@ -1,0 +1,45 @@
+"""The page of a model: where it serves, what it was deployed as, and how it is called."""
+
+import pytest
+
+from tests.apps.pages import committed_queries, polled, queries_of, signed_in
+from tests.factories import make_cast, make_deployment, make_environment, make_model
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+
+
+def test_it_shows_environments_deployments_and_code_to_the_team_alone() -> None:
+    cast = make_cast()
+    model = make_model(team=cast.team, name="answers")
+    served = make_deployment(model=model, environment="production")
+    beside = make_deployment(model=model)
+    make_environment(model=model, name="staging", candidate=beside)
+    other = make_deployment(team=cast.team)
+    path = f"/models/{model.id}/"
+    page = signed_in(cast.member).get(path).content.decode()
+    assert served.name in page
+    assert f"{beside.name}</a>" in page.partition("Moving to")[2].partition("</table>")[0]
+    assert f"/m/{model.id}/environments/production/sync/v1/chat/completions" in page
+    assert other.name not in page
+    assert signed_in(cast.outsider).get(path).status_code == 404
+
+
+def test_a_model_that_serves_nowhere_has_no_code_and_a_poll_that_finds_nothing_new_is_a_304() -> (
+    None
+):
+    cast = make_cast()
+    model = make_model(team=cast.team)
+    client, path = signed_in(cast.owner), f"/models/{model.id}/"
+    page = client.get(path).content.decode()
+    assert "No environment points at a deployment" in page
+    assert "Call it" not in page
+    part = polled(client, path)
+    assert polled(client, path, **{"HX-PTag": part.headers["HX-PTag"]}).status_code == 304
+
+
+def test_it_takes_the_committed_number_of_queries() -> None:
+    cast = make_cast()
+    model = make_model(team=cast.team)
+    for name in ("production", "staging", "testing"):
+        make_deployment(model=model, environment=name)
+    assert queries_of(signed_in(cast.owner), f"/models/{model.id}/") == committed_queries("model")
