@@ -1,5 +1,20 @@
 """What nodes, cards and kinds of hardware look like."""
 
+CARD = {
+    "id": "x38u7zkd",
+    "index": 0,
+    "uuid": "GPU-2f7c1b7e-8f1a-4d52-9a55-6c0a3e1f5b21",
+    "kind": "H100",
+    "name": "NVIDIA H100 80GB HBM3",
+    "memory_bytes": 85_899_345_920,
+    "used_bytes": 74_088_185_856,
+    "utilization_percent": 61.0,
+    "is_present": True,
+    "is_clean": True,
+    "pool": "research",
+    "claimed_bytes": 85_899_345_920,
+    "free_bytes": 0,
+}
 NODE = {
     "id": "8arfsumz",
     "name": "gpu-host-3",
@@ -13,23 +28,7 @@ NODE = {
     "host_memory_bytes": 549_755_813_888,
     "enrolled_at": "2026-11-02T09:14:31.482915Z",
     "last_heartbeat_at": "2026-11-27T16:40:02.117340Z",
-    "cards": [
-        {
-            "id": "x38u7zkd",
-            "index": 0,
-            "uuid": "GPU-2f7c1b7e-8f1a-4d52-9a55-6c0a3e1f5b21",
-            "kind": "H100",
-            "name": "NVIDIA H100 80GB HBM3",
-            "memory_bytes": 85_899_345_920,
-            "used_bytes": 74_088_185_856,
-            "utilization_percent": 61.0,
-            "is_present": True,
-            "is_clean": True,
-            "pool": "research",
-            "claimed_bytes": 85_899_345_920,
-            "free_bytes": 0,
-        }
-    ],
+    "cards": [CARD],
 }
 POOL = {
     "name": "research",

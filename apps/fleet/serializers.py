@@ -13,6 +13,7 @@ from apps.rest.paging import ListQuery, Pagination
 from apps.rest.serializers import StrictSerializer
 
 
+@shown_as(examples.CARD)
 class CardObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     index = serializers.IntegerField()

@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.hashers import make_password
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 
 from apps.accounts.models import (
     AuditEntry,
@@ -195,6 +196,16 @@ def _confirmed(world: World) -> tuple[str, Form]:
     return "/account/two-steps/end/", {"password": PASSWORD}
 
 
+def _node(action: str, *, name: str = "", value: str = "", **changes: Any) -> tuple[str, Form]:
+    made = factories.make_node(**changes)
+    return f"/nodes/{made.id}/{action}/", {"name": name, "value": value}
+
+
+def _card_assigned() -> tuple[str, Form]:
+    card = factories.make_card()
+    return f"/nodes/{card.node_id}/cards/", {card.id: "spare"}
+
+
 def _grant_revoked(world: World) -> tuple[str, Form]:
     made = remote_code_grant(**GRANT, user=world.admin)
     return f"/remote-code/{made.id}/revoke/", {"reason": "not needed"}
@@ -244,6 +255,16 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "deployments:deactivate": _deactivated,
     "deployments:retry": lambda w: _deployment(w.spare(state="failed"), "retry"),
     "deployments:promote": _promoted,
+    "fleet:label": lambda w: _node("labels", name="room", value="3"),
+    "fleet:cordon": lambda w: _node("cordon"),
+    "fleet:uncordon": lambda w: _node("uncordon", cordoned=True),
+    "fleet:drain": lambda w: _node("drain"),
+    "fleet:undrain": lambda w: _node("undrain", cordoned=True, draining_since=timezone.now()),
+    "fleet:assign_cards": lambda w: _card_assigned(),
+    "fleet:assign_pool": lambda w: (
+        "/nodes/pools/",
+        {"pool": "default", "teams": [w.admin.team_id]},
+    ),
     "remote_code:list": lambda w: ("/remote-code/", GRANT),
     "remote_code:revoke": _grant_revoked,
     "secrets:list": lambda w: ("/secrets/", {"name": "hub", "value": "v"}),
