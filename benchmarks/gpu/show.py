@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.gpu.product import Missed, Show, open_show
 from benchmarks.gpu.random_checkpoint import FOLDER as LARGE
-from benchmarks.gpu.stages import STAGES, native
+from benchmarks.gpu.stages import STAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 _LEAST_SECONDS = 15.0
@@ -48,8 +48,6 @@ def _show(options: argparse.Namespace, data: Path) -> int:
     with open_show(data) as show:
         _write(options.out, "start", {"seconds": round(time.monotonic() - began, 1)})
         names = options.stages.split(",")
-        if "native" in names:
-            native.begin(show)
         if "large_build" in names:
             _begin_large(show)
         for name in names:

@@ -9,7 +9,7 @@ from benchmarks.gpu.stages import building, failing, large, native, serving
 Stage = Callable[[Show], dict[str, Any]]
 STAGES: Mapping[str, tuple[Stage, float]] = {
     "build": (building.build, 240),
-    "native": (native.native, 90),
+    "native": (native.native, 150),
     "deploy": (serving.deploy, 180),
     "ask": (serving.ask, 60),
     "speed": (serving.speed, 60),
