@@ -16,7 +16,7 @@ BUDGET_SECONDS = {
     "contracts": 20,
     "apps": 100,
     "workers": 620,
-    "browser": 110,
+    "browser": 140,
     "e2e": 300,
 }
 

@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    Playwright,
+    expect,
+    sync_playwright,
+)
 
 from tests.debian_parts import program
 
@@ -24,7 +31,11 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+PATIENCE_MS = 20_000
+"""How long a page may take on a machine that is busy with other things."""
 OpenPage = Callable[..., Page]
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +84,7 @@ def visit(chromium: Browser, live_server: Any, stage: "Stage") -> Iterator[OpenP
     ) -> Page:
         context = chromium.new_context(**{"viewport": {"width": 1280, "height": 800}} | options)
         context.add_cookies([session_cookie(user or stage.owner, origin)])
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import PATIENCE_MS, OpenPage
 from tests.browser.stage import SMOLLM
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def test_from_sign_in_to_a_build_by_keyboard_alone(
     stage.owner.set_password(PASSWORD)
     stage.owner.save()
     context = chromium.new_context(viewport={"width": 1280, "height": 860})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     page.goto(f"{live_server.url}/sign-in/")
     _tab_to(page, "E-mail address")

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import PATIENCE_MS
 from tests.debian_parts import program
 from tests.e2e.newcomer.conftest import BRANCH, MODEL, MOVING, Stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(280)]
-PATIENCE_MS = 30_000
-"""For a page and what it waits for."""
 BUILD_MS = 120_000
 """For a build of half a megabyte, or an engine on it, on a machine that is busy."""
 _RETRYING = "curl -s --fail --retry 20 --retry-all-errors "
@@ -24,13 +23,11 @@ def page(chromium: Browser, stack: Stack) -> Iterator[Page]:
     """A page of somebody who came by the one-time link."""
     context = chromium.new_context(viewport={"width": 1280, "height": 860}, color_scheme="dark")
     context.set_default_timeout(PATIENCE_MS)
-    expect.set_options(timeout=PATIENCE_MS)
     opened = context.new_page()
     opened.goto(stack.here.sign_in_link)
     opened.get_by_role("button", name="Sign in").click()
     expect(opened.get_by_role("heading", level=1)).to_have_text("Overview")
     yield opened
-    expect.set_options(timeout=5_000)
     context.close()
 
 
