@@ -1,0 +1,251 @@
+"""What is posted to each page of a team at work, so that it does what it is for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.test import Client
+from django.utils import timezone
+
+from apps.accounts.models import (
+    BrowserSession,
+    Invitation,
+    Membership,
+    RestrictedEnvironment,
+    TeamRole,
+    User,
+)
+from apps.accounts.services import (
+    invitation_create,
+    sign_in_link_create,
+    two_steps_begin,
+    two_steps_confirm,
+)
+from apps.configs.remote_code.services import remote_code_grant
+from apps.deployments.models import Deployment
+from apps.secrets.services import secret_set
+from tests import factories
+from tests.apps.accounts.test_two_steps import PASSWORD, code_of
+
+Form = Mapping[str, Any]
+GRANT = {"source": "HF", "repo": "org/own-code", "commit": "ab" * 20, "reason": "read it"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """A team at work, with an admin of it and of the organisation, in a browser."""
+
+    admin: User
+    member: User
+    deployment: Deployment
+    browser: Client
+
+    def spare(self, **changes: Any) -> Deployment:
+        return factories.make_deployment(model=self.deployment.model, **changes)
+
+
+def _deployment(made: Deployment, action: str, **form: str) -> tuple[str, Form]:
+    return f"/models/{made.model_id}/{made.id}/{action}/", form
+
+
+def _deactivated(world: World) -> tuple[str, Form]:
+    made = world.spare()
+    return _deployment(made, "deactivate", name=made.name)
+
+
+def _promoted(world: World) -> tuple[str, Form]:
+    factories.make_environment(model=world.deployment.model)
+    return _deployment(world.spare(), "promote", environment="staging")
+
+
+def _woken(world: World) -> tuple[str, Form]:
+    made = world.spare(state="scaled_to_zero")
+    return "/models/try/wake/", {"place": f"{made.model_id}/deployment/{made.id}"}
+
+
+def _build(world: World, action: str, **changes: Any) -> tuple[str, Form]:
+    made = factories.make_build(team=world.admin.team, **changes)
+    return f"/builds/{made.number}/{action}/", {}
+
+
+def _deployed(world: World) -> tuple[str, Form]:
+    build = factories.make_finished_build(team=world.admin.team)
+    return f"/models/deploy/{build.number}/", {"model_name": "fresh", "environment": ""}
+
+
+def _artifact(world: World) -> tuple[str, Form]:
+    made = factories.make_artifact(team=world.admin.team)
+    return f"/artifacts/{made.id}/delete/", {"name": made.id}
+
+
+def _config(world: World, action: str, **form: str) -> tuple[str, Form]:
+    revision = factories.make_revision(config=factories.make_config(team=world.admin.team))
+    return f"/configs/{revision.config_id}/{action}", form or _edited("1")
+
+
+def _edited(base: str) -> Form:
+    text = f"{factories.config_text()}# mine\n"
+    return {"text": text, "changed": "", "base": base, "view": "form"}
+
+
+def _restored(world: World) -> tuple[str, Form]:
+    first = factories.make_revision(config=factories.make_config(team=world.admin.team))
+    factories.make_revision(config=first.config, number=2, text=_edited("1")["text"])
+    return f"/configs/{first.config_id}/revisions/1/restore/", {}
+
+
+def _secret(world: World, action: str, **form: str) -> tuple[str, Form]:
+    made = secret_set(team=world.admin.team, name="hub", value="v", user=world.admin)
+    return f"/secrets/{made.id}/{action}/", form
+
+
+def _key(world: World) -> tuple[str, Form]:
+    factories.make_api_key(team=world.admin.team, name="app")
+    made = world.admin.team.api_keys.get(name="app")
+    return f"/keys/{made.id}/revoke/", {"name": "app"}
+
+
+def _invitation(world: World) -> Invitation:
+    return invitation_create(
+        team=world.admin.team, email="new@example.com", role=TeamRole.MEMBER, user=None
+    ).invitation
+
+
+def _removed(world: World) -> tuple[str, Form]:
+    Membership.objects.create(user=world.member, team=factories.make_team())
+    return f"/people/{world.member.id}/remove/", {"name": world.member.email}
+
+
+def _released(world: World) -> tuple[str, Form]:
+    RestrictedEnvironment.objects.create(team=world.admin.team, name="production")
+    return "/people/restricted/production/release/", {}
+
+
+def _team(action: str, *, typed: bool = False, **form: str) -> tuple[str, Form]:
+    made = factories.make_team()
+    return f"/teams/{made.id}/{action}/", {"name": made.name} if typed else form
+
+
+def _browser(world: World) -> tuple[str, Form]:
+    other = Client()
+    other.post("/sign-in/", {"email": world.admin.email, "password": PASSWORD})
+    made = BrowserSession.objects.get(session_key=other.session.session_key)
+    return f"/account/browsers/{made.id}/end/", {}
+
+
+def _begun(world: World) -> tuple[str, Form]:
+    two_steps_begin(user=world.admin)
+    return "/account/two-steps/confirm/", {"code": code_of(world.admin)}
+
+
+def _confirmed(world: World) -> tuple[str, Form]:
+    two_steps_begin(user=world.admin)
+    two_steps_confirm(user=world.admin, code=code_of(world.admin))
+    return "/account/two-steps/end/", {"password": PASSWORD}
+
+
+def _node(action: str, *, name: str = "", value: str = "", **changes: Any) -> tuple[str, Form]:
+    made = factories.make_node(**changes)
+    return f"/nodes/{made.id}/{action}/", {"name": name, "value": value}
+
+
+def _card_assigned() -> tuple[str, Form]:
+    card = factories.make_card()
+    return f"/nodes/{card.node_id}/cards/", {card.id: "spare"}
+
+
+def _grant_revoked(world: World) -> tuple[str, Form]:
+    made = remote_code_grant(**GRANT, user=world.admin)
+    return f"/remote-code/{made.id}/revoke/", {"reason": "not needed"}
+
+
+POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
+    "dashboard:hide_first_steps": lambda w: ("/first-steps/hide/", {}),
+    "accounts:sign_out": lambda w: ("/sign-out/", {}),
+    "accounts:change_password": lambda w: (
+        "/account/password/",
+        {"old": PASSWORD, "new": "another horse battery"},
+    ),
+    "accounts:begin_two_steps": lambda w: ("/account/two-steps/begin/", {}),
+    "accounts:confirm_two_steps": _begun,
+    "accounts:end_two_steps": _confirmed,
+    "accounts:end_browser": _browser,
+    "accounts:end_other_browsers": lambda w: ("/account/browsers/end/", {}),
+    "accounts:key_create": lambda w: ("/keys/create/", {"name": "app", "type": "PERSONAL"}),
+    "accounts:key_revoke": _key,
+    "accounts:invite": lambda w: (
+        "/people/invite/",
+        {"email": "new@example.com", "role": "member"},
+    ),
+    "accounts:withdraw": lambda w: (f"/people/invitations/{_invitation(w).id}/withdraw/", {}),
+    "accounts:set_role": lambda w: (f"/people/{w.member.id}/role/", {"role": "admin"}),
+    "accounts:remove": _removed,
+    "accounts:set_standing": lambda w: (
+        f"/people/{w.member.id}/standing/",
+        {"standing": "admin"},
+    ),
+    "accounts:restrict": lambda w: ("/people/restrict/", {"environment": "production"}),
+    "accounts:release": _released,
+    "accounts:team_create": lambda w: ("/teams/create/", {"name": "another"}),
+    "accounts:team_enter": lambda w: _team("enter"),
+    "accounts:team_rename": lambda w: _team("rename", name="renamed"),
+    "accounts:team_delete": lambda w: _team("delete", typed=True),
+    "artifacts:delete": _artifact,
+    "builds:cancel": lambda w: _build(w, "cancel"),
+    "builds:retry": lambda w: _build(w, "retry", state="cancelled"),
+    "configs:new": lambda w: ("/configs/new/", _edited("0")),
+    "configs:editor": lambda w: _config(w, ""),
+    "configs:rename": lambda w: _config(w, "rename/", name="renamed"),
+    "configs:restore": _restored,
+    "deployments:deploy": _deployed,
+    "deployments:activate": lambda w: _deployment(w.spare(state="inactive"), "activate"),
+    "deployments:wake": _woken,
+    "deployments:deactivate": _deactivated,
+    "deployments:retry": lambda w: _deployment(w.spare(state="failed"), "retry"),
+    "deployments:promote": _promoted,
+    "fleet:label": lambda w: _node("labels", name="room", value="3"),
+    "fleet:cordon": lambda w: _node("cordon"),
+    "fleet:uncordon": lambda w: _node("uncordon", cordoned=True),
+    "fleet:drain": lambda w: _node("drain"),
+    "fleet:undrain": lambda w: _node("undrain", cordoned=True, draining_since=timezone.now()),
+    "fleet:assign_cards": lambda w: _card_assigned(),
+    "fleet:assign_pool": lambda w: (
+        "/nodes/pools/",
+        {"pool": "default", "teams": [w.admin.team_id]},
+    ),
+    "remote_code:list": lambda w: ("/remote-code/", GRANT),
+    "remote_code:revoke": _grant_revoked,
+    "secrets:list": lambda w: ("/secrets/", {"name": "hub", "value": "v"}),
+    "secrets:expire": lambda w: _secret(w, "expiry", expires_at="2999-01-01"),
+    "secrets:test": lambda w: _secret(w, "test", target="owner/name"),
+    "secrets:delete": lambda w: _secret(w, "delete", name="hub"),
+    "set_price": lambda w: ("/usage/price/", {"kind": "H100", "per_hour": "2"}),
+}
+
+
+def _by_code(world: World) -> tuple[str, Form]:
+    _, form = _confirmed(world)
+    world.browser.logout()
+    world.browser.post("/sign-in/", {"email": world.admin.email, **form})
+    return "/sign-in/code/", {"code": code_of(world.admin, later=1)}
+
+
+def _by_link(world: World) -> tuple[str, Form]:
+    world.browser.logout()
+    return f"/sign-in/{sign_in_link_create(user=world.admin)}/", {}
+
+
+def _by_invitation(world: World) -> tuple[str, Form]:
+    made = invitation_create(
+        team=factories.make_team(), email=world.admin.email, role=TeamRole.MEMBER, user=None
+    )
+    return urlsplit(made.url).path, {}
+
+
+COMING_IN: Mapping[str, Callable[[World], tuple[str, Form]]] = {
+    "accounts:code": _by_code,
+    "accounts:sign_in_link": _by_link,
+    "accounts:join": _by_invitation,
+}
+POSTS = POSTS | COMING_IN
