@@ -100,6 +100,8 @@ def stub_gateway() -> Iterator[StubGateway]:
     """Serve one in a thread of the test."""
     stub, listener = StubGateway(), socket.socket()
     listener.bind(("127.0.0.1", 0))
+    # From here on who connects waits, and is not refused, until the server is up.
+    listener.listen(64)
     stub.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     config = uvicorn.Config(stub, lifespan="off", log_config=None, timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)

@@ -17,6 +17,8 @@ def streaming_server() -> Iterator[str]:
 
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
+    # From here on who connects waits, and is not refused, until the server is up.
+    listener.listen(64)
     config = uvicorn.Config(
         application, lifespan="off", log_config=None, timeout_graceful_shutdown=1
     )
