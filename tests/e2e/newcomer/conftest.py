@@ -3,8 +3,10 @@
 The hub's model has a well-known name and half a megabyte of random weights.
 """
 
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -30,9 +32,16 @@ class Stack:
 
 
 @pytest.fixture(scope="package")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def stack() -> Iterator[Stack]:
     """Everything of Enginehouse, embedded, with its checkpoints on the loopback."""
-    folder = tmp_path_factory.mktemp("newcomer")
+    # Not below pytest's own folder, which each run of pytest closes to all users but its own, and
+    # so to a PostgreSQL that is at work there.
+    with tempfile.TemporaryDirectory(prefix="eh-newcomer-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        yield from _running(Path(folder))
+
+
+def _running(folder: Path) -> Iterator[Stack]:
     tiny = make_tiny_checkpoint(folder / "of-the-hub")
     with HubServer() as hub, pytest.MonkeyPatch.context() as patch:
         hub.add(MODEL, tiny)
