@@ -68,6 +68,8 @@ class BuildRun:
         self._known_results: dict[str, Mapping[str, Any]] = {}
         self._lost_content_digest: str | None = None
         self._has_looked = False
+        self._is_code_new = False
+        """Code was granted since the earlier steps ran, so nothing that they made holds."""
 
     def run(self) -> None:
         """Return once the build has succeeded. Raises StepFailed, Interrupted or LeaseLost."""
@@ -126,11 +128,12 @@ class BuildRun:
 
     def _reused(self, step: str) -> Mapping[str, Any] | None:
         result = self._known_results.get(step)
-        if result is None:
+        if result is None and not self._is_code_new:
             result = published_result(self._keeper, self._folder, step)
         if result is not None and insist(
             self._keeper, lambda: was_left_out(self._build, step, result)
         ):
+            self._is_code_new = True
             return None
         # A step that this attempt finished, before its worker was lost, stays as it is.
         if result is not None and self._rows[step].state != StepState.FINISHED:
