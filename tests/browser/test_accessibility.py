@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.screenshots import pages_of, pages_of_admins
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from tests.browser.stage import Stage
 
 pytestmark = pytest.mark.browser
+PASSWORD = "correct horse battery"
 SERIOUS = ("serious", "critical")
 CONTRAST_ONLY = {"runOnly": ["color-contrast"]}
 """All that a theme changes."""
@@ -29,6 +31,25 @@ def test_no_page_has_a_serious_violation_in_either_theme(visit: OpenPage, stage:
     for name, path in pages_of_admins().items():
         found += violations(visit(path, user=stage.admin, color_scheme="light"), name)
     assert found == []
+
+
+def test_the_second_step_of_a_sign_in_has_no_serious_violation_and_fits_320_px(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    stage.owner.set_password(PASSWORD)
+    stage.owner.save()
+    TOTPDevice.objects.create(user=stage.owner)
+    page = visit("/sign-in/", allowed=("status of 4",), viewport={"width": 320, "height": 640})
+    page.get_by_label("E-mail address").fill(stage.owner.email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Second step")
+    found = violations(page, "code")
+    page.get_by_label("Code of your authenticator app").fill("never")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("code")
+    assert found + violations(page, "code refused") == []
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 def violations(page: Page, name: str) -> list[str]:
