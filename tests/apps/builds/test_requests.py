@@ -12,6 +12,7 @@ from apps.builds.models import Build
 from apps.builds.queue import build_queue_length
 from apps.builds.services import build_cancel, build_claim, build_create, build_promote, build_retry
 from apps.configs.models import CheckpointRecord, Revision
+from apps.fleet.services import pool_assign
 from apps.rest.errors import Conflict, InvalidInput
 from tests import factories
 from tests.factories import Cast
@@ -150,3 +151,18 @@ def test_a_build_that_the_gate_stopped_goes_on_with_a_reason_that_is_kept(
         cast.member.email,
         "Good enough.",
     )
+
+
+def test_a_build_in_a_pool_of_other_teams_is_refused_and_what_would_help_is_said(
+    revision: Revision, cast: Cast
+) -> None:
+    pool_assign(pool="default", teams=[cast.outsider.team])
+    with pytest.raises(Conflict) as refused:
+        build_create(revision=revision, user=cast.member)
+    assert refused.value.code == "pool_not_assigned"
+    assert refused.value.fields == ("enginehouse.pool",)
+    assert str(refused.value) == "The cards of pool `default` are assigned to other teams."
+    assert "outside" not in str(vars(refused.value))
+    assert not Build.objects.exists()
+    pool_assign(pool="default", teams=[cast.team, cast.outsider.team])
+    assert build_create(revision=revision, user=cast.member).pool == "default"

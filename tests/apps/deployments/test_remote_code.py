@@ -17,7 +17,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.spec import parse_text
 from tests import factories
 from tests.apps.pages import signed_in
-from tests.apps.rest_client import client_of
+from tests.apps.rest_client import RestClient, client_of
 from workers.tasks.building.own_code import grants_of_build, refuse_own_code, was_left_out
 from workers.tasks.building.stopped import StepFailed
 
@@ -57,6 +57,23 @@ def test_only_an_admin_of_the_organisation_reads_grants_and_revokes(cast: factor
         "action", "team_id"
     )
     assert list(told.order_by("id")) == [("remote_code.grant", ""), ("remote_code.revoke", "")]
+
+
+@pytest.mark.parametrize("type", ["WORKSPACE_MANAGE_ALL", "WORKSPACE_INVOKE"])
+def test_a_key_of_a_team_neither_grants_nor_reads_grants(cast: factories.Cast, type: str) -> None:
+    grant = remote_code_grant(**WANTED, user=cast.organisation_admin)
+    # Of the very team of an admin of the organisation: it is the team's all the same.
+    key = factories.make_api_key(team=cast.organisation_admin.team, type=type)
+    asked = RestClient(key)
+    for status, answer in (
+        asked.get(PATH),
+        asked.get(f"{PATH}/{grant.id}"),
+        asked.post(PATH, WANTED | {"commit": OTHER}),
+        asked.post(f"{PATH}/{grant.id}/revoke", {"reason": "no"}),
+    ):
+        assert status == 403
+        assert "acme" not in str(answer)
+    assert RemoteCodeGrant.objects.get().revoked_at is None
 
 
 def test_a_grant_is_for_one_whole_commit_given_once_and_listed_page_by_page(

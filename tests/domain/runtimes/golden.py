@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import yaml
 
@@ -48,7 +49,7 @@ def checkpoint_of(spec: Spec) -> CheckpointFacts:
     return next((facts for word, facts in _BY_WORD.items() if word in repo), LLAMA_8B)
 
 
-def launch_of(runtime: str, spec: Spec, **changes: str) -> Launch:
+def launch_of(runtime: str, spec: Spec, **changes: Any) -> Launch:
     """Return what one runtime is started with."""
     launch: Launch = DRIVERS[runtime].render.render(
         spec,
