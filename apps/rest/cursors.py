@@ -59,7 +59,7 @@ def _decode(cursor: str, field: "Field[Any, Any]", key: Any) -> tuple[Any, Any]:
     try:
         value, last_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         return _read(value, field), _read(last_id, key)
-    except (ValueError, TypeError, binascii.Error, ValidationError):
+    except (ValueError, TypeError, RecursionError, binascii.Error, ValidationError):
         raise InvalidInput(
             f"`cursor`: `{cursor}` did not come from this list.",
             fields=["cursor"],
@@ -69,7 +69,8 @@ def _decode(cursor: str, field: "Field[Any, Any]", key: Any) -> tuple[Any, Any]:
 
 def _read(given: Any, field: "Field[Any, Any]") -> Any:
     """Return what the column can be compared with. Raises ValueError or ValidationError."""
-    if not isinstance(given, str | int) or "\x00" in str(given).encode().decode():
+    # Half a character cannot be encoded, which is a ValueError too.
+    if not isinstance(given, str | int) or b"\x00" in str(given).encode():
         raise ValueError
     value = field.to_python(given)
     if isinstance(value, datetime) and value.tzinfo is None:

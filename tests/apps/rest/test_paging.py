@@ -71,6 +71,12 @@ def test_a_cursor_with_text_that_no_name_has_is_refused(name: Any) -> None:
         page_of(Config.objects.all(), by="name", cursor=cursor_of([name, "a"]))
 
 
+def test_a_cursor_that_is_deeper_than_any_reader_goes_is_refused() -> None:
+    deep = base64.urlsafe_b64encode(b"[" * 1_500).decode()
+    with pytest.raises(InvalidInput, match="did not come from this list"):
+        page_of(Config.objects.all(), cursor=deep)
+
+
 def test_a_number_that_no_key_can_be_leads_to_an_end() -> None:
     place = cursor_of(["2000-01-01T00:00:00+00:00", 10**30])
     assert page_of(AuditEntry.objects.all(), by="-at", cursor=place).rows == []
