@@ -140,7 +140,7 @@ class Gateway:
         try:
             counted = self._limits.enter(admission.key, now=time.monotonic())
             body = request.body[0] if len(request.body) == 1 else b"".join(request.body)
-            prepared = prepare(body, admission.route, admission.deployment, admission.key)
+            prepared = prepare(body, admission.plain_route, admission.deployment, admission.key)
         except Refused as refused:
             if counted:
                 self._limits.leave(admission.key)

@@ -1,6 +1,7 @@
 """One request as the client sent it, and what was decided about it when its head was read."""
 
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from workers.gateway.headers import Header
 from workers.gateway.refusals import Refusal
@@ -18,9 +19,14 @@ class Admission:
 
     @property
     def route(self) -> str:
-        """The engine's path."""
+        """The engine's path, as it is sent."""
         predicts = self.target.action is Action.PREDICT
         return self.deployment.predict_route if predicts else self.target.route
+
+    @property
+    def plain_route(self) -> str:
+        """The engine's path, as the engine reads it."""
+        return unquote(self.route)
 
     @property
     def environment(self) -> str | None:

@@ -12,6 +12,7 @@ MODEL_ROUTES = COMPLETION_ROUTES | {"/v1/embeddings", "/v1/responses"}
 # A quote inside a JSON string is escaped, so this never matches in a prompt; a nested key may.
 _STREAMED = re.compile(rb'"stream"\s*:\s*true')
 _SALT = "cache_salt"
+_OURS = (_SALT.encode(), b"lora_request")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepar
     Bodies that are not a JSON object pass as they are: the engine says what is wrong with them.
     Raises Refused for fields that only the gateway may set.
     """
-    if route not in MODEL_ROUTES:
+    if route not in MODEL_ROUTES and not _may_hold_ours(body):
         return Prepared(body, _STREAMED.search(body) is not None, False, False)
     try:
         data = json.loads(body)
@@ -47,14 +48,14 @@ def _prepared(
 ) -> Prepared:
     if "lora_request" in data:
         raise Refused(
-            malformed("`lora_request` is set by the gateway: name the adapter in `model`.")
+            malformed("`lora_request` is not taken from clients: name the adapter in `model`.")
         )
-    changed = _name_model(data, deployment)
+    changed = route in MODEL_ROUTES and _name_model(data, deployment)
     stream = data.get("stream") is True
     streams_completion = stream and route in COMPLETION_ROUTES
     hides_usage = streams_completion and _force_usage(data)
     salt = None
-    if route in COMPLETION_ROUTES:
+    if route in COMPLETION_ROUTES or _SALT in data:
         salt = _salt(data.get(_SALT), key.team_id if deployment.shares_prefixes else key.id)
     if changed or hides_usage or (salt is not None and not _can_begin_with_a_field(body, data)):
         data |= {} if salt is None else {_SALT: salt}
@@ -63,6 +64,11 @@ def _prepared(
         # Written in front: a long prompt is not written anew for it.
         body = b'{"%b":"%b",%b' % (_SALT.encode(), salt.encode(), body.lstrip()[1:])
     return Prepared(body, stream, hides_usage, streams_completion)
+
+
+def _may_hold_ours(body: bytes) -> bool:
+    """Whether a JSON body could name a field of ours: in letters, escaped, or not in UTF-8."""
+    return any(name in body for name in (*_OURS, b"\\u")) or b"\0" in body[:4]
 
 
 def _name_model(data: dict[str, object], deployment: Deployment) -> bool:

@@ -186,13 +186,18 @@ def test_a_revoked_key_is_refused_once_routes_say_so(house, http):
     assert http.post(gateway.url + CHAT, json={}).status_code == 401
 
 
-def test_a_field_that_only_the_gateway_may_set_is_refused(serve, http):
+@pytest.mark.parametrize(
+    "path",
+    [CHAT, CHAT.replace("/completions", "/%63ompletions"), CHAT.replace("/chat/", "/other/")],
+)
+def test_an_adapter_of_a_clients_own_is_refused_on_every_route(serve, http, path):
     gateway, engine = serve(answers)
 
-    answer = http.post(gateway.url + CHAT, json={"lora_request": {"lora_path": "/etc"}})
+    answer = http.post(gateway.url + path, json={"lora_request": {"lora_path": "/etc"}})
 
     assert answer.status_code == 400
-    assert "lora_request" in answer.json()["error"]["message"]
+    message = answer.json()["error"]["message"]
+    assert message == "`lora_request` is not taken from clients: name the adapter in `model`."
     assert engine.calls == []
 
 

@@ -188,6 +188,36 @@ def test_a_body_that_is_not_what_it_should_be_is_left_to_the_engine(body):
     assert prepare(body, "/v1/chat/completions", DEPLOYMENT, WHO).body == body
 
 
+FIELDS = st.tuples(
+    st.sampled_from(
+        ['"cache_salt"', r'"cache\u005fsalt"', '"Cache_salt"', '"model"', '"stream"',
+         '"stream_options"']
+    ),
+    st.sampled_from(
+        ["null", '""', '"keyother"', '"served"', '"x"', "true", "7", "{}", "[1e400]", r'"\ud800"',
+         '{"cache_salt":"keyother"}', '["keyother"]']
+    ),
+)  # fmt: skip
+
+
+@given(
+    st.lists(FIELDS, max_size=5),
+    st.sampled_from(["", " ", "\n\t ", "\0", "\x0b", "[", "{}"]),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32",
+                     "utf-32-le", "utf-32-be"]),
+    st.sampled_from(["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/invocations"]),
+)  # fmt: skip
+def test_no_body_brings_an_engine_the_salt_of_another(fields, before, encoding, route):
+    text = before + "{" + ",".join(f"{name}: {value}" for name, value in fields) + "}"
+    sent = prepare(text.encode(encoding), route, DEPLOYMENT, WHO).body
+    with suppress(ValueError):  # as engines do: what is no JSON they refuse
+        read_by_engine = json.loads(sent)
+        if "completions" in route or "cache_salt" in read_by_engine:
+            salt = read_by_engine["cache_salt"]
+            assert not isinstance(salt, str) or f"{salt}/".startswith("keyaaaaa/")
+            assert salt not in (None, "")
+
+
 def test_a_model_that_is_no_text_is_left_to_the_engine():
     sent = prepare(b'{"model":3}', "/v1/chat/completions", DEPLOYMENT, WHO).body
     assert json.loads(sent) == {"model": 3, "cache_salt": "keyaaaaa"}

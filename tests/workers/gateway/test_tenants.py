@@ -15,13 +15,13 @@ def ask(house, http):
     """Asks through a gateway with either of two keys; gives back what the engine was sent."""
     engine = house.engine(answers)
 
-    def ask(body: bytes, *, key: str = KEY, shares_prefixes: bool = False):
+    def ask(body: bytes, *, key: str = KEY, path: str = CHAT, shares_prefixes: bool = False):
         snapshot = routes(engine.port, version=house.version + 1, shares_prefixes=shares_prefixes)
         snapshot["keys"][digest(SECOND_KEY)] = key_row("keysecon")
         house.publish_snapshot(snapshot)
         gateway = house.gateways[0] if house.gateways else house.gateway()
         answer = http.post(
-            gateway.url + CHAT, content=body, headers={"authorization": f"Bearer {key}"}
+            gateway.url + path, content=body, headers={"authorization": f"Bearer {key}"}
         )
         assert answer.status_code == 200, answer.text
         return engine.calls[-1].json()
@@ -65,3 +65,16 @@ def test_a_deployment_may_let_the_keys_of_its_team_share(ask):
 def test_no_way_to_write_a_body_goes_without_the_salt(ask, body):
     sent = ask(body)
     assert (sent["model"], sent["cache_salt"]) == ("served", "keyaaaaa")
+
+
+def test_an_escaped_path_is_the_route_that_the_engine_reads(ask):
+    for path in (CHAT.replace("/completions", "/%63ompletions"), CHAT.replace("v1", "%761")):
+        sent = ask(b'{"model":"any","cache_salt":"keysecon"}', path=path)
+        assert sent == {"model": "served", "cache_salt": "keyaaaaa/keysecon"}
+
+
+def test_no_other_route_of_an_engine_takes_the_salt_of_another(ask):
+    path = CHAT.replace("/v1/chat/completions", "/invocations")
+    for body in (b'{"model":"any","cache_salt":"keysecon"}', b'{"cache\\u005fsalt":"keysecon"}'):
+        assert ask(body, path=path)["cache_salt"] == "keyaaaaa/keysecon"
+    assert ask(b'{"model":"any"}', path=path) == {"model": "any"}
