@@ -1,6 +1,6 @@
 """What the pages of models and deployments show, in words, computed from their rows."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,6 +117,11 @@ def places_of(deployment: Deployment) -> Sequence[str]:
 def endpoint_of(deployment: Deployment) -> str:
     """Return the base URL for an OpenAI client: the environment's where there is one."""
     return f"{addresses_of(deployment)[0].root}/v1"
+
+
+def has_drafts(replicas: Iterable[Replica]) -> bool:
+    """Return whether an engine has guessed tokens ahead, by its own count."""
+    return any((replica.metrics or {}).get("draft_tokens_total") for replica in replicas)
 
 
 def actions_of(

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from apps.accounts.models import Team
 from apps.accounts.pages import actor_on, page, person
 from apps.builds.views import build_numbered
-from apps.deployments.addresses import addresses_of
+from apps.deployments.addresses import CHAT_ROUTE, addresses_of, asked_route
 from apps.deployments.forms import DeployForm
 from apps.deployments.models import Deployment
 from apps.deployments.presentation import (
@@ -19,6 +19,7 @@ from apps.deployments.presentation import (
     actions_of,
     comparison_of,
     endpoint_of,
+    has_drafts,
     places_of,
     promotions_of,
 )
@@ -46,7 +47,8 @@ from apps.deployments.services import (
 )
 from apps.deployments.snippets import snippets_of
 from apps.rest.errors import ApiError, Conflict, NotFound
-from apps.telemetry.traffic import traffic_by_deployment, traffic_series
+from apps.telemetry.series import deployment_series
+from apps.telemetry.traffic import traffic_by_deployment
 from apps.ui.fragments import live_answer
 from apps.ui.listing import asked_in, page_in
 from apps.ui.tones import title
@@ -96,6 +98,8 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "comparison_replica": comparison_replica,
         "promotions": promotions_of(found, environments),
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
+        "makes_text": asked_route(found) == CHAT_ROUTE,
+        "has_drafts": has_drafts(every),
         "log_url": reverse("deployments:log", args=[model_id, deployment_id]),
         **_code(request, found),
         "tab_title": title(found.state, f"{found.model.name} {found.name}"),
@@ -112,10 +116,10 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
 @page
 @require_GET
 def series(request: HttpRequest, model_id: str, deployment_id: str) -> HttpResponse:
-    """Return the last hour's rates by the minute, as JSON for the charts."""
+    """Return the last hour by the minute, as JSON for the charts."""
     found = _get(person(request).team, model_id, deployment_id)
     return JsonResponse(
-        traffic_series(deployment_id=found.id), headers={"Cache-Control": "no-store"}
+        deployment_series(deployment_id=found.id), headers={"Cache-Control": "no-store"}
     )
 
 
@@ -213,7 +217,7 @@ def _changeable(request: HttpRequest, model_id: str, deployment_id: str) -> Depl
 def _get(team: Team, model_id: str, deployment_id: str) -> Deployment:
     found = (
         deployment_list(team=team, model_id=model_id)
-        .select_related("build__revision", "model", "artifact")
+        .select_related("build__revision__config", "model", "artifact")
         .filter(id=deployment_id)
         .first()
     )

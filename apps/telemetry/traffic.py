@@ -1,6 +1,6 @@
-"""What pages say of traffic: sums and series over the usage that gateways counted."""
+"""What pages say of traffic: sums over the usage that gateways counted."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,7 +14,6 @@ from apps.telemetry import buckets
 from apps.telemetry.models import UsageMinute
 
 WINDOW = timedelta(hours=1)
-_MINUTE = timedelta(minutes=1)
 _SERVER_ERROR = 5
 # Added up by the database: an hour of 200 deployments is 12,000 rows.
 _SUMS: dict[str, Any] = {
@@ -89,38 +88,9 @@ def traffic_sum(*, model_ids: Collection[str], now: datetime | None = None) -> T
     return _traffic(rows.aggregate(**_SUMS), until)
 
 
-def traffic_series(*, deployment_id: str, now: datetime | None = None) -> dict[str, list[Any]]:
-    """Return epoch seconds and, for each whole minute since the first, rates per second."""
-    until = now or timezone.now()
-    by_minute: dict[datetime, list[int]] = {}
-    for row in _minutes([deployment_id], until):
-        counts = by_minute.setdefault(row["minute"], [0, 0])
-        counts[0] += row["requests"]
-        counts[1] += row["completion_tokens"]
-    times: list[datetime] = []
-    moment, last = min(by_minute, default=until), until.replace(second=0, microsecond=0)
-    while moment < last:
-        times.append(moment)
-        moment += _MINUTE
-    rates = [by_minute.get(each, [0, 0]) for each in times]
-    return {
-        "times": [int(each.timestamp()) for each in times],
-        "requests": [round(each[0] / 60, 4) for each in rates],
-        "tokens": [round(each[1] / 60, 4) for each in rates],
-    }
-
-
 def has_traffic(*, model_ids: Collection[str]) -> bool:
     """Return whether any of these models ever answered a request well."""
     return UsageMinute.objects.filter(Q(model_id__in=model_ids), status_class=2).exists()
-
-
-def _minutes(deployment_ids: Collection[str], until: datetime) -> Sequence[Mapping[str, Any]]:
-    rows = _within(UsageMinute.objects.filter(deployment_id__in=deployment_ids), until)
-    counted: Sequence[Mapping[str, Any]] = list(
-        rows.order_by("minute").values("minute", "requests", "completion_tokens")
-    )
-    return counted
 
 
 def _within(rows: QuerySet[UsageMinute], until: datetime) -> QuerySet[UsageMinute]:

@@ -1,32 +1,14 @@
-// Draws requests and tokens per second, and draws again on new data, another size or theme.
-const charts = new Map();
-const colour = (name) => {
-  const probe = Object.assign(document.createElement("i"), { className: `colour-${name}` });
-  document.body.append(probe);
-  const value = getComputedStyle(probe).color;
-  probe.remove();
-  return value;
-};
-
-const draw = (box, data) => {
-  const [text, grid, line] = [colour("text"), colour("grid"), colour("line")];
-  const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "12px system-ui" };
-  charts.get(box)?.destroy();
-  box.replaceChildren();
-  charts.set(box, new uPlot({
-    width: box.clientWidth,
-    height: 184,
-    legend: { live: true },
-    scales: { x: { range: () => [Date.now() / 1000 - 3600, Date.now() / 1000] }, y: { range: (u, low, high) => [0, Math.max(high * 1.1, 0.1)] } },
-    series: [{ label: "Time", value: "{HH}:{mm}" }, { label: "Per second", stroke: line, width: 2, value: (u, v) => (v === null ? "–" : v.toFixed(2)) }],
-    axes: [{ ...axis, values: "{HH}:{mm}", incrs: [60, 300, 600, 900, 1800, 3600] }, { ...axis, size: 48 }],
-  }, data, box));
-};
+// Draws the page's charts, and draws them again on new data, another size or theme.
+import { draw } from "./chart.js";
 
 let [last, loadedAt] = [null, 0];
 const drawAll = () => {
   if (!last || last.times.length < 2) return;
-  for (const box of document.querySelectorAll("[data-series]")) draw(box, [last.times, last[box.dataset.series]]);
+  for (const box of document.querySelectorAll("[data-series]")) {
+    const lines = box.dataset.series.split(",").map((name) => last[name]);
+    // Without a value the box goes on saying when there will be one.
+    if (lines.flat().some((value) => value !== null)) draw(box, last.times, lines);
+  }
 };
 
 const load = async () => {

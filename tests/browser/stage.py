@@ -13,12 +13,12 @@ from apps.builds.models import Build
 from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.configs.models import CheckpointRecord, Config, FactsState, Revision
 from apps.configs.services import config_create
-from apps.deployments.models import Deployment
+from apps.deployments.models import Deployment, Replica
 from apps.fleet.services import worker_arrived
 from apps.secrets.services import secret_set
 from apps.telemetry import buckets
 from apps.telemetry.logs import log_append
-from apps.telemetry.models import UsageMinute
+from apps.telemetry.models import EngineSample, UsageMinute
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.lifecycle import BuildState, DeploymentState, ReplicaState, StepState
 from tests import factories
@@ -292,6 +292,7 @@ def _serving(build: Build, node: Any, card: Any, owner: User) -> Deployment:
     )
     factories.make_lease(card=card, holder=f"replica:{replica.id}", memory_bytes=2 * GIB)
     _traffic(deployment)
+    _samples(replica)
     factories.make_deployment(
         model=model,
         build=build,
@@ -351,6 +352,24 @@ def _traffic(deployment: Deployment) -> None:
         )
     )
     UsageMinute.objects.bulk_create(rows)
+
+
+def _samples(replica: Replica) -> None:
+    """Have the engine tell of itself once a minute."""
+    now = timezone.now().replace(second=0, microsecond=0)
+    EngineSample.objects.bulk_create(
+        EngineSample(
+            replica_id=replica.id,
+            deployment_id=replica.deployment_id,
+            sampled_at=now - timedelta(minutes=age),
+            values={
+                "kv_cache_used_ratio": 0.1 + (age * 5) % 13 / 100,
+                "draft_tokens_total": (40 - age) * 900,
+                "accepted_draft_tokens_total": (40 - age) * 540 + (age * 11) % 90,
+            },
+        )
+        for age in range(40, 0, -1)
+    )
 
 
 LLAMA_CONFIG = {

@@ -1,5 +1,7 @@
 """The list of deployments, a deployment's page, and what can be asked of it."""
 
+import re
+
 import pytest
 from django.utils import timezone
 
@@ -71,8 +73,34 @@ def test_numbers_say_their_window_and_the_series_their_minutes() -> None:
     assert "120 requests; first token: streamed requests only" in page
     assert "<dt>Time to first token, p90</dt><dd>–</dd>" in page
     series = client.get(f"{address(deployment)}series/").json()
-    assert series["requests"] == [1.0, 1.0, 0.0]
-    assert series["tokens"] == [10.0, 10.0, 0.0]
+    # The minute may have turned meanwhile, which adds one without a request.
+    times = [int((now - timezone.timedelta(minutes=age)).timestamp()) for age in (3, 2, 1)]
+    assert series["times"][:3] == times
+    assert series["requests"] == [1.0, 1.0] + [0.0] * (len(series["times"]) - 2)
+    assert series["tokens"] == [10.0, 10.0] + [0.0] * (len(series["times"]) - 2)
+
+
+def test_the_page_leads_to_the_edit_of_its_config_and_draws_what_its_engines_measure() -> None:
+    cast = make_cast()
+    deployment = make_deployment(team=cast.team)
+    revision = deployment.build.revision
+    client = signed_in(cast.owner)
+    page = client.get(address(deployment)).content.decode()
+    assert f'<a href="/configs/{revision.config_id}/">Edit {revision.config.name}</a>' in page
+    assert f"/configs/{revision.config_id}/revisions/{revision.number}/" in page
+    charts = ["chart-first-token", "chart-tokens", "chart-requests", "chart-kv-used"]
+    assert re.findall(r'id="(chart-[a-z-]+)"', page) == charts
+    make_replica(deployment=deployment, metrics={"draft_tokens_total": 4.0})
+    page = client.get(address(deployment)).content.decode()
+    assert re.findall(r'id="(chart-[a-z-]+)"', page) == [*charts, "chart-accepted"]
+
+
+def test_a_model_that_makes_no_text_has_no_charts_of_first_tokens_and_cache() -> None:
+    cast = make_cast()
+    spec = {"trt_llm": {"runtime": {"webserver_default_route": "/v1/embeddings"}}}
+    deployment = make_deployment(team=cast.team, spec=spec)
+    page = signed_in(cast.owner).get(address(deployment)).content.decode()
+    assert re.findall(r'id="(chart-[a-z-]+)"', page) == ["chart-tokens", "chart-requests"]
 
 
 def test_a_build_is_deployed_as_a_new_model_and_then_beside_it() -> None:
