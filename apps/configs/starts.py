@@ -21,6 +21,7 @@ from controlplane.domain.memory import FitRow, GpuOffer
 from controlplane.domain.presets import PRESETS, Preset
 from controlplane.domain.proposal import PROPOSED, Named, Proposal, best_rows, propose
 from controlplane.domain.spec import CheckpointRepository, UneditableTextError, edit_yaml
+from controlplane.domain.spec.checkpoint_repository import is_hub_id
 
 _LONGEST_REPO = 512
 _OURS = frozenset(
@@ -86,6 +87,12 @@ def reading_of(*, team: Team, asked: Mapping[str, str]) -> Reading:
     secret = normal_name(asked.get("secret", ""))
     secret = secret if secret in secret_names(team=team) else ""
     source = "LOCAL" if repo.startswith("/") else "HF"
+    if source == "HF" and not is_hub_id(repo):
+        raise InvalidInput(
+            f"`{repo}` is not a hub repository id, such as `Qwen/Qwen3-8B`, and not a folder, "
+            "which begins with `/`. Buckets and addresses are written in the config itself.",
+            fields=["repo"],
+        )
     checkpoint = CheckpointRepository.model_validate(
         {"source": source, "repo": repo} | ({"runtime_secret_name": secret} if secret else {})
     )
@@ -100,7 +107,10 @@ def reading_of(*, team: Team, asked: Mapping[str, str]) -> Reading:
 
 
 def started_text(*, team: Team, asked: Mapping[str, str]) -> str | None:
-    """Return the text that an address asks to begin with, None where it asks for none."""
+    """Return the text that an address asks to begin with, None where it asks for none.
+
+    Raises NotFound for what is not there, or cannot be.
+    """
     if name := asked.get("example"):
         if name not in EXAMPLES:
             raise NotFound(f"There is no example `{name}`.")
@@ -108,8 +118,7 @@ def started_text(*, team: Team, asked: Mapping[str, str]) -> str | None:
     if config_id := asked.get("copy"):
         return _copied(team, config_id)
     if asked.get("repo"):
-        proposal = reading_of(team=team, asked=asked).proposal(asked)
-        return proposal.text if proposal else None
+        return _proposed(team, asked)
     return None
 
 
@@ -130,8 +139,16 @@ def pasted_text(pasted: str) -> tuple[str, Mapping[str, Any] | None]:
     return str(imported["text"]), imported
 
 
+def _proposed(team: Team, asked: Mapping[str, str]) -> str | None:
+    try:
+        proposal = reading_of(team=team, asked=asked).proposal(asked)
+    except InvalidInput as error:
+        raise NotFound(error.message) from error
+    return proposal.text if proposal else None
+
+
 def _copied(team: Team, config_id: str) -> str:
-    config = config_get(team=team, config_id=config_id)
+    config = config_get(team=team, config_id=config_id.replace("\0", ""))
     last = revision_last(config=config)
     if last is None:
         raise NotFound(f"The config `{config_id}` has no revision.")

@@ -46,6 +46,20 @@ def test_a_model_waits_for_its_files_and_then_says_what_it_is() -> None:
     assert not Config.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "repo", ["Qwen 3", "https://huggingface.co/Qwen/Qwen3-8B", "-1", "a/../b", "s3://bucket/folder"]
+)
+def test_a_name_that_no_source_has_is_said_beside_what_was_written(repo: str) -> None:
+    client = signed_in(make_cast().owner)
+    answer = client.get("/configs/start/model/", {"repo": repo})
+    assert answer.status_code == 400
+    page = answer.content.decode()
+    assert "is not a hub repository id" in page
+    assert f'value="{repo}"' in page
+    assert client.get("/configs/new/", {"repo": repo}).status_code == 404
+    assert not CheckpointRecord.objects.exists()
+
+
 def test_a_row_that_was_pressed_is_what_the_editor_opens_with() -> None:
     cast = make_cast()
     make_checkpoint_record(
