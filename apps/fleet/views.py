@@ -136,9 +136,9 @@ def assign_cards(request: HttpRequest, node_id: str) -> HttpResponse:
 @require_POST
 def assign_pool(request: HttpRequest) -> HttpResponse:
     """Let a pool serve the chosen teams, or every team where none is chosen."""
-    ids = request.POST.getlist("teams")
-    teams = list(team_list(actor_on(request)).filter(id__in=ids))
-    if len(teams) != len({*ids}):
+    ids = {*request.POST.getlist("teams")}
+    teams = [team for team in team_list(actor_on(request)) if team.id in ids]
+    if len(teams) != len(ids):
         raise InvalidInput("A team that was chosen is not there any more.")
     pool_assign(pool=request.POST.get("pool", "").strip(), teams=teams)
     return redirect("fleet:list")

@@ -85,7 +85,7 @@ def _asked(request: HttpRequest) -> dict[str, str]:
         commit = str((step.result or {}).get("commit", "")) if step else ""
         return _filled(Spec.model_validate(build.revision.spec).checkpoint, commit)
     if "config" in request.GET:
-        config = config_get(team=team, config_id=request.GET["config"])
+        config = config_get(team=team, config_id=request.GET["config"].replace("\0", ""))
         revision = revision_last(config=config)
         spec = parse_text(revision.text).spec if revision else None
         checkpoint = spec.checkpoint if spec else None

@@ -10,7 +10,7 @@ from apps.builds.services import CardNeed, build_cards_claim, build_claim
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.nodes import replicas_on
 from apps.deployments.services import deployment_settle, model_create
-from apps.fleet.models import Card, Node
+from apps.fleet.models import Card, Node, PoolTeam
 from apps.fleet.services import (
     Claimant,
     NoRoom,
@@ -75,6 +75,17 @@ def test_only_an_admin_of_the_organisation_labels_drains_cordons_and_assigns(
     assert {"node.label", "node.drain", "node.undrain", "node.cordon", "node.uncordon"} <= {
         *AuditEntry.objects.values_list("action", flat=True)
     }
+
+
+@pytest.mark.parametrize("team", ["\0", "zzzzzzzz"])
+def test_a_pool_is_not_assigned_to_a_team_that_is_not_there(
+    cast: factories.Cast, team: str
+) -> None:
+    browser = signed_in(cast.organisation_admin)
+    asked = {"pool": "research", "teams": [cast.team.id, team]}
+    page = browser.post("/nodes/pools/", asked, follow=True).content.decode()
+    assert "A team that was chosen is not there any more." in page
+    assert not PoolTeam.objects.exists()
 
 
 def test_labels_are_set_removed_and_found_by(cast: factories.Cast) -> None:
