@@ -106,7 +106,7 @@ def asked_at(*, team: Team, usable: Sequence[Deployment], place: str) -> Asked:
 
     Raises NotFound.
     """
-    model_id, _, rest = place.partition("/")
+    model_id, _, rest = place.replace("\0", "").partition("/")
     kind, _, name = rest.partition("/")
     of_model = [each for each in usable if each.model_id == model_id]
     if kind == "environments" and (current := _in_environment(of_model, name)):

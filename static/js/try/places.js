@@ -2,6 +2,6 @@
 const form = document.getElementById("places-form");
 form.querySelector("button").hidden = true;
 form.addEventListener("change", () => {
-  for (const select of form.querySelectorAll("select")) select.disabled = !select.value;
-  form.requestSubmit();
+  const chosen = [...new FormData(form)].filter(([, place]) => place);
+  location.search = new URLSearchParams(chosen);
 });

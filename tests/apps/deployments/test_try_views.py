@@ -3,6 +3,7 @@
 import json
 from html import unescape
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from django.test import Client
@@ -130,6 +131,22 @@ def test_who_is_outside_or_signed_out_gets_an_error_that_the_page_can_show(cast:
         assert client.get(f"/models/try/?at={place}").status_code in (302, 404)
     assert asked(signed_in(cast.owner), place, "sync/v1/models").status_code == 404
     assert not ApiKey.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["%00", "%0A", "a%3Fb"])
+def test_what_cannot_be_a_name_is_not_found(cast: Cast, name: str) -> None:
+    deployment = make_deployment(team=cast.team)
+    client = signed_in(cast.owner)
+    for path in (
+        f"/models/{name}/",
+        f"/models/{deployment.model_id}/{name}/log/",
+        f"/models/try/?at={deployment.model_id}/deployment/{name}",
+        f"/models/try/?at={name}/environments/production",
+    ):
+        assert client.get(path).status_code == 404, path
+    assert asked(client, f"{deployment.model_id}/deployment/{name}").status_code == 404
+    place = f"{deployment.model_id}/deployment/{unquote(name)}"
+    assert client.post("/models/try/wake/", {"place": place}).status_code == 404
 
 
 def test_a_forged_form_of_another_site_calls_nothing(cast: Cast) -> None:
