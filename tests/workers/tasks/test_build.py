@@ -12,10 +12,12 @@ from pytest_django import Settings
 from apps.builds.models import Build
 from apps.builds.services import build_retry
 from apps.configs.models import Revision
+from apps.configs.remote_code.services import remote_code_grant
 from apps.secrets.services import secret_set
 from apps.telemetry.logs import log_lines
 from controlplane.artifacts import ArtifactStore
 from controlplane.domain.failures import Blame, Failure
+from tests.own_code_checkpoint import make_own_code_checkpoint
 from tests.workers.tasks.building import MakeBuild, make_buildable, steps
 from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, run_step
 from workers.tasks.build import build_run
@@ -89,6 +91,47 @@ def test_a_retry_reuses_what_verifies_and_does_the_rest_again(
     (fetched / "model" / "config.json").write_text("{}")
     run(build_retry(build=build))
     assert steps(build)["fetch"] == "finished"
+
+
+def test_once_the_code_of_a_checkpoint_is_granted_a_retry_makes_every_step_again(
+    make_build: MakeBuild, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_own_code_checkpoint(data_dir / "checkpoints" / "granted", data_dir / "ran")
+    # Transformers has the class, so `inspect` passes without the code that `fetch` leaves out.
+    config = json.loads((folder / "config.json").read_bytes())
+    known = {"architectures": ["LlamaForCausalLM"], "model_type": "llama"}
+    (folder / "config.json").write_text(json.dumps(config | known))
+    breaking(monkeypatch, "package")
+    build = run(make_build(revision=make_buildable(folder)))
+    assert steps(build)["inspect"] == "finished", build.failure
+    left = build.steps.get(name="fetch").result
+    assert left["own_code_state"] == "left"
+    run(build_retry(build=build))
+    assert (steps(build)["fetch"], steps(build)["inspect"]) == ("reused", "reused")
+
+    remote_code_grant(
+        source="LOCAL", repo=str(folder), commit=left["commit"], reason="read", user=None
+    )
+    # A worker that is lost before `inspect` leaves the next one nothing to take for new.
+    breaking(monkeypatch, "inspect")
+    run(build_retry(build=build))
+    assert steps(build)["fetch"] == "finished"
+    assert build.steps.get(name="fetch").result["own_code_state"] != "left"
+    breaking(monkeypatch, "package")
+    run(build_retry(build=build))
+    assert (steps(build)["fetch"], steps(build)["inspect"]) == ("reused", "finished")
+
+
+def breaking(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+    """Let that step end with a failure before it begins."""
+
+    def run_or_break(command: StepCommand, **hooks: Any) -> StepOutcome:
+        if command.step != broken:
+            return run_step(command, **hooks)
+        failure = Failure(code="EHB-BROKEN", blame=Blame.MACHINE, sentence="Broken here.")
+        return StepOutcome(kind=OutcomeKind.FAILED, failure=failure)
+
+    monkeypatch.setattr("workers.tasks.building.run.run_step", run_or_break)
 
 
 def test_a_checkpoint_that_is_not_there_fails_with_the_field_to_change(

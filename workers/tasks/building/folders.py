@@ -6,7 +6,7 @@ cancelled keeps its published steps for a retry, for a few days.
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from django.conf import settings
@@ -53,6 +53,15 @@ class BuildFolder:
         """Remove what this holder left half done."""
         for leftover in self._root.glob(f".*.{self._token}"):
             shutil.rmtree(leftover, ignore_errors=True)
+
+    def forget(self, steps: Sequence[str]) -> None:
+        """Remove what these steps published, the last of them first.
+
+        Whoever is stopped halfway finds the first of them, by which it began, and begins again.
+        """
+        for step in reversed(steps):
+            if self.published(step).exists():
+                shutil.rmtree(self.published(step))
 
     def remove(self) -> None:
         """Remove the whole folder."""

@@ -68,8 +68,6 @@ class BuildRun:
         self._known_results: dict[str, Mapping[str, Any]] = {}
         self._lost_content_digest: str | None = None
         self._has_looked = False
-        self._is_code_new = False
-        """Code was granted since the earlier steps ran, so nothing that they made holds."""
 
     def run(self) -> None:
         """Return once the build has succeeded. Raises StepFailed, Interrupted or LeaseLost."""
@@ -128,12 +126,14 @@ class BuildRun:
 
     def _reused(self, step: str) -> Mapping[str, Any] | None:
         result = self._known_results.get(step)
-        if result is None and not self._is_code_new:
+        if result is None:
             result = published_result(self._keeper, self._folder, step)
         if result is not None and insist(
             self._keeper, lambda: was_left_out(self._build, step, result)
         ):
-            self._is_code_new = True
+            # Code was granted since the steps ran, so nothing that they made holds.
+            self._keeper.check()
+            self._folder.forget(tuple(self._rows))
             return None
         # A step that this attempt finished, before its worker was lost, stays as it is.
         if result is not None and self._rows[step].state != StepState.FINISHED:
