@@ -8,6 +8,7 @@ from django.conf import settings
 from apps.deployments.models import Deployment
 from apps.deployments.selectors import DEFAULT_PREDICT_ROUTE, predict_route
 from controlplane.domain.facts.encoder_routes import EMBEDDINGS_ROUTE
+from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState
 
 CHAT_ROUTE = DEFAULT_PREDICT_ROUTE
 RERANK_ROUTE = "/rerank"
@@ -15,6 +16,8 @@ CLASSIFY_ROUTE = "/predict"
 LABEL_ROUTE = "/predict_tokens"
 ASKED_ROUTES = (CHAT_ROUTE, EMBEDDINGS_ROUTE, RERANK_ROUTE, CLASSIFY_ROUTE, LABEL_ROUTE)
 """What pages know how to ask at."""
+GONE = DEPLOYMENT_TERMINAL - {DeploymentState.INACTIVE}
+"""Neither answers nor can be woken."""
 
 
 @dataclass(frozen=True, kw_only=True)

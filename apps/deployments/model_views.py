@@ -1,6 +1,5 @@
 """The page of one model: where it serves, and what it has been deployed as."""
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
@@ -12,8 +11,7 @@ from apps.deployments.selectors import deployment_list, environment_list
 from apps.deployments.snippets import snippets_of
 from apps.telemetry.traffic import traffic_by_deployment, traffic_sum
 from apps.ui.fragments import live_answer
-
-PAGE_SIZE = 50
+from apps.ui.listing import page_in
 
 
 @page
@@ -23,7 +21,7 @@ def model(request: HttpRequest, model_id: str) -> HttpResponse:
     team = person(request).team
     found = model_get(team=team, model_id=model_id)
     deployments = deployment_list(team=team, model_id=model_id)
-    shown = Paginator(deployments, PAGE_SIZE).get_page(request.GET.get("page"))
+    shown = page_in(request, deployments)
     traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
     rows = [DeploymentRow(deployment=each, traffic=traffic[each.id]) for each in shown]
     environments = list(environment_list(team=team, model_id=model_id))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.deployments.addresses import addresses_of
+from apps.deployments.addresses import GONE, addresses_of
 from apps.deployments.models import Deployment, Environment, Replica
 from apps.telemetry.traffic import Traffic
 from apps.ui import formats
@@ -44,9 +44,8 @@ class DeploymentRow:
 
     @property
     def may_be_tried(self) -> bool:
-        """Whether it answers, or may again without being deployed anew."""
-        gone = DEPLOYMENT_TERMINAL - {DeploymentState.INACTIVE}
-        return self.deployment.state not in gone
+        """Whether it answers or can be woken."""
+        return self.deployment.state not in GONE
 
     @property
     def address(self) -> str:

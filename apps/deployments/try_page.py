@@ -10,6 +10,7 @@ from apps.accounts.models import Team
 from apps.deployments.addresses import (
     CHAT_ROUTE,
     CLASSIFY_ROUTE,
+    GONE,
     LABEL_ROUTE,
     RERANK_ROUTE,
     Address,
@@ -20,7 +21,7 @@ from apps.deployments.selectors import adapter_names, deployment_list, served_mo
 from apps.deployments.snippets import BODY, code_templates
 from apps.rest.errors import NotFound
 from controlplane.domain.facts.encoder_routes import EMBEDDINGS_ROUTE
-from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState
+from controlplane.domain.lifecycle import DeploymentState
 
 FORM_OF: Mapping[str, str] = {
     CHAT_ROUTE: "chat",
@@ -97,8 +98,7 @@ class Choices:
 
 def usable_list(team: Team) -> Sequence[Deployment]:
     """Return what of the team's can be asked or woken, newest first."""
-    gone = DEPLOYMENT_TERMINAL - {DeploymentState.INACTIVE}
-    return list(deployment_list(team=team).exclude(state__in=gone))
+    return list(deployment_list(team=team).exclude(state__in=GONE))
 
 
 def asked_at(*, team: Team, usable: Sequence[Deployment], place: str) -> Asked:
