@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from apps.deployments import calls
 from apps.deployments.calls import Call, call_events
 from controlplane.domain.wire import DONE
 from tests.stub_gateway import StubGateway, refusal, stub_gateway
@@ -60,7 +61,10 @@ def test_a_refusal_comes_with_its_status_its_words_and_when_to_ask_again(
     assert (kind, body["error"]["message"]) == ("body", "Too many.")
 
 
-def test_a_key_that_the_gateway_does_not_know_yet_is_shown_again(gateway: StubGateway) -> None:
+def test_a_key_that_the_gateway_does_not_know_yet_is_shown_again(
+    gateway: StubGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "_KEY_IS_KNOWN_SECONDS", 60.0)
     gateway.replies += [(401, {}, refusal("Unknown key.", status=401))] * 2
     assert events(asyncio.run(told(gateway.url)))[0][1]["status"] == 200
     assert len(gateway.asked) == 3
