@@ -83,6 +83,11 @@ def test_a_build_is_found_by_its_number(client: Client) -> None:
     assert 'id="build-1"' not in page
 
 
+def test_a_number_that_no_build_can_have_finds_nothing(client: Client) -> None:
+    page = client.get("/builds/", {"q": "9" * 60}).content.decode()
+    assert "Nothing matches" in page
+
+
 def test_the_filters_are_written_as_an_address_reads_them() -> None:
     asked = listing.Asked(words="a&b c", state="failed", states=("failed",))
     assert QueryDict(asked.query).dict() == {"q": "a&b c", "state": "failed"}
