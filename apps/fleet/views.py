@@ -124,11 +124,15 @@ def undrain(request: HttpRequest, node_id: str) -> HttpResponse:
 @allowed_page(Action.ASSIGN_CARDS)
 @require_POST
 def assign_cards(request: HttpRequest, node_id: str) -> HttpResponse:
-    """Assign the node's cards to the pools that were written beside them."""
+    """Assign the node's cards to the pools that were written beside them.
+
+    Only those that the person changed: another admin may have assigned others meanwhile.
+    """
     node = _node(node_id)
     for card in node.cards.order_by("index"):
-        if card.id in request.POST:
-            card_assign(card=card, pool=request.POST[card.id].strip())
+        wanted, was = request.POST.get(card.id), request.POST.get(f"was-{card.id}")
+        if wanted is not None and wanted.strip() != was:
+            card_assign(card=card, pool=wanted.strip(), expected=was)
     return redirect("node", node.id)
 
 

@@ -44,7 +44,12 @@ def card_assign(*, card: Card, pool: str, expected: str | None = None) -> Card:
         _check_pool(pool)
     row = Card.objects.select_for_update().select_related(None).get(id=card.id)
     if expected is not None and row.pool != expected:
-        raise Conflict(f"Card `{row.id}` was assigned to `{row.pool}` meanwhile.", code="stale")
+        now = f"pool `{row.pool}`" if row.pool else "the pool of its node"
+        raise Conflict(
+            f"Card `{row.id}` was assigned to {now} meanwhile.",
+            code="stale",
+            hint="Nothing was changed about it. Look at it again, then assign it.",
+        )
     if row.pool != pool:
         Card.objects.filter(id=row.id, pool=row.pool).update(pool=pool)
         audit("card.assign", row, team=None, before={"pool": row.pool}, after={"pool": pool})

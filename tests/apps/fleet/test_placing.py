@@ -214,6 +214,26 @@ def test_cards_of_a_pool_go_to_its_teams_alone(cast: factories.Cast) -> None:
         card_assign(card=node.cards.get(), pool="other", expected="default")
 
 
+def test_a_page_that_was_opened_before_undoes_no_assignment_of_another_admin(
+    cast: factories.Cast,
+) -> None:
+    node = make_serving_node()
+    mine, theirs = make_serving_card(node=node), make_serving_card(node=node)
+    browser, page = signed_in(cast.organisation_admin), f"/nodes/{node.id}/"
+    assert f'name="was-{theirs.id}" value=""' in browser.get(page).content.decode()
+    opened = {mine.id: "", f"was-{mine.id}": "", theirs.id: "", f"was-{theirs.id}": ""}
+    card_assign(card=theirs, pool="theirs")
+    browser.post(f"{page}cards/", opened | {mine.id: "mine"})
+    answer = browser.post(f"{page}cards/", opened | {theirs.id: "mine"}, headers={"referer": page})
+    mine.refresh_from_db()
+    theirs.refresh_from_db()
+    assert (mine.pool, theirs.pool) == ("mine", "theirs")
+    said = browser.get(answer.headers["Location"]).content.decode()
+    assert (
+        f"Card <code>{theirs.id}</code> was assigned to pool <code>theirs</code> meanwhile" in said
+    )
+
+
 def test_a_build_leases_no_card_of_other_teams_and_none_is_begun_in_their_pool(
     cast: factories.Cast,
 ) -> None:
