@@ -1,7 +1,6 @@
 """The page of grants: which repository may run its own code, at which commit, and what runs."""
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -16,11 +15,10 @@ from apps.deployments.remote_code.api import with_running
 from apps.deployments.remote_code.forms import GrantForm, RevokeForm
 from apps.rest.errors import ApiError, InvalidInput, NotFound
 from apps.rest.numbers import whole_number
+from apps.ui.listing import page_in
 from controlplane.domain.own_code import short_commit
 from controlplane.domain.spec import CheckpointRepository, Spec, parse_text
 from controlplane.domain.spec.repository_forms import shown
-
-PAGE_SIZE = 50
 
 
 @allowed_page(Action.REMOTE_CODE)
@@ -30,9 +28,7 @@ def grants(request: HttpRequest) -> HttpResponse:
     form = GrantForm(request.POST or None, initial=_asked(request))
     if form.is_valid() and (answer := _granted(request, form)):
         return answer
-    page = Paginator(grant_list().order_by("-created_at", "-id"), PAGE_SIZE).get_page(
-        request.GET.get("page")
-    )
+    page = page_in(request, grant_list().order_by("-created_at", "-id"))
     context = {"form": form, "page": page, "grants": with_running(list(page.object_list))}
     status = 400 if form.errors else 200
     return render(request, "remote_code/page.html", context, status=status)
