@@ -76,17 +76,14 @@ def kept(
 
     Code that nothing needs is removed again: an artifact holds what is read, and no more.
     """
-    if not brings_code(folder):
-        return files, {}
     code = [each for each in files if each.path.endswith(".py")]
-    if not code:
-        return files, {"own_code_state": LEFT}
-    if is_needed(folder):
+    if code and brings_code(folder) and is_needed(folder):
         named = [{"path": each.path, "sha256": each.sha256} for each in code]
         return files, {"own_code_state": KEPT, "own_code": named}
     for each in code:
         (folder / each.path).unlink()
-    return tuple(each for each in files if each not in code), {"own_code_state": UNNEEDED}
+    told = {"own_code_state": UNNEEDED if code else LEFT} if brings_code(folder) else {}
+    return tuple(each for each in files if each not in code), told
 
 
 def look(job: Job, folder: Path) -> dict[str, Any] | None:

@@ -120,6 +120,18 @@ def test_fetch_takes_the_code_only_where_it_is_granted(own: Own, commit: str) ->
     assert values["commit"] == commit, "whether it is taken or not"
 
 
+def test_python_that_no_class_of_the_model_names_stays_out_of_the_artifact(tmp_path: Path) -> None:
+    made = make_own_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
+    mine = Own(folder=made, marker=tmp_path / "marker", root=tmp_path)
+    config = read_json(made / "config.json")
+    del config["auto_map"]
+    (made / "config.json").write_text(json.dumps(config))
+    commit = str(outputs.read(mine.fetch("commit")).values["commit"])
+    fetched = mine.fetch("with", live=[grant(commit)])
+    assert not {each.path for each in outputs.read(fetched).files} & {f"model/{c}" for c in CODE}
+    assert "own_code" not in outputs.read(fetched).values
+
+
 def test_the_commit_of_a_folder_follows_the_content_of_its_code(own: Own, commit: str) -> None:
     path = own.folder / "modeling_own.py"
     before, state = path.read_text(), path.stat()
