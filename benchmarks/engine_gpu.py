@@ -73,7 +73,9 @@ def _kept() -> Iterator[dict[str, Any]]:
 
 
 def _age(date: str) -> int:
-    return (datetime.datetime.now(datetime.UTC).date() - datetime.date.fromisoformat(date)).days
+    """Return the days since; none by a clock that is behind the one of the card's host."""
+    today = datetime.datetime.now(datetime.UTC).date()
+    return max(0, (today - datetime.date.fromisoformat(date)).days)
 
 
 def _table(found: list[dict[str, Any]], *, has_card: bool) -> str:

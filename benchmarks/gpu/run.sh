@@ -19,7 +19,7 @@ while [[ $# -gt 0 ]]; do
   esac
   shift 2
 done
-[[ -n "$out" ]] || { sed -n '2,11p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
+[[ -n "$out" ]] || { sed -n '2,10p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
 [[ -n "${REHEARSAL:-}" ]] || command -v nvidia-smi >/dev/null \
   || { echo "No nvidia-smi: this needs an NVIDIA card." >&2; exit 3; }
 mkdir -p "$out"
@@ -37,6 +37,8 @@ if [[ -n "$parts" ]]; then
     . "$target/$name.installed"
   done
 fi
+: "${VLLM_PYTHON:?name an interpreter that has vLLM, or give --parts}"
+: "${ENGINEHOUSE_PYTHON:?name an interpreter that has Enginehouse, or give --parts}"
 export VLLM_PYTHON VLLM_USE_FLASHINFER_SAMPLER=0 VLLM_NO_USAGE_STATS=1 HF_HUB_OFFLINE=1
 cd "$here"
 "$ENGINEHOUSE_PYTHON" -m benchmarks.gpu.show --out "$out" "${words[@]}"
