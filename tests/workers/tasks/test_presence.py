@@ -31,7 +31,7 @@ def test_a_worker_is_listed_while_it_runs_and_gone_when_it_has_ended(
 def test_a_worker_that_starts_again_is_the_same_worker() -> None:
     for version in ("1", "2"):
         worker_arrived(name="control@test-presence", version=version)
-    assert Worker.objects.get().version == "2"
+    assert Worker.objects.get(name="control@test-presence").version == "2"
 
 
 def until(holds: object) -> None:
