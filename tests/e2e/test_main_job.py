@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -87,10 +88,40 @@ def test_the_first_run_builds_deploys_and_answers_and_leaves_nothing_running(
     assert _processes_of(folder) == []
 
 
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """A demonstration that goes on serving, and what it has said until then."""
+
+    process: subprocess.Popen[str]
+    lines: Sequence[str]
+
+
+@pytest.fixture(scope="module")
+def second_run(folder: Path, first_run: str) -> Iterator[Serving]:
+    """On the folder of the first one; nobody asked it to stop after the answer."""
+    with subprocess.Popen(
+        [sys.executable, "manage.py", "demo"],
+        cwd=_ROOT,
+        env=_environment(folder),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        lines = []
+        try:
+            for line in process.stdout:
+                lines.append(line.strip())
+                if line.startswith("Serving until"):
+                    break
+            yield Serving(process=process, lines=lines)
+        finally:
+            process.kill()
+
+
 def test_the_second_run_reuses_the_artifact_and_answers_much_sooner(
-    folder: Path, first_run: str
+    first_run: str, second_run: Serving
 ) -> None:
-    said = _once(folder)
+    said = "\n".join(second_run.lines)
     assert "has it already" in said
     assert "Paris" in said
     _assert_gated_and_emulated(said)
@@ -99,35 +130,18 @@ def test_the_second_run_reuses_the_artifact_and_answers_much_sooner(
     assert _answered_seconds(said) < 0.75 * _answered_seconds(first_run)
 
 
-def test_the_printed_curl_line_works_and_ctrl_c_stops_everything(folder: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "demo"],
-        cwd=_ROOT,
-        env=_environment(folder),
-        stdout=subprocess.PIPE,
-        text=True,
+def test_the_printed_curl_line_works_and_ctrl_c_stops_everything(
+    folder: Path, second_run: Serving
+) -> None:
+    curl = next(line for line in second_run.lines if line.startswith("curl -s"))
+    answer = subprocess.run(
+        ["bash", "-c", curl], capture_output=True, text=True, timeout=60, check=True
     )
-    assert process.stdout is not None
-    lines = []
-    for line in process.stdout:
-        lines.append(line.strip())
-        if line.startswith("Serving until"):
-            break
-    curl = next(line for line in lines if line.startswith("curl -s"))
-    try:
-        answer = subprocess.run(
-            ["bash", "-c", curl], capture_output=True, text=True, timeout=60, check=True
-        )
-        assert "Paris" in answer.stdout
-        link = next(line.split()[-1] for line in lines if line.startswith("Sign in"))
-        assert re.match(r"http://127\.0\.0\.1:\d+/", link)
-    finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            assert process.wait(60) == 0
-        finally:
-            process.kill()
-            process.stdout.close()
+    assert "Paris" in answer.stdout
+    link = next(line.split()[-1] for line in second_run.lines if line.startswith("Sign in"))
+    assert re.match(r"http://127\.0\.0\.1:\d+/", link)
+    second_run.process.send_signal(signal.SIGINT)
+    assert second_run.process.wait(60) == 0
     assert _processes_of(folder) == []
 
 
@@ -140,7 +154,7 @@ def test_a_killed_demonstration_takes_everything_along(folder: Path) -> None:
     )
     _until(lambda: any("workers.agent" in words for words in _processes_of(folder)), 60)
     process.kill()
-    process.wait(10)
+    process.wait(30)
     _until(lambda: _processes_of(folder) == [], 45)
 
 
