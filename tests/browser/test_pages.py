@@ -22,7 +22,7 @@ def test_no_page_scrolls_sideways_at_320_px_in_either_theme(
 ) -> None:
     page = visit("/", color_scheme="dark", viewport={"width": 320, "height": 640})
     origin = page.url.rstrip("/")
-    for path in pages_of(stage).values():
+    for path in (*pages_of(stage).values(), f"/builds/?q={'w' * 80}"):
         page.goto(origin + path)
         page.wait_for_load_state("networkidle")
         overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
