@@ -78,7 +78,7 @@ def test_sigterm_lets_streams_end_takes_nothing_new_and_leaves_no_records_behind
     rest = read_until_closed(client)
 
     assert rest.endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n")
-    assert gateway.process.wait(10) == 0
+    assert gateway.process.wait(30) == 0
     assert [record["status"] for record in house.plane.closed_records()] == [200]
     assert list((gateway.data_dir / "gateway" / "journal").iterdir()) == []
     idle.close()
@@ -138,7 +138,7 @@ def test_a_second_gateway_on_the_same_directory_does_not_start(house, tmp_path):
     second = type(first)(house.plane.url, first.data_dir)
     house.gateways.append(second)
 
-    assert second.process.wait(10) == 1
+    assert second.process.wait(30) == 1
     assert "Another gateway already runs on" in second.log.read_text()
     assert first.process.poll() is None
 

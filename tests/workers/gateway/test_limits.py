@@ -84,7 +84,7 @@ def test_a_key_may_run_so_many_requests_at_a_time(house, http):
     release = threading.Event()
 
     def slow(call: Call) -> None:
-        release.wait(10)
+        release.wait(30)
         answers(call)
 
     engine = house.engine(slow)

@@ -49,7 +49,7 @@ def test_a_request_that_comes_early_waits_for_its_turn(serve):
     release = threading.Event()
 
     def script(call: Call) -> None:
-        release.wait(10)
+        release.wait(30)
         call.answer(call.body)
 
     gateway, engine = serve(script)

@@ -132,7 +132,7 @@ def test_the_replica_with_less_to_do_is_chosen(house, http):
     release = threading.Event()
 
     def slow(call: Call) -> None:
-        release.wait(10)
+        release.wait(30)
         answers(call)
 
     engines = [house.engine(slow), house.engine(slow)]

@@ -70,7 +70,7 @@ def test_each_event_is_forwarded_before_the_next_one_exists(serve, client):
         call.begin_stream()
         for word in "abcde":
             call.event(piece(word))
-            assert received.acquire(timeout=10)
+            assert received.acquire(timeout=30)
         call.end_stream()
 
     serve(script)

@@ -47,7 +47,7 @@ class Call:
         self.chunk(b"data: [DONE]\n\n")
         self.send(b"0\r\n\r\n")
 
-    def wait_for_hang_up(self, seconds: float = 10.0) -> float:
+    def wait_for_hang_up(self, seconds: float = 30.0) -> float:
         """Return when the gateway closed this connection."""
         self.connection.settimeout(seconds)
         with suppress(ConnectionResetError):

@@ -1,11 +1,11 @@
-"""Waiting for what becomes true."""
+"""Waiting for what becomes true, and timing what has to be quick."""
 
 import time
 from collections.abc import Callable
 from typing import Any
 
 
-def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
     """Return the first true value of `condition`."""
     patience = time.monotonic() + seconds
     while time.monotonic() < patience:
@@ -13,3 +13,16 @@ def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
             return value
         time.sleep(0.005)
     raise AssertionError("it did not become true in time")
+
+
+def quickest(measure: Callable[[], float], *, enough: float, tries: int = 5) -> float:
+    """Return the least of some measured times: a busy machine only adds to them.
+
+    The first one that is quick enough is the last.
+    """
+    least = measure()
+    for _ in range(tries - 1):
+        if least <= enough:
+            break
+        least = min(least, measure())
+    return least
