@@ -66,5 +66,5 @@ internal: list[URLPattern] = [
     path("nodes/observe", internal_api.nodes_observe),
     path("nodes/logs", internal_api.nodes_logs),
 ]
-node_page: list[URLPattern] = [path("nodes/<id:node_id>/", node_views.node, name="node")]
+node_page: list[URLPattern] = [path("nodes/<id:node_id>/", node_views.node, name="node_page")]
 metrics_page: list[URLPattern] = [path("metrics", metrics.MetricsView.as_view(), name="metrics")]

@@ -90,7 +90,7 @@ def label(request: HttpRequest, node_id: str) -> HttpResponse:
     node, name = _node(node_id), request.POST.get("name", "").strip()
     value = None if "remove" in request.POST else request.POST.get("value", "").strip()
     node_label(node=node, changes={name: value})
-    return redirect("node", node.id)
+    return redirect("node_page", node.id)
 
 
 @allowed_page(Action.CORDON)
@@ -133,7 +133,7 @@ def assign_cards(request: HttpRequest, node_id: str) -> HttpResponse:
         wanted, was = request.POST.get(card.id), request.POST.get(f"was-{card.id}")
         if wanted is not None and wanted.strip() != was:
             card_assign(card=card, pool=wanted.strip(), expected=was)
-    return redirect("node", node.id)
+    return redirect("node_page", node.id)
 
 
 @allowed_page(Action.ASSIGN_CARDS)
@@ -156,7 +156,7 @@ def _changed(
         messages.success(request, f"`{node.name}` {words}.")
     else:
         messages.info(request, f"`{node.name}` was so already.")
-    return redirect("node", node.id)
+    return redirect("node_page", node.id)
 
 
 def _node(node_id: str) -> Node:

@@ -29,8 +29,13 @@ _PLACES = (
 )
 _OF_ADMINS = (("Settings", "dashboard:settings"),)
 """Places that only admins of the organisation see."""
-_PLACES_OF = {"artifacts": "builds"}
-"""Namespaces that have no place of their own."""
+_PLACES_OF = {
+    "artifacts": "builds",
+    "node_page": "fleet",
+    "remote_code": "people",
+    "usage": "keys",
+}
+"""Namespaces, and pages outside of any, that have no place of their own."""
 # Pages of `accounts` that belong to the place of keys, and to none; the rest are about people.
 _KEY_PAGES = frozenset({"keys", "key_create", "key_revoke"})
 _OWN_PAGES = frozenset({"account", "begin_two_steps", "confirm_two_steps"})
