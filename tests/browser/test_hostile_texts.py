@@ -78,7 +78,9 @@ def _poison_built(stage: "Stage", gate: dict, calibration: dict) -> None:  # typ
         "calibrate": calibration | {"dataset": EVIL, "rows": [EVIL]},
     }
     for name, result in results.items():
-        stage.built.steps.filter(name=name).update(result=result)
+        for step in stage.built.steps.filter(name=name):
+            step.result = (step.result or {}) | result
+            step.save()
 
 
 def paths(stage: "Stage") -> list[str]:
@@ -93,9 +95,10 @@ def paths(stage: "Stage") -> list[str]:
         "/people/", "/teams/", "/account/", "/calibration-sets/",
         f"/configs/{stage.small.id}/",
         f"/configs/{stage.small.id}/revisions/1/",
-        f"/builds/{stage.failed.id}/", f"/builds/{stage.running.id}/", f"/builds/{stage.built.id}/",
+        f"/builds/{stage.failed.number}/",
+        f"/builds/{stage.running.number}/",
+        f"/builds/{stage.built.number}/",
         f"/artifacts/{Artifact.objects.filter(team=stage.team).values_list('id', flat=True)[0]}/",
-        f"/models/{stage.deployment.model_id}/deployments/{stage.deployment.id}/",
         f"/models/{stage.deployment.model_id}/{stage.deployment.id}/",
         f"/models/try/?at={stage.deployment.model_id}/deployment/{stage.deployment.id}",
     ]  # fmt: skip
@@ -104,12 +107,12 @@ def paths(stage: "Stage") -> list[str]:
 def test_no_text_of_anybody_runs_in_the_browser(visit: Callable[..., Page], stage: "Stage") -> None:
     poison(stage)
     shown = 0
-    page = None
+    page = visit("/")
+    origin = page.url.rstrip("/")
     for path in paths(stage):
-        if page is None:
-            page = visit(path, allowed=("404", "500"))
-        else:
-            page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/")[2] + path)
+        answer = page.goto(origin + path)
+        assert answer is not None
+        assert answer.ok, path
         assert page.evaluate("window.ran") is None, path
         assert page.title() != "ran", path
         planted = page.locator("img[src=x], svg[onload], [onerror]").count()
