@@ -62,6 +62,8 @@ class Installation:
     services: RunningServices
     api_key: str
     sign_in_link: str
+    patience_seconds: float = 10.0
+    """How long the management API may take for one answer."""
 
     def deploy(self, text: str = TINY_YAML) -> dict[str, Any]:
         """Return the model `tiny` that serves a build of the config in production."""
@@ -141,7 +143,7 @@ class Installation:
             method,
             f"{self.services.public_url}/v1/{path}",
             headers={"Authorization": f"Bearer {self.api_key}"},
-            timeout=10,
+            timeout=self.patience_seconds,
             **more,
         )
 
