@@ -1,14 +1,17 @@
-"""A real build measures its steps, keeps its inputs, and says which of them kept it from reuse."""
+"""A real build measures its steps beside their forecast, keeps its inputs, and explains reuse."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.builds.models import Artifact, Build
 from apps.builds.services import build_create
+from apps.configs.models import Revision
 from controlplane.artifacts import input_digest
 from controlplane.domain.forecast.outcome import StepTaken, compare
+from controlplane.sources import folder_facts
 from tests import factories
 from tests.workers.tasks.building import MakeBuild, make_buildable
 from workers.build_steps import inputs
@@ -35,26 +38,45 @@ def differences(build: Build) -> dict[str, tuple[Any, Any]]:
 def test_a_build_is_measured_and_the_next_ones_say_why_they_could_not_take_its_artifact(
     make_build: MakeBuild, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = run(make_build())
+    revision = forecastable(checkpoint)
+    first = run(build_create(revision=revision, user=None))
     assert_measured(first)
+    assert_held_against_its_forecast(first)
     assert first.reuse["state"] == "first"
     made = Artifact.objects.get(id=first.artifact_id)
     assert made.inputs == first.reuse["inputs"]
     assert input_digest(made.inputs) == made.input_digest
 
-    same = run(make_build())
+    second = build_create(revision=revision, user=None)
+    assert {each["seconds"]["basis"] for each in second.forecast["steps"]} == {"measured"}
+    same = run(second)
     assert (same.reuse["state"], same.reuse["artifact_id"]) == ("same", made.id)
     assert same.steps.get(name="smoke_test").measured is None
 
     newer = tool_versions() | {"torch": "99.0"}
     monkeypatch.setattr(inputs, "tool_versions", lambda: newer)
     changed = make_buildable(checkpoint, team=first.team, added=SHORTER)
-    other = run(factories.make_build(revision=changed))
+    other = run(make_build(revision=changed))
     assert other.reuse["state"] == "differs"
     found = differences(other)
     assert found.pop("torch version") == (tool_versions()["torch"], "99.0")
     assert found.pop("trt_llm.build.max_num_tokens")[1] == 256
     assert not found
+
+
+def forecastable(checkpoint: Path) -> Revision:
+    """A revision whose builds are forecast by the facts of its checkpoint."""
+    revision = make_buildable(checkpoint)
+    factories.make_card()
+    factories.make_checkpoint_record(
+        team=revision.config.team,
+        repo=str(checkpoint),
+        state="ready",
+        facts=folder_facts(checkpoint, commit="c0ffee").model_dump(mode="json"),
+        commit="c0ffee",
+        fetched_at=timezone.now(),
+    )
+    return revision
 
 
 def assert_measured(build: Build) -> None:
@@ -68,24 +90,7 @@ def assert_measured(build: Build) -> None:
     assert measured["fetch"]["disk_bytes"] > 100_000
 
 
-def test_the_forecast_of_a_build_is_held_against_what_it_took(
-    checkpoint: Path, broker: str, transactional_db: None, data_dir: Path
-) -> None:
-    from django.utils import timezone
-
-    from controlplane.sources import folder_facts
-
-    revision = make_buildable(checkpoint)
-    factories.make_card()
-    factories.make_checkpoint_record(
-        team=revision.config.team,
-        repo=str(checkpoint),
-        state="ready",
-        facts=folder_facts(checkpoint, commit="c0ffee").model_dump(mode="json"),
-        commit="c0ffee",
-        fetched_at=timezone.now(),
-    )
-    build = run(build_create(revision=revision, user=None))
+def assert_held_against_its_forecast(build: Build) -> None:
     steps = [
         StepTaken(name=each.name, state=each.state, measured=each.measured)
         for each in build.steps.all()
@@ -96,5 +101,3 @@ def test_the_forecast_of_a_build_is_held_against_what_it_took(
     assert told["peak_host_bytes"].ratio is not None
     assert 0.4 < told["peak_host_bytes"].ratio < 1.5
     assert told["disk_bytes"].ratio is not None
-    second = build_create(revision=revision, user=None)
-    assert {each["seconds"]["basis"] for each in second.forecast["steps"]} == {"measured"}
