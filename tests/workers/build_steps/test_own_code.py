@@ -13,6 +13,7 @@ from tests.own_code_checkpoint import make_own_code_checkpoint, ran_in
 from tests.workers.build_steps.quantizing import CALIBRATION, read_json, run_here
 from tests.workers.build_steps.supervising import Supervisor, finished
 from workers.build_steps import outputs
+from workers.build_steps.calibration.tokenizer import open_tokenizer
 from workers.build_steps.failures import StepFailure
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
@@ -130,6 +131,21 @@ def test_python_that_no_class_of_the_model_names_stays_out_of_the_artifact(tmp_p
     fetched = mine.fetch("with", live=[grant(commit)])
     assert not {each.path for each in outputs.read(fetched).files} & {f"model/{c}" for c in CODE}
     assert "own_code" not in outputs.read(fetched).values
+
+
+def test_a_preview_runs_no_code_of_a_tokenizer_though_somebody_at_a_terminal_says_yes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make_own_code_checkpoint(tmp_path / "own", tmp_path / "marker")
+    config = read_json(made / "tokenizer_config.json")
+    config["tokenizer_class"] = "OwnTokenizer"
+    config["auto_map"] = {"AutoTokenizer": [None, "configuration_own.OwnConfig"]}
+    (made / "tokenizer_config.json").write_text(json.dumps(config))
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    with pytest.raises(StepFailure) as raised:
+        open_tokenizer(made)
+    assert raised.value.failure.code == "EHQ-TOKENIZER"
+    assert ran_in(tmp_path / "marker") == []
 
 
 def test_the_commit_of_a_folder_follows_the_content_of_its_code(own: Own, commit: str) -> None:

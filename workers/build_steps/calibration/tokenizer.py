@@ -11,7 +11,10 @@ from workers.build_steps.quantization import failures
 def open_tokenizer(folder: Path) -> Any:
     """Return the tokenizer in a folder; raises StepFailure for one that cannot be read."""
     try:
-        return transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        # Said aloud: left open, Transformers asks whoever is at a terminal.
+        return transformers.AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True
+        )
     except (ValueError, OSError, KeyError, TypeError, AttributeError, ImportError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise failures.no_tokenizer(reason) from error
