@@ -77,7 +77,9 @@ def _build(
     dtype: torch.dtype,
     attention: str,
 ) -> nn.Module:
-    config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
+    config = transformers.AutoConfig.from_pretrained(
+        folder, trust_remote_code=False, local_files_only=True
+    )
     if hasattr(config, "quantization_config"):
         del config.quantization_config  # the weights are plain by now
     module, report = model_class.from_pretrained(

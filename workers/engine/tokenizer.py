@@ -24,7 +24,10 @@ def load_tokenizer(folder: Path) -> Any:
     Raises: `CheckpointRefused`.
     """
     try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        # Said aloud: left open, Transformers asks whoever is at a terminal.
+        tokenizer: Any = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True
+        )
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise CheckpointRefused(f"`{folder}` has no usable tokenizer: {reason}") from error

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from tests.workers.build_steps.supervising import Supervisor, finished
 from workers.build_steps import outputs
 from workers.build_steps.calibration.tokenizer import open_tokenizer
 from workers.build_steps.failures import StepFailure
+from workers.engine.errors import CheckpointRefused
+from workers.engine.tokenizer import load_tokenizer
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
 
@@ -133,8 +136,14 @@ def test_python_that_no_class_of_the_model_names_stays_out_of_the_artifact(tmp_p
     assert "own_code" not in outputs.read(fetched).values
 
 
-def test_a_preview_runs_no_code_of_a_tokenizer_though_somebody_at_a_terminal_says_yes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("opened", "refusal"), [(open_tokenizer, StepFailure), (load_tokenizer, CheckpointRefused)]
+)
+def test_neither_preview_nor_engine_runs_a_tokenizers_code_though_a_terminal_says_yes(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    opened: Callable[[Path], Any],
+    refusal: type[Exception],
 ) -> None:
     made = make_own_code_checkpoint(tmp_path / "own", tmp_path / "marker")
     config = read_json(made / "tokenizer_config.json")
@@ -142,9 +151,8 @@ def test_a_preview_runs_no_code_of_a_tokenizer_though_somebody_at_a_terminal_say
     config["auto_map"] = {"AutoTokenizer": [None, "configuration_own.OwnConfig"]}
     (made / "tokenizer_config.json").write_text(json.dumps(config))
     monkeypatch.setattr("builtins.input", lambda *_: "y")
-    with pytest.raises(StepFailure) as raised:
-        open_tokenizer(made)
-    assert raised.value.failure.code == "EHQ-TOKENIZER"
+    with pytest.raises(refusal, match="tokenizer"):
+        opened(made)
     assert ran_in(tmp_path / "marker") == []
 
 
