@@ -1,11 +1,13 @@
 """A code beside the password, and the browsers in which somebody is signed in."""
 
 import re
+import time
+from types import SimpleNamespace
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 from django_otp.oath import TOTP
+from django_otp.plugins.otp_totp import models
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from apps.accounts.models import BrowserSession, User
@@ -15,6 +17,13 @@ from tests.factories import make_user
 pytestmark = pytest.mark.django_db
 
 PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(autouse=True)
+def _one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No code ends between its making and its use, however long the test takes."""
+    moment = time.time()
+    monkeypatch.setattr(models, "time", SimpleNamespace(time=lambda: moment))
 
 
 @pytest.fixture
@@ -31,7 +40,7 @@ def signed_in_by_password(user: User) -> Client:
 def code_of(user: User, *, later: int = 0) -> str:
     device = TOTPDevice.objects.get(user=user)
     totp = TOTP(device.bin_key, drift=later)
-    totp.time = timezone.now().timestamp()
+    totp.time = models.time.time()
     return f"{totp.token():06d}"
 
 
