@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 import pytest_django
 
+from tests.embedded_postgres import postgres_command
 from tests.time_budget import TimeBudget
 
 # A short path: PostgreSQL's socket lies below it.
@@ -98,7 +99,7 @@ def postgres_server(data_dir: Path) -> Iterator[str]:
 
     folder = data_dir / "postgres"
     postgres.initialise(folder)
-    command = postgres.command(folder)
+    command = postgres_command(folder)
     with _running(list(command.argv), user=command.user, log=data_dir / "postgres.log"):
         postgres.wait_until_ready(postgres.url(folder), timeout_seconds=30)
         yield postgres.url(folder)

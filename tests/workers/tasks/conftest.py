@@ -99,6 +99,7 @@ def restart_postgres(
     from django.db import connections
 
     from controlplane.processes import postgres
+    from tests.embedded_postgres import postgres_command
     from tests.processes import wait_for
 
     def restart(is_missed: Callable[[], bool]) -> float:
@@ -109,7 +110,7 @@ def restart_postgres(
         try:
             wait_for(is_missed, seconds=10, what="somebody to miss the database")
         finally:
-            command = postgres.command(folder)
+            command = postgres_command(folder)
             replacements.append(_start(command.argv, user=command.user))
         postgres.wait_until_ready(postgres_server, timeout_seconds=30)
         connections.close_all()

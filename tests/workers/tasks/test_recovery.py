@@ -79,8 +79,13 @@ def test_a_worker_that_comes_back_when_its_lease_ran_out_is_refused_and_its_chil
     now = wait_for_build(build, lambda each: step_is(each, "fetch", "finished"))
     assert now.lease_token == taken.lease_token
     assert worker.is_running
-    drafts = (settings.DATA_DIR / "builds" / build.id).glob(".*")
-    assert all(each.name.endswith(f".{now.lease_token}") for each in drafts)
+    folder = settings.DATA_DIR / "builds" / build.id
+    mine = f".{now.lease_token}"
+    wait_for(
+        lambda: all(each.name.endswith(mine) for each in folder.glob(".*")),
+        seconds=15,
+        what="the end of what the late worker left half done",
+    )
     assert not orphans()
 
 
