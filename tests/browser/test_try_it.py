@@ -13,7 +13,7 @@ from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage, session_cookie
-from tests.stub_gateway import StubGateway, refusal, stub_gateway
+from tests.scripted_gateway import ScriptedGateway, refusal, scripted_gateway
 from tests.web_server import streaming_server
 
 if TYPE_CHECKING:
@@ -28,21 +28,21 @@ PATIENCE = 20_000
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[tuple[str, StubGateway]]:
+def servers() -> Iterator[tuple[str, ScriptedGateway]]:
     """The web process's application before a gateway that is ours."""
-    with stub_gateway() as stub, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings, "GATEWAY_INTERNAL_URL", stub.url)
+    with scripted_gateway() as gateway, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "GATEWAY_INTERNAL_URL", gateway.url)
         with streaming_server() as url:
-            yield url, stub
+            yield url, gateway
 
 
 @pytest.fixture
-def web(servers: tuple[str, StubGateway]) -> str:
+def web(servers: tuple[str, ScriptedGateway]) -> str:
     return servers[0]
 
 
 @pytest.fixture
-def gateway(servers: tuple[str, StubGateway]) -> StubGateway:
+def gateway(servers: tuple[str, ScriptedGateway]) -> ScriptedGateway:
     servers[1].forget()
     return servers[1]
 
@@ -51,8 +51,8 @@ def place_of(stage: "Stage") -> str:
     return f"{stage.deployment.model_id}/environments/production"
 
 
-def sent(stub: StubGateway) -> list[Any]:
-    return [json.loads(each["body"]) for each in stub.asked]
+def sent(gateway: ScriptedGateway) -> list[Any]:
+    return [json.loads(each["body"]) for each in gateway.asked]
 
 
 def send(page: Page, words: str) -> None:
@@ -71,7 +71,7 @@ def curl_body(page: Page) -> Any:
 
 
 def test_a_conversation_is_streamed_measured_and_the_same_as_its_curl(
-    web: str, gateway: StubGateway, visit: OpenPage, stage: "Stage"
+    web: str, gateway: ScriptedGateway, visit: OpenPage, stage: "Stage"
 ) -> None:
     page = visit(at(stage), origin=web)
     page.get_by_label("System prompt").fill("Be brief.")
@@ -97,7 +97,7 @@ def test_a_conversation_is_streamed_measured_and_the_same_as_its_curl(
 
 
 def test_escape_stops_the_engine_at_once_and_what_came_stays(
-    web: str, gateway: StubGateway, visit: OpenPage, stage: "Stage"
+    web: str, gateway: ScriptedGateway, visit: OpenPage, stage: "Stage"
 ) -> None:
     gateway.never_ends = True
     page = visit(at(stage), origin=web)
@@ -113,7 +113,7 @@ def test_escape_stops_the_engine_at_once_and_what_came_stays(
 
 
 def test_refusals_are_told_in_words_beside_their_field_and_can_be_tried_again(
-    web: str, gateway: StubGateway, visit: OpenPage, stage: "Stage"
+    web: str, gateway: ScriptedGateway, visit: OpenPage, stage: "Stage"
 ) -> None:
     words = "`max_tokens` is above 100."
     gateway.replies += [
@@ -136,7 +136,7 @@ def test_refusals_are_told_in_words_beside_their_field_and_can_be_tried_again(
 
 
 def test_a_lost_connection_is_said_and_the_question_is_asked_again(
-    web: str, gateway: StubGateway, visit: OpenPage, stage: "Stage"
+    web: str, gateway: ScriptedGateway, visit: OpenPage, stage: "Stage"
 ) -> None:
     page = visit(at(stage), origin=web, allowed=("net::ERR", "htmx"))
     page.context.set_offline(True)
@@ -149,7 +149,7 @@ def test_a_lost_connection_is_said_and_the_question_is_asked_again(
 
 
 def test_json_is_checked_before_and_after_and_reasoning_and_calls_stand_apart(
-    web: str, gateway: StubGateway, visit: OpenPage, stage: "Stage"
+    web: str, gateway: ScriptedGateway, visit: OpenPage, stage: "Stage"
 ) -> None:
     gateway.chunks = [
         {"reasoning_content": "A city in <i>France</i>."},
@@ -182,7 +182,7 @@ def test_json_is_checked_before_and_after_and_reasoning_and_calls_stand_apart(
 
 
 def test_two_deployments_are_asked_the_same_at_320_px_in_the_dark(
-    web: str, gateway: StubGateway, visit: OpenPage, stage: "Stage"
+    web: str, gateway: ScriptedGateway, visit: OpenPage, stage: "Stage"
 ) -> None:
     own = f"{stage.deployment.model_id}/deployment/{stage.deployment.id}"
     page = visit(at(stage), origin=web, color_scheme="dark", viewport={"width": 320, "height": 640})
@@ -199,7 +199,7 @@ def test_two_deployments_are_asked_the_same_at_320_px_in_the_dark(
 
 
 def test_answers_that_last_hold_no_database_connection(
-    web: str, gateway: StubGateway, stage: "Stage"
+    web: str, gateway: ScriptedGateway, stage: "Stage"
 ) -> None:
     gateway.never_ends = True
     most = settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"]

@@ -10,15 +10,15 @@ import pytest
 from apps.deployments import calls
 from apps.deployments.calls import Call, call_events
 from controlplane.domain.wire import DONE
-from tests.stub_gateway import StubGateway, refusal, stub_gateway
+from tests.scripted_gateway import ScriptedGateway, refusal, scripted_gateway
 
 BODY = b'{"model": "tiny",  "messages": []}'
 
 
 @pytest.fixture
-def gateway() -> Iterator[StubGateway]:
-    with stub_gateway() as stub:
-        yield stub
+def gateway() -> Iterator[ScriptedGateway]:
+    with scripted_gateway() as gateway:
+        yield gateway
 
 
 def call(url: str) -> AsyncIterator[bytes]:
@@ -40,7 +40,7 @@ def events(stream: bytes) -> list[tuple[str, Any]]:
 
 
 def test_the_body_goes_as_it_is_and_the_stream_comes_back_behind_its_status(
-    gateway: StubGateway,
+    gateway: ScriptedGateway,
 ) -> None:
     stream = asyncio.run(told(f"{gateway.url}/m/x/production/sync/v1/chat/completions"))
     assert gateway.asked == [
@@ -52,7 +52,7 @@ def test_the_body_goes_as_it_is_and_the_stream_comes_back_behind_its_status(
 
 
 def test_a_refusal_comes_with_its_status_its_words_and_when_to_ask_again(
-    gateway: StubGateway,
+    gateway: ScriptedGateway,
 ) -> None:
     words = refusal("Too many.", status=429, code="rate_limit_exceeded")
     gateway.replies.append((429, {"retry-after": "7"}, words))
@@ -62,7 +62,7 @@ def test_a_refusal_comes_with_its_status_its_words_and_when_to_ask_again(
 
 
 def test_a_key_that_the_gateway_does_not_know_yet_is_shown_again(
-    gateway: StubGateway, monkeypatch: pytest.MonkeyPatch
+    gateway: ScriptedGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calls, "_KEY_IS_KNOWN_SECONDS", 60.0)
     gateway.replies += [(401, {}, refusal("Unknown key.", status=401))] * 2
@@ -77,7 +77,7 @@ def test_a_gateway_that_is_away_is_said_in_the_stream() -> None:
     assert "The gateway does not answer" in body["error"]["message"]
 
 
-def test_the_gateway_is_left_as_soon_as_nobody_reads_on(gateway: StubGateway) -> None:
+def test_the_gateway_is_left_as_soon_as_nobody_reads_on(gateway: ScriptedGateway) -> None:
     gateway.never_ends = True
 
     async def read_two_pieces() -> None:

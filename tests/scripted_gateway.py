@@ -20,7 +20,7 @@ WORDS = ("Hello", ", ", "<b>you</b>", " & all", ".")
 
 
 @dataclass
-class StubGateway:
+class ScriptedGateway:
     """What was asked of it, and what it has left to do."""
 
     url: str = ""
@@ -96,21 +96,21 @@ def refusal(message: str, *, status: int, code: str = "", param: str | None = No
 
 
 @contextmanager
-def stub_gateway() -> Iterator[StubGateway]:
+def scripted_gateway() -> Iterator[ScriptedGateway]:
     """Serve one in a thread of the test."""
-    stub, listener = StubGateway(), socket.socket()
+    scripted, listener = ScriptedGateway(), socket.socket()
     listener.bind(("127.0.0.1", 0))
     # From here on who connects waits, and is not refused, until the server is up.
     listener.listen(64)
-    stub.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    config = uvicorn.Config(stub, lifespan="off", log_config=None, timeout_graceful_shutdown=1)
+    scripted.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    config = uvicorn.Config(scripted, lifespan="off", log_config=None, timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
-        yield stub
+        yield scripted
     finally:
-        stub.went_on.set()
+        scripted.went_on.set()
         server.should_exit = True
         thread.join(30)
         listener.close()
