@@ -9,7 +9,7 @@ from playwright.sync_api import Dialog, Page, expect
 from apps.configs.models import CheckpointRecord, FactsState, Revision
 from apps.configs.services import revision_create
 from tests.browser.conftest import OpenPage
-from tests.browser.stage import SMOLLM
+from tests.browser.staged_checkpoints import SMOLLM
 
 if TYPE_CHECKING:
     from tests.browser.stage import Stage

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import PATIENCE_MS, OpenPage
-from tests.browser.stage import SMOLLM
+from tests.browser.staged_checkpoints import SMOLLM
 
 if TYPE_CHECKING:
     from tests.browser.stage import Stage

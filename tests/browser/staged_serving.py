@@ -1,0 +1,116 @@
+"""The deployments of the stage, and the traffic of the one that serves."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.builds.models import Build
+from apps.configs.models import CheckpointRecord
+from apps.deployments.models import Deployment, Replica
+from apps.fleet.models import Card, Node
+from apps.telemetry import buckets
+from apps.telemetry.models import EngineSample, UsageMinute
+from controlplane.domain.lifecycle import DeploymentState, ReplicaState
+from tests import factories
+from tests.browser.staged_checkpoints import SMOLLM
+
+_GIB = 1024**3
+
+
+def serving_deployment(build: Build, node: Node, card: Card, owner: User) -> Deployment:
+    """Return a deployment in production that answers, beside one that found no room."""
+    model = factories.make_model(team=owner.team, name="smollm2")
+    facts = CheckpointRecord.objects.filter(repo=SMOLLM).values_list("facts", flat=True)[0]
+    deployment = factories.make_deployment(
+        model=model, build=build, name="deployment-1", environment="production", checkpoint=facts
+    )
+    factories.make_environment(model=model, name="staging")
+    replica = factories.make_replica(
+        deployment=deployment,
+        node=node,
+        memory_bytes=2 * _GIB,
+        ready_at=timezone.now() - timedelta(minutes=45),
+        report={"weights_bytes": 538_060_032, "kv_cache_bytes": 755_000_000, "kv_tokens": 16_384},
+        metrics={"requests_running": 2, "requests_waiting": 0, "kv_cache_used_ratio": 0.18},
+    )
+    factories.make_lease(card=card, holder=f"replica:{replica.id}", memory_bytes=2 * _GIB)
+    _traffic(deployment)
+    _samples(replica)
+    factories.make_deployment(
+        model=model,
+        build=build,
+        name="deployment-2",
+        state=DeploymentState.DEPLOY_FAILED,
+        failure={
+            "code": "EHD-NO-ROOM",
+            "blame": "machine",
+            "sentence": "`workbench` has 5.2 GiB free and one replica needs 6.0 GiB.",
+            "hint": "Deactivate another deployment, or add a machine.",
+        },
+    )
+    factories.make_replica(
+        deployment=deployment,
+        node=node,
+        state=ReplicaState.FAILED,
+        ready_at=None,
+        finished_at=timezone.now() - timedelta(minutes=46),
+        failure={
+            "code": "EHD-GONE",
+            "blame": "machine",
+            "sentence": "Node `workbench` restarted.",
+        },
+    )
+    return deployment
+
+
+def _traffic(deployment: Deployment) -> None:
+    now = timezone.now().replace(second=0, microsecond=0)
+    rows = []
+    for age in range(40, 0, -1):
+        requests = 30 + (age * 7) % 17
+        counts = buckets.empty()
+        counts[3], counts[4] = requests - 4, 4
+        rows.append(
+            UsageMinute(
+                minute=now - timedelta(minutes=age),
+                model_id=deployment.model_id,
+                deployment_id=deployment.id,
+                environment="production",
+                key_id="key",
+                status_class=2,
+                requests=requests,
+                completion_tokens=requests * 46,
+                first_byte_buckets=counts,
+            )
+        )
+    rows.append(
+        UsageMinute(
+            minute=now - timedelta(minutes=12),
+            model_id=deployment.model_id,
+            deployment_id=deployment.id,
+            environment="production",
+            key_id="key",
+            status_class=5,
+            requests=3,
+        )
+    )
+    UsageMinute.objects.bulk_create(rows)
+
+
+def _samples(replica: Replica) -> None:
+    """Have the engine tell of itself once a minute."""
+    now = timezone.now().replace(second=0, microsecond=0)
+    EngineSample.objects.bulk_create(
+        EngineSample(
+            replica_id=replica.id,
+            deployment_id=replica.deployment_id,
+            sampled_at=now - timedelta(minutes=age),
+            values={
+                "kv_cache_used_ratio": 0.1 + (age * 5) % 13 / 100,
+                "draft_tokens_total": (40 - age) * 900,
+                "accepted_draft_tokens_total": (40 - age) * 540 + (age * 11) % 90,
+            },
+        )
+        for age in range(40, 0, -1)
+    )
