@@ -31,7 +31,7 @@ PATTERNS = (
         sentence="{subject} used up the disk quota of the user that runs the build worker.",
         hint="Raise the quota, or point DATA_DIR at a disk without one, and retry.",
         example=Example(
-            text="OSError: [Errno 122] Disk quota exceeded: 'builds/b1/tmp/calibrate'",
+            text="OSError: [Errno 122] Disk quota exceeded: 'builds/b1/calibrate'",
             source=_ERRNO,
             checked=_CHECKED,
         ),
