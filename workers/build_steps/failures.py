@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.own_code import REPO_FIELD
 
 
 class StepFailure(Exception):
@@ -12,6 +13,29 @@ class StepFailure(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.sentence)
         self.failure = failure
+
+
+def of_checkpoint(
+    code: str,
+    sentence: str,
+    *,
+    hint: str,
+    field: str = REPO_FIELD,
+    fix: Mapping[str, Any] | None = None,
+    detail: str | None = None,
+) -> StepFailure:
+    """Return a failure whose fault is the checkpoint's."""
+    return StepFailure(
+        Failure(
+            code=code,
+            blame=Blame.CHECKPOINT,
+            sentence=sentence,
+            field=field,
+            hint=hint,
+            fix=fix,
+            detail=detail,
+        )
+    )
 
 
 def no_checkpoint() -> StepFailure:

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controlplane.domain import own_code
-from controlplane.domain.failures import Blame, Failure
-from workers.build_steps.failures import StepFailure
+from workers.build_steps.failures import StepFailure, of_checkpoint
 
 _DETAIL_LETTERS = 1000
 
@@ -17,7 +16,7 @@ def refusal(commit: str, grants: Mapping[str, Any], architecture: str | None) ->
 
 def native_runs_none(architecture: str | None) -> StepFailure:
     """Return the failure for an engine that executes nothing of a checkpoint, granted or not."""
-    return _checkpoint(
+    return of_checkpoint(
         "EHQ-REMOTE-CODE-NATIVE",
         f"`{architecture}` is defined by Python code inside the checkpoint, and the native engine "
         "executes nothing from a checkpoint, whatever is granted.",
@@ -28,7 +27,7 @@ def native_runs_none(architecture: str | None) -> StepFailure:
 
 def elsewhere(repo: str) -> StepFailure:
     """Return the failure for classes that the checkpoint takes from another repository."""
-    return _checkpoint(
+    return of_checkpoint(
         "EHQ-REMOTE-CODE-ELSEWHERE",
         f"The checkpoint takes its Python code from another repository, `{repo}`, and a grant "
         "covers the code of its own commit only.",
@@ -39,7 +38,7 @@ def elsewhere(repo: str) -> StepFailure:
 def no_class(named: Sequence[str], known: Sequence[str]) -> StepFailure:
     """Return the failure for an `auto_map` without a class that a build can load."""
     given = ", ".join(f"`{each}`" for each in named) or "nothing"
-    return _checkpoint(
+    return of_checkpoint(
         "EHQ-LOAD",
         f"`auto_map` of config.json names {given}; a build loads one of {', '.join(known)}.",
         hint="Name the model's class in `auto_map`.",
@@ -48,30 +47,10 @@ def no_class(named: Sequence[str], known: Sequence[str]) -> StepFailure:
 
 def not_run(what: str, error: Exception) -> StepFailure:
     """Return the failure for code that was let run and broke."""
-    return _checkpoint(
+    return of_checkpoint(
         "EHQ-REMOTE-CODE-BROKEN",
         f"The checkpoint's own code broke while `{what}` was loaded: {type(error).__name__}.",
         hint="It may be written for another release of Transformers or need a package that is not "
         "installed here; the log has all that it said.",
         detail=str(error)[:_DETAIL_LETTERS] or None,
-    )
-
-
-def _checkpoint(
-    code: str,
-    sentence: str,
-    *,
-    hint: str,
-    field: str = own_code.REPO_FIELD,
-    detail: str | None = None,
-) -> StepFailure:
-    return StepFailure(
-        Failure(
-            code=code,
-            blame=Blame.CHECKPOINT,
-            sentence=sentence,
-            field=field,
-            hint=hint,
-            detail=detail,
-        )
     )

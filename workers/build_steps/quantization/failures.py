@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from controlplane.domain.failures import Blame, Failure
-from workers.build_steps.failures import StepFailure
+from workers.build_steps.failures import StepFailure, of_checkpoint
 
 TYPE_FIELD = "trt_llm.build.quantization_type"
-REPO_FIELD = "trt_llm.build.checkpoint_repository.repo"
 _USE_NO_QUANT = {TYPE_FIELD: "no_quant"}
 _SHOWN_NAMES = 5
 
@@ -56,7 +55,7 @@ def odd_width(layers: Sequence[str], block: int) -> StepFailure:
 def unknown_architecture(architecture: str | None, transformers_version: str) -> StepFailure:
     """Return the failure for a model class that Transformers does not have."""
     named = f"architecture is `{architecture}`" if architecture else "config names no architecture"
-    return _checkpoint(
+    return of_checkpoint(
         "EHQ-ARCHITECTURE",
         f"The checkpoint's {named}, which Transformers {transformers_version} does not have.",
         hint="Check `architectures` in its config.json; a newer release of Enginehouse may know "
@@ -67,7 +66,7 @@ def unknown_architecture(architecture: str | None, transformers_version: str) ->
 
 def two_halves(architecture: str) -> StepFailure:
     """Return the failure for a model that reads with one half and writes with another."""
-    return _checkpoint(
+    return of_checkpoint(
         "EHQ-ARCHITECTURE",
         f"`{architecture}` reads with an encoder and writes with a decoder; builds quantize models "
         "that are one of the two.",
@@ -78,7 +77,7 @@ def two_halves(architecture: str) -> StepFailure:
 
 def transposed_layers(architecture: str) -> StepFailure:
     """Return the failure for matrices that lie the other way round than engines read them."""
-    return _checkpoint(
+    return of_checkpoint(
         "EHQ-ARCHITECTURE",
         f"`{architecture}` keeps its matrices transposed (`Conv1D`), and what ModelOpt exports of "
         "them no engine can load.",
@@ -89,7 +88,7 @@ def transposed_layers(architecture: str) -> StepFailure:
 
 def not_loaded(architecture: str, reason: str) -> StepFailure:
     """Return the failure for weights that do not fit their class."""
-    return _checkpoint(
+    return of_checkpoint(
         "EHQ-LOAD",
         f"The weights could not be loaded as `{architecture}`: {reason}",
         hint="The files may be damaged or belong to another model; fetch or save them again.",
@@ -98,7 +97,7 @@ def not_loaded(architecture: str, reason: str) -> StepFailure:
 
 def wrong_shape(name: str, stored: tuple[int, ...], wanted: tuple[int, ...]) -> StepFailure:
     """Return the failure for weights that config.json does not describe."""
-    return _checkpoint(
+    return of_checkpoint(
         "EHP-SHAPE",
         "The weights do not have the shapes that config.json gives: "
         f"`{name}` is {list(stored)} and should be {list(wanted)}.",
@@ -108,7 +107,7 @@ def wrong_shape(name: str, stored: tuple[int, ...], wanted: tuple[int, ...]) -> 
 
 def no_tokenizer(reason: str) -> StepFailure:
     """Return the failure for a checkpoint that cannot read text."""
-    return _checkpoint(
+    return of_checkpoint(
         "EHQ-TOKENIZER",
         "The checkpoint's tokenizer could not be loaded, and calibration needs one.",
         hint="Add tokenizer.json and tokenizer_config.json to the checkpoint's folder.",
@@ -159,7 +158,7 @@ def no_card() -> StepFailure:
 
 def not_finite(layers: Sequence[str]) -> StepFailure:
     """Return the failure for activations that overflowed during calibration."""
-    return _checkpoint(
+    return of_checkpoint(
         "EHQ-NOT-FINITE",
         f"Calibration saw numbers that are infinite or not numbers at {_listed(layers)}.",
         hint="The weights may be damaged, or overflow in their own type: check that the original "
@@ -188,27 +187,6 @@ def _configuration(code: str, sentence: str, *, hint: str, fix: dict[str, str]) 
             field=TYPE_FIELD,
             hint=hint,
             fix=fix,
-        )
-    )
-
-
-def _checkpoint(
-    code: str,
-    sentence: str,
-    *,
-    hint: str,
-    fix: dict[str, str] | None = None,
-    detail: str | None = None,
-) -> StepFailure:
-    return StepFailure(
-        Failure(
-            code=code,
-            blame=Blame.CHECKPOINT,
-            sentence=sentence,
-            field=REPO_FIELD,
-            hint=hint,
-            fix=fix,
-            detail=detail,
         )
     )
 
