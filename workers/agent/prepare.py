@@ -24,6 +24,7 @@ from workers.agent.folders import ReplicaFolder
 from workers.agent.models import mark_used, model_folder
 from workers.runtimes.installed import Installed
 from workers.runtimes.launchers import LAUNCHERS
+from workers.runtimes.standing_name import standing_name
 
 _log = logging.getLogger(__name__)
 
@@ -55,14 +56,19 @@ def _launch(
     installed = _installed(str(wanted["runtime"]), str(run["python"]))
     cards = [str(uuid) for uuid in wanted.get("cards", ())]
     wait_until_clean(cards)
-    model_dir = _materialize(wanted, Path(run["models_dir"]))
+    model_dir = standing_name(
+        str(wanted["runtime"]),
+        folder.path,
+        _materialize(wanted, Path(run["models_dir"])),
+        str(wanted["content_digest"]),
+    )
     host, port = str(run["host"]), _free_port(str(run["host"]))
     # What an older control plane does not say is not run.
     runs_own_code = bool(wanted.get("runs_own_code", False))
     launch = RUNTIMES[wanted["runtime"]].render.render(
         Spec.model_validate(wanted["spec"]),
         CheckpointFacts.model_validate(wanted["checkpoint"] or {}),
-        model_dir=str(model_dir),
+        model_dir=model_dir,
         host=host,
         port=port,
         python=installed.python,

@@ -40,12 +40,14 @@ class EngineProcess:
         runtime: str,
         host: str,
         folder: Path,
+        working_folder: Path | None = None,
         spec: Mapping[str, Any] | None = None,
     ) -> None:
         self._launch = launch
         self._runtime = runtime
         self._spec = spec
         self._folder = folder
+        self._working_folder = working_folder
         self._tail = ""
         port = launch.argv[launch.argv.index("--port") + 1]
         self.url = f"http://{host}:{port}"
@@ -58,6 +60,7 @@ class EngineProcess:
         self._process = subprocess.Popen(
             self._launch.argv_in(str(self._folder)),
             env=engine_environment(self._launch.environment),
+            cwd=self._working_folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -24,6 +24,7 @@ from workers.build_steps.step import StepResult
 from workers.runtimes.installed import Installed
 from workers.runtimes.launcher import Launcher
 from workers.runtimes.launchers import LAUNCHERS
+from workers.runtimes.standing_name import standing_name
 
 _HOST = "127.0.0.1"
 _START_SECONDS = 600.0
@@ -42,7 +43,13 @@ def run(job: Job, events: Events) -> StepResult:
     events.progress(1, _STAGES, "steps")
     launch = _launch(job, spec, model, installed)
     with EngineProcess(
-        launch, runtime=spec.runtime_name, host=_HOST, folder=job.output, spec=job.spec
+        launch,
+        runtime=spec.runtime_name,
+        host=_HOST,
+        folder=job.output,
+        # What is installed elsewhere does not look for its modules among this program's.
+        working_folder=model.parent if installed.version else None,
+        spec=job.spec,
     ) as engine:
         engine.wait_until_ready(float(job.options.get("engine_start_seconds") or _START_SECONDS))
         events.progress(2, _STAGES, "steps")
@@ -53,7 +60,7 @@ def run(job: Job, events: Events) -> StepResult:
         )
     events.progress(3, _STAGES, "steps")
     log.info("answered %r", answered["answer"])
-    shutil.rmtree(model)
+    shutil.rmtree(model.parent)
     return StepResult(values={**answered, "adapters": adapters, "engine": report})
 
 
@@ -80,9 +87,12 @@ def _asked(job: Job, url: str, report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _take_out(job: Job) -> Path:
-    digest = outputs.read(job.input("package")).values["content_digest"]
     store = ArtifactStore.open(job.options["artifact_url"])
-    return store.materialize(digest, job.output / "model")
+    return store.materialize(_digest(job), job.output / "model" / "files")
+
+
+def _digest(job: Job) -> str:
+    return str(outputs.read(job.input("package")).values["content_digest"])
 
 
 def _installed(job: Job, spec: Spec) -> tuple[Launcher, Installed]:
@@ -97,7 +107,7 @@ def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
     launch: Launch = RUNTIMES[spec.runtime_name].render.render(
         spec,
         CheckpointFacts.model_validate(_inspected(job)),
-        model_dir=str(model),
+        model_dir=standing_name(spec.runtime_name, model.parent, model, _digest(job)),
         host=_HOST,
         port=free_port(_HOST),
         python=installed.python,
