@@ -5,7 +5,7 @@ import time
 from collections import deque
 from typing import cast
 
-from workers.gateway import local_answers
+from workers.gateway import local_answers, refusals
 from workers.gateway.exchange import Exchange
 from workers.gateway.refusals import Refusal
 from workers.gateway.request import Request
@@ -98,7 +98,7 @@ class ClientConnection(asyncio.Protocol):
             self._transport.write(data)
 
     def refuse(self, request: Request, refusal: Refusal, request_id: bytes) -> None:
-        closes = not request.keep_alive or self._handler.is_draining
+        closes = refusal.closes or not request.keep_alive or self._handler.is_draining
         self.write(local_answers.refusal(request, refusal, request_id=request_id, closes=closes))
         self.answered(keep_alive=not closes)
 
@@ -150,6 +150,8 @@ class ClientConnection(asyncio.Protocol):
         while self._is_free:
             if self._queue:
                 self._begin(self._queue.popleft())
+            elif self._reader.slip is not None:
+                self._slipped(self._reader.request, self._reader.slip)
             elif self._reader.broken is not None:
                 self._refuse_and_close(self._reader.request, self._reader.broken)
             elif self._backlog:
@@ -166,6 +168,12 @@ class ClientConnection(asyncio.Protocol):
         return self._transport is not None and not self._transport.is_closing()
 
     def _begin(self, request: Request) -> None:
+        try:
+            self._answer(request)
+        except Exception as error:
+            self._slipped(request, error)
+
+    def _answer(self, request: Request) -> None:
         if request.refusal is not None:
             self._handler.release(request)
             self._handler.refused(request.refusal.status)
@@ -191,13 +199,21 @@ class ClientConnection(asyncio.Protocol):
             transport.resume_reading()
         self._read(data)
 
-    def _refuse_and_close(self, request: Request, refusal: Refusal) -> None:
+    def _slipped(self, request: Request, error: Exception) -> None:
+        """Say that a mistake of ours ended a request before it was one."""
+        id = self._handler.new_request_id()
+        self._handler.slipped(id, error)
+        self._refuse_and_close(request, refusals.GATEWAY_FAILED, id)
+
+    def _refuse_and_close(
+        self, request: Request, refusal: Refusal, id: bytes | None = None
+    ) -> None:
         """Answer, then read on for a moment: closing at once could destroy the answer."""
         if self._transport is None or self._transport.is_closing():
             return
         self._handler.release(request)
         self._handler.refused(refusal.status)
-        id = self._handler.new_request_id()
+        id = id or self._handler.new_request_id()
         self.write(local_answers.refusal(request, refusal, request_id=id, closes=True))
         self._closes_at = time.monotonic() + LINGER_SECONDS
         if self._transport.can_write_eof():

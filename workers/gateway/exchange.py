@@ -4,6 +4,7 @@ import asyncio
 import time
 
 from workers.gateway import refusals
+from workers.gateway.containment import contained, contains
 from workers.gateway.headers import Header
 from workers.gateway.meter import Meter
 from workers.gateway.outgoing import engine_head, reply_to
@@ -21,11 +22,16 @@ RUNNING_RECORD_SECONDS = 1.0
 HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
 
 
+@contains(
+    "start", "routes_changed", "tick", "cut_off", "client_left", "client_is_full",
+    "client_has_room", "connected", "connect_failed", "answer_begins", "answer_continues",
+    "read_ends", "answer_ends", "answer_failed",
+)  # fmt: skip
 class Exchange:
     __slots__ = (
-        "_client", "_client_is_full", "_connection", "_connects", "_held_until", "_last_moved_at",
-        "_ledger", "_meter", "_phase", "_prepared", "_reply", "_retried_reset", "_tried",
-        "_upstream", "admission", "is_counted_by_key", "request",
+        "_client", "_client_is_full", "_connection", "_connects", "_has_slipped", "_held_until",
+        "_last_moved_at", "_ledger", "_meter", "_phase", "_prepared", "_reply", "_retried_reset",
+        "_tried", "_upstream", "admission", "is_counted_by_key", "request",
     )  # fmt: skip
 
     def __init__(
@@ -39,8 +45,7 @@ class Exchange:
         admission: Admission,
         is_counted_by_key: bool,
     ) -> None:
-        self._ledger, self._client, self._meter = ledger, client, meter
-        self._prepared = prepared
+        self._ledger, self._client, self._meter, self._prepared = ledger, client, meter, prepared
         self.request, self.admission = request, admission
         self.is_counted_by_key = is_counted_by_key
         self._phase = Phase.WAITING
@@ -49,7 +54,7 @@ class Exchange:
         self._connection: UpstreamConnection | None = None
         self._connects: asyncio.Task[None] | None = None
         self._tried: set[str] = set()
-        self._retried_reset = self._client_is_full = False
+        self._retried_reset = self._client_is_full = self._has_slipped = False
         self._held_until: float | None = None
         self._last_moved_at = meter.started_at
 
@@ -75,7 +80,7 @@ class Exchange:
         """Once a second: write down that it runs, and end it when it takes too long."""
         if self._held_until is not None and now > self._held_until:
             self._refuse(no_replica(self.admission.deployment))
-        elif (late := self._overdue(now)) is not None:
+        elif late := self._overdue(now):
             self._give_up("timeout", refusals.timed_out(late))
         elif now - self._meter.started_at > RUNNING_RECORD_SECONDS:
             self._ledger.record(self.line(RecordState.RUNNING, now))
@@ -88,12 +93,10 @@ class Exchange:
         """Return this request's usage record."""
         upstream, reply = self._upstream, self._reply
         return self._meter.line(
-            state,
-            now,
-            admission=self.admission,
+            state, now, admission=self.admission,
             replica_id=None if upstream is None else upstream.replica.id,
             tokens=None if reply is None else reply.counts,
-        )
+        )  # fmt: skip
 
     # What the client says.
 
@@ -121,14 +124,13 @@ class Exchange:
         if self._phase is not Phase.WAITING or upstream is None:
             connection.close()
             return
-        self._phase = Phase.ASKING
-        self._connection = connection
+        self._phase, self._connection = Phase.ASKING, connection
         self._retried_reset = self._retried_reset or not reused
-        request, id = self.request, self._meter.request_id
         head = engine_head(
-            request, self._prepared, self.admission, authority=upstream.authority, id=id
-        )
-        has_body = request.method != b"HEAD"
+            self.request, self._prepared, self.admission,
+            authority=upstream.authority, id=self._meter.request_id,
+        )  # fmt: skip
+        has_body = self.request.method != b"HEAD"
         connection.send(self, head, self._prepared.body, answer_has_body=has_body)
 
     def connect_failed(self, reason: str) -> None:
@@ -141,15 +143,11 @@ class Exchange:
             return
         self._phase = Phase.ANSWERING
         self._meter.answered(status)
+        closes = not self.request.keep_alive or self._ledger.is_draining
         self._reply = reply_to(
-            self.request,
-            self._prepared,
-            self.admission,
-            status=status,
-            headers=headers,
-            id=self._meter.request_id,
-            closes=not self.request.keep_alive or self._ledger.is_draining,
-        )
+            self.request, self._prepared, self.admission,
+            status=status, headers=headers, id=self._meter.request_id, closes=closes,
+        )  # fmt: skip
 
     def answer_continues(self, data: bytes) -> None:
         if self._reply is not None:
@@ -157,19 +155,17 @@ class Exchange:
             self._reply.feed(data)
 
     def read_ends(self) -> None:
-        reply = self._reply
-        if reply is not None and (data := reply.take()):
+        if self._reply is not None and (data := self._reply.take()):
             self._last_moved_at = time.monotonic()
             self._meter.sent(len(data))
             self._client.write(data)
 
     def answer_ends(self) -> None:
-        reply = self._reply
         self._connection = None
-        if reply is None:
+        if (reply := self._reply) is None:
             return
         if reply.was_cut and self._prepared.ends_with_done:
-            self._break_off(reply, "cut_stream", refusals.ENGINE_FAILED)
+            self._give_up("cut_stream", refusals.ENGINE_FAILED)
             return
         reply.end()
         self.read_ends()
@@ -178,17 +174,25 @@ class Exchange:
 
     def answer_failed(self, reason: str) -> None:
         self._connection = None
-        reply = self._reply
-        if reply is not None:
-            self._break_off(reply, reason, refusals.ENGINE_FAILED)
-        elif reason == "reset" and not self._retried_reset:
+        if self._reply is None and reason == "reset" and not self._retried_reset:
             # The engine closed an idle connection while we took it: the request never ran.
-            self._retried_reset = True
-            self._phase = Phase.WAITING
+            self._retried_reset, self._phase = True, Phase.WAITING
             self._connect()
         else:
-            self._meter.upstream_failed(reason)
-            self._refuse(refusals.ENGINE_FAILED)
+            self._give_up(reason, refusals.ENGINE_FAILED)
+
+    # What a step of its own says.
+
+    def slipped(self, error: Exception) -> None:
+        """End it with an error of ours; where even that fails, without a word."""
+        self._ledger.slipped(self._meter.request_id, error)
+        if self._has_slipped or self._phase is Phase.ENDED:
+            self._ledger.ended(self, None)
+            self._client.abort()
+        else:
+            self._has_slipped = True
+            self._reply = self._reply if self._meter.has_sent else None
+            contained(Exchange._end_early)(self, refusals.GATEWAY_FAILED)
 
     # Steps.
 
@@ -202,8 +206,7 @@ class Exchange:
         self._upstream = upstream
         upstream.in_flight += 1
         self._ledger.record(self.line(RecordState.OPEN, time.monotonic()))
-        connection = upstream.take_idle(time.monotonic())
-        if connection is None:
+        if (connection := upstream.take_idle(time.monotonic())) is None:
             self._connect()
         else:
             self.connected(connection, reused=True)
@@ -250,22 +253,21 @@ class Exchange:
         return True
 
     def _overdue(self, now: float) -> str | None:
-        begun = self._meter.has_begun
-        moved_at = self._last_moved_at if begun else None
-        asking = not begun and self._phase is not Phase.WAITING
-        bounds, started_at = self._ledger.bounds, self._meter.started_at
-        return lateness(bounds, started_at, moved_at, asking=asking, now=now)
+        bounds, waits = self._ledger.bounds, self._phase is Phase.WAITING
+        return lateness(bounds, self._meter, self._last_moved_at, waits=waits, now=now)
 
     def _give_up(self, reason: str, refusal: Refusal) -> None:
-        if self._reply is not None:
-            self._break_off(self._reply, reason, refusal)
-        else:
-            self._meter.upstream_failed(reason)
-            self._refuse(refusal)
-
-    def _break_off(self, reply: Reply, reason: str, refusal: Refusal) -> None:
-        """End an answer that began: an error event in a stream, a cut connection elsewhere."""
         self._meter.upstream_failed(reason)
+        self._end_early(refusal)
+
+    def _end_early(self, refusal: Refusal) -> None:
+        if self._reply is None:
+            self._refuse(refusal)
+        else:
+            self._break_off(self._reply, refusal)
+
+    def _break_off(self, reply: Reply, refusal: Refusal) -> None:
+        """End an answer that began: an error event in a stream, a cut connection elsewhere."""
         can_say_why = reply.break_off(refusal) and not self._client_is_full
         if can_say_why:
             self.read_ends()
@@ -287,9 +289,10 @@ class Exchange:
             self._connection.drop()
             self._connection = None
         self._meter.closed(status, now)
-        self._ledger.record(self.line(RecordState.CLOSED, now))
+        line = self.line(RecordState.CLOSED, now)
         self._leave_upstream()
         self._ledger.ended(self, None if self._reply is None else self._reply.counts)
+        self._ledger.record(line)
 
     def _leave_upstream(self) -> None:
         if self._upstream is not None:

@@ -1,5 +1,6 @@
 """The gateway's heart: what every connection and exchange shares, and no I/O of its own."""
 
+import logging
 import os
 import time
 from collections.abc import Iterable
@@ -29,6 +30,7 @@ from workers.gateway.upstream import Upstream, UpstreamPool
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
 
+log = logging.getLogger(__name__)
 _SMALL_BODY_BYTES = 64 * 1024
 _LOCAL_PATHS = frozenset({"/health", "/metrics"})
 
@@ -141,12 +143,14 @@ class Gateway:
             counted = self._limits.enter(admission.key, now=time.monotonic())
             body = request.body[0] if len(request.body) == 1 else b"".join(request.body)
             prepared = prepare(body, admission.plain_route, admission.deployment, admission.key)
-        except Refused as refused:
+        except Exception as error:
             if counted:
                 self._limits.leave(admission.key)
             self.release(request)
-            self.refused(refused.refusal.status)
-            client.refuse(request, refused.refusal, id)
+            if not isinstance(error, Refused):
+                raise
+            self.refused(error.refusal.status)
+            client.refuse(request, error.refusal, id)
             return None
         request.body.clear()
         deployment = admission.deployment
@@ -174,6 +178,10 @@ class Gateway:
     def refused(self, status: int) -> None:
         self.metrics.refuse(status)
 
+    def slipped(self, request_id: bytes, error: Exception) -> None:
+        log.error("request %s failed by a mistake of ours", request_id.decode(), exc_info=error)
+        self.metrics.slips += 1
+
     # What an exchange asks.
 
     def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None:
@@ -192,6 +200,8 @@ class Gateway:
         self.recorder.record(line)
 
     def ended(self, exchange: Exchange, used: TokenCounts | None) -> None:
+        if exchange not in self.exchanges:
+            return
         self.exchanges.discard(exchange)
         self._waiting.discard(exchange)
         self.release(exchange.request)

@@ -33,6 +33,11 @@ class Meter:
         """Whether a byte of the answer's body is here; heads may come long before."""
         return self._first_byte_at is not None
 
+    @property
+    def has_sent(self) -> bool:
+        """Whether the client has been sent a byte."""
+        return self._response_bytes > 0
+
     def answered(self, status: int) -> None:
         self._status = status
 

@@ -57,6 +57,7 @@ class Metrics:
         self.refused: dict[int, int] = {}
         self.snapshot_version = 0
         self.client_connections = 0
+        self.slips = 0
 
     def of(self, model_id: str, deployment_id: str) -> DeploymentCounts:
         key = (model_id, deployment_id)
@@ -98,6 +99,9 @@ class _Collector:
         version, clients = self._metrics.snapshot_version, self._metrics.client_connections
         yield GaugeMetricFamily("gateway_snapshot_version", "Routes applied.", value=version)
         yield GaugeMetricFamily("gateway_client_connections", "Open connections.", value=clients)
+        yield CounterMetricFamily(
+            "gateway_slips", "Mistakes of the gateway's own.", value=self._metrics.slips
+        )
         refused = CounterMetricFamily(
             "gateway_requests_refused", "Requests refused before a deployment.", labels=["status"]
         )

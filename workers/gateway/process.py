@@ -9,7 +9,7 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -86,21 +86,31 @@ class Process:
             await self._close()
 
     def _background(self) -> list[Work]:
-        works: list[Work] = [self._routes.run(), self._sweep(), self._ship()]
+        works: list[Work] = [
+            self._routes.run(),
+            self._every(SWEEP_SECONDS, self._sweep),
+            self._every(self._settings.ship_seconds, self._ship),
+        ]
         if self._settings.broker_url is not None:
             works.append(nudge.listen(self._settings.broker_url, self._routes.nudge))
         return works
 
-    async def _sweep(self) -> None:
+    async def _every(self, seconds: float, step: Callable[[], Work]) -> None:
+        """Repeat a step; one that fails is no reason to end, or to stop serving."""
         while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            self._gateway.sweep()
-            await self._recorder.keep(self._gateway.running_lines)
+            await asyncio.sleep(seconds)
+            try:
+                await step()
+            except Exception:
+                log.exception("%s failed and is repeated in %g s", step.__name__, seconds)
+                self._gateway.metrics.slips += 1
+
+    async def _sweep(self) -> None:
+        self._gateway.sweep()
+        await self._recorder.keep(self._gateway.running_lines)
 
     async def _ship(self) -> None:
-        while True:
-            await asyncio.sleep(self._settings.ship_seconds)
-            await self._ship_once(self._journal.segment)
+        await self._ship_once(self._journal.segment)
 
     async def _ship_once(self, live: Segment | None) -> None:
         try:

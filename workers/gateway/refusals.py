@@ -22,6 +22,8 @@ class Refusal:
     message: str
     retry_after_seconds: int | None = None
     allow: str | None = None
+    closes: bool = False
+    """Whether the connection ends with it, as nobody knows in which state it is."""
 
 
 class Refused(Exception):
@@ -108,6 +110,14 @@ ENGINE_FAILED = Refusal(
     error_code="model_unavailable",
     message="The engine stopped while it was answering. The request was not repeated: "
     "it may have run in part. Send it again.",
+)
+GATEWAY_FAILED = Refusal(
+    status=500,
+    code="gateway_failed",
+    error_code="server_error",
+    message="The gateway failed on this request by a mistake of its own. Its log has the reason "
+    "beside the id in `x-request-id`.",
+    closes=True,
 )
 SHUTTING_DOWN = Refusal(
     status=503,

@@ -20,11 +20,14 @@ class RequestSink(Protocol):
 
 
 class RequestReader:
-    """`broken` is why nothing more can be read here; what came before it still counts."""
+    """`broken` is why nothing more can be read here; what came before it still counts.
+
+    `slip` is the same where the mistake is ours.
+    """
 
     __slots__ = (
         "_handler", "_head_bytes", "_head_is_read", "_parser", "_sink", "_started_at", "_upgrades",
-        "broken", "is_between_requests", "request",
+        "broken", "is_between_requests", "request", "slip",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, sink: RequestSink) -> None:
@@ -35,16 +38,20 @@ class RequestReader:
         self._head_is_read = self._upgrades = False
         self._started_at = 0.0
         self.broken: Refusal | None = None
+        self.slip: Exception | None = None
         self.is_between_requests = True
         self.request = Request()
 
     def feed(self, data: bytes) -> None:
-        if self.broken is not None:
+        if self.broken is not None or self.slip is not None:
             return
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self._go_on_without_upgrade(data[upgrade.args[0] :])
+        except httptools.HttpParserCallbackError as error:
+            cause = error.__context__
+            self.slip = cause if isinstance(cause, Exception) else error
         except httptools.HttpParserError as error:
             self.broken = self.broken or malformed(f"This is not a valid HTTP request: {error}.")
         if not self.is_between_requests and not self._head_is_read:

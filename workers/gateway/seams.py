@@ -45,7 +45,10 @@ class Ledger(Protocol):
 
     def record(self, line: bytes) -> None: ...
 
-    def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None: ...
+    def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None:
+        """Forget an exchange; the second time changes nothing."""
+
+    def slipped(self, request_id: bytes, error: Exception) -> None: ...
 
 
 class Handler(Protocol):
@@ -75,6 +78,9 @@ class Handler(Protocol):
     def new_request_id(self) -> bytes: ...
 
     def refused(self, status: int) -> None: ...
+
+    def slipped(self, request_id: bytes, error: Exception) -> None:
+        """Log and count a mistake of the gateway's own."""
 
 
 class ClientSide(Protocol):

@@ -64,7 +64,7 @@ class Upstream:
                 )
         except TimeoutError:
             receiver.connect_failed("connect_timeout")
-        except OSError:
+        except (OSError, OverflowError, ValueError):  # the last two: no address at all
             receiver.connect_failed("connect_refused")
         else:
             receiver.connected(protocol, reused=False)

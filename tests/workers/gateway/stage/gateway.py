@@ -14,6 +14,8 @@ from tests.workers.gateway.stage.control_plane import TOKEN
 class GatewayProcess:
     """`python -m workers.gateway` with an inherited socket."""
 
+    module = "workers.gateway"
+
     def __init__(
         self, plane_url: str, data_dir: Path, *options: str, broker: str = "", token: str = TOKEN
     ) -> None:
@@ -35,10 +37,11 @@ class GatewayProcess:
             "NODE_NAME": self.data_dir.name,
             "LISTEN_FDS": "1",
             "LOG_LEVEL": "DEBUG",
+            "MODULE": self.module,
             "LISTENER": str(self._listener.fileno()),
         }
         # The shell moves the socket to descriptor 3, as a supervisor does.
-        command = 'exec "$0" -m workers.gateway "$@" 3<&$LISTENER'
+        command = 'exec "$0" -m "$MODULE" "$@" 3<&$LISTENER'
         options = ["--poll-seconds=0.05", "--ship-seconds=0.1", *self._options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(

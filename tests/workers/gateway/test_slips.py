@@ -1,0 +1,131 @@
+"""A mistake of the gateway's own costs the request in which it happens, and says so."""
+
+import json
+import threading
+
+import pytest
+
+from tests.workers.gateway.conftest import House
+from tests.workers.gateway.stage.connections import read_answer, read_until_closed, request_bytes
+from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.gateway import GatewayProcess
+from tests.workers.gateway.stage.routes import CHAT, METRICS_KEY, digest, key_row, routes
+from tests.workers.gateway.stage.scripts import answers, piece
+from tests.workers.gateway.stage.slipping import MISTAKE
+from tests.workers.gateway.stage.waiting import until
+
+STREAM = b'{"model":"m","messages":[],"stream":true}'
+ONE_AT_A_TIME = "alone000.0123456789abcdef"
+
+
+class SlippingGateway(GatewayProcess):
+    module = "tests.workers.gateway.stage.slipping"
+
+
+@pytest.fixture(scope="module")
+def slipping_house(tmp_path_factory):
+    house = House(tmp_path_factory.mktemp("slips"))
+    snapshot = routes(house.engine(answers).port)
+    limits = {"requests_per_minute": None, "parallel_requests": 1}
+    snapshot["keys"][digest(ONE_AT_A_TIME)] = key_row("keyalone", limits=limits)
+    house.publish_snapshot(snapshot)
+    house.gateways.append(SlippingGateway(house.plane.url, house.folder / "data"))
+    until(lambda: house.version in house.plane.applied)
+    yield house
+    house.close()
+
+
+@pytest.fixture
+def gateway(slipping_house):
+    slipping_house.engines[0].script = answers
+    return slipping_house.gateways[0]
+
+
+def answer_to(gateway, request: bytes):
+    """The answer and what follows it on a connection of its own."""
+    with gateway.connect() as connection:
+        connection.sendall(request)
+        status, headers, body = read_answer(connection)
+        return status, headers, json.loads(body), read_until_closed(connection)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (CHAT + "?slip=admit", b"{}"),
+        (CHAT + "?slip=begin", b"{}"),
+        (CHAT, b'{"user":"slip-in-prepare"}'),
+        (CHAT + "?slip=ask", b"{}"),
+        (CHAT, b'{"user":"x-slip"}'),
+    ],
+)
+def test_a_mistake_before_the_first_byte_is_a_500_with_an_id_and_the_log_has_its_traceback(
+    slipping_house, gateway, path, body
+):
+    def script(call: Call) -> None:
+        call.answer({"id": "1"}, extra="x-slip: yes\r\n" if b"x-slip" in call.body else "")
+
+    slipping_house.engines[0].script = script
+    for _ in range(2):  # the second would be 429 if the first had not been let go
+        status, headers, answer, rest = answer_to(
+            gateway, request_bytes(body, path=path, key=ONE_AT_A_TIME)
+        )
+        assert (status, answer["error"]["type"], answer["error"]["code"]) == (
+            500, "server_error", "gateway_failed",
+        )  # fmt: skip
+        assert (headers["connection"], rest) == ("close", b"")
+        log = gateway.log.read_text()
+        told = log[log.index(headers["x-request-id"]) :]
+        assert "Traceback" in told
+        assert f"RuntimeError: {MISTAKE}" in told
+        assert ONE_AT_A_TIME not in log
+
+
+def test_a_mistake_in_an_answer_of_its_own_is_told_in_the_shape_of_that_route(gateway):
+    request = request_bytes(b"", path="/health?slip=health", method="GET")
+    status, _, answer, _ = answer_to(gateway, request)
+    assert (status, answer["error_code"]) == (500, "server_error")
+    assert answer["error"] == answer["detail"]
+
+
+def test_a_mistake_in_the_middle_of_a_stream_is_an_event_and_the_engine_is_let_go(
+    slipping_house, gateway
+):
+    begun, hung_up = threading.Event(), threading.Event()
+
+    def script(call: Call) -> None:
+        call.begin_stream()
+        call.event(piece("one"))
+        assert begun.wait(30)
+        call.event(piece("slip-in-feed"))
+        call.wait_for_hang_up()
+        hung_up.set()
+
+    slipping_house.engines[0].script = script
+    with gateway.connect() as connection:
+        connection.sendall(request_bytes(STREAM))
+        answer = b""
+        while b'"content": "one"' not in answer:
+            answer += connection.recv(4096)
+        begun.set()
+        answer += read_until_closed(connection)
+    assert b'event: error\ndata: {"error": {"message": "The gateway failed' in answer
+    assert b"[DONE]" not in answer
+    assert answer.endswith(b"0\r\n\r\n")
+    assert hung_up.wait(30)
+    id = answer.split(b"x-request-id: ")[1].split(b"\r\n")[0].decode()
+    assert slipping_house.closed_record(id)["status"] == 500
+
+
+def test_mistakes_are_counted_and_neither_they_nor_a_broken_sweep_end_the_gateway(gateway, http):
+    def slips() -> float:
+        headers = {"authorization": f"Bearer {METRICS_KEY}"}
+        text = http.get(gateway.url + "/metrics", headers=headers).text
+        return next(float(x.split()[1]) for x in text.splitlines() if x.startswith("gateway_slips"))
+
+    before = slips()
+    answer_to(gateway, request_bytes(path=CHAT + "?slip=begin"))
+    assert slips() > before
+    until(lambda: "_sweep failed and is repeated in 1 s" in gateway.log.read_text())
+    assert http.post(gateway.url + CHAT, content=b"{}").status_code == 200
+    assert gateway.process.poll() is None

@@ -1,0 +1,38 @@
+"""Keeps a slip of ours to the one request in which it happens."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Protocol, TypeVar
+
+
+class Ending(Protocol):
+    """What can end itself with an error of ours."""
+
+    def slipped(self, error: Exception) -> None: ...
+
+
+Owner = TypeVar("Owner", bound=Ending)
+
+
+def contains(*steps: str) -> Callable[[type[Owner]], type[Owner]]:
+    """Let what one of these steps of a class raises end its object, and nothing else."""
+
+    def contain(owner: type[Owner]) -> type[Owner]:
+        for name in steps:
+            setattr(owner, name, contained(getattr(owner, name)))
+        return owner
+
+    return contain
+
+
+def contained(step: Callable[..., None]) -> Callable[..., None]:
+    """Return the step as one that raises nothing."""
+
+    @wraps(step)
+    def contained_step(owner: Ending, *args: Any, **named: Any) -> None:
+        try:
+            step(owner, *args, **named)
+        except Exception as error:
+            owner.slipped(error)
+
+    return contained_step
