@@ -17,6 +17,7 @@ from apps.deployments.selectors import (
     shares_prefixes,
 )
 from controlplane.domain.lifecycle import ReplicaState
+from controlplane.domain.runtimes import SALTED_EVERYWHERE
 
 FORMAT = 1
 _SCOPES = {
@@ -82,6 +83,7 @@ def _deployments(environment_of: Mapping[str, str]) -> Mapping[str, dict[str, An
             "predict_route": predict_route(deployment),
             "adapters": adapter_names(deployment),
             "shares_prefixes": shares_prefixes(deployment),
+            "salts_every_route": deployment.runtime in SALTED_EVERYWHERE,
             "replicas": replicas.get(deployment.id, []),
         }
     return found

@@ -8,7 +8,7 @@ from workers.gateway.refusals import Refused, malformed
 from workers.gateway.snapshot import Deployment, Key
 
 COMPLETION_ROUTES = frozenset({"/v1/chat/completions", "/v1/completions"})
-MODEL_ROUTES = COMPLETION_ROUTES | {"/v1/embeddings", "/v1/responses"}
+MODEL_ROUTES = COMPLETION_ROUTES | {"/v1/embeddings", "/v1/messages", "/v1/responses"}
 # A quote inside a JSON string is escaped, so this never matches in a prompt; a nested key may.
 _STREAMED = re.compile(rb'"stream"\s*:\s*true')
 _SALT = "cache_salt"
@@ -30,7 +30,8 @@ def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepar
     Bodies that are not a JSON object pass as they are: the engine says what is wrong with them.
     Raises Refused for fields that only the gateway may set.
     """
-    if route not in MODEL_ROUTES and not _may_hold_ours(body):
+    salts = route in COMPLETION_ROUTES or deployment.salts_every_route
+    if not salts and route not in MODEL_ROUTES and not _may_hold_ours(body):
         return Prepared(body, _STREAMED.search(body) is not None, False, False)
     try:
         data = json.loads(body)
@@ -40,11 +41,13 @@ def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepar
         return Prepared(body, False, False, False)
     if not isinstance(data, dict):
         return Prepared(body, False, False, False)
-    return _prepared(body, data, route, deployment, key)
+    tenant = key.team_id if deployment.shares_prefixes else key.id
+    salt = _salt(data.get(_SALT), tenant) if salts or _SALT in data else None
+    return _prepared(body, data, route, deployment, salt)
 
 
 def _prepared(
-    body: bytes, data: dict[str, object], route: str, deployment: Deployment, key: Key
+    body: bytes, data: dict[str, object], route: str, deployment: Deployment, salt: str | None
 ) -> Prepared:
     if "lora_request" in data:
         raise Refused(
@@ -54,9 +57,6 @@ def _prepared(
     stream = data.get("stream") is True
     streams_completion = stream and route in COMPLETION_ROUTES
     hides_usage = streams_completion and _force_usage(data)
-    salt = None
-    if route in COMPLETION_ROUTES or _SALT in data:
-        salt = _salt(data.get(_SALT), key.team_id if deployment.shares_prefixes else key.id)
     if changed or hides_usage or (salt is not None and not _can_begin_with_a_field(body, data)):
         data |= {} if salt is None else {_SALT: salt}
         body = json.dumps(data, separators=(",", ":")).encode()

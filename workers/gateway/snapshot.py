@@ -41,6 +41,8 @@ class Deployment:
     adapters: frozenset[str]
     shares_prefixes: bool
     """Whether all keys of the team use each other's cached beginnings of prompts."""
+    salts_every_route: bool
+    """Whether the engine takes a salt wherever it takes JSON, not only for completions."""
     replicas: tuple[Replica, ...]
 
 
@@ -121,6 +123,7 @@ def _deployment(id: str, model_id: str, row: Mapping[str, Any]) -> Deployment:
         predict_route=row["predict_route"],
         adapters=frozenset(row.get("adapters") or ()),
         shares_prefixes=bool(row.get("shares_prefixes")),
+        salts_every_route=bool(row.get("salts_every_route")),
         replicas=tuple(
             _replica(replica["id"], replica["host"], int(replica["port"]))
             for replica in row["replicas"]

@@ -13,5 +13,20 @@ RUNTIMES: Mapping[str, ModuleType] = MappingProxyType(
 """Runtimes whose commands, capabilities, failures and metrics are known."""
 STARTABLE = frozenset({"native", "vllm"})
 """Those that `workers.runtimes` starts, where a host has them installed."""
+SALTED_EVERYWHERE = frozenset({"vllm"})
+"""Those that take a `cache_salt` on every route with a JSON body, or pass it over.
 
-__all__ = ["RUNTIMES", "STARTABLE", "Capability", "Feature", "Launch", "Support"]
+TensorRT-LLM's `/v1/responses` refuses fields that it does not know, this one among them; the
+native engine reuses beginnings on the routes of chats and completions alone. Source:
+`ResponsesRequest` and its base class in both, read 2026-11-28.
+"""
+
+__all__ = [
+    "RUNTIMES",
+    "SALTED_EVERYWHERE",
+    "STARTABLE",
+    "Capability",
+    "Feature",
+    "Launch",
+    "Support",
+]

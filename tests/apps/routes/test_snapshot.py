@@ -50,6 +50,7 @@ def test_ready_replicas_are_reached_through_model_and_environment() -> None:
                     "predict_route": "/v1/chat/completions",
                     "adapters": [],
                     "shares_prefixes": False,
+                    "salts_every_route": False,
                     "replicas": [{"id": replica.id, "host": "127.0.0.1", "port": 9000}],
                 }
             },
@@ -102,6 +103,15 @@ def test_a_config_may_let_the_keys_of_its_team_share_prefixes(place: tuple[str, 
     deployment.save()
     model = routes_snapshot()["models"][deployment.model_id]
     assert model["deployments"][deployment.id]["shares_prefixes"] is True
+
+
+@pytest.mark.parametrize(
+    ("runtime", "salts"), [("native", False), ("vllm", True), ("trtllm", False)]
+)
+def test_every_route_is_salted_where_the_runtime_takes_it(runtime: str, salts: bool) -> None:
+    deployment = make_deployment(environment="production", runtime=runtime)
+    model = routes_snapshot()["models"][deployment.model_id]
+    assert model["deployments"][deployment.id]["salts_every_route"] is salts
 
 
 def test_an_environment_on_its_way_names_its_first_candidate() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.workers.gateway.stage.routes import CHAT, KEY, digest, key_row, routes
 from tests.workers.gateway.stage.scripts import answers
+from workers.gateway.request_body import MODEL_ROUTES
 
 SECOND_KEY = "second00.0123456789abcdef"
 
@@ -15,8 +16,8 @@ def ask(house, http):
     """Asks through a gateway with either of two keys; gives back what the engine was sent."""
     engine = house.engine(answers)
 
-    def ask(body: bytes, *, key: str = KEY, path: str = CHAT, shares_prefixes: bool = False):
-        snapshot = routes(engine.port, version=house.version + 1, shares_prefixes=shares_prefixes)
+    def ask(body: bytes, *, key: str = KEY, path: str = CHAT, **changes: bool):
+        snapshot = routes(engine.port, version=house.version + 1, **changes)
         snapshot["keys"][digest(SECOND_KEY)] = key_row("keysecon")
         house.publish_snapshot(snapshot)
         gateway = house.gateways[0] if house.gateways else house.gateway()
@@ -78,3 +79,24 @@ def test_no_other_route_of_an_engine_takes_the_salt_of_another(ask):
     for body in (b'{"model":"any","cache_salt":"keysecon"}', b'{"cache\\u005fsalt":"keysecon"}'):
         assert ask(body, path=path)["cache_salt"] == "keyaaaaa/keysecon"
     assert ask(b'{"model":"any"}', path=path) == {"model": "any"}
+
+
+@pytest.mark.parametrize(
+    "route", ["/v1/responses", "/v1/messages", "/inference/v1/generate", "/invocations", "/pooling"]
+)
+def test_an_engine_that_takes_salts_everywhere_gets_one_on_every_route(ask, route):
+    path = CHAT.replace("/v1/chat/completions", route)
+    assert "cache_salt" not in ask(b'{"input":"hello"}', path=path)
+    assert ask(b'{"input":"hello"}', path=path, salts_every_route=True) == {
+        "cache_salt": "keyaaaaa", "input": "hello",
+    } | ({"model": "served"} if route in MODEL_ROUTES else {})  # fmt: skip
+    sent = ask(b'{"cache_salt":"mine"}', path=path, key=SECOND_KEY, salts_every_route=True)
+    assert sent["cache_salt"] == "keysecon/mine"
+
+
+def test_what_is_no_json_object_passes_an_engine_that_takes_salts_everywhere(ask, house):
+    path = CHAT.replace("/v1/chat/completions", "/pooling")
+    assert ask(b'["a"]', path=path, salts_every_route=True) == ["a"]
+    with pytest.raises(json.JSONDecodeError):
+        ask(b"--part", path=path, salts_every_route=True)
+    assert house.engines[0].calls[-1].body == b"--part"
