@@ -14,6 +14,10 @@ RUNNING = [0]
 MADE = [0]
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 256  # 64 streams connect in one moment
+
+
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         pages = {
@@ -86,7 +90,7 @@ def main() -> None:
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
     address = (argument("--host"), int(argument("--port")))
-    ThreadingHTTPServer(address, Handler).serve_forever()
+    Server(address, Handler).serve_forever()
 
 
 if __name__ == "__main__":

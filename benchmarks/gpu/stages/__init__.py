@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from benchmarks.gpu.product import Show
-from benchmarks.gpu.stages import building, failing, large, native, serving
+from benchmarks.gpu.stages import building, failing, large, memory, native, serving
 
 Stage = Callable[[Show], dict[str, Any]]
 STAGES: Mapping[str, tuple[Stage, float]] = {
@@ -19,5 +19,8 @@ STAGES: Mapping[str, tuple[Stage, float]] = {
     "out_of_memory": (failing.out_of_memory, 240),
     "large_build": (large.build, 400),
     "large_deploy": (large.deploy, 200),
-    "large_speed": (large.speed, 90),
+    "large_speed": (large.speed, 120),
+    "large_take_down": (large.take_down, 60),
+    "large_fp8_kv": (memory.fp8_kv, 150),
+    "large_no_quant": (memory.no_quant, 150),
 }

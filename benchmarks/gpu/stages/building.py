@@ -34,7 +34,9 @@ SERVED_NAME = "smollm2-fp8-kv"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Card:
+class Card:
+    """A card as the memory plan wants it."""
+
     kind: str
     memory_bytes: int
 
@@ -90,7 +92,7 @@ def compared(
     assert spec is not None
     config = json.loads((checkpoint / "config.json").read_text())
     weights = sum(each.stat().st_size for each in checkpoint.glob("*.safetensors"))
-    present = _Card(kind=card["kind"], memory_bytes=int(card["memory_bytes"]))
+    present = card_of(card)
     planned = plan(spec, checkpoints.read(config, weight_bytes=weights), present, "vllm")
     return {
         "config": spec.model_dump(mode="json", exclude_unset=True),
@@ -107,3 +109,8 @@ def compared(
             "overhead_bytes": planned.overhead_bytes,
         },
     }
+
+
+def card_of(seen: Mapping[str, Any]) -> Card:
+    """Return the card that the agent sees."""
+    return Card(kind=seen["kind"], memory_bytes=int(seen["memory_bytes"]))

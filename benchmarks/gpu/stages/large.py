@@ -5,7 +5,7 @@ from typing import Any
 from benchmarks.gpu.product import Missed, Show, until
 from benchmarks.gpu.random_checkpoint import FOLDER
 from benchmarks.gpu.stages.building import CONFIG, told
-from benchmarks.gpu.stages.serving import deployed, measured
+from benchmarks.gpu.stages.serving import deployed, measured, taken_down
 
 WEIGHTS = "random weights in the shape of Qwen3-8B, made on the host from its public config"
 _SAMPLES = 8
@@ -33,4 +33,9 @@ def deploy(show: Show) -> dict[str, Any]:
 
 def speed(show: Show) -> dict[str, Any]:
     """Tokens per second through the gateway against the same engine alone."""
-    return {"weights": WEIGHTS, "rows": measured(show, show.build_of(FOLDER))}
+    return {"weights": WEIGHTS, "rows": measured(show, show.model(FOLDER))}
+
+
+def take_down(show: Show) -> dict[str, Any]:
+    """Its deployment deactivated, and the card's memory given back."""
+    return taken_down(show, show.model(FOLDER))

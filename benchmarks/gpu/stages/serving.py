@@ -1,6 +1,7 @@
 """The artifact behind the gateway: the `openai` client, a cancel, and tokens per second."""
 
 import json
+import os
 import time
 import urllib.request
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ _SCHEMA = {
     "additionalProperties": False,
 }
 _TURNS = 3
-_TOKENS = 256
+_TOKENS = int(os.environ.get("SPEED_TOKENS", "256"))
 
 
 def deploy(show: Show) -> dict[str, Any]:
@@ -100,7 +101,9 @@ def _cancelled(show: Show, client: openai.OpenAI) -> dict[str, Any]:
     until(lambda: engine_metrics(show)["requests_running"] == 0)
     seconds = time.monotonic() - left
     after = engine_metrics(show)
+    page = _page(f"{show.engine()['url']}/metrics")
     return {
+        "engine_says": [line for line in page.splitlines() if 'finished_reason="abort"' in line],
         "seen_running_at_the_engine": True,
         "idle_after_hanging_up": True,
         "seconds_until_the_engine_said_idle": round(seconds, 3),
@@ -138,7 +141,11 @@ def measured(show: Show, model: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def take_down(show: Show) -> dict[str, Any]:
     """The deployment deactivated, and the card's memory given back."""
-    model, started = show.model("smollm2"), time.monotonic()
+    return taken_down(show, show.model("smollm2"))
+
+
+def taken_down(show: Show, model: Mapping[str, Any]) -> dict[str, Any]:
+    started = time.monotonic()
     path = f"models/{model['id']}/deployments/{model['deployment']['id']}"
     show.job._post(f"{path}/deactivate", {})
     until(lambda: show.deployment(model)["status"] == "INACTIVE")
