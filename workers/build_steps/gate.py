@@ -25,12 +25,12 @@ from workers.build_steps.gating import encoding, failures, generation, verdicts
 from workers.build_steps.gating.as_served import load_as_served
 from workers.build_steps.gating.heads import find_heads
 from workers.build_steps.gating.scales import check_scales
+from workers.build_steps.gating.served import served_dtype
 from workers.build_steps.job import Job
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
 from workers.build_steps.quantization.exported import Exported, read_export
 from workers.build_steps.quantization.loading import (
     Device,
-    choose_dtype,
     device_of,
     load_model,
     load_tokenizer,
@@ -134,7 +134,8 @@ def _measure(
     """Add the figures to `told`; return the failure that they amount to."""
     device = device_of(job.options)
     device.prepare()
-    dtype = choose_dtype(original, device)
+    dtype = served_dtype(Spec.model_validate(job.spec), original, device)
+    told["compute_dtype"] = str(dtype).removeprefix("torch.")
     if device.kind == "cpu":
         limit = job.options.get("memory_bytes")
         check_host_memory(

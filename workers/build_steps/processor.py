@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
+from controlplane.domain.facts.processors import multiplies_bfloat16
+
 _CPUINFO = Path("/proc/cpuinfo")
-_BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
 
 
 def has_native_bfloat16() -> bool:
     """Return whether a CPU model in bfloat16 runs as fast as one in float32, or faster."""
     try:
-        lines = _CPUINFO.read_text().splitlines()
+        return multiplies_bfloat16(_CPUINFO.read_text())
     except OSError:
         return False
-    flags = next((line for line in lines if line.startswith("flags")), "")
-    return not _BFLOAT16_FLAGS.isdisjoint(flags.split())

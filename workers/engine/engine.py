@@ -100,8 +100,7 @@ class Engine:
     @property
     def step_tokens(self) -> int:
         """Tokens fed in one step at most."""
-        asked = self.settings.max_num_tokens
-        return min(asked, DECODER_STEP_TOKENS) if self.settings.device == "cpu" else asked
+        return min(self.settings.max_num_tokens, DECODER_STEP_TOKENS)
 
     def start(self) -> None:
         """Run the model once, so that the first request finds it warm, then take requests."""

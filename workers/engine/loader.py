@@ -86,15 +86,18 @@ def load_model(model_class: Any, settings: EngineSettings, dtype: torch.dtype) -
     )
 
 
-def choose_dtype(name: str, device: str) -> torch.dtype:
-    """Give back the type to compute in; `auto` is bfloat16 only where that is native."""
+def choose_dtype(name: str, device: str, *, pools: bool = False) -> torch.dtype:
+    """Give back the type to compute in; `auto` is what the planner takes on such a machine.
+
+    Vectors are made in float32 on every CPU: stored ones are compared with those of other machines.
+    """
     if name != "auto":
         return {"float32": torch.float32, "bfloat16": torch.bfloat16}[name]
     if device.startswith("cuda"):
         return torch.bfloat16
     capabilities = torch.cpu.get_capabilities()
     native = capabilities.get("avx512_bf16") or capabilities.get("amx_bf16")
-    return torch.bfloat16 if native else torch.float32
+    return torch.bfloat16 if native and not pools else torch.float32
 
 
 def _read_plain(model_class: Any, folder: Path, dtype: torch.dtype) -> nn.Module:

@@ -11,6 +11,8 @@ MINIMUM_ACTIVATION_BYTES = 70 * MIB
 CPU_RUNTIME_BYTES = round(0.9 * GIB)
 """Python, torch, transformers and llguidance are resident with 0.38 GiB after a first forward; the
 rest is room for the peak while weights are loaded and converted, and for the allocator."""
+CUDA_RUNTIME_BYTES = round(1.5 * GIB)
+"""Of the native engine on a GPU: CUDA's context, cuBLAS, and what the allocator keeps; a guess."""
 ROWS_IN_THE_SLACK = 256
 """Logits and sampling state of so many rows are within the runtime's own constant."""
 _LLAMA_LIKE = frozenset({"llama", "mistral"})
@@ -40,14 +42,19 @@ def gpu_activation_bytes(
     return step + _FLOAT32 * beyond
 
 
-def cpu_activation_bytes(
-    checkpoint: CheckpointFacts, *, max_num_tokens: int, max_batch_size: int
+def native_activation_bytes(
+    checkpoint: CheckpointFacts, *, max_num_tokens: int, max_batch_size: int, number_bytes: int
 ) -> int:
-    """Return the peak of one engine step on a CPU: hidden states, one MLP, and the logits."""
+    """Return the peak of one step of the native engine: hidden states, one MLP, and the logits."""
     hidden = checkpoint.hidden_size or 0
     per_token = 6 * hidden + 3 * (checkpoint.intermediate_size or 4 * hidden)
     logits = 3 * max_batch_size * (checkpoint.vocabulary_size or 0)
-    return _FLOAT32 * (max_num_tokens * per_token + logits)
+    return number_bytes * max_num_tokens * per_token + _FLOAT32 * logits
+
+
+def score_bytes(checkpoint: CheckpointFacts, *, max_num_tokens: int, length: int) -> int:
+    """Return what each token's scores with every other take where no fused kernel spares them."""
+    return 3 * _FLOAT32 * (checkpoint.attention_heads or 0) * max_num_tokens * length
 
 
 def _kind(checkpoint: CheckpointFacts) -> str:

@@ -41,6 +41,8 @@ class PlanInputs:
     card: Card
     runtime_name: str
     tensor_parallel: int | None = None
+    computes_bfloat16: bool = False
+    """Of a CPU: whether its processor does so by itself. The native engine asks for it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.spec.choices import BaseModelKind
+from controlplane.domain.facts.gpus import CPU
+from controlplane.domain.spec.choices import BaseModelKind, Dtype
 from controlplane.domain.spec.spec import Spec
 
 DEFAULT_BATCH_SIZE = 8
@@ -20,9 +21,23 @@ ENCODER_ROWS: Mapping[BaseModelKind, int] = {
 """Texts of one forward at most. Source: truss 0.18.36 serving_image_builder.py."""
 DECODER_STEP_TOKENS = 512
 """Tokens fed in one step: a longer piece of prompt is no faster on a CPU and only makes the other
-rows wait."""
+rows wait; on a GPU it would take room for the scores of each token with every other."""
 ENCODER_STEP_TOKENS = 2048
-"""Tokens of one forward of an encoder on a CPU, which more would not make faster."""
+"""Tokens of one forward of an encoder, which more would not make faster on a CPU."""
+
+
+def effective_dtype(spec: Spec, *, kind: str, computes_bfloat16: bool) -> Dtype:
+    """Return what the engine computes in on a kind of card; a CPU may have bfloat16 or not.
+
+    An encoder keeps to float32 on every CPU: its vectors are stored, and compared with those of
+    other replicas, where bfloat16 shows from the third digit on.
+    """
+    if spec.settings.dtype is not Dtype.AUTO:
+        return spec.settings.dtype
+    if kind != CPU:
+        return Dtype.BFLOAT16
+    is_half = computes_bfloat16 and not spec.base_model.is_encoder
+    return Dtype.BFLOAT16 if is_half else Dtype.FLOAT32
 
 
 def effective_batch_size(spec: Spec) -> int:

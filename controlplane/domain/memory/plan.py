@@ -1,7 +1,6 @@
 """The memory plan of a config, a checkpoint and a card."""
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.memory.cpu_plan import plan_cpu
 from controlplane.domain.memory.gpu_plan import FALLBACK_SEQUENCE_TOKENS, plan_gpu
 from controlplane.domain.memory.memory_plan import (
     Card,
@@ -9,6 +8,7 @@ from controlplane.domain.memory.memory_plan import (
     PlanInputs,
     UnplannableError,
 )
+from controlplane.domain.memory.native_plan import plan_native
 from controlplane.domain.spec import Spec
 
 __all__ = ["FALLBACK_SEQUENCE_TOKENS", "Card", "MemoryPlan", "UnplannableError", "plan"]
@@ -21,13 +21,18 @@ def plan(
     runtime_name: str,
     *,
     tensor_parallel: int | None = None,
+    computes_bfloat16: bool = False,
 ) -> MemoryPlan:
-    """Return the plan of one card under this runtime. Raises `UnplannableError`."""
+    """Return the plan of one card under this runtime. Raises `UnplannableError`.
+
+    `computes_bfloat16` is a fact of the host's processor, and counts where it is the card.
+    """
     inputs = PlanInputs(
         spec=spec,
         checkpoint=checkpoint,
         card=card,
         runtime_name=runtime_name,
         tensor_parallel=tensor_parallel,
+        computes_bfloat16=computes_bfloat16,
     )
-    return plan_cpu(inputs) if runtime_name == "native" else plan_gpu(inputs)
+    return plan_native(inputs) if runtime_name == "native" else plan_gpu(inputs)

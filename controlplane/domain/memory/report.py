@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.memory.build_estimate import build_estimate
 from controlplane.domain.memory.changes import changes
 from controlplane.domain.memory.fit import FitRow
@@ -13,7 +14,7 @@ def checked_plan(planned: MemoryPlan) -> dict[str, Any]:
     """Return the plan's own form and, beside it, the `engine` and what the `builder` takes."""
     inputs = planned.inputs
     choice = inputs.checkpoint.engine
-    on_gpu = planned.runtime_name != "native"
+    on_gpu = planned.card_kind != CPU
     builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.card) if on_gpu else None
     return {
         **planned.to_json(),

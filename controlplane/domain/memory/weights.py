@@ -60,16 +60,16 @@ def gpu_weights(
     )
 
 
-def cpu_weight_bytes(checkpoint: CheckpointFacts) -> int | None:
-    """Return the bytes of the weights in float32, in which the CPU computes fastest.
+def expanded_weight_bytes(checkpoint: CheckpointFacts, *, number_bytes: int) -> int | None:
+    """Return the bytes of the weights in the type that the native engine computes in.
 
     Quantized ones are expanded as they are loaded.
     """
     if checkpoint.parameters is not None:
-        return checkpoint.parameters * FLOAT32_BYTES
+        return checkpoint.parameters * number_bytes
     stored, existing = checkpoint.stored_weight_bytes, checkpoint.existing_quantization
     width = existing.bytes_per_weight if existing else checkpoint.bytes_per_number
-    return None if stored is None else round(stored / width * FLOAT32_BYTES)
+    return None if stored is None else round(stored / width * number_bytes)
 
 
 def table_parameters(checkpoint: CheckpointFacts) -> int:

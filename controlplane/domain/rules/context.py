@@ -23,6 +23,8 @@ class CardOffer:
     kind: str
     count: int
     memory_bytes: int
+    computes_bfloat16: bool = False
+    """Of a CPU: whether its processor does so by itself."""
 
 
 def every_kind(*, cpu_memory_bytes: int) -> tuple[CardOffer, ...]:
@@ -154,7 +156,10 @@ class Context:
         if self.known.checkpoint is None or self.card is None:
             return None
         try:
-            return plan(self.spec, self.known.checkpoint, self.card, self.runtime)
+            return plan(
+                self.spec, self.known.checkpoint, self.card, self.runtime,
+                computes_bfloat16=self.card.computes_bfloat16,
+            )  # fmt: skip
         except UnplannableError:
             return None
 

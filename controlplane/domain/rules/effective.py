@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from controlplane.domain.facts.encoder_routes import default_route
+from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.memory.native_limits import (
     effective_batch_size,
+    effective_dtype,
     effective_sequence_length,
     effective_step_tokens,
 )
@@ -179,9 +181,10 @@ def _native(context: Context) -> Iterator[EffectiveValue]:
         reason=(
             "The most texts that one forward takes."
             if is_encoder
-            else "A CPU decodes few rows at a time; write a number to choose another."
+            else "The native engine decodes few rows at a time; write a number to choose another."
         ),
     )
+    yield from _computed_in(context)
     if is_encoder:
         yield from _route(context)
     else:
@@ -192,7 +195,7 @@ def _native(context: Context) -> Iterator[EffectiveValue]:
                 field=f"{spec.limits_path}.max_num_tokens",
                 asked=spec.max_num_tokens,
                 effective=effective_step_tokens(spec, context.checkpoint),
-                reason="A longer piece of a prompt is no faster on a CPU; it enters in several.",
+                reason="A longer piece of a prompt is no faster here; it enters in several.",
             )
         yield EffectiveValue(
             field=f"{spec.limits_path}.max_seq_len",
@@ -204,6 +207,29 @@ def _native(context: Context) -> Iterator[EffectiveValue]:
                 else "The model's own limit, but no more than 8,192 tokens unless asked for."
             ),
         )
+
+
+def _computed_in(context: Context) -> Iterator[EffectiveValue]:
+    """Yield what `auto` comes to on the card that a plan is made for."""
+    card, is_encoder = context.card, context.spec.base_model.is_encoder
+    if card is None:
+        return
+    if card.kind != CPU:
+        reason = "A card computes in bfloat16."
+    elif is_encoder:
+        reason = "Vectors are stored and compared, so a CPU makes them in full."
+    elif card.computes_bfloat16:
+        reason = "The processor multiplies bfloat16 itself (AVX512-BF16 or AMX), in half the time."
+    else:
+        reason = "Not every processor here multiplies bfloat16 itself (AVX512-BF16 or AMX)."
+    yield EffectiveValue(
+        field="enginehouse.dtype",
+        asked=context.spec.settings.dtype.value,
+        effective=effective_dtype(
+            context.spec, kind=card.kind, computes_bfloat16=card.computes_bfloat16
+        ).value,
+        reason=reason,
+    )
 
 
 def _drafted_on_native(speculator: Speculator | None) -> Iterator[EffectiveValue]:

@@ -29,6 +29,8 @@ def _cards_needed(c: Context) -> int | None:
 def _what_would_fit(c: Context) -> str:
     if c.gpu.is_cpu:
         return "A smaller model, a shorter `max_num_tokens` or a host with more memory would fit."
+    if c.runtime == "native":
+        return "The native engine computes on one card; vLLM divides a model over several."
     count = _cards_needed(c)
     if count is None:
         return f"It does not fit on {CARDS_PER_HOST} of `{c.gpu.kind}` in this precision either."
@@ -63,7 +65,7 @@ def would_fit_in_smaller_steps(c: Context) -> bool:
 
 def _is_asked_for(c: Context) -> bool:
     """A GPU runtime shortens a length that nobody wrote; the native engine is told one."""
-    return c.spec.max_seq_len is not None or c.gpu.is_cpu
+    return c.spec.max_seq_len is not None or c.runtime == "native"
 
 
 WEIGHTS = Rule(

@@ -112,18 +112,27 @@ def _method(c: Context) -> str:
     return f"{existing.method} {existing.algorithm}" if existing.algorithm else existing.method
 
 
+def _emulated(c: Context, numbers: str) -> str:
+    """Return what comes of quantization that the native engine only emulates."""
+    where = (
+        f"No accelerator is named, and a CPU has no {numbers}"
+        if c.gpu.is_cpu
+        else f"The native engine computes in 16 bits on `{c.gpu.kind}`"
+    )
+    return (
+        f"{where}: `{c.spec.quantization_type}` is emulated, which shows its accuracy but saves "
+        "neither time nor memory."
+    )
+
+
 EMULATED_ON_CPU = Rule(
     code="EH209",
     name="eight-bit-weights-on-cpu",
     severity=Severity.WARNING,
     runtimes=NATIVE,
     fields=at(QUANTIZATION, _ACCELERATOR),
-    concerns=lambda c: c.gpu.is_cpu,
     when=lambda c: c.spec.quantization_type.is_fp8,
-    message=lambda c: (
-        f"No accelerator is named, and a CPU has no FP8: `{c.spec.quantization_type}` is emulated "
-        "in float32, which shows its accuracy but saves neither time nor memory."
-    ),
+    message=lambda c: _emulated(c, "FP8"),
     fix=Fix(label="Use no_quant", patch=use_no_quant, safe=False),
     source=sources.enginehouse("native engine, capabilities"),
     bad=Example(config={QUANTIZATION: "fp8"}),
@@ -136,12 +145,8 @@ FP4_ON_CPU = Rule(
     severity=Severity.WARNING,
     runtimes=NATIVE,
     fields=at(QUANTIZATION, _ACCELERATOR),
-    concerns=lambda c: c.gpu.is_cpu,
     when=lambda c: c.spec.quantization_type.is_fp4,
-    message=lambda c: (
-        f"No accelerator is named, and a CPU has no FP4: `{c.spec.quantization_type}` is emulated "
-        "in float32, which shows its accuracy but saves neither time nor memory."
-    ),
+    message=lambda c: _emulated(c, "FP4"),
     fix=Fix(label="Use no_quant", patch=use_no_quant, safe=False),
     source=sources.enginehouse("native engine, capabilities"),
     bad=Example(config={QUANTIZATION: "fp4"}),

@@ -13,6 +13,8 @@ from controlplane.domain.rules.rule import (
     Severity,
     at,
 )
+from controlplane.domain.runtimes.capability import Feature
+from controlplane.domain.runtimes.native.capabilities import capability
 
 _ACCELERATOR = "resources.accelerator"
 _RELEASE = sources.enginehouse("what this release builds and serves")
@@ -58,21 +60,32 @@ NO_DRIVER = Rule(
     good=Example(),
 )
 
+
+def _why_not_on_gpu(c: Context) -> str:
+    """Return why the native engine does not take the cards asked for; empty where it does."""
+    found = capability(Feature.ACCELERATOR, c.gpu.kind)
+    if found.is_refused:
+        return f"does not run on `{c.gpu.kind}`: {found.how}"
+    if c.spec.accelerator_count > 1:
+        return (
+            f"computes on one card, and the config asks for `{c.spec.accelerator}`; vLLM divides a "
+            "model over several"
+        )
+    return ""
+
+
 NATIVE_ON_GPU = Rule(
     code="EH691",
     name="native-engine-on-gpu",
     severity=Severity.ERROR,
     runtimes=NATIVE,
     fields=at(_ACCELERATOR, "enginehouse.runtime"),
-    when=lambda c: c.spec.accelerator is not None,
-    message=lambda c: (
-        f"The native engine of this release runs on a CPU, and the config asks for "
-        f"`{c.spec.accelerator}`."
-    ),
-    fix=Fix(label="Serve on the CPU", patch=_serve_on_cpu, safe=False),
+    when=lambda c: bool(_why_not_on_gpu(c)),
+    message=lambda c: f"The native engine {_why_not_on_gpu(c)}.",
+    fix=Fix(label="Use an engine that takes them", patch=_use_what_starts, safe=False),
     source=_RELEASE,
-    bad=Example(config={_ACCELERATOR: "L4", "enginehouse.runtime": "native"}),
-    good=Example(config={"enginehouse.runtime": "native"}),
+    bad=Example(config={_ACCELERATOR: "L4:2", "enginehouse.runtime": "native"}),
+    good=Example(config={_ACCELERATOR: "L4", "enginehouse.runtime": "native"}),
 )
 
 RULES = (NO_DRIVER, NATIVE_ON_GPU)

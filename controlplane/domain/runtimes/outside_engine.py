@@ -30,6 +30,7 @@ OUTSIDE: Mapping[str, str] = MappingProxyType(
         "resources": _LEASE,
         "secrets": "The build fetches the checkpoint with it; the engine reads local files alone.",
         "environment_variables": "It is carried along; variables of a config reach no engine.",
+        "enginehouse.dtype": "Only the native engine is told; others take the checkpoint's own.",
         "enginehouse.generic_tools": "Only the native engine has a tool prompt of its own.",
         "enginehouse.shared_prefixes": "The gateway salts what an engine caches.",
         "enginehouse": "It steers builds and placement, not the engine.",

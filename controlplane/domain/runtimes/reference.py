@@ -77,10 +77,13 @@ def _table(module: ModuleType) -> Iterator[str]:
 
 
 def _native() -> Iterator[str]:
-    yield "| Feature | CPU | How, or why not |\n|---|---|---|\n"
+    cards = (CPU, *_CARDS)
+    yield f"| Feature | {' | '.join(cards)} | How, or why not |\n"
+    yield "|---" * (len(cards) + 2) + "|\n"
     for feature in Feature:
-        found = native.capabilities.capability(feature, CPU)
-        yield f"| {feature.value} | {found.support.value} | {found.how} |\n"
+        found = [native.capabilities.capability(feature, kind) for kind in cards]
+        values = " | ".join(each.support.value for each in found)
+        yield f"| {feature.value} | {values} | {_how(found)} |\n"
 
 
 def _how(found: list[Capability]) -> str:

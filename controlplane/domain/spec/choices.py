@@ -88,6 +88,14 @@ class SpeculativeDecodingMode(StrEnum):
     LOOKAHEAD_DECODING = "LOOKAHEAD_DECODING"
 
 
+class Dtype(StrEnum):
+    """What the native engine computes in; `auto` is the best of the card that it runs on."""
+
+    AUTO = "auto"
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+
 class RuntimeChoice(StrEnum):
     """Which driver serves the artifact; `auto` is native without an accelerator, else trtllm."""
 

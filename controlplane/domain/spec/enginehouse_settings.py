@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, StrictBool, StrictInt, StringConstraints
 
-from controlplane.domain.spec.choices import RuntimeChoice
+from controlplane.domain.spec.choices import Dtype, RuntimeChoice
 from controlplane.domain.spec.section import Section
 
 PoolName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
@@ -30,9 +30,11 @@ class Calibration(Section):
 
 
 class EnginehouseSettings(Section):
-    """Runtime, gate, calibration, draft factor, tools and card pool of one config."""
+    """Runtime, data type, gate, calibration, draft factor, tools and card pool of one config."""
 
     runtime: RuntimeChoice = RuntimeChoice.AUTO
+    dtype: Dtype = Dtype.AUTO
+    """Native engine: the type to compute in."""
     gate: Gate = Gate()
     calibration: Calibration = Calibration()
     draft_factor: Annotated[int, Field(ge=1, le=8)] = 1

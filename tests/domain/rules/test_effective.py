@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.rules import examine
+from controlplane.domain.rules.context import CardOffer
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, Example, facts
 
 _H100 = {"resources.accelerator": "H100"}
@@ -36,7 +38,10 @@ def test_lookahead_turns_chunked_prefill_off_and_pads_lengths_for_its_drafts() -
 
 
 def test_the_native_engine_says_which_sizes_of_lookahead_it_has_one_value_for() -> None:
-    limits = {"trt_llm.build.max_batch_size": 4, "trt_llm.build.max_num_tokens": 256}
+    limits = {
+        "trt_llm.build.max_batch_size": 4, "trt_llm.build.max_num_tokens": 256,
+        "enginehouse.dtype": "float32",
+    }  # fmt: skip
     changed = _differences({**limits, "trt_llm.build.speculator": _LOOKAHEAD})
     assert changed == {
         "build.speculator.lookahead_windows_size": (3, 1),
@@ -51,9 +56,32 @@ def test_the_native_engine_says_which_sizes_of_lookahead_it_has_one_value_for() 
 
 
 def test_the_native_engine_feeds_long_prompts_in_pieces_of_its_own_size() -> None:
-    assert _differences({"trt_llm.build.max_batch_size": 4}) == {
-        "build.max_num_tokens": (8192, 512)
-    }
+    limits = {"trt_llm.build.max_batch_size": 4, "enginehouse.dtype": "float32"}
+    assert _differences(limits) == {"build.max_num_tokens": (8192, 512)}
+
+
+@pytest.mark.parametrize(
+    ("config", "computes_bfloat16", "effective"),
+    [
+        ({}, False, "float32"),
+        ({}, True, "bfloat16"),
+        ({"trt_llm.build.base_model": "encoder"}, True, "float32"),
+        ({"resources.accelerator": "L4", "enginehouse.runtime": "native"}, False, "bfloat16"),
+    ],
+)
+def test_the_type_that_auto_comes_to_is_told_before_a_build(
+    config: dict[str, Any], computes_bfloat16: bool, effective: str
+) -> None:
+    host = CardOffer(
+        kind="CPU", count=1, memory_bytes=16 * GIB, computes_bfloat16=computes_bfloat16
+    )
+    example = Example(config=config, checkpoint=LLAMA_8B, cards=(host,))
+    found = {each.field: each for each in examine(example.content, example.known).effective}
+    told = found["enginehouse.dtype"]
+    assert (told.asked, told.effective) == ("auto", effective)
+    written = Example(config={**config, "enginehouse.dtype": effective}, checkpoint=LLAMA_8B)
+    again = examine(written.content, written.known).effective
+    assert "enginehouse.dtype" not in {each.field for each in again}
 
 
 def test_the_kv_cache_is_paged_and_reused_whatever_is_written() -> None:

@@ -102,7 +102,7 @@ def test_a_clean_config_with_all_facts_can_be_built() -> None:
     assert not examination.blocks_build
     assert examination.plan is not None
     assert {value.field for value in examination.effective} == {
-        "trt_llm.build.max_batch_size", "trt_llm.build.max_num_tokens",
+        "enginehouse.dtype", "trt_llm.build.max_batch_size", "trt_llm.build.max_num_tokens",
     }  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def test_a_model_taken_from_elsewhere_is_not_judged_by_an_empty_repository() -> 
 
 @pytest.mark.parametrize(
     ("runtime", "label"),
-    [("trtllm", "Use an engine that starts here"), ("native", "Serve on the CPU")],
+    [("trtllm", "Use an engine that starts here"), ("native", "Use an engine that takes them")],
 )
 def test_the_fix_that_serves_on_the_cpu_leaves_nothing_of_a_gpu(runtime: str, label: str) -> None:
     text = (

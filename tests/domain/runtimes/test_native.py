@@ -47,6 +47,41 @@ def test_a_rendered_command_parses_to_the_same_settings(make_spec: MakeSpec) -> 
     assert parse.parse(render.to_arguments(settings)) == settings
 
 
+@pytest.mark.parametrize(
+    ("asked", "computes_bfloat16", "dtype"),
+    [
+        ("auto", False, "float32"), ("auto", True, "bfloat16"),
+        ("float32", True, "float32"), ("bfloat16", False, "bfloat16"),
+    ],
+)  # fmt: skip
+def test_a_cpu_computes_in_what_the_config_or_its_processor_says(
+    make_spec: MakeSpec, asked: str, computes_bfloat16: bool, dtype: str
+) -> None:
+    settings = render.engine_settings(
+        make_spec({"max_seq_len": 2048}, enginehouse={"dtype": asked}), SMOLLM2_135M,
+        model_dir="/m", host="h", port=1, threads=1, memory_bytes=3 * GIB,
+        computes_bfloat16=computes_bfloat16,
+    )  # fmt: skip
+    assert (settings.dtype, settings.device) == (dtype, None)
+    number_bytes = {"float32": 4, "bfloat16": 2}[dtype]
+    assert settings.kv_cache_bytes == 8 * 2048 * 11_520 * number_bytes
+
+
+def test_a_gpu_gets_bfloat16_and_the_one_card_that_it_sees(make_spec: MakeSpec) -> None:
+    spec = make_spec(
+        {"max_seq_len": 2048}, resources={"accelerator": "H100"},
+        enginehouse={"runtime": "native"},
+    )  # fmt: skip
+    settings = render.engine_settings(
+        spec, SMOLLM2_135M, model_dir="/m", host="h", port=1, threads=1, memory_bytes=80 * GIB
+    )
+    arguments = render.to_arguments(settings)
+    at = arguments.index("--dtype")
+    assert arguments[at : at + 4] == ("--dtype", "bfloat16", "--device", "cuda")
+    assert settings.kv_cache_bytes == 8 * 2048 * 23_040
+    assert parse.parse(arguments) == settings
+
+
 def test_an_encoder_gets_no_cache_its_own_limits_and_the_task(make_spec: MakeSpec) -> None:
     spec = make_spec({"base_model": "encoder", "max_seq_len": 64}, model_name="bert")
     settings = render.engine_settings(
@@ -144,7 +179,10 @@ def test_every_feature_is_answered_on_every_kind_of_card() -> None:
     assert capability(Feature.FP8_WEIGHTS).support is Support.EMULATED
     assert capability(Feature.FP4_WEIGHTS).support is Support.EMULATED
     assert capability(Feature.CHAT).support is Support.NATIVE
-    assert capability(Feature.CHAT, "H100").is_refused
+    assert capability(Feature.CHAT, "H100").support is Support.NATIVE
+    assert capability(Feature.FP8_WEIGHTS, "H100").support is Support.EMULATED
+    assert capability(Feature.TENSOR_PARALLEL, "H100").is_refused
+    assert capability(Feature.CHAT, "T4").is_refused
     assert set(RUNTIMES) == {"native", "vllm", "trtllm"}
     assert set(RUNTIMES) >= STARTABLE
 

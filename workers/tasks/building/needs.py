@@ -15,8 +15,10 @@ from controlplane.domain.forecast.calibration_memory import (
     calibration_bytes,
     comparison_bytes,
 )
+from controlplane.domain.memory.native_limits import effective_dtype
 from controlplane.domain.memory.weights import FLOAT32_BYTES, SIXTEEN_BIT_BYTES
 from controlplane.domain.spec import Spec
+from controlplane.domain.spec.choices import Dtype
 from workers.build_steps.processor import has_native_bfloat16
 
 STEPS_WITH_CARDS = frozenset({"calibrate", "gate", "smoke_test"})
@@ -52,7 +54,7 @@ def step_need(
 def _smoke_test_bytes(spec: Spec, checkpoint: CheckpointFacts) -> int:
     """Return what the native engine needs to answer one request of full length."""
     host = _Host(kind=CPU, memory_bytes=psutil.virtual_memory().total)
-    plan = memory.plan(spec, checkpoint, host, "native")
+    plan = memory.plan(spec, checkpoint, host, "native", computes_bfloat16=has_native_bfloat16())
     one_request = min(plan.kv_cache_bytes, plan.sequence_tokens * plan.kv_bytes_per_token)
     return plan.fixed_bytes + int(one_request / min(max(plan.kv_fraction, 0.01), 1.0)) + 1
 
@@ -80,7 +82,14 @@ def _in_fitting_type(step: str, spec: Spec, checkpoint: CheckpointFacts, host_by
             is_encoder=spec.base_model.is_encoder,
         )
 
-    is_half = checkpoint.dtype == "bfloat16" and has_native_bfloat16()
-    if is_half or needed(FLOAT32_BYTES) > host_bytes:
+    if _computes_in_half(step, spec, checkpoint) or needed(FLOAT32_BYTES) > host_bytes:
         return needed(SIXTEEN_BIT_BYTES)
     return needed(FLOAT32_BYTES)
+
+
+def _computes_in_half(step: str, spec: Spec, checkpoint: CheckpointFacts) -> bool:
+    """Return whether the step computes in 16 bits by choice: the gate as the engine will."""
+    if step == "gate" and spec.runtime_name == "native":
+        served = effective_dtype(spec, kind=CPU, computes_bfloat16=has_native_bfloat16())
+        return served is Dtype.BFLOAT16
+    return checkpoint.dtype == "bfloat16" and has_native_bfloat16()

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from controlplane.domain.facts.gpus import CPU
+from controlplane.domain.facts.gpus import CPU, GPUS
+from controlplane.domain.facts.quantization import BFLOAT16_CAPABILITY
 from controlplane.domain.runtimes.capability import (
     Capability,
     Feature,
@@ -47,17 +48,35 @@ ON_CPU: Mapping[Feature, Capability] = MappingProxyType(
         Feature.POOLING: native("texts of like length share a forward"),
         Feature.MULTIMODAL: refused("only text goes in"),
         Feature.FP8_WEIGHTS: emulated("FP8 weights are expanded, inputs rounded to FP8"),
-        Feature.FP8_KV_CACHE: emulated("keys and values are rounded to FP8 and kept in float32"),
+        Feature.FP8_KV_CACHE: emulated(
+            "keys and values are rounded to FP8 and kept in what the engine computes in"
+        ),
         Feature.FP4_WEIGHTS: emulated("NVFP4 weights are expanded, inputs rounded by blocks"),
-        Feature.ACCELERATOR: refused("it runs on the CPU only so far"),
+        Feature.ACCELERATOR: native("none is needed; in bfloat16 where the processor has it"),
         Feature.HOST_KV_CACHE: native("all of the KV cache is in host memory"),
         Feature.ENGINE_ARGUMENTS: refused("it has no further arguments"),
     }
 )
 
 
+ON_GPU: Mapping[Feature, Capability] = MappingProxyType(
+    {
+        **ON_CPU,
+        Feature.ACCELERATOR: native(
+            "where `enginehouse.runtime: native` asks for it: one NVIDIA card from compute "
+            "capability 8.0 on, in bfloat16, step by step and not made for speed"
+        ),
+        Feature.HOST_KV_CACHE: refused("all of the KV cache is on the card"),
+    }
+)
+"""The same code on one card."""
+
+
 def capability(feature: Feature, card_kind: str = CPU) -> Capability:
     """Return whether this engine offers a feature on a kind of card, and how or why not."""
-    if card_kind != CPU:
-        return ON_CPU[Feature.ACCELERATOR]
-    return ON_CPU[feature]
+    if card_kind == CPU:
+        return ON_CPU[feature]
+    gpu = GPUS.get(card_kind)
+    if gpu is not None and gpu.compute_capability and not gpu.has_capability(*BFLOAT16_CAPABILITY):
+        return refused("it needs compute capability 8.0, as older cards do not compute in bfloat16")
+    return ON_GPU[feature]

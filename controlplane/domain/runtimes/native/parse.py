@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
-from controlplane.domain.runtimes.native.render import DTYPES
+from controlplane.domain.runtimes.native.render import CUDA, DTYPES
 from controlplane.domain.runtimes.native.settings import EngineSettings
 from controlplane.domain.spec.choices import BatchSchedulerPolicy
 
@@ -46,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--generic-tools", action="store_true")
     parser.add_argument("--task", choices=("pool",))
     parser.add_argument("--dtype", required=True, choices=DTYPES)
+    parser.add_argument("--device", choices=(CUDA,))
     return parser
 
 

@@ -7,6 +7,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.memory.native_limits import (
     effective_batch_size,
+    effective_dtype,
     effective_sequence_length,
 )
 from controlplane.domain.memory.plan import plan
@@ -15,18 +16,19 @@ from controlplane.domain.runtimes.native.settings import EngineSettings
 from controlplane.domain.runtimes.served_name import served_model_name
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.adapter_folders import adapter_folder
-from controlplane.domain.spec.choices import BatchSchedulerPolicy
+from controlplane.domain.spec.choices import BatchSchedulerPolicy, Dtype
 from controlplane.domain.spec.engine_build import LoraConfiguration
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
 Value = TypeVar("Value")
 
 MODULE = "workers.runtimes.native"
-DTYPES = ("float32", "bfloat16")
+DTYPES = (Dtype.FLOAT32, Dtype.BFLOAT16)
+CUDA = "cuda"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Host:
+class _Card:
     kind: str
     memory_bytes: int
 
@@ -41,9 +43,10 @@ def render(
     python: str,
     threads: int,
     memory_bytes: int,
+    computes_bfloat16: bool = False,
     runs_own_code: bool = False,
 ) -> Launch:
-    """Return the launch of an engine that keeps within `memory_bytes`.
+    """Return the launch of an engine that keeps within `memory_bytes` of the host or its GPU.
 
     Raises ValueError for an artifact that only its own Python can load.
     """
@@ -57,6 +60,7 @@ def render(
         port=port,
         threads=threads,
         memory_bytes=memory_bytes,
+        computes_bfloat16=computes_bfloat16,
     )
     return Launch(
         argv=(python, "-m", MODULE, *to_arguments(settings)),
@@ -78,9 +82,14 @@ def engine_settings(
     port: int,
     threads: int,
     memory_bytes: int,
+    computes_bfloat16: bool = False,
 ) -> EngineSettings:
-    """Return the engine's settings with every open limit filled in."""
-    planned = plan(spec, checkpoint, _Host(kind=CPU, memory_bytes=memory_bytes), "native")
+    """Return the engine's settings with every open limit filled in.
+
+    `computes_bfloat16` is a fact of the host's processor; a GPU computes it by its kind.
+    """
+    card = _Card(kind=spec.accelerator.kind if spec.accelerator else CPU, memory_bytes=memory_bytes)
+    planned = plan(spec, checkpoint, card, "native", computes_bfloat16=computes_bfloat16)
     length, pools = effective_sequence_length(spec, checkpoint), spec.base_model.is_encoder
     return EngineSettings(
         model_dir=model_dir,
@@ -92,7 +101,8 @@ def engine_settings(
         max_num_tokens=spec.max_num_tokens,
         kv_cache_bytes=planned.kv_cache_bytes,
         threads=threads,
-        dtype="float32",
+        dtype=effective_dtype(spec, kind=card.kind, computes_bfloat16=computes_bfloat16),
+        device=None if card.kind == CPU else CUDA,
         default_max_tokens=None if pools else min(spec.default_max_tokens or length, length),
         pools=pools,
         **({} if pools else _of_generation(spec, model_dir)),
@@ -134,6 +144,7 @@ def to_arguments(settings: EngineSettings) -> tuple[str, ...]:
         ("--kv-cache-bytes", settings.kv_cache_bytes or None),
         ("--threads", settings.threads),
         ("--dtype", settings.dtype),
+        ("--device", settings.device),
         ("--default-max-tokens", settings.default_max_tokens),
         ("--total-token-limit", settings.total_token_limit),
         ("--batch-scheduler-policy", settings.batch_scheduler_policy),
