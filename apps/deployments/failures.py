@@ -1,10 +1,14 @@
 """Why serving did not work, where the reason is ours to find and not the engine's to say."""
 
+from collections.abc import Sequence
+
+from apps.fleet.services import NoRoom
 from controlplane.domain.failures import Blame, Failure
 
 
-def no_room(reasons: list[str], kind: str, pool: str) -> Failure:
+def no_room(refusals: Sequence[NoRoom], kind: str, pool: str) -> Failure:
     """Return why no node takes the replica."""
+    reasons = [str(refused) for refused in refusals]
     if not reasons:
         return Failure(
             code="EHD-NO-NODE",
@@ -12,6 +16,14 @@ def no_room(reasons: list[str], kind: str, pool: str) -> Failure:
             sentence=f"No live node of pool `{pool}` has a `{kind}` card.",
             field="resources.accelerator",
             hint="Start an agent on such a machine, uncordon one, or name another accelerator.",
+        )
+    if any(refused.is_used_by_others for refused in refusals):
+        return Failure(
+            code="EHD-CARD-IN-USE",
+            blame=Blame.MACHINE,
+            sentence=" ".join(reasons),
+            hint="End what uses the card, or take the card out of the pool; it starts by itself "
+            "when the card is free.",
         )
     return Failure(
         code="EHD-NO-ROOM",

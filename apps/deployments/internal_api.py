@@ -15,6 +15,7 @@ from apps.fleet.services import CardUse, node_observe
 from apps.rest.internal import InternalRefusal, internal_view, read_body
 from apps.secrets.services import secret_redactor
 from apps.telemetry.logs import log_append
+from controlplane.domain.card_users import CardUser
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.lifecycle import ReplicaState
 from controlplane.domain.storable import storable
@@ -37,16 +38,30 @@ class FailureBody(BaseModel):
         return Failure.from_json(storable(self.model_dump(mode="json")))
 
 
+class CardUserBody(BaseModel):
+    pid: int = Field(ge=0)
+    name: str = Field(default="", max_length=64)
+    user: str = Field(default="", max_length=64)
+    held_bytes: Annotated[int, Field(ge=0)] | None = None
+    is_ours: bool = False
+    has_ended: bool = False
+
+    def to_user(self) -> CardUser:
+        return CardUser.from_json(storable(self.model_dump()))
+
+
 class CardUseBody(CardBody):
     used_bytes: Annotated[int, Field(ge=0)] | None = None
     utilization_percent: float | None = None
     clean: bool = True
+    used_by: list[CardUserBody] = Field(default=[], max_length=64)
 
     def to_use(self) -> CardUse:
         return CardUse(
             used_bytes=self.used_bytes,
             utilization_percent=self.utilization_percent,
             is_clean=self.clean,
+            used_by=tuple(each.to_user() for each in self.used_by),
         )
 
 

@@ -11,6 +11,16 @@ CARD = {
     "utilization_percent": 61.0,
     "is_present": True,
     "is_clean": True,
+    "used_by": [
+        {
+            "pid": 48213,
+            "name": "VLLM::EngineCor",
+            "user": "enginehouse",
+            "held_bytes": 73_400_320_000,
+            "is_ours": True,
+            "has_ended": False,
+        }
+    ],
     "pool": "research",
     "claimed_bytes": 85_899_345_920,
     "free_bytes": 0,

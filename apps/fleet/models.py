@@ -4,6 +4,8 @@ from django.db import models
 
 from apps.accounts.models import Team
 from apps.rest.identifiers import new_id
+from controlplane.domain.card_users import CardUser, held_by_nobody_shown, in_use_by
+from controlplane.domain.facts.gpus import IDLE_BYTES
 
 
 class Node(models.Model):
@@ -61,6 +63,9 @@ class Card(models.Model):
     used_bytes = models.BigIntegerField(null=True)
     utilization_percent = models.FloatField(null=True)
     is_clean = models.BooleanField(default=True)
+    """Whether its node saw nobody else's process on it."""
+    used_by = models.JSONField(default=list, db_default=[])
+    """Who is on it, ours or not, each as `CardUser` writes itself."""
     is_present = models.BooleanField(default=True)
     pool = models.CharField(max_length=64, blank=True, default="", db_default="")
     """Where it is assigned to; empty for the pool of its node."""
@@ -72,6 +77,24 @@ class Card(models.Model):
     def is_shared(self) -> bool:
         """Whether several holders may use the card at once, each with its own memory."""
         return self.kind == "CPU"
+
+    @property
+    def users(self) -> list[CardUser]:
+        """Return the processes that are on the card."""
+        return [CardUser.from_json(each) for each in self.used_by]
+
+    @property
+    def others(self) -> str:
+        """Return who or what is on the card while nobody here has a claim on it; empty if nobody.
+
+        What its node saw last: a claim that has just ended may still be seen for seconds.
+        """
+        if self.users:
+            return in_use_by(f"Card {self.index}", self.users)
+        if not self.is_clean:
+            return f"Card {self.index} does not tell who is on it."
+        is_held = not self.is_shared and (self.used_bytes or 0) > IDLE_BYTES
+        return held_by_nobody_shown(f"card {self.index}", self.used_bytes or 0) if is_held else ""
 
 
 class PoolTeam(models.Model):

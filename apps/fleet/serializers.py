@@ -13,6 +13,21 @@ from apps.rest.paging import ListQuery, Pagination
 from apps.rest.serializers import StrictSerializer
 
 
+class CardUserObject(serializers.Serializer[Any]):
+    """One process on a card, ours or not."""
+
+    pid = serializers.IntegerField()
+    name = serializers.CharField(
+        allow_blank=True, help_text="Blank where the host does not show the process."
+    )
+    user = serializers.CharField(allow_blank=True)
+    held_bytes = serializers.IntegerField(allow_null=True)
+    is_ours = serializers.BooleanField(help_text="Whether Enginehouse started it.")
+    has_ended = serializers.BooleanField(
+        help_text="It is dead, and the driver has not let go of it."
+    )
+
+
 @shown_as(examples.CARD)
 class CardObject(serializers.Serializer[Any]):
     id = serializers.CharField()
@@ -24,7 +39,10 @@ class CardObject(serializers.Serializer[Any]):
     used_bytes = serializers.IntegerField(allow_null=True)
     utilization_percent = serializers.FloatField(allow_null=True)
     is_present = serializers.BooleanField()
-    is_clean = serializers.BooleanField()
+    is_clean = serializers.BooleanField(
+        help_text="Whether its node saw nobody else's process on it."
+    )
+    used_by = CardUserObject(many=True)
     pool = serializers.CharField(
         allow_blank=True, help_text="Where it is assigned to; blank for the pool of its node."
     )

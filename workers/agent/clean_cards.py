@@ -3,15 +3,14 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from controlplane.domain.facts.gpus import IDLE_BYTES
 from controlplane.domain.failures import Failure
 from workers.agent import nvidia
 from workers.agent.failures import card_lost, card_memory_held, card_taken
 
-WAIT_SECONDS = 30.0
-IDLE_BYTES = 2 * 1024**3
-"""What a driver may hold of a GPU that nobody uses: 0.6 GiB on an H100, more with many contexts."""
+WAIT_SECONDS = 10.0
+"""For a former engine to end and give its memory back; whatever lasts longer is told."""
 _CPU_PREFIX = "CPU-"
 _PAUSE_SECONDS = 0.5
 _log = logging.getLogger(__name__)
@@ -36,12 +35,21 @@ def wait_until_clean(uuids: Sequence[str], *, seconds: float = WAIT_SECONDS) -> 
     Raises CardsTaken when one is not within `seconds`.
     """
     deadline = time.monotonic() + seconds
+    told = ""
+    while (found := what_holds(uuids)) is not None:
+        if time.monotonic() > deadline:
+            raise CardsTaken(found)
+        if found.sentence != told:
+            _log.info("Waiting: %s", told := found.sentence)
+        time.sleep(_PAUSE_SECONDS)
     for uuid in _gpus(uuids):
-        while (found := _what_holds(uuid)) is not None:
-            if time.monotonic() > deadline:
-                raise CardsTaken(found)
-            time.sleep(_PAUSE_SECONDS)
         _log.info("Card %s is free.", uuid)
+
+
+def what_holds(uuids: Sequence[str]) -> Failure | None:
+    """Return who or what is on one of these GPUs now, None where all of them are free."""
+    found = (_what_holds(uuid) for uuid in _gpus(uuids))
+    return next((each for each in found if each is not None), None)
 
 
 def _gpus(uuids: Sequence[str]) -> list[str]:
@@ -53,14 +61,6 @@ def _what_holds(uuid: str) -> Failure | None:
         use = nvidia.use_of(uuid)
     except LookupError as error:
         return card_lost(str(error))
-    if use.foreign or use.ours:
-        names = [f"{_name(pid)} (process {pid})" for pid in use.foreign or use.ours]
-        return card_taken(uuid, names, is_foreign=bool(use.foreign))
+    if use.users:
+        return card_taken(uuid, use.users)
     return card_memory_held(uuid, use.used_bytes) if use.used_bytes > IDLE_BYTES else None
-
-
-def _name(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return "a process that has ended or is hidden"

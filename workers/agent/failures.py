@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from controlplane.domain.card_users import CardUser, held_by_nobody_shown, in_use_by
 from controlplane.domain.failures import Blame, Failure
 
 
@@ -76,13 +77,12 @@ def no_launcher(runtime: str) -> Failure:
     )
 
 
-def card_taken(uuid: str, names: Sequence[str], *, is_foreign: bool) -> Failure:
+def card_taken(uuid: str, users: Sequence[CardUser]) -> Failure:
     """Return the failure of a replica whose card another process computes on."""
-    whose = "which Enginehouse did not start" if is_foreign else "left of an engine that ended"
     return Failure(
         code="EHN-CARD-TAKEN",
         blame=Blame.MACHINE,
-        sentence=f"Card `{uuid}` is in use by {', '.join(names)}, {whose}.",
+        sentence=in_use_by(f"Card `{uuid}`", users),
         hint="End that process, or take the card out of the pool.",
     )
 
@@ -92,8 +92,7 @@ def card_memory_held(uuid: str, used_bytes: int) -> Failure:
     return Failure(
         code="EHN-CARD-MEMORY",
         blame=Blame.MACHINE,
-        sentence=f"{used_bytes / 1024**3:.1f} GiB of card `{uuid}` are taken and no process that "
-        "is seen here holds them.",
+        sentence=held_by_nobody_shown(f"card `{uuid}`", used_bytes),
         hint="A process of another container may hold them; otherwise the driver has not given "
         "them back, and the machine has to restart.",
     )

@@ -13,6 +13,8 @@ from workers.agent.identity import ProcessIdentity
 
 LEASE_VARIABLE = "ENGINEHOUSE_LEASE"
 INSTANCE_VARIABLE = "ENGINEHOUSE_INSTANCE"
+KEEPS_ITS_MARKS = {"SPT_NOENV": "1"}
+"""For engines that name their processes: setproctitle writes over the marks without it."""
 
 
 @dataclass(frozen=True, kw_only=True)

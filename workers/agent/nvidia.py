@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from workers.agent.folders import LEASE_VARIABLE
+from controlplane.domain.card_users import CardUser
+from workers.agent.card_users import card_user
 
 try:
     import pynvml
@@ -21,17 +21,23 @@ _KINDS = (
     ("V100", "V100"), ("L4", "L4"), ("T4", "T4"),
 )  # fmt: skip
 """Part of the product name -> card kind, the longer names first."""
+_MOST_USERS = 16
 _A100_SMALL_BYTES = 48 * 1024**3
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardUse:
-    """Process ids on a GPU, told apart by our mark, and the bytes taken whoever took them."""
+    """The processes on a GPU, and the bytes taken, whoever took them."""
 
     used_bytes: int
-    ours: tuple[int, ...]
-    foreign: tuple[int, ...]
+    users: tuple[CardUser, ...] = ()
+
+
+def is_there() -> bool:
+    """Return whether this host has the library and a driver that answers it."""
+    with _library() as found:
+        return found
 
 
 def cards() -> list[dict[str, Any]]:
@@ -55,15 +61,11 @@ def use_of(uuid: str) -> CardUse:
             raise LookupError(f"NVIDIA's library does not answer for `{uuid}`")
         try:
             handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
-            processes = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
+            users = _users(handle)
             memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
         except pynvml.NVMLError as error:
             raise LookupError(f"`{uuid}` does not answer: {error}") from error
-        return CardUse(
-            used_bytes=memory.used,
-            ours=tuple(each.pid for each in processes if _is_ours(each.pid)),
-            foreign=tuple(each.pid for each in processes if not _is_ours(each.pid)),
-        )
+        return CardUse(used_bytes=memory.used, users=users)
 
 
 def kind_of(product_name: str, memory_bytes: int) -> str:
@@ -105,6 +107,7 @@ def _card(index: int) -> dict[str, Any]:
     handle = pynvml.nvmlDeviceGetHandleByIndex(index)
     memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
     name = _text(pynvml.nvmlDeviceGetName(handle))
+    users = _told_users(handle)
     return {
         "index": index,
         "uuid": _text(pynvml.nvmlDeviceGetUUID(handle)),
@@ -113,7 +116,8 @@ def _card(index: int) -> dict[str, Any]:
         "name": name[:128],
         "used_bytes": memory.used,
         "utilization_percent": _utilization(handle),
-        "clean": _is_clean(handle),
+        "clean": users is not None and not any(each.is_foreign for each in users),
+        "used_by": [each.to_json() for each in (users or ())[:_MOST_USERS]],
     }
 
 
@@ -124,20 +128,17 @@ def _utilization(handle: Any) -> float | None:
         return None
 
 
-def _is_clean(handle: Any) -> bool:
-    """Return whether only our processes use the GPU; False where it does not tell."""
+def _told_users(handle: Any) -> tuple[CardUser, ...] | None:
+    """Return who is on the GPU; None where it does not tell."""
     try:
-        processes = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
+        return _users(handle)
     except pynvml.NVMLError:
-        return False
-    return all(_is_ours(each.pid) for each in processes)
+        return None
 
 
-def _is_ours(pid: int) -> bool:
-    try:
-        return f"{LEASE_VARIABLE}=".encode() in Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
-        return False
+def _users(handle: Any) -> tuple[CardUser, ...]:
+    found = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
+    return tuple(card_user(each.pid, each.usedGpuMemory) for each in found)
 
 
 def _text(value: str | bytes) -> str:

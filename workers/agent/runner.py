@@ -6,6 +6,7 @@ locks of its cards, and its engine dies with it.
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -14,12 +15,20 @@ from typing import Any
 
 from workers.agent.capped_log import CappedLog
 from workers.agent.children import Child, StopRequest, become_subreaper, kill_descendants
-from workers.agent.folders import INSTANCE_VARIABLE, LEASE_VARIABLE, ReplicaFolder, try_lock
+from workers.agent.folders import (
+    INSTANCE_VARIABLE,
+    KEEPS_ITS_MARKS,
+    LEASE_VARIABLE,
+    ReplicaFolder,
+    try_lock,
+)
 from workers.agent.identity import identity_of
+from workers.agent.reaping import kill_marked
 
 PREPARE_DRAIN_SECONDS = 2.0
 LOCK_WAIT_SECONDS = 15.0
 LOOK_SECONDS = 0.5
+REMOVE_SECONDS = 30.0
 
 
 def main() -> int:
@@ -93,7 +102,28 @@ def _run_engine(
     code = engine.watch(stop, drain_seconds=float(run["drain_seconds"]))
     engine.kill()
     kill_descendants()
+    if "remove" in launch:
+        _remove_container(folder, launch["remove"], log)
     return _record("engine", stop, code)
+
+
+def _remove_container(folder: ReplicaFolder, command: list[str], log: CappedLog) -> None:
+    """Leave no container: it ended with its process, unless that was killed or Docker is away."""
+    try:
+        done = subprocess.run(
+            command,
+            env=_environment(folder, {}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=REMOVE_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        log.write(b"Docker took too long to remove the container.\n")
+    else:
+        log.write(done.stdout)
+    # What Docker did not end is ended here, as far as its processes can be seen.
+    kill_marked(folder)
 
 
 def _take_locks(paths: list[str], stop: StopRequest) -> str | None:
@@ -111,7 +141,7 @@ def _take_locks(paths: list[str], stop: StopRequest) -> str | None:
 def _environment(folder: ReplicaFolder, more: Mapping[str, str]) -> dict[str, str]:
     # The agent gave this process an allow-listed environment already.
     marks = {LEASE_VARIABLE: folder.marker, INSTANCE_VARIABLE: folder.instance}
-    return {**os.environ, **more, **marks}
+    return {**os.environ, **more, **marks, **KEEPS_ITS_MARKS}
 
 
 def _record(

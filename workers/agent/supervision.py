@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from workers.agent import inventory
+from workers.agent.containers import ContainerSweep
 from workers.agent.control_plane import ControlPlane, ControlPlaneAway
 from workers.agent.folders import replica_folders, write_json
 from workers.agent.hints import Hints
 from workers.agent.identity import boot_id
 from workers.agent.log_shipping import ship_log
 from workers.agent.models import prune_models
-from workers.agent.reaping import kill_marked, reap_orphans
+from workers.agent.reaping import reap_orphans
 from workers.agent.replica import Replica
 from workers.agent.settings import Settings
 
@@ -22,7 +23,7 @@ FORMAT = 1
 STEP_SECONDS = 1.0
 QUICK_STEP_SECONDS = 0.25
 REPORT_SECONDS = 3.0
-REAP_SECONDS = 10.0
+REAP_SECONDS = 5.0
 KILL_SECONDS = 3.0
 LONGEST_BACK_OFF_SECONDS = 5.0
 PIECES_PER_STEP = 8
@@ -37,6 +38,7 @@ class Agent:
         self._control_plane = control_plane
         self._hints = hints
         self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="probe")
+        self._containers = ContainerSweep(settings.replicas, settings.passed_on)
         self._replicas: dict[tuple[str, int], Replica] = {}
         self._said = ""
         self._report_at = self._reap_at = 0.0
@@ -106,6 +108,7 @@ class Agent:
         instance = str(self._settings.replicas.resolve())
         for marker in reap_orphans(self._is_live, instance=instance):
             _log.warning("killed a process of %s, whose runner is gone", marker)
+        self._containers.begin(self._pool)
         in_use = {str(each.wanted.get("content_digest")) for each in self._replicas.values()}
         for name in prune_models(self._settings.models, in_use):
             _log.info("dropped the copy of artifact %s, unused for a day", name)
@@ -175,7 +178,7 @@ class Agent:
         if not replica.is_over:
             replica.stop()
             return
-        if is_known_to_have_ended and kill_marked(replica.folder):
+        if is_known_to_have_ended and replica.is_cleared():
             self._ship_rest(replica)
             replica.folder.remove()
             del self._replicas[key]

@@ -16,6 +16,8 @@ _ALLOWED = (
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
     "http_proxy", "https_proxy", "all_proxy", "no_proxy",
     "CUDA_DEVICE_ORDER", "VLLM_PYTHON", "TRTLLM_PYTHON", "VLLM_CACHE_ROOT",
+    "VLLM_IMAGE", "TRTLLM_IMAGE", "ENGINE_CACHE_DIR", "ENGINE_CONTAINER_WRITABLE",
+    "DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH",
     "VLLM_USE_FLASHINFER_SAMPLER", "LOG_LEVEL", STEP_DELAY_VARIABLE, SAMPLE_DELAY_VARIABLE,
 )  # fmt: skip
 
@@ -29,6 +31,8 @@ _FIXED = {
     # A waiting thread sleeps instead of spinning: beside other work on the machine, two spinning
     # threads made calibration seven times as expensive.
     "OMP_WAIT_POLICY": "PASSIVE",
+    # An engine that names its processes writes over the marks without this (setproctitle).
+    "SPT_NOENV": "1",
 }
 
 

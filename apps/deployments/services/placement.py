@@ -29,15 +29,15 @@ def replica_place(*, deployment: Deployment) -> Placed:
     hardware = hardware_of(deployment)
     if hardware.pool in pools_closed_to(team_id=deployment.model.team_id):
         return Placed(failure=pool_of_others(hardware.pool))
-    reasons = []
+    refusals: list[NoRoom] = []
     for node in _by_preference(deployment, hardware):
         try:
             return Placed(replica=_order_on(node, deployment, hardware))
         except NoRoom as full:
-            reasons.append(str(full))
+            refusals.append(full)
         except UnplannableError as error:
             return Placed(failure=not_placeable(f"The memory cannot be planned: {error}."))
-    return Placed(failure=no_room(reasons, hardware.kind, hardware.pool))
+    return Placed(failure=no_room(refusals, hardware.kind, hardware.pool))
 
 
 @transaction.atomic
@@ -66,7 +66,7 @@ def replica_obstacle(deployment: Deployment) -> Failure | None:
     hardware = hardware_of(deployment)
     if hardware.pool in pools_closed_to(team_id=deployment.model.team_id):
         return pool_of_others(hardware.pool)
-    reasons = []
+    refusals: list[NoRoom] = []
     for node in nodes_for(kind=hardware.kind, pool=hardware.pool):
         refused = cards_obstacle(
             node=node,
@@ -77,8 +77,8 @@ def replica_obstacle(deployment: Deployment) -> Failure | None:
         )
         if refused is None:
             return None
-        reasons.append(str(refused))
-    return no_room(reasons, hardware.kind, hardware.pool)
+        refusals.append(refused)
+    return no_room(refusals, hardware.kind, hardware.pool)
 
 
 def _needed_on(node: Node, deployment: Deployment, hardware: Hardware) -> int:

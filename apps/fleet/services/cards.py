@@ -19,15 +19,22 @@ _SHOWN_HOLDERS = 4
 class NoRoom(Exception):
     """The node has no such cards free; the text says what was asked, what there is, and who has it.
 
-    `holders` are in the way now; `is_hopeless` where the node would not do with all of them gone.
+    `holders` are in the way now; `is_hopeless` where the node would not do with all of them gone;
+    `is_used_by_others` where a card that nobody has claimed is in use all the same.
     """
 
     def __init__(
-        self, sentence: str, *, holders: Collection[str] = (), is_hopeless: bool = False
+        self,
+        sentence: str,
+        *,
+        holders: Collection[str] = (),
+        is_hopeless: bool = False,
+        is_used_by_others: bool = False,
     ) -> None:
         super().__init__(sentence)
         self.holders = frozenset(holders)
         self.is_hopeless = is_hopeless
+        self.is_used_by_others = is_used_by_others
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +143,7 @@ def free_of(card: Card, live_leases: Sequence[CardLease]) -> int:
     """Return how much of the card may still be claimed beside these claims."""
     if card.is_shared:
         return max(0, card.memory_bytes - sum(lease.memory_bytes for lease in live_leases))
-    return 0 if live_leases or not card.is_clean else card.memory_bytes
+    return 0 if live_leases or card.others else card.memory_bytes
 
 
 def free_bytes(card: Card) -> int:
@@ -168,23 +175,24 @@ def _no_room(
         )
     leases = CardLease.objects.filter(card__in=present, released_at=None).order_by("-memory_bytes")
     held = [f"`{lease.holder}` ({_gib(lease.memory_bytes)})" for lease in leases]
-    foreign = sum(not card.is_clean for card in present) if not held else 0
+    claimed = {lease.card_id for lease in leases}
+    others = [card.others for card in present if card.id not in claimed and card.others]
     return NoRoom(
         f"Node `{node.name}` has {len(free)} of {len(present)} `{kind}` cards with "
         f"{_gib(memory_bytes)} free, and {count} are needed; the most free on one is "
-        f"{_gib(max(free_bytes(card) for card in present))}. {_held_words(held, foreign)}".rstrip(),
+        f"{_gib(max(free_bytes(card) for card in present))}. {_held_words(held, others)}".rstrip(),
         holders={lease.holder for lease in leases},
+        is_used_by_others=bool(others),
         is_hopeless=sum(card.memory_bytes >= memory_bytes for card in present) < count,
     )
 
 
-def _held_words(held: Sequence[str], foreign: int) -> str:
+def _held_words(held: Sequence[str], others: Sequence[str]) -> str:
+    words = list(others[:_SHOWN_HOLDERS])
     if held:
         more = f" and {len(held) - _SHOWN_HOLDERS} more" if len(held) > _SHOWN_HOLDERS else ""
-        return f"Held by {', '.join(held[:_SHOWN_HOLDERS])}{more}."
-    if foreign:
-        return "Processes that Enginehouse did not start use them."
-    return ""
+        words = [f"Held by {', '.join(held[:_SHOWN_HOLDERS])}{more}.", *words]
+    return " ".join(words)
 
 
 def _gib(count_bytes: int) -> str:

@@ -12,6 +12,7 @@ from apps.accounts.audit import audit
 from apps.fleet.credentials import hash_of, new_credential
 from apps.fleet.models import Card, Node
 from apps.fleet.services.enrollment import enrollment_token_redeem
+from controlplane.domain.card_users import CardUser
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,7 @@ class CardUse:
     used_bytes: int | None = None
     utilization_percent: float | None = None
     is_clean: bool = True
+    used_by: tuple[CardUser, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +113,7 @@ def _card_store(node: Node, card: Card | None, report: CardReport, use: CardUse)
         "used_bytes": use.used_bytes,
         "utilization_percent": use.utilization_percent,
         "is_clean": use.is_clean,
+        "used_by": [each.to_json() for each in use.used_by],
         "is_present": True,
     }
     if card is not None and all(getattr(card, field) == value for field, value in values.items()):

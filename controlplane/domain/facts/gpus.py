@@ -9,6 +9,8 @@ from controlplane.domain.facts.sources import Source
 GIB = 1024**3
 MIB = 1024**2
 CPU = "CPU"
+IDLE_BYTES = 2 * GIB
+"""What a driver may hold of a card that nobody uses: 0.6 GiB on an H100, more with many contexts."""
 
 
 @dataclass(frozen=True, kw_only=True)

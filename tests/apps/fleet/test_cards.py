@@ -1,11 +1,13 @@
 """The ledger never gives a GPU twice, and a CPU only as far as its memory goes."""
 
+import re
 import threading
+from typing import Any
 
 import pytest
 from django.db import connection
 
-from apps.fleet.models import CardLease
+from apps.fleet.models import Card, CardLease
 from apps.fleet.services import NoRoom, cards_claim, cards_release
 from tests.factories_serving import GIB, make_serving_card, make_serving_node
 
@@ -45,6 +47,46 @@ def test_a_card_that_another_process_uses_is_not_given() -> None:
     make_serving_card(node=node, is_clean=False)
     with pytest.raises(NoRoom):
         cards_claim(holder="replica:a", node=node, kind="H100", count=1, memory_bytes=GIB)
+
+
+STRANGER = {"pid": 12, "name": "python3", "user": "root", "held_bytes": 8 * GIB}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [
+        ({"is_clean": False, "used_by": [STRANGER]},
+         "Card 1 is in use by `python3` (process 12 of `root`, 8.0 GiB), which Enginehouse did"),
+        ({"used_bytes": 70 * GIB},
+         "70.0 GiB of card 1 are held, and this host shows no process that holds them."),
+        ({"is_clean": False}, "Card 1 does not tell who is on it."),
+    ],
+)  # fmt: skip
+def test_who_or_what_is_on_a_card_that_nobody_claimed_is_told(
+    seen: dict[str, Any], words: str
+) -> None:
+    node = make_serving_node()
+    card = make_serving_card(node=node, **seen)
+    asked = {"node": node, "kind": "H100", "count": 1, "memory_bytes": GIB}
+    with pytest.raises(NoRoom, match=re.escape(words)) as refused:
+        cards_claim(holder="replica:a", **asked)
+    assert (refused.value.is_used_by_others, refused.value.is_hopeless) == (True, False)
+    Card.objects.filter(id=card.id).update(is_clean=True, used_by=[], used_bytes=GIB)
+    assert cards_claim(holder="replica:a", **asked)
+
+
+@pytest.mark.django_db
+def test_what_a_holder_uses_of_its_card_is_nobody_elses() -> None:
+    node = make_serving_node()
+    card = make_serving_card(node=node)
+    asked = {"node": node, "kind": "H100", "count": 1, "memory_bytes": GIB}
+    cards_claim(holder="replica:a", **asked)
+    Card.objects.filter(id=card.id).update(used_bytes=70 * GIB)
+    assert cards_claim(holder="replica:a", **asked) == (card,)
+    with pytest.raises(NoRoom, match="Held by `replica:a`") as refused:
+        cards_claim(holder="replica:b", **asked)
+    assert not refused.value.is_used_by_others
 
 
 @pytest.mark.django_db(transaction=True)

@@ -20,6 +20,17 @@ def test_the_page_shows_who_holds_a_card_and_who_is_silent() -> None:
     assert page.count(">silent</span>") == 1
 
 
+def test_the_page_shows_who_is_on_a_card_that_nobody_claimed_and_beside_its_holder() -> None:
+    stranger = {"pid": 12, "name": "<b>python3", "user": "root", "held_bytes": 8 << 30}
+    seen = {"kind": "H100", "used_bytes": 8 << 30, "is_clean": False, "used_by": [stranger]}
+    make_card(**seen)
+    make_lease(card=make_card(**seen), holder="replica:abcde")
+    make_card(kind="H100", used_bytes=70 << 30)
+    page = signed_in(make_cast().owner).get("/nodes/").content.decode()
+    assert page.count("<code>&lt;b&gt;python3</code> (process 12 of <code>root</code>") == 2
+    assert "70.0 GiB of card 0 are held, and this host shows no process that holds them." in page
+
+
 def test_the_page_takes_the_committed_number_of_queries() -> None:
     for _ in range(6):
         make_lease(card=make_card())

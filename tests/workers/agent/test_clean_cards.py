@@ -1,14 +1,22 @@
 """The proof that a leased GPU is free before an engine starts on it."""
 
-import os
-
 import pytest
 
+from controlplane.domain.card_users import CardUser
 from workers.agent import clean_cards, nvidia
 from workers.agent.clean_cards import CardsTaken, visible_cards, wait_until_clean
 from workers.agent.nvidia import CardUse
 
-FREE = CardUse(used_bytes=600 * 1024**2, ours=(), foreign=())
+FREE = CardUse(used_bytes=600 * 1024**2)
+HELD = CardUse(used_bytes=70 * 1024**3)
+OURS = CardUser(pid=11, name="engine", user="eh", held_bytes=8 * 1024**3, is_ours=True)
+STRANGER = CardUser(pid=12, name="python3", user="root", held_bytes=8 * 1024**3)
+DEAD = CardUser(pid=13, name="python3", has_ended=True)
+HIDDEN = CardUser(pid=14)
+
+
+def used_by(user: CardUser) -> CardUse:
+    return CardUse(used_bytes=0, users=(user,))
 
 
 def show(monkeypatch: pytest.MonkeyPatch, *uses: CardUse | LookupError) -> None:
@@ -28,19 +36,22 @@ def show(monkeypatch: pytest.MonkeyPatch, *uses: CardUse | LookupError) -> None:
 def test_a_free_card_is_taken_at_once_and_memory_given_back_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    show(monkeypatch, CardUse(used_bytes=70 * 1024**3, ours=(), foreign=()), FREE)
+    show(monkeypatch, HELD, FREE)
     wait_until_clean(["GPU-1", "CPU-2"])
 
 
 @pytest.mark.parametrize(
     ("use", "code", "words"),
     [
-        (CardUse(used_bytes=0, ours=(), foreign=(os.getpid(),)), "EHN-CARD-TAKEN", "did not start"),
-        (CardUse(used_bytes=0, ours=(os.getpid(),), foreign=()), "EHN-CARD-TAKEN", "left of"),
-        (CardUse(used_bytes=70 * 1024**3, ours=(), foreign=()), "EHN-CARD-MEMORY", "70.0 GiB"),
+        (used_by(STRANGER), "EHN-CARD-TAKEN",
+         "`python3` (process 12 of `root`, 8.0 GiB), which Enginehouse did not start"),
+        (used_by(OURS), "EHN-CARD-TAKEN", "of an engine or a build that is ending"),
+        (used_by(DEAD), "EHN-CARD-TAKEN", "has ended without giving its memory back"),
+        (used_by(HIDDEN), "EHN-CARD-TAKEN", "process 14, which this host does not show"),
+        (HELD, "EHN-CARD-MEMORY", "70.0 GiB of card `GPU-1` are held, and this host shows no"),
         (LookupError("`GPU-1` does not answer"), "EHN-CARD-LOST", "does not answer"),
     ],
-)
+)  # fmt: skip
 def test_a_card_that_stays_taken_is_told_with_what_holds_it(
     monkeypatch: pytest.MonkeyPatch, use: CardUse | LookupError, code: str, words: str
 ) -> None:

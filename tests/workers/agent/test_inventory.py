@@ -1,11 +1,17 @@
 """The cards of a host: its CPU whatever happens, its GPUs as far as they answer."""
 
+import getpass
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from apps.deployments.internal_api import CardUseBody
 from apps.fleet.internal_api import CardBody
+from controlplane.domain.card_users import CardUser
 from workers.agent import inventory, nvidia
 
 
@@ -18,8 +24,9 @@ class StandInLibrary:
 
     NVMLError = StandInError
 
-    def __init__(self, *failing: str) -> None:
+    def __init__(self, *failing: str, pids: Sequence[int] = ()) -> None:
         self._failing = failing
+        self.pids: dict[int, Sequence[int]] = {0: pids, 1: ()}
 
     def nvmlInit(self) -> None:
         self._answer("nvmlInit")
@@ -53,7 +60,7 @@ class StandInLibrary:
 
     def nvmlDeviceGetComputeRunningProcesses(self, handle: int) -> list[Any]:
         self._answer("nvmlDeviceGetComputeRunningProcesses", handle)
-        return []
+        return [SimpleNamespace(pid=pid, usedGpuMemory=None) for pid in self.pids[handle]]
 
     def _answer(self, call: str, handle: int = 0) -> None:
         if handle == 0 and call in self._failing:
@@ -90,6 +97,49 @@ def test_a_gpu_without_a_utilization_is_reported_without_one(fail: Any) -> None:
 def test_a_gpu_that_does_not_tell_who_uses_it_is_not_clean(fail: Any) -> None:
     cards = fail("nvmlDeviceGetComputeRunningProcesses")
     assert (cards["GPU-0"]["clean"], cards["GPU-1"]["clean"]) == (False, True)
+
+
+def test_who_is_on_a_gpu_is_told_with_name_and_user_and_whose_it_is(
+    monkeypatch: pytest.MonkeyPatch, sleepers: dict[str, subprocess.Popen[bytes]]
+) -> None:
+    pids = {name: each.pid for name, each in sleepers.items()}
+    sleepers["dead"].kill()
+    os.waitid(os.P_PID, pids["dead"], os.WEXITED | os.WNOWAIT)  # dead, and still in the table
+    hidden = 2**22 + 1  # no process has such a number
+    library = StandInLibrary(pids=[*pids.values(), hidden])
+    monkeypatch.setattr(nvidia, "pynvml", library)
+    card = inventory.cards("host-1")[0]
+    told = {each["pid"]: CardUser.from_json(each) for each in card["used_by"]}
+    assert not card["clean"]
+    assert told[pids["ours"]].is_ours
+    assert told[pids["foreign"]].is_foreign
+    assert (told[pids["foreign"]].name, told[pids["foreign"]].user) == ("sleep", getpass.getuser())
+    assert told[pids["dead"]].has_ended
+    assert (told[hidden].name, told[hidden].is_foreign) == ("", True)
+    assert CardUseBody.model_validate(card).to_use().used_by == tuple(told.values())
+
+
+def test_a_gpu_on_which_only_ours_and_the_dead_are_is_clean(
+    monkeypatch: pytest.MonkeyPatch, sleepers: dict[str, subprocess.Popen[bytes]]
+) -> None:
+    sleepers["dead"].kill()
+    os.waitid(os.P_PID, sleepers["dead"].pid, os.WEXITED | os.WNOWAIT)
+    pids = [sleepers["ours"].pid, sleepers["dead"].pid]
+    monkeypatch.setattr(nvidia, "pynvml", StandInLibrary(pids=pids))
+    assert inventory.cards("host-1")[0]["clean"]
+
+
+@pytest.fixture
+def sleepers() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+    """Three processes: with our mark, without it, and one to be killed."""
+    marks = {"ours": {"ENGINEHOUSE_LEASE": "replica/aaaaa/1"}, "foreign": {}, "dead": {}}
+    path = {"PATH": os.environ["PATH"]}
+    found = {name: subprocess.Popen(["sleep", "600"], env=path | more)
+             for name, more in marks.items()}  # fmt: skip
+    yield found
+    for each in found.values():
+        each.kill()
+        each.wait()
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,15 @@ from apps.fleet.services import NoRoom
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import Spec
+from workers.agent import nvidia
+from workers.agent.clean_cards import what_holds
 from workers.tasks.building.insist import insist
 from workers.tasks.building.keeper import LeaseKeeper
 from workers.tasks.building.report import StepReport
 from workers.tasks.building.stopped import StepFailed
 
 _PATIENCE_SECONDS = 600.0
-"""For replicas, which do not end by themselves; other builds do, and are waited for."""
+"""For replicas and strangers, which do not end by themselves; other builds are waited for."""
 _PAUSE_SECONDS = 1.0
 _BUILDS = card_holder("")
 """How the name of every build that holds cards begins."""
@@ -92,8 +94,8 @@ class StepCards:
         """Return what the build holds now; where this host has no node, its CPU without a lease.
 
         Raises:
-            StepFailed: this node will never do, or nothing but replicas was in the way for ten
-                minutes, or nobody could tell of its cards.
+            StepFailed: this node will never do, or only replicas and strangers were in the way for
+                ten minutes, or nobody could tell of its cards.
             Interrupted: the build may not go on.
         """
         kind = spec.accelerator.kind if spec.accelerator else CPU
@@ -134,6 +136,7 @@ class StepCards:
 
 
 def _claimed(keeper: LeaseKeeper, kind: str, need: Need) -> HeldCards | _Refusal:
+    """Return the cards, proven free: what the ledger knows of others is seconds old."""
     node = nodes_alive().filter(name=settings.NODE_NAME).first()
     if node is None:
         # What its engines hold is unknown: to start beside them could take the host down.
@@ -144,6 +147,9 @@ def _claimed(keeper: LeaseKeeper, kind: str, need: Need) -> HeldCards | _Refusal
     except NoRoom as refused:
         return _no_room(refused)
     uuids = tuple(card.uuid for card in cards if card.kind != CPU)
+    # Without the library there is nobody to ask; the agent, which found the cards, has it.
+    if (others := what_holds(uuids) if nvidia.is_there() else None) is not None:
+        return _in_use(others.sentence)
     return HeldCards(kind=kind, memory_bytes=asked.memory_bytes, uuids=uuids)
 
 
@@ -161,6 +167,15 @@ def _silent() -> _Refusal:
     )
 
 
+def _in_use(reason: str, *, has_turn: bool = False) -> _Refusal:
+    return _Refusal(
+        code="EHB-CARD-IN-USE",
+        reason=reason,
+        hint="End what uses the card, or take the card out of the pool, then retry.",
+        has_turn=has_turn,
+    )
+
+
 def _no_room(refused: NoRoom) -> _Refusal:
     if refused.is_hopeless:
         return _Refusal(
@@ -169,9 +184,12 @@ def _no_room(refused: NoRoom) -> _Refusal:
             hint="Build in a pool whose machines have such cards, or ask for what this one has.",
             is_final=True,
         )
+    has_turn = any(holder.startswith(_BUILDS) for holder in refused.holders)
+    if refused.is_used_by_others:
+        return _in_use(str(refused), has_turn=has_turn)
     return _Refusal(
         code="EHB-NO-ROOM",
         reason=str(refused),
         hint="Stop a replica or another build on this node, then retry.",
-        has_turn=any(holder.startswith(_BUILDS) for holder in refused.holders),
+        has_turn=has_turn,
     )
