@@ -16,7 +16,7 @@ OSV_URL ?=
 # since what they measure is how soon the truth shows.
 SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo up test test-long lint audit format screenshots chromium clean
+.PHONY: help demo up test test-long containers lint audit format screenshots chromium clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,11 @@ lint: $(VENV)/.dev  ## ruff, mypy, import-linter, djlint, bandit
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/djlint --quiet --lint templates
 	$(VENV)/bin/bandit --quiet --recursive --configfile pyproject.toml apps controlplane workers
+
+containers: $(VENV)/.dev  ## the tests of engines in containers; says what they need
+	@command -v dockerd >/dev/null && [ "$$(id -u)" = 0 ] || { echo "These tests start a Docker engine of their own, as root, in a temporary folder." >&2; \
+		echo "  On Debian: apt-get install --no-install-recommends docker.io iptables" >&2; exit 1; }
+	@$(PY) -m pytest -q -rs tests/workers/runtimes/container
 
 audit: $(VENV)/.dev  ## ask a vulnerability database about every package: PyPI's, or the one at OSV_URL
 	@$(VENV)/bin/pip-audit --strict --desc off --requirement constraints.txt --no-deps --disable-pip \

@@ -15,6 +15,9 @@ _COMPOSE: dict[str, Any] = YAML(typ="safe").load((_ROOT / "docker-compose.yml").
 _GPU_HOST: dict[str, Any] = YAML(typ="safe").load(
     (_ROOT / "docker-compose.gpu-host.yml").read_text()
 )
+_CONTAINERS: dict[str, Any] = YAML(typ="safe").load(
+    (_ROOT / "docker-compose.engine-containers.yml").read_text()
+)
 _SERVERS = {"postgres", "valkey", "prepare"}
 
 
@@ -51,6 +54,17 @@ def test_a_further_gpu_host_runs_the_same_build_worker_and_agent() -> None:
         ) - {"PUBLIC_URL", "GATEWAY_URL", "ALLOWED_HOSTS"}
 
 
+def test_engines_in_containers_are_started_by_the_same_two_with_settings_that_are_listed() -> None:
+    listed = (_ROOT / "docs/settings.md").read_text()
+    assert set(_CONTAINERS["services"]) == set(_GPU_HOST["services"])
+    for service in _CONTAINERS["services"].values():
+        assert any("docker.sock" in volume for volume in service["volumes"])
+        # Docker finds a folder only under the name that it has on the host.
+        data = [volume for volume in service["volumes"] if "ENGINE_DATA" in volume]
+        assert data == ["${ENGINE_DATA:?set it in .env}:${ENGINE_DATA}"]
+        assert all(f"| `{name}` |" in listed for name in service["environment"])
+
+
 @pytest.mark.parametrize("process", processes(build_pool="default"), ids=lambda each: each.name)
 def test_only_what_needs_the_database_gets_its_address(process: Any) -> None:
     environment = _COMPOSE["services"][process.name]["environment"]
@@ -69,7 +83,7 @@ def test_only_web_and_prepare_see_the_key_ring() -> None:
 
 def test_every_variable_of_the_compose_file_is_explained_or_has_a_default() -> None:
     explained = set(re.findall(r"^([A-Z_]+)=", (_ROOT / ".env.example").read_text(), re.M))
-    files = ("docker-compose.yml", "docker-compose.gpu-host.yml")
+    files = [path.name for path in _ROOT.glob("docker-compose*.yml")]
     text = "".join((_ROOT / name).read_text() for name in files)
     required = set(re.findall(r"\$\{([A-Z_]+):\?", text))
     assert required <= explained

@@ -13,6 +13,9 @@ READERS = (
     "workers/agent/__main__.py",
     "workers/agent/settings.py",
     "workers/gateway/settings.py",
+    "workers/runtimes/container/docker_engine.py",
+    "workers/runtimes/container/image.py",
+    "workers/runtimes/container/launch.py",
     "workers/runtimes/trtllm/launcher.py",
     "workers/runtimes/vllm/launcher.py",
 )

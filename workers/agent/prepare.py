@@ -9,19 +9,23 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from controlplane.artifacts import ArtifactFailure, ArtifactStore
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory import UnplannableError
-from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes import RUNTIMES, Launch
 from controlplane.domain.spec import Spec
 from workers.agent.clean_cards import CardsTaken, visible_cards, wait_until_clean
 from workers.agent.failures import NoLauncher, no_launcher, not_rendered
 from workers.agent.folders import ReplicaFolder
 from workers.agent.models import mark_used, model_folder
+from workers.runtimes.container.failures import FILE_NAME, ContainerRefused
+from workers.runtimes.container.image import Image
+from workers.runtimes.container.launch import contained, model_in_container, remover
+from workers.runtimes.container.order import Mount
 from workers.runtimes.installed import Installed
 from workers.runtimes.launchers import LAUNCHERS
 from workers.runtimes.standing_name import standing_name
@@ -39,7 +43,7 @@ def main() -> int:
         return 1
     try:
         folder.write("launch", _launch(folder, wanted, run))
-    except (ArtifactFailure, NoLauncher, CardsTaken) as error:
+    except (ArtifactFailure, NoLauncher, CardsTaken, ContainerRefused) as error:
         _log.error("%s", error)
         folder.write("failure", error.failure.to_json())
         return 1
@@ -56,16 +60,16 @@ def _launch(
     installed = _installed(str(wanted["runtime"]), str(run["python"]))
     cards = [str(uuid) for uuid in wanted.get("cards", ())]
     wait_until_clean(cards)
-    model_dir = standing_name(
-        str(wanted["runtime"]),
-        folder.path,
-        _materialize(wanted, Path(run["models_dir"])),
-        str(wanted["content_digest"]),
-    )
+    runtime, digest = str(wanted["runtime"]), str(wanted["content_digest"])
+    model = _materialize(digest, wanted, Path(run["models_dir"]))
+    if installed.image is not None:
+        model_dir = model_in_container(digest)
+    else:
+        model_dir = standing_name(runtime, folder.path, model, digest)
     host, port = str(run["host"]), _free_port(str(run["host"]))
     # What an older control plane does not say is not run.
     runs_own_code = bool(wanted.get("runs_own_code", False))
-    launch = RUNTIMES[wanted["runtime"]].render.render(
+    launch = RUNTIMES[runtime].render.render(
         Spec.model_validate(wanted["spec"]),
         CheckpointFacts.model_validate(wanted["checkpoint"] or {}),
         model_dir=model_dir,
@@ -77,18 +81,42 @@ def _launch(
         runs_own_code=runs_own_code,
         **({"version": installed.version} if installed.version else {}),
     )
+    address = {"host": host, "port": port}
+    if installed.image is not None:
+        mount = Mount(source=str(model), target=model_dir)
+        return address | _in_container(folder, launch, installed.image, mount, cards)
+    own = {**installed.environment, **visible_cards(cards)}
+    if runs_own_code:
+        own["HF_MODULES_CACHE"] = str(folder.path / "modules")
+    return address | _as_process(folder, launch, own)
+
+
+def _as_process(folder: ReplicaFolder, launch: Launch, own: Mapping[str, str]) -> dict[str, Any]:
     for name, text in launch.files.items():
         (folder.path / name).write_text(text)
     return {
         "argv": list(launch.argv_in(str(folder.path))),
-        "environment": {
-            **launch.environment,
-            **installed.environment,
-            **visible_cards(cards),
-            **({"HF_MODULES_CACHE": str(folder.path / "modules")} if runs_own_code else {}),
-        },
-        "host": host,
-        "port": port,
+        "environment": {**launch.environment, **own},
+    }
+
+
+def _in_container(
+    folder: ReplicaFolder, launch: Launch, image: Image, model: Mount, cards: Sequence[str]
+) -> dict[str, Any]:
+    shown = visible_cards(cards)["CUDA_VISIBLE_DEVICES"]
+    outside = contained(
+        launch,
+        image,
+        model=model,
+        folder=folder.path,
+        gpus=[uuid for uuid in shown.split(",") if uuid],
+        environment=os.environ,
+        failure_file=folder.path / FILE_NAME,
+    )
+    return {
+        "argv": list(outside.argv),
+        "environment": dict(outside.environment),
+        "remove": remover(os.environ),
     }
 
 
@@ -100,8 +128,7 @@ def _installed(runtime: str, own_python: str) -> Installed:
     return found
 
 
-def _materialize(wanted: Mapping[str, Any], models_dir: Path) -> Path:
-    digest = str(wanted["content_digest"])
+def _materialize(digest: str, wanted: Mapping[str, Any], models_dir: Path) -> Path:
     destination = model_folder(models_dir, digest)
     started = time.monotonic()
     _log.info("Copying artifact %s.", digest)

@@ -15,6 +15,7 @@ from controlplane.domain.lifecycle import ReplicaState
 from controlplane.domain.runtimes import RUNTIMES
 from workers.agent import failures
 from workers.agent.capped_log import tail
+from workers.agent.containers import Removal
 from workers.agent.folders import ReplicaFolder, is_locked, replica_folder, try_lock
 from workers.agent.identity import ProcessIdentity, boot_id, is_alive, send_signal
 from workers.agent.probes import Probe
@@ -39,6 +40,7 @@ class Replica:
         self._probe: Probe | None = None
         self._since = time.monotonic()
         self._spawned: subprocess.Popen[bytes] | None = None
+        self._containers = Removal(folder, settings.passed_on)
         self._is_stopping = (folder.path / "stop").exists()
         self._stopping_since = self._since
 
@@ -95,6 +97,10 @@ class Replica:
         runner = self._runner()
         if runner is not None:
             send_signal(runner, signal.SIGKILL)
+
+    def is_cleared(self) -> bool:
+        """Kill what is left without its runner, process or container; whether that was all."""
+        return kill_marked(self.folder) and self._containers.is_done()
 
     def look(self, pool: ThreadPoolExecutor) -> None:
         """Bring this view up to date: collect the dead, ask the living."""
@@ -192,7 +198,7 @@ class Replica:
         waited = time.monotonic() - self._since
         if runner is None and not self._is_stopping and waited < SPAWN_SECONDS:
             return  # it has been started and has not said who it is
-        if not kill_marked(self.folder):
+        if not self.is_cleared():
             return  # it has not ended while something of it is left
         failure = None if self._is_stopping else self._loss(runner)
         self.folder.write(

@@ -23,6 +23,8 @@ from workers.build_steps.log_pump import LogPump
 from workers.build_steps.oom_kills import oom_kills
 from workers.build_steps.peaks import PeakMeter, Peaks
 from workers.build_steps.processes import belongs_to, kill_all, living, send
+from workers.runtimes.container.leftovers import clear_containers
+from workers.runtimes.container.mark import Mark
 
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 _TICK_SECONDS = 0.1
@@ -196,6 +198,7 @@ class _Child:
         while living(ours) and time.monotonic() < deadline:
             self.listen(_TICK_SECONDS)
         kill_all(ours)
+        clear_containers(Mark(lease=self._command.lease, instance=self._command.instance))
         self._wait()
         while self._read_events():
             pass

@@ -17,6 +17,7 @@ from controlplane.domain.runtimes import RUNTIMES, Launch
 from workers.build_steps.crashes import explain_crash
 from workers.build_steps.environment import engine_environment
 from workers.build_steps.failures import StepFailure, bad_answer, engine_slow
+from workers.runtimes.container.failures import told_in
 from workers.runtimes.launcher import Launcher
 
 Answer = TypeVar("Answer")
@@ -118,7 +119,8 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             return
         self._reader.join(timeout=_STOP_SECONDS)
-        known = RUNTIMES[self._runtime].failures.explain(self._tail, self._spec)
+        told = told_in(self._working_folder) if self._working_folder else None
+        known = told or RUNTIMES[self._runtime].failures.explain(self._tail, self._spec)
         raise StepFailure(known or explain_crash("The engine", status, self._tail, spec=self._spec))
 
     def _last_lines(self) -> str:

@@ -17,10 +17,13 @@ from workers.build_steps.adapter_questions import ask_adapters
 from workers.build_steps.encoder_question import ask_encoder
 from workers.build_steps.engine_process import EngineProcess, free_port
 from workers.build_steps.events import Events
-from workers.build_steps.failures import no_runtime
+from workers.build_steps.failures import StepFailure, no_runtime
 from workers.build_steps.job import Job
 from workers.build_steps.question import ANSWER_TOKENS, QUESTION, ask
 from workers.build_steps.step import StepResult
+from workers.runtimes.container.failures import FILE_NAME, ContainerRefused
+from workers.runtimes.container.launch import contained, model_in_container
+from workers.runtimes.container.order import Mount
 from workers.runtimes.installed import Installed
 from workers.runtimes.launcher import Launcher
 from workers.runtimes.launchers import LAUNCHERS
@@ -97,17 +100,24 @@ def _digest(job: Job) -> str:
 
 def _installed(job: Job, spec: Spec) -> tuple[Launcher, Installed]:
     launcher = LAUNCHERS.get(spec.runtime_name)
-    found = launcher.installed(os.environ, own_python=job.python) if launcher else None
+    try:
+        found = launcher.installed(os.environ, own_python=job.python) if launcher else None
+    except ContainerRefused as refused:
+        raise StepFailure(refused.failure) from refused
     if launcher is None or found is None:
         raise no_runtime(spec.runtime_name)
     return launcher, found
 
 
 def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
+    if installed.image is not None:
+        model_dir = model_in_container(_digest(job))
+    else:
+        model_dir = standing_name(spec.runtime_name, model.parent, model, _digest(job))
     launch: Launch = RUNTIMES[spec.runtime_name].render.render(
         spec,
         CheckpointFacts.model_validate(_inspected(job)),
-        model_dir=standing_name(spec.runtime_name, model.parent, model, _digest(job)),
+        model_dir=model_dir,
         host=_HOST,
         port=free_port(_HOST),
         python=installed.python,
@@ -116,6 +126,17 @@ def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
         runs_own_code=own_code.runs(job),
         **({"version": installed.version} if installed.version else {}),
     )
+    if installed.image is not None:
+        shown = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        return contained(
+            launch,
+            installed.image,
+            model=Mount(source=str(model), target=model_dir),
+            folder=model.parent,
+            gpus=[uuid for uuid in shown.split(",") if uuid],
+            environment=os.environ,
+            failure_file=model.parent / FILE_NAME,
+        )
     return replace(launch, environment={**launch.environment, **installed.environment})
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from workers.runtimes.container.image import Image
+
 
 @dataclass(frozen=True, kw_only=True)
 class Installed:
@@ -12,3 +14,5 @@ class Installed:
     version: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     """What its processes need beside what the launch says."""
+    image: Image | None = None
+    """Where the interpreter lies in an image, and the engine runs in a container."""

@@ -13,7 +13,10 @@ class Launcher(Protocol):
     """One runtime on this host."""
 
     def installed(self, environment: Mapping[str, str], *, own_python: str) -> Installed | None:
-        """Return how it is started here, None where this host does not have it."""
+        """Return how it is started here, None where this host does not have it.
+
+        Raises ContainerRefused where the host names an image that cannot be used.
+        """
         ...
 
     def read_report(self, ask: Ask, log: str) -> dict[str, Any] | None:

@@ -38,6 +38,39 @@ HOSTS = Group(
             "us: a check refuses builds for it in this release.",
         ),
         Setting(
+            name="VLLM_IMAGE",
+            default="none",
+            read_by="agent, build worker",
+            says="The image that has vLLM, best by digest (`vllm/vllm-openai@sha256:…`): engines "
+            "then run [in containers](containers.md). It has to be on this host already, and "
+            "`VLLM_PYTHON` has to be unset.",
+        ),
+        Setting(
+            name="TRTLLM_IMAGE",
+            default="none",
+            read_by="agent, build worker",
+            says="The image that has TensorRT-LLM, likewise. Not yet run by us.",
+        ),
+        Setting(
+            name="DOCKER_HOST",
+            default="`unix:///var/run/docker.sock`",
+            read_by="agent, build worker",
+            says="Where this host's own Docker engine listens.",
+        ),
+        Setting(
+            name="ENGINE_CACHE_DIR",
+            default="`~/.cache/enginehouse`",
+            read_by="agent, build worker",
+            says="What engines in containers compile is kept here, in one folder for each image.",
+        ),
+        Setting(
+            name="ENGINE_CONTAINER_WRITABLE",
+            default="`0`",
+            read_by="agent, build worker",
+            says="`1`: engines may write into their container's own file system, for images that "
+            "do not start without.",
+        ),
+        Setting(
             name="ENGINE_START_SECONDS",
             default="`1200`",
             read_by="agent",

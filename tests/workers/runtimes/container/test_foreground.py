@@ -1,0 +1,129 @@
+"""The process that stands for a container: its output, its end, and that neither outlives it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workers.agent.stage import until
+from tests.workers.runtimes.container.conftest import Docker
+from workers.runtimes.container.order import Mount, Order
+
+pytestmark = pytest.mark.recovery
+ROOT = Path(__file__).resolve().parents[4]
+SLEEP = "import time; print('up', flush=True); time.sleep(600)"
+DRAIN = (
+    "import signal, sys, time\n"
+    "signal.signal(signal.SIGTERM, lambda *_: (print('drained', flush=True), sys.exit(0)))\n"
+    "print('up', flush=True)\ntime.sleep(600)"
+)
+
+
+class Standing:
+    """One such process, its log, and its container as the engine knows it."""
+
+    def __init__(self, docker: Docker, folder: Path, program: str, **changed: Any) -> None:
+        self.docker, self.instance = docker, str(folder)
+        self.failure_file = folder / "failure.json"
+        files = folder / "files"
+        files.mkdir()
+        lifeline = ROOT / "workers/runtimes/container/lifeline.py"
+        (files / "lifeline.py").write_bytes(lifeline.read_bytes())
+        order = Order(
+            **{
+                "image_id": docker.image_id,
+                "reference": "the test's image",
+                "lease": "replica/aaaaa/1",
+                "instance": self.instance,
+                "mounts": (Mount(source=str(files), target="/enginehouse/files"),),
+                "environment": {"ENGINEHOUSE_LEASE": "replica/aaaaa/1"},
+                "failure_file": str(self.failure_file),
+                **changed,
+            }
+        )
+        order.write(folder / "order.json")
+        self.log_path = folder / "log"
+        with self.log_path.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "workers.runtimes.container", str(folder / "order.json"),
+                 "--", "python3", "/enginehouse/files/lifeline.py", "python3", "-c", program],
+                env={**os.environ, **docker.environment}, cwd=ROOT, stdout=log, stderr=log,
+            )  # fmt: skip
+
+    @property
+    def log(self) -> str:
+        return self.log_path.read_text()
+
+    @property
+    def containers(self) -> list[dict[str, Any]]:
+        return self.docker.containers(self.instance)
+
+    @property
+    def failure(self) -> Any:
+        return json.loads(self.failure_file.read_text())
+
+    def until_up(self) -> dict[str, Any]:
+        """Return the running container, once its program has said so."""
+        until(lambda: "up\n" in self.log or self.process.poll() is not None, 60, "its first word")
+        assert self.process.poll() is None, self.log
+        return self.docker.inspect(self.instance)
+
+    def end(self) -> int:
+        return self.process.wait(60)
+
+
+@pytest.fixture
+def start(docker: Docker, tmp_path: Path) -> Iterator[Callable[..., Standing]]:
+    """Start a Python program in a container."""
+    started: list[Standing] = []
+
+    def one(program: str, **changed: Any) -> Standing:
+        started.append(Standing(docker, tmp_path, program, **changed))
+        return started[-1]
+
+    yield one
+    for each in started:
+        each.process.kill()
+        each.process.wait()
+        docker.remove_all(each.instance)
+
+
+def test_its_output_and_its_status_are_the_engine_s(start: Any) -> None:
+    standing = start("import sys; print('to out'); print('to err', file=sys.stderr); sys.exit(3)")
+    assert standing.end() == 3
+    assert "to out" in standing.log
+    assert "to err" in standing.log
+    assert standing.containers == []
+    assert not standing.failure_file.exists()
+
+
+def test_sigterm_reaches_the_engine_which_drains(start: Any) -> None:
+    standing = start(DRAIN)
+    standing.until_up()
+    standing.process.terminate()
+    assert standing.end() == 0
+    assert "drained" in standing.log
+    assert standing.containers == []
+
+
+def test_a_killed_process_takes_its_container_with_it(start: Any) -> None:
+    standing = start(SLEEP)
+    first = standing.until_up()["State"]["Pid"]
+    standing.process.kill()
+    standing.process.wait()
+    until(lambda: not Path(f"/proc/{first}/exe").exists(), 30, "the end of the container")
+    until(lambda: all(each["State"] == "exited" for each in standing.containers), 30)
+
+
+def test_a_killed_engine_is_told_as_a_killed_process_is(start: Any) -> None:
+    standing = start("import os, time; print('up', flush=True); time.sleep(600)")
+    pid = standing.until_up()["State"]["Pid"]
+    os.kill(pid, signal.SIGKILL)
+    assert standing.end() == -signal.SIGKILL
+    assert standing.containers == []

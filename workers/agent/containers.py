@@ -1,0 +1,91 @@
+"""Containers of replicas whose runner is gone: removed beside the agent's loop, which never waits.
+
+The runner removes its engine's container itself, and the container ends with it when it is killed;
+here the rest is cleared away, and nothing counts as ended before that is done.
+"""
+
+import logging
+import subprocess
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+
+from workers.agent.folders import ReplicaFolder, is_locked, replica_folder
+from workers.runtimes.container.failures import ContainerRefused
+from workers.runtimes.container.leftovers import reap_containers, uses_containers
+
+_log = logging.getLogger(__name__)
+
+
+class Removal:
+    """Proof that nothing of one replica runs in a container any more."""
+
+    def __init__(self, folder: ReplicaFolder, passed_on: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._passed_on = passed_on
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_done = False
+
+    def is_done(self) -> bool:
+        """Return whether none is left; begins to remove what is there, and asks again if need be.
+
+        To be asked once no process of the replica is left that could start another one.
+        """
+        command = (self._folder.read("launch") or {}).get("remove")
+        if self._is_done or not command:
+            return True
+        if self._process is None:
+            self._process = self._begin(command)
+        status = self._process.poll()
+        if status is not None:
+            self._process, self._is_done = None, status == 0
+        return self._is_done
+
+    def _begin(self, command: list[str]) -> subprocess.Popen[bytes]:
+        with (self._folder.path / "runner.log").open("ab") as output:
+            return subprocess.Popen(
+                command,
+                env=dict(self._passed_on),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+
+
+class ContainerSweep:
+    """Looks for containers that no runner stands behind, one look at a time."""
+
+    def __init__(self, replicas: Path, passed_on: Mapping[str, str]) -> None:
+        self._replicas = replicas
+        self._passed_on = passed_on
+        self._running: Future[None] | None = None
+
+    def begin(self, pool: ThreadPoolExecutor) -> None:
+        """Look once in the background, where this host starts engines from images."""
+        is_busy = self._running is not None and not self._running.done()
+        if uses_containers(self._passed_on) and not is_busy:
+            self._running = pool.submit(self._sweep)
+
+    def _sweep(self) -> None:
+        try:
+            for marker in reap_containers(
+                self._has_runner,
+                instance=str(self._replicas.resolve()),
+                environment=self._passed_on,
+            ):
+                _log.warning("removed the container of %s, whose runner is gone", marker)
+        except ContainerRefused as refused:
+            _warn_once(f"containers cannot be looked at: {refused}")
+
+    def _has_runner(self, marker: str) -> bool:
+        """Return whether a runner holds its lock, which the system lets go when it ends."""
+        _, replica_id, generation = marker.split("/")
+        folder = replica_folder(self._replicas, replica_id, int(generation))
+        return is_locked(folder.runner_lock)
+
+
+@lru_cache(maxsize=16)
+def _warn_once(sentence: str) -> None:
+    # The look is repeated every few seconds: the same line each time would tell nothing.
+    _log.warning("%s", sentence)

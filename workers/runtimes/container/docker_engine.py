@@ -1,0 +1,64 @@
+"""The Docker engine of this host, through Docker's own SDK: it speaks every transport that
+DOCKER_HOST may name, agrees on a version, and takes over the connection that `attach` needs.
+
+The SDK is imported where it is used: a host without images does not need it.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from workers.runtimes.container import failures
+
+SECONDS = 30.0
+"""For one answer of an engine that is asked for no more than a look or a small change."""
+_SOCKET = "unix:///var/run/docker.sock"
+
+
+@contextmanager
+def connected(environment: Mapping[str, str], *, seconds: float = SECONDS) -> Iterator[Any]:
+    """Give the engine's client; whatever it refuses or fails with is a ContainerRefused."""
+    try:
+        from docker.api import APIClient
+        from docker.errors import APIError, DockerException
+        from docker.utils import kwargs_from_env
+        from requests.exceptions import RequestException
+    except ImportError as absent:
+        raise failures.no_sdk() from absent
+    address = environment.get("DOCKER_HOST") or _SOCKET
+    client = None
+    try:
+        settings = kwargs_from_env(environment=dict(environment))
+        client = APIClient(version="auto", timeout=seconds, **settings)
+        yield client
+    except APIError as error:
+        raise explained(str(error.explanation or error)) from error
+    except (DockerException, RequestException, OSError) as error:
+        raise _unreachable(address, error) from error
+    finally:
+        if client is not None:
+            client.close()
+
+
+def explained(words: str) -> failures.ContainerRefused:
+    """Return what an answer of the engine means."""
+    lowered = words.lower()
+    if "could not select device driver" in lowered or "unresolvable cdi devices" in lowered:
+        return failures.no_gpu(words)
+    if "bind source path does not exist" in lowered:
+        return failures.no_folder(words)
+    return failures.refused(words)
+
+
+def _unreachable(address: str, error: Exception) -> failures.ContainerRefused:
+    words = str(error)
+    if "Permission denied" in words:
+        return failures.denied(address)
+    reasons = {
+        "No such file or directory": "its socket is not there",
+        "FileNotFoundError": "its socket is not there",
+        "Connection refused": "nothing listens there",
+        "timed out": "it did not answer in time",
+    }
+    told = next((said for sign, said in reasons.items() if sign in words), words)
+    return failures.away(address, told)

@@ -1,0 +1,88 @@
+"""The image that a host names for a runtime: is it there, and which version has it."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workers.runtimes.container import failures
+from workers.runtimes.container.docker_engine import connected
+
+PYTHON = "python3"
+_QUESTION = "import importlib.metadata as each; print(each.version({package!r}))"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """An image by its id, which never means another one, and by the name that the host gave it."""
+
+    id: str
+    reference: str
+
+    def cache_folder(self, environment: Mapping[str, str]) -> Path:
+        """Return where this host keeps what engines of this image compile, there or not."""
+        named = environment.get("ENGINE_CACHE_DIR") or "~/.cache/enginehouse"
+        return Path(named).expanduser().absolute() / self.id.rpartition(":")[2][:16]
+
+
+def find_image(reference: str, environment: Mapping[str, str]) -> Image:
+    """Return the image as this host has it; nothing is pulled. Raises ContainerRefused."""
+    with connected(environment) as engine:
+        return Image(id=_id_of(engine, reference), reference=reference)
+
+
+def version_in(image: Image, package: str, environment: Mapping[str, str]) -> str:
+    """Return the package's version in the image as drivers name it, such as `0.25`.
+
+    Asked of the image's own Python once, and kept beside its compile cache. Raises
+    ContainerRefused where it has none.
+    """
+    kept = image.cache_folder(environment) / f"version-of-{package}.json"
+    try:
+        version = str(json.loads(kept.read_text())["version"])
+    except (OSError, ValueError, KeyError):
+        version = _asked(image, package, environment)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        draft = kept.with_name(f".{kept.name}.{os.getpid()}")
+        draft.write_text(json.dumps({"version": version, "image": image.reference}))
+        draft.replace(kept)
+    return ".".join(version.split(".")[:2])
+
+
+def _id_of(engine: Any, reference: str) -> str:
+    from docker.errors import NotFound
+
+    try:
+        return str(engine.inspect_image(reference)["Id"])
+    except NotFound:
+        raise failures.no_image(reference) from None
+
+
+def _asked(image: Image, package: str, environment: Mapping[str, str]) -> str:
+    with connected(environment, seconds=120.0) as engine:
+        host = engine.create_host_config(
+            auto_remove=True,
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            read_only=True,
+            network_mode="none",
+            log_config={"Type": "none"},
+        )
+        asked = engine.create_container(
+            image.id,
+            entrypoint=[PYTHON, "-I", "-c", _QUESTION.format(package=package)],
+            command=[],
+            host_config=host,
+            # No GPU is looked at where an NVIDIA runtime is the engine's default one.
+            environment={"NVIDIA_VISIBLE_DEVICES": "void"},
+        )["Id"]
+        answers = engine.attach(asked, stdout=True, stderr=True, stream=True, demux=True)
+        engine.start(asked)
+        pieces = list(answers)
+    out, err = (b"".join(each[side] or b"" for each in pieces).decode(errors="replace").strip()
+                for side in (0, 1))  # fmt: skip
+    if not out:
+        raise failures.not_in_image(image.reference, package, err[-300:])
+    return out.splitlines()[-1]

@@ -1,0 +1,29 @@
+"""An engine's package on this host: in a Python environment of its own, or in an image."""
+
+from collections.abc import Mapping
+
+from workers.runtimes.asked_version import asked_version
+from workers.runtimes.container.failures import two_ways
+from workers.runtimes.container.image import PYTHON, find_image, version_in
+from workers.runtimes.installed import Installed
+
+
+def own_or_image(
+    package: str, *, python: str, reference: str, environment: Mapping[str, str]
+) -> Installed | None:
+    """Return what is started of `python` or of the image `reference`; None where neither has it.
+
+    Raises ContainerRefused where both are named, or where the image cannot be used.
+    """
+    if python and reference:
+        raise two_ways(package, python, reference)
+    if reference:
+        image = find_image(reference, environment)
+        return Installed(
+            python=PYTHON, version=version_in(image, package, environment), image=image
+        )
+    version = asked_version(python, package) if python else None
+    if version is None:
+        return None
+    # This program's own packages must not shadow those that the engine was installed with.
+    return Installed(python=python, version=version, environment={"PYTHONPATH": ""})
