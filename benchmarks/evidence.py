@@ -16,6 +16,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks import evidence_serving as serving
+from benchmarks.evidence_table import section
 from benchmarks.gpu.wanted import WANTED
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -75,7 +77,7 @@ def _build(name: str, found: Mapping[str, Any]) -> str:
         *((each["name"], f"{_seconds(each)} s") for each in found["steps"]),
     ]  # fmt: skip
     said = [f"- {line}" for line in found.get("engine_lines", ())]
-    return _section(
+    return section(
         "A build on a card", name, found, rows, ["", "The engine's own lines:", "", *said]
     )
 
@@ -114,27 +116,14 @@ def _native(name: str, found: Mapping[str, Any]) -> str:
         )
         rows += [("failed", f"`{each}`") for each in tests["failed"]]
         rows += [("why", tests["why"])] if "why" in tests else []
-    return _section("The native engine on a card", name, found, rows)
+    return section("The native engine on a card", name, found, rows)
 
 
 def _plain(name: str, found: Mapping[str, Any]) -> str:
     """Return the figures of a benchmark that prints one object."""
     rows = [(key.replace("_", " "), str(value)) for key, value in found.items()
             if isinstance(value, int | float | bool)]  # fmt: skip
-    return _section(name.partition("-")[0].replace("_", " ").capitalize(), name, found, rows)
-
-
-def _section(
-    title: str,
-    name: str,
-    found: Mapping[str, Any],
-    rows: Iterable[tuple[str, str]],
-    more: Iterable[str] = (),
-) -> str:
-    where = found.get("card") or found.get("machine")
-    about = f"`{name}`: {where}, {found['date']}, `{found['command']}`"
-    table = ["| what | found |", "|---|---|", *(f"| {what} | {value} |" for what, value in rows)]
-    return "\n".join([f"## {title}", "", about, "", *table, *more, ""])
+    return section(name.partition("-")[0].replace("_", " ").capitalize(), name, found, rows)
 
 
 def _not_run(results: Mapping[Path, Any]) -> str:
@@ -166,7 +155,19 @@ def _seconds(step: Mapping[str, Any]) -> float:
     return round((ended - began).total_seconds(), 1)
 
 
-_SECTIONS = {"build": _build, "large_build": _build, "memory": _memory, "native": _native}
+_SECTIONS = {
+    "build": _build,
+    "large_build": _build,
+    "memory": _memory,
+    "native": _native,
+    "deploy": serving.deployed,
+    "large_deploy": serving.deployed,
+    "ask": serving.asked,
+    "speed": serving.speed,
+    "large_speed": serving.speed,
+    "take_down": serving.taken_down,
+    "large_take_down": serving.taken_down,
+}
 
 
 if __name__ == "__main__":

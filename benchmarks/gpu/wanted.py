@@ -19,5 +19,8 @@ WANTED: Mapping[str, str] = {
     "large_build": "the shape of Qwen3-8B with random weights, built to FP8 by the pipeline",
     "large_deploy": "that artifact behind the gateway",
     "large_speed": "that shape at 1, 8 and 64 streams through the gateway, beside vLLM alone",
+    "large_take_down": "its deployment deactivated, and the card's memory given back",
+    "large_fp8_kv": "the memory plan of that shape in FP8 with FP8 KV",
+    "large_no_quant": "the memory plan of that shape in bfloat16",
     "trtllm": "TensorRT-LLM at all",
 }

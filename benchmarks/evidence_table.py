@@ -1,0 +1,34 @@
+"""One section of the page of evidence: where and how it was seen, and a table of what."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def section(
+    title: str,
+    name: str,
+    found: Mapping[str, Any],
+    rows: Iterable[tuple[str, str]],
+    more: Iterable[str] = (),
+) -> str:
+    """Return a section whose table has two columns, and `more` lines below it."""
+    return table(title, name, found, ("what", "found"), rows, more)
+
+
+def table(
+    title: str,
+    name: str,
+    found: Mapping[str, Any],
+    columns: tuple[str, ...],
+    rows: Iterable[tuple[str, ...]],
+    more: Iterable[str] = (),
+) -> str:
+    """Return a section with a table of these columns, and `more` lines below it."""
+    where = found.get("card") or found.get("machine")
+    about = f"`{name}`: {where}, {found['date']}, `{found['command']}`"
+    lines = [_row(columns), "|---" * len(columns) + "|", *map(_row, rows)]
+    return "\n".join([f"## {title}", "", about, "", *lines, *more, ""])
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
