@@ -93,7 +93,7 @@ def build_retry(*, build: Build) -> Build:
     """Return the build, queued again as its next attempt; what was finished is looked at first.
 
     Raises:
-        Conflict: the build has neither failed nor been cancelled.
+        Conflict: the build has neither failed nor been cancelled, or its pool is others' now.
     """
     with transaction.atomic():
         retried = Build.objects.filter(id=build.id, state__in=_MAY_RETRY).update(
@@ -112,6 +112,7 @@ def build_retry(*, build: Build) -> Build:
                 f"Build {build.number} is {build.state}; "
                 "only a failed or cancelled build can be tried again."
             )
+        _refuse_pool_of_others(build.team, build.pool)
         audit("build.retry", build, team=build.team, after={"attempt": build.attempt})
         _steps_reset(build)
         build_send(build_id=build.id, pool=build.pool)

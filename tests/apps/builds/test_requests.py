@@ -15,6 +15,8 @@ from apps.configs.models import CheckpointRecord, Revision
 from apps.fleet.services import pool_assign
 from apps.rest.errors import Conflict, InvalidInput
 from tests import factories
+from tests.apps.pages import signed_in
+from tests.apps.rest_client import client_of
 from tests.factories import Cast
 from tests.workers.tasks.building import make_buildable
 
@@ -166,3 +168,21 @@ def test_a_build_in_a_pool_of_other_teams_is_refused_and_what_would_help_is_said
     assert not Build.objects.exists()
     pool_assign(pool="default", teams=[cast.team, cast.outsider.team])
     assert build_create(revision=revision, user=cast.member).pool == "default"
+
+
+def test_a_retry_in_a_pool_that_went_to_others_is_refused_on_the_page_and_over_rest(
+    revision: Revision, cast: Cast
+) -> None:
+    build = factories.make_build(revision=revision, state="cancelled")
+    pool_assign(pool="default", teams=[cast.outsider.team])
+    told = "The cards of pool `default` are assigned to other teams."
+    status, answer = client_of(cast.owner).post(f"/v1/builds/{build.id}/retry")
+    assert (status, answer["code"], answer["message"]) == (409, "pool_not_assigned", told)
+    address = f"/builds/{build.number}/"
+    page = signed_in(cast.owner).post(
+        f"{address}retry/", headers={"Referer": f"http://testserver{address}"}, follow=True
+    )
+    assert "The cards of pool" in page.content.decode()
+    assert "are assigned to other teams" in page.content.decode()
+    build.refresh_from_db()
+    assert (build.state, build.attempt) == ("cancelled", 1)
