@@ -56,7 +56,8 @@ def run(job: Job, events: Events) -> StepResult:
         options=options,
         on_progress=show,
     )
-    files, code = own_code.kept(files, job.output / MODEL_FOLDER)
+    is_granted = own_code.grant_at(job, resolved.commit) is not None
+    files, code = own_code.kept(files, job.output / MODEL_FOLDER, is_granted=is_granted)
     adapters, adapter_digests = fetch_adapters(job, job.output / MODEL_FOLDER, options, events)
     log.info("fetched and verified")
     return StepResult(

@@ -22,7 +22,7 @@ from workers.build_steps.job import Job
 Config = Mapping[str, Any]
 
 LEFT, KEPT, UNNEEDED = "left", "kept", "unneeded"
-"""What `fetch` did with the code: not granted, granted and taken, or nothing needs it."""
+"""What `fetch` did with the code: not granted; granted and taken; granted, and none is of use."""
 _MODEL_KEYS = (
     "AutoModelForCausalLM", "AutoModelForSequenceClassification",
     "AutoModelForTokenClassification", "AutoModelForMaskedLM", "AutoModel",
@@ -70,7 +70,7 @@ def is_needed(folder: Path) -> bool:
 
 
 def kept(
-    files: tuple[FileEntry, ...], folder: Path
+    files: tuple[FileEntry, ...], folder: Path, *, is_granted: bool
 ) -> tuple[tuple[FileEntry, ...], dict[str, Any]]:
     """Return the files that stay, and what `fetch` tells of the checkpoint's own code.
 
@@ -82,7 +82,7 @@ def kept(
         return files, {"own_code_state": KEPT, "own_code": named}
     for each in code:
         (folder / each.path).unlink()
-    told = {"own_code_state": UNNEEDED if code else LEFT} if brings_code(folder) else {}
+    told = {"own_code_state": UNNEEDED if is_granted else LEFT} if brings_code(folder) else {}
     return tuple(each for each in files if each not in code), told
 
 

@@ -194,6 +194,21 @@ def test_code_that_lies_in_another_repository_is_no_part_of_a_grant(
     assert ran_in(own.marker) == []
 
 
+def test_code_that_lies_elsewhere_is_looked_for_once_and_not_again_at_each_retry(
+    tmp_path: Path,
+) -> None:
+    made = make_own_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
+    mine = Own(folder=made, marker=tmp_path / "marker", root=tmp_path)
+    config = read_json(made / "config.json")
+    config["auto_map"] = {"AutoModelForCausalLM": "other/repo--modeling.Own"}
+    (made / "config.json").write_text(json.dumps(config))
+    for code in CODE:
+        (made / code).unlink()
+    without = outputs.read(mine.fetch("without")).values
+    granted = outputs.read(mine.fetch("with", live=[grant(without["commit"])])).values
+    assert (without["own_code_state"], granted["own_code_state"]) == ("left", "unneeded")
+
+
 def test_with_a_grant_the_code_runs_in_the_steps_processes_and_stays_in_the_artifact(
     own: Own, commit: str, tmp_path: Path
 ) -> None:
