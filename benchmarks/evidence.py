@@ -10,14 +10,14 @@ import argparse
 import datetime
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import evidence_serving as serving
-from benchmarks.evidence_table import section
+from benchmarks.evidence_table import engine_lines, one_line, section
 from benchmarks.gpu.wanted import WANTED
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,27 +58,45 @@ def page() -> str:
 
 
 def _build(name: str, found: Mapping[str, Any]) -> str:
-    calibrated, gate, smoke = found["calibrate"], found["gate"], found["smoke_test"]
-    figures, used = gate["figures"], calibrated["calibration"]
+    smoke = found["smoke_test"]
     rows = [
         ("weights", found.get("weights", "SmolLM2-135M-Instruct, its own")),
-        ("quantized", f"`{calibrated['quantization_type']}`: {calibrated['layers_quantized']} "
-                      f"linear layers, {calibrated['kv_cache_layers']} layers of KV cache"),
-        ("calibrated on the card", f"{used['used']} samples, {used['tokens']:,} tokens, "
-                                   f"{calibrated['seconds']} s"),
-        ("gate", f"{gate['state']}: perplexity {figures['perplexity_original']:.2f} → "
-                 f"{figures['perplexity_quantized']:.2f} ({figures['perplexity_change']:+.1%}), by "
-                 f"{gate['measured_by']}"),
+        *_quantized(found),
         ("started by the smoke test", f"{smoke['engine']['engine']} {smoke['engine']['version']}, "
                                       "from the published artifact"),
-        ("its answer", f"“{smoke['answer']}” to “{smoke['question']}”"),
+        ("its answer", f"“{one_line(smoke['answer'])}” to “{smoke['question']}”"),
         ("one stream, by the smoke test", f"{smoke['tokens_per_second']} tokens per second, the "
                                           f"first after {smoke['first_token_seconds']} s"),
         *((each["name"], f"{_seconds(each)} s") for each in found["steps"]),
     ]  # fmt: skip
-    said = [f"- {line}" for line in found.get("engine_lines", ())]
-    return section(
-        "A build on a card", name, found, rows, ["", "The engine's own lines:", "", *said]
+    return section("A build on a card", name, found, rows, engine_lines(found))
+
+
+def _quantized(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what calibration and gate told; nothing of a build that leaves weights as they are."""
+    calibrated, gate = found.get("calibrate"), found.get("gate")
+    if not calibrated or not gate:
+        yield "quantized", "no: the weights as they are"
+        return
+    figures, used = gate["figures"], calibrated["calibration"]
+    yield (
+        "quantized",
+        (
+            f"`{calibrated['quantization_type']}`: {calibrated['layers_quantized']} "
+            f"linear layers, {calibrated['kv_cache_layers']} layers of KV cache"
+        ),
+    )
+    yield (
+        "calibrated on the card",
+        (f"{used['used']} samples, {used['tokens']:,} tokens, {calibrated['seconds']} s"),
+    )
+    yield (
+        "gate",
+        (
+            f"{gate['state']}: perplexity {figures['perplexity_original']:.2f} → "
+            f"{figures['perplexity_quantized']:.2f} ({figures['perplexity_change']:+.1%}), by "
+            f"{gate['measured_by']}"
+        ),
     )
 
 
@@ -158,6 +176,7 @@ def _seconds(step: Mapping[str, Any]) -> float:
 _SECTIONS = {
     "build": _build,
     "large_build": _build,
+    "no_quant": _build,
     "memory": _memory,
     "native": _native,
     "deploy": serving.deployed,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.evidence_table import section, table
+from benchmarks.evidence_table import engine_lines, one_line, section, table
 
 _GIB = 1024**3
 _SMALL = "SmolLM2-135M-Instruct, its own"
@@ -19,9 +19,7 @@ def deployed(name: str, found: Mapping[str, Any]) -> str:
         ("from the order to active", f"{found['seconds_to_active']} s"),
         ("used of the card then", f"{found['card_used_bytes'] / _GIB:.2f} GiB"),
     ]  # fmt: skip
-    said = [f"- {line}" for line in found.get("engine_lines", ())]
-    more = ["", "The engine's own lines:", "", *said] if said else []
-    return section("An artifact served on a card", name, found, rows, more)
+    return section("An artifact served on a card", name, found, rows, engine_lines(found))
 
 
 def asked(name: str, found: Mapping[str, Any]) -> str:
@@ -29,9 +27,9 @@ def asked(name: str, found: Mapping[str, Any]) -> str:
     streamed, structured, cancel = found["streamed"], found["json_schema"], found["cancel"]
     holds = "holds the schema" if structured["holds_the_schema"] else "does NOT hold the schema"
     rows = [
-        ("streamed chat", f"“{_one_line(streamed['answer'])}”, {streamed['pieces']} pieces, the "
+        ("streamed chat", f"“{one_line(streamed['answer'])}”, {streamed['pieces']} pieces, the "
                           f"first after {streamed['first_piece_seconds']} s"),
-        ("JSON schema, strict", f"`{_one_line(structured['text'])}` {holds}; "
+        ("JSON schema, strict", f"`{one_line(structured['text'])}` {holds}; "
                                 f"`{structured['finish_reason']}`"),
         ("cancel", "the client hung up on an answer of 1,900 tokens; the engine said that it ran "
                    f"nothing {cancel['seconds_until_the_engine_said_idle']} s later, after "
@@ -84,7 +82,3 @@ def _span(row: Mapping[str, Any], way: str) -> str:
 def _tokens(found: Mapping[str, Any]) -> str:
     row = found["rows"][0]
     return str(row["turns"][0]["gateway"]["tokens"] // row["streams"])
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")

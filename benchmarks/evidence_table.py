@@ -30,5 +30,16 @@ def table(
     return "\n".join([f"## {title}", "", about, "", *lines, *more, ""])
 
 
+def engine_lines(found: Mapping[str, Any]) -> list[str]:
+    """Return what the engine wrote into its log, as a list below a table."""
+    said = [f"- {line}" for line in found.get("engine_lines", ())]
+    return ["", "The engine's own lines:", "", *said] if said else []
+
+
+def one_line(text: str) -> str:
+    """Return the text as a cell of a table takes it."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
 def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"

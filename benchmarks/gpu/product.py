@@ -60,7 +60,7 @@ class Show:
         return endpoint(gateway_url=self.gateway_url, model_id=model["id"])
 
     def engine(self) -> dict[str, Any]:
-        """Return pid and address of the engine that serves now, as its runner wrote it."""
+        """Return pid, address and folder of the engine that serves now, as its runner wrote it."""
         live = [
             each
             for each in (self.data / "agent/replicas").glob("*/engine.json")
@@ -68,8 +68,10 @@ class Show:
         ]
         if not live:
             raise Missed("no engine runs", {})
-        record = json.loads(max(live, key=lambda each: each.stat().st_mtime).read_text())
-        return {"pid": record["pid"], "url": f"http://{record['host']}:{record['port']}"}
+        newest = max(live, key=lambda each: each.stat().st_mtime)
+        record = json.loads(newest.read_text())
+        url = f"http://{record['host']}:{record['port']}"
+        return {"pid": record["pid"], "url": url, "folder": newest.parent}
 
     def built(self, name: str, text: str) -> dict[str, Any]:
         """Return a succeeded build of this config, an earlier run's where there is one."""

@@ -1,12 +1,17 @@
 """NVIDIA's library as it presents one H100, for rehearsals without a card.
 
-On the card are the processes whose environment holds `REHEARSED_CARD_BYTES`.
+On the card is whoever wrote how many bytes it holds into a file named by its process id, in the
+folder `rehearsed-card` of the system's temporary folder; with `hidden` before the number, the card
+shows the memory and not the process, as in some containers.
 """
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
+
+HELD = Path(tempfile.gettempdir()) / "rehearsed-card"
 
 
 class NVMLError(Exception):
@@ -34,8 +39,8 @@ def nvmlDeviceGetHandleByUUID(uuid: str) -> int:
 
 
 def nvmlDeviceGetMemoryInfo(handle: int) -> Any:
-    held = sum(each.usedGpuMemory for each in nvmlDeviceGetComputeRunningProcesses(handle))
-    return SimpleNamespace(total=81559 * 1024**2, used=600 * 1024**2 + held)
+    total, used = 81559 * 1024**2, 600 * 1024**2 + sum(each.held for each in _holders())
+    return SimpleNamespace(total=total, used=used, free=total - used)
 
 
 def nvmlDeviceGetName(handle: int) -> str:
@@ -51,15 +56,29 @@ def nvmlDeviceGetUtilizationRates(handle: int) -> Any:
 
 
 def nvmlDeviceGetComputeRunningProcesses(handle: int) -> list[Any]:
-    return list(_processes())
+    return [SimpleNamespace(pid=each.pid, usedGpuMemory=each.held)
+            for each in _holders() if each.is_shown]  # fmt: skip
 
 
-def _processes() -> Iterator[Any]:
-    for place in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            words = place.read_bytes().split(b"\0")
-        except OSError:
+class _Holder(NamedTuple):
+    pid: int
+    held: int
+    is_shown: bool
+
+
+def _holders() -> Iterator[_Holder]:
+    for place in HELD.glob("[0-9]*"):
+        if not _has_memory(int(place.name)):
             continue
-        held = [int(each[21:]) for each in words if each.startswith(b"REHEARSED_CARD_BYTES=")]
-        if held:
-            yield SimpleNamespace(pid=int(place.parent.name), usedGpuMemory=held[0])
+        words = place.read_text().split()
+        if words:
+            yield _Holder(int(place.name), int(words[-1]), "hidden" not in words)
+
+
+def _has_memory(pid: int) -> bool:
+    """Return whether any thread of the process lives: its first one may have ended."""
+    try:
+        states = [(each / "stat").read_text() for each in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:
+        return False
+    return any(each.rpartition(")")[2].split()[0] not in "ZX" for each in states)

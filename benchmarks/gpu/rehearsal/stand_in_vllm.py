@@ -6,9 +6,14 @@ counted words at vLLM's addresses.
 """
 
 import json
+import os
 import sys
+import tempfile
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+HOLDS_BYTES = 66 * 1024**3
 
 RUNNING = [0]
 MADE = [0]
@@ -84,6 +89,9 @@ def main() -> None:
     if "-c" in sys.argv:
         sys.stdout.write("0.25.1\n")
         return
+    rehearsed = Path(tempfile.gettempdir()) / "rehearsed-card"
+    if rehearsed.is_dir():
+        (rehearsed / str(os.getpid())).write_text(str(HOLDS_BYTES))
     lines = ("Model loading took 0.13 GiB memory and 1.0 seconds",
              "Available KV cache memory: 66.02 GiB",
              "GPU KV cache size: 3,076,000 tokens")  # fmt: skip

@@ -16,7 +16,7 @@ STAGES: Mapping[str, tuple[Stage, float]] = {
     "kill": (failing.kill, 240),
     "take_down": (serving.take_down, 60),
     "no_quant": (building.no_quant, 180),
-    "out_of_memory": (failing.out_of_memory, 240),
+    "out_of_memory": (failing.out_of_memory, 300),
     "large_build": (large.build, 400),
     "large_deploy": (large.deploy, 200),
     "large_speed": (large.speed, 120),

@@ -1,102 +1,251 @@
-"""What goes wrong on a card: told with its cause, and recovered."""
+"""What goes wrong on a card: told with its cause, and recovered.
+
+Each fault is one row: what was done, what the product said of it and after how many seconds, and
+after how many seconds that was over by itself.
+"""
 
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import openai
 
 from benchmarks.gpu.product import Missed, Show, until
 from benchmarks.gpu.stages.building import small_config, told
+from benchmarks.gpu.stages.holders import HALF_DEAD, HIDDEN, STRANGER, TAKES_ALL, holder
 from benchmarks.gpu.stages.serving import streamed
+from controlplane.domain.card_users import CardUser
 
-_HOLDS = """
-import sys, time
-try:
-    import torch
-    held = torch.empty(8 * 2**30, dtype=torch.uint8, device="cuda")
-except Exception as error:
-    print(error)
-print("held", flush=True)
-time.sleep(300)
-"""
-_TAKES_ALL = """
-import sys, time
-try:
-    import pynvml, torch
-    print("ready", flush=True)
-    sys.stdin.readline()
-    pynvml.nvmlInit()
-    card = pynvml.nvmlDeviceGetHandleByIndex(0)
-    held = [torch.empty(2**21, dtype=torch.uint8, device="cuda")]
-    mine = pynvml.nvmlDeviceGetMemoryInfo(card).used
-    while pynvml.nvmlDeviceGetMemoryInfo(card).used < mine + 300 * 2**20:
-        time.sleep(0.02)
-    size = 2**34
-    ends = time.monotonic() + 300
-    while time.monotonic() < ends:
-        try:
-            held.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
-        except torch.OutOfMemoryError:
-            size = max(size // 2, 2**21)
-            time.sleep(0.005 if size == 2**21 else 0)
-except Exception as error:
-    print(error, flush=True)
-    time.sleep(300)
-"""
-
-
-_CALIBRATING = ("calibrating", "gating", "succeeded", "failed", "cancelled")
+_REPORT_SECONDS = 4.0
+"""In which the agent has told once more what is on its cards."""
+_TOLD_SECONDS = 20.0
+_LEAST_BYTES, _MOST_BYTES = 2**30, 3 * 2**30
+_OVER = ("succeeded", "failed", "cancelled")
 
 
 def kill(show: Show) -> dict[str, Any]:
-    """The engine killed while a stranger takes the card: told with its cause, and recovered."""
-    model = show.model("smollm2")
-    seen: list[dict[str, Any]] = []
-    with _stranger(_HOLDS, holds=8 * 2**30) as stranger:
-        time.sleep(3.5)  # one report of the agent, which tells who is on its cards
-        beside = _cards(show)
-        started = time.monotonic()
-        os.kill(show.engine()["pid"], signal.SIGKILL)
-        while time.monotonic() < started + 60 and not _says_why(seen):
-            _note(show, seen, round(time.monotonic() - started, 1))
-            time.sleep(0.1)
-    freed = time.monotonic()
-    until(lambda: _serves(show))
+    """The engine killed; then a process of it, a half dead one and a stranger keep the card."""
+    model, engine = show.model("smollm2"), show.engine()
+    size = min(max(int(show.card["memory_bytes"] - show.card["used_bytes"]) // 5, _LEAST_BYTES),
+               _MOST_BYTES)  # fmt: skip
+    watch = _Watch(show, model)
+    ends: dict[str, float] = {}
+    with ExitStack() as held:
+        left = held.enter_context(_left_of(engine, size))
+        half_dead = held.enter_context(holder(HALF_DEAD, size))
+        stranger = held.enter_context(holder(STRANGER, size))
+        _wait(_REPORT_SECONDS, lambda: None)
+        beside = watch.cards()
+
+        def is_told_and_left() -> bool:
+            if left.poll() is not None:
+                ends.setdefault("left", watch.seconds)
+            return watch.says(stranger.pid) and "left" in ends
+
+        watch.begin()
+        os.kill(engine["pid"], signal.SIGKILL)
+        watch.during(_TOLD_SECONDS, is_told_and_left)
+        stranger.kill()
+        stranger.wait()
+        ends["stranger"] = watch.seconds
+        watch.during(_TOLD_SECONDS, lambda: watch.is_told_without(stranger.pid, left.pid))
+        ends["half dead"] = watch.seconds
+    watch.during(600, lambda: _serves(show))
+    answers = watch.seconds
+    rows = [
+        _row("the engine killed while it served (SIGKILL)", watch.end_of_engine(), answers),
+        _row("a process of that engine left alive, with memory of the card", watch.of(left.pid),
+             ends.get("left")),
+        _row("somebody else's process on the card, killed later", watch.of(stranger.pid), answers),
+        _row("a process that has ended and holds memory still, killed last",
+             watch.of(half_dead.pid), answers),
+    ]  # fmt: skip
     return {
-        "stranger_pid": stranger.pid,
-        "cards_with_the_stranger_beside": beside,
-        "what_the_deployment_said": seen,
-        "seconds_from_free_card_to_answer": round(time.monotonic() - freed, 1),
+        "faults": rows,
+        "pids": {"left": left.pid, "stranger": stranger.pid, "half dead": half_dead.pid},
+        "ended_after_seconds": ends,
+        "cards_with_all_three_beside": beside,
+        "said": watch.seen,
+        "seconds_from_free_card_to_answer": round(answers - ends["half dead"], 1),
         "after": show.deployment(model),
         "replicas_after": show.replicas(model),
     }
 
 
-def _note(show: Show, seen: list[dict[str, Any]], seconds: float) -> None:
-    """Keep what the deployment says now, where that is new, and what is used of the card."""
-    now = show.deployment(show.model("smollm2"))
-    told_now = {key: now[key] for key in ("status", "active_replica_count", "failure")}
-    if not seen or seen[-1]["says"] != told_now:
-        used = show.card["used_bytes"]
-        seen.append({"after_seconds": seconds, "says": told_now, "card_used_bytes": used,
-                     "replicas": show.replicas(show.model("smollm2"))})  # fmt: skip
+def out_of_memory(show: Show) -> dict[str, Any]:
+    """A stranger before calibration, which waits; then CUDA out of memory in it; then it succeeds.
+
+    Somebody takes the whole card in the moment in which calibration has begun to use it.
+    """
+    text = small_config(show, "fp8")
+    with holder(TAKES_ALL) if "REHEARSAL" not in os.environ else _nobody() as taker:
+        build, waited = _wait_for_the_card(show, text)
+        if taker is not None:
+            taker.stdin.write("now\n")
+            taker.stdin.flush()
+        began = time.monotonic()
+        failed = show.ended(build)
+        seconds = round(time.monotonic() - began, 1)
+    first = {"state": failed["state"], "failure": failed["failure"],
+             "log": show.log_of(failed)[-60:]}  # fmt: skip
+    rows = [*waited]
+    if failed["state"] == "failed":
+        again = time.monotonic()
+        show.job._post(f"builds/{failed['id']}/retry", {})
+        until(lambda: show.look_at(build)["state"], lambda state: state != "failed")
+        ended = show.succeeded(failed)
+        took = round(time.monotonic() - again + seconds, 1)
+        said = {"after_seconds": seconds, "failure": failed["failure"]}
+        rows.append(_row("all memory of the card taken while calibration ran", said, took))
+    elif "REHEARSAL" not in os.environ:
+        raise Missed("calibration did not run out of memory", {"first": first, "faults": rows})
+    else:
+        ended = show.succeeded(failed)
+    return {"faults": rows, "first": first, **told(show, ended, text, show.checkpoint)}
 
 
-def _says_why(seen: list[dict[str, Any]]) -> bool:
-    """Return whether it has said for some seconds who or what keeps it from the card."""
-    failure = seen[-1]["says"]["failure"] if seen else None
-    codes = ("EHN-CARD-TAKEN", "EHN-CARD-MEMORY", "EHD-NO-ROOM")
-    return failure is not None and failure["code"] in codes
+def _wait_for_the_card(show: Show, text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return a build that has got its card, and what it said while others were on it."""
+    modes = {STRANGER: "somebody else's process on the card before calibration"}
+    if "REHEARSAL" in os.environ:
+        modes = {HIDDEN: "memory held by a process that no list shows", **modes}
+    build, rows = None, []
+    for mode, done in modes.items():
+        with holder(mode, _MOST_BYTES):
+            if build is None:
+                _wait(_REPORT_SECONDS, lambda: None)
+                build = show.start_build("smollm2-fp8", text)
+            began = time.monotonic()
+            reason = until(lambda build=build: _waits_for(show, build))
+            after = round(time.monotonic() - began, 1)
+        freed = time.monotonic()
+        if mode == STRANGER:
+            until(lambda build=build: not _waits_for(show, build))
+        else:
+            until(lambda build=build, old=reason: _waits_for(show, build) != old)
+        said = {"after_seconds": after, "failure": {"code": "", "sentence": reason}}
+        rows.append(_row(done, said, round(time.monotonic() - freed, 1)))
+    assert build is not None
+    return build, rows
 
 
-def _cards(show: Show) -> Any:
-    return [each["cards"] for each in show.job._get("nodes")["nodes"]]
+def _waits_for(show: Show, build: Mapping[str, Any]) -> str:
+    """Return what calibration waits for; a build that is over waits for nothing."""
+    now = show.look_at(build)
+    if now["state"] in _OVER:
+        raise Missed(f"the build {now['state']} while it should wait", {"build": now})
+    found = [each["waits_for"] for each in now["steps"] if each["name"] == "calibrate"]
+    return str(found[0]) if found else ""
+
+
+@contextmanager
+def _nobody() -> Iterator[Any]:
+    yield None
+
+
+class _Watch:
+    """What the product says of a deployment and of its card, each time that it is new."""
+
+    def __init__(self, show: Show, model: Mapping[str, Any]) -> None:
+        self._show, self._model = show, model
+        self._began = time.monotonic()
+        self.seen: list[dict[str, Any]] = []
+
+    def begin(self) -> None:
+        """Count seconds from now on."""
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return round(time.monotonic() - self._began, 1)
+
+    def during(self, seconds: float, is_over: Callable[[], Any]) -> None:
+        """Note what is new until it is over, or so many seconds long."""
+        _wait(seconds, lambda: self._note() or is_over())
+
+    def cards(self) -> Any:
+        """Return the GPUs as the REST API tells of them."""
+        nodes = self._show.job._get("nodes")["nodes"]
+        return [card for node in nodes for card in node["cards"] if card["kind"] != "CPU"]
+
+    def says(self, pid: int) -> bool:
+        """Return whether the deployment now gives this process as its cause, or one not shown."""
+        failure = self.seen[-1]["deployment"]["failure"] or {}
+        return _names(failure.get("sentence", ""), pid)
+
+    def is_told_without(self, *pids: int) -> bool:
+        """Return whether the deployment still waits for its card, and not for these."""
+        failure = self.seen[-1]["deployment"]["failure"] or {}
+        sentence = failure.get("sentence", "")
+        is_for_card = "in use by" in sentence or "are held" in sentence
+        return is_for_card and not any(f"process {pid}" in sentence for pid in pids)
+
+    def of(self, pid: int) -> dict[str, Any]:
+        """Return how and when the deployment first named a process, or else its card did."""
+        for each in self.seen:
+            failure = each["deployment"]["failure"]
+            if failure and _names(failure["sentence"], pid):
+                return {"after_seconds": each["after_seconds"], "failure": failure}
+        for each in self.seen:
+            for user in (user for card in each["cards"] for user in card["used_by"]):
+                if user["pid"] == pid:
+                    said = {"code": "", "sentence": CardUser.from_json(user).words}
+                    return {"after_seconds": each["after_seconds"], "failure": said}
+        return {}
+
+    def end_of_engine(self) -> dict[str, Any]:
+        """Return how and when the end of the engine was first told."""
+        for each in self.seen:
+            for failure in (replica["failure"] for replica in each["replicas"]):
+                if failure and "SIGKILL" in failure["sentence"]:
+                    return {"after_seconds": each["after_seconds"], "failure": failure}
+        return {}
+
+    def _note(self) -> None:
+        now = self._show.deployment(self._model)
+        replicas = self._show.replicas(self._model)["replicas"]
+        kept = ("id", "state", "failure")
+        said = {
+            "deployment": {key: now[key] for key in ("status", "failure")},
+            "replicas": [{key: each[key] for key in kept} for each in replicas],
+            "cards": [{key: card[key] for key in ("is_clean", "used_by", "claimed_bytes")}
+                      for card in self.cards()],
+        }  # fmt: skip
+        last = {key: self.seen[-1][key] for key in said} if self.seen else None
+        if said != last:
+            self.seen.append({"after_seconds": self.seconds, **said})
+
+
+def _row(done: str, said: Mapping[str, Any], recovered: float | None) -> dict[str, Any]:
+    return {
+        "done": done,
+        "said": said.get("failure"),
+        "said_after_seconds": said.get("after_seconds"),
+        "recovered_after_seconds": recovered,
+    }
+
+
+def _left_of(engine: Mapping[str, Any], size: int) -> Any:
+    """Run a process that carries the marks of the engine, as one that it started would."""
+    folder = engine["folder"]
+    replica, _, generation = folder.name.rpartition(".")
+    marks = {"ENGINEHOUSE_LEASE": f"replica/{replica}/{generation}",
+             "ENGINEHOUSE_INSTANCE": str(folder.parent.resolve())}  # fmt: skip
+    return holder(STRANGER, size, marks)
+
+
+def _names(sentence: str, pid: int) -> bool:
+    """Return whether a sentence names the process, or says that none is shown."""
+    return f"process {pid}" in sentence or "shows no process" in sentence
+
+
+def _wait(seconds: float, is_over: Callable[[], Any]) -> None:
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends and not is_over():
+        time.sleep(0.1)
 
 
 def _serves(show: Show) -> bool:
@@ -104,42 +253,3 @@ def _serves(show: Show) -> bool:
         return bool(streamed(show.client(show.model("smollm2")))["answer"])
     except (openai.OpenAIError, Missed):
         return False
-
-
-def out_of_memory(show: Show) -> dict[str, Any]:
-    """CUDA out of memory in calibration, told with its cause; then the same build, which succeeds.
-
-    Somebody takes the whole card in the moment in which calibration has begun to use it.
-    """
-    text = small_config(show, "fp8")
-    with _stranger(_TAKES_ALL, holds=0) as stranger:
-        build = show.start_build("smollm2-fp8", text)
-        # Whoever is on the card before it is claimed is seen, and waited for.
-        until(lambda: show.look_at(build)["state"], lambda state: state in _CALIBRATING)
-        assert stranger.stdin is not None
-        stranger.stdin.write("now\n")
-        stranger.stdin.flush()
-        failed = show.ended(build)
-        first = {"state": failed["state"], "failure": failed["failure"],
-                 "log": show.log_of(failed)[-60:]}  # fmt: skip
-    if failed["state"] != "succeeded":
-        show.job._post(f"builds/{failed['id']}/retry", {})
-        until(lambda: show.look_at(build)["state"], lambda state: state != "failed")
-    return {"first": first, **told(show, show.succeeded(failed), text, show.checkpoint)}
-
-
-@contextmanager
-def _stranger(program: str, *, holds: int) -> Iterator["subprocess.Popen[str]"]:
-    """Run a process that is not ours; a rehearsal's card believes that it holds so many bytes."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], text=True, stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env={**os.environ, **({"REHEARSED_CARD_BYTES": str(holds)} if holds else {})},
-    )  # fmt: skip
-    assert process.stdout is not None
-    try:
-        process.stdout.readline()
-        yield process
-    finally:
-        process.kill()
-        process.wait()

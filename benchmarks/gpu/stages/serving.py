@@ -39,6 +39,7 @@ def deployed(show: Show, name: str, build: dict[str, Any]) -> dict[str, Any]:
         "replicas": show.replicas(model),
         "engine_metrics": engine_metrics(show),
         "card_used_bytes": show.card["used_bytes"],
+        "log": show.engine_log()[-400:],
     }
 
 
