@@ -73,6 +73,11 @@ class Show:
         url = f"http://{record['host']}:{record['port']}"
         return {"pid": record["pid"], "url": url, "folder": newest.parent}
 
+    def engine_log(self) -> list[str]:
+        """Return the lines that the engine which serves now has written."""
+        log: Path = self.engine()["folder"] / "engine.log"
+        return log.read_text(errors="replace").splitlines()
+
     def built(self, name: str, text: str) -> dict[str, Any]:
         """Return a succeeded build of this config, an earlier run's where there is one."""
         config = self.job.config(name, text)
