@@ -10,7 +10,6 @@ import os
 import platform
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ import psutil
 _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT))
 
-from benchmarks.web_process import broker, database, web  # noqa: E402  (found through the line above)
+from benchmarks.web_process import broker, database, times_of, web  # noqa: E402  (found above)
 
 ROWS = 1000
 PAGE = 50
@@ -133,20 +132,8 @@ def _deep_path(client: httpx.Client) -> str:
 
 
 def _times(client: httpx.Client, path: str, requests: int) -> dict[str, float]:
-    for _ in range(30):
-        client.get(path).raise_for_status()
-    spent, before = [], _web_cpu_seconds()
-    for _ in range(requests):
-        started = time.perf_counter()
-        client.get(path).raise_for_status()
-        spent.append((time.perf_counter() - started) * 1000)
-    cpu_seconds = _web_cpu_seconds() - before
-    spent.sort()
-    return {
-        "p50_ms": round(spent[len(spent) // 2], 2),
-        "p95_ms": round(spent[int(len(spent) * 0.95)], 2),
-        "web_cpu_ms": round(cpu_seconds * 1000 / requests, 2),
-    }
+    times = times_of(client, path, requests=requests, warm_up=30, cpu_seconds=_web_cpu_seconds)
+    return {"p50_ms": times.p50_ms, "p95_ms": times.p95_ms, "web_cpu_ms": times.cpu_ms}
 
 
 def _web_cpu_seconds() -> float:
@@ -155,7 +142,7 @@ def _web_cpu_seconds() -> float:
         for child in psutil.Process().children()
         if "controlplane.processes.web" in child.cmdline()
     ]
-    return sum(each.user + each.system for each in times)
+    return float(sum(each.user + each.system for each in times))
 
 
 def _table(figures: dict[str, Any]) -> str:

@@ -12,7 +12,6 @@ import os
 import platform
 import sys
 import tempfile
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ import psutil
 _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT))
 
-from benchmarks.web_process import broker, database, web  # noqa: E402  (found through the line above)
+from benchmarks.web_process import broker, database, times_of, web  # noqa: E402  (found above)
 
 if TYPE_CHECKING:
     from benchmarks.many_rows import Filled
@@ -158,20 +157,8 @@ def _queries(client: Any, paths: dict[str, str]) -> dict[str, int]:
 
 
 def _times(client: httpx.Client, path: str, requests: int) -> dict[str, float]:
-    for _ in range(3):
-        client.get(path).raise_for_status()
-    spent, before = [], _server_seconds()
-    for _ in range(requests):
-        started = time.perf_counter()
-        client.get(path).raise_for_status()
-        spent.append((time.perf_counter() - started) * 1000)
-    server_seconds = _server_seconds() - before
-    spent.sort()
-    return {
-        "server_ms": round(server_seconds * 1000 / requests, 1),
-        "p50_ms": round(spent[len(spent) // 2], 1),
-        "p95_ms": round(spent[min(len(spent) - 1, int(len(spent) * 0.95))], 1),
-    }
+    times = times_of(client, path, requests=requests, warm_up=3, cpu_seconds=_server_seconds)
+    return {"server_ms": times.cpu_ms, "p50_ms": times.p50_ms, "p95_ms": times.p95_ms}
 
 
 def _server_seconds() -> float:

@@ -5,8 +5,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -14,6 +15,40 @@ import httpx
 from controlplane.processes import postgres, valkey
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """Of one request: at the clock, and of the processor."""
+
+    p50_ms: float
+    p95_ms: float
+    cpu_ms: float
+
+
+def times_of(
+    client: httpx.Client,
+    path: str,
+    *,
+    requests: int,
+    warm_up: int,
+    cpu_seconds: Callable[[], float],
+) -> Times:
+    """Return what a path takes, asked again and again on one kept connection."""
+    for _ in range(warm_up):
+        client.get(path).raise_for_status()
+    spent, before = [], cpu_seconds()
+    for _ in range(requests):
+        started = time.perf_counter()
+        client.get(path).raise_for_status()
+        spent.append((time.perf_counter() - started) * 1000)
+    used = cpu_seconds() - before
+    spent.sort()
+    return Times(
+        p50_ms=round(spent[len(spent) // 2], 2),
+        p95_ms=round(spent[min(len(spent) - 1, int(len(spent) * 0.95))], 2),
+        cpu_ms=round(used * 1000 / requests, 2),
+    )
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """`python -m controlplane.processes.web`: the web process on an inherited or an own socket."""
 
 import argparse
+import gc
 import os
 import socket
 import sys
@@ -8,6 +9,7 @@ import sys
 import django
 import uvicorn
 from django.core.exceptions import ImproperlyConfigured
+from django.urls import get_resolver
 
 from controlplane.processes.schema import SchemaBehind, wait_for_schema
 
@@ -31,7 +33,19 @@ def main() -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=5,
     )
+    config.load()
+    calm_the_collector()
     uvicorn.Server(config).run(sockets=_inherited())
+
+
+def calm_the_collector() -> None:
+    """Load every view, then keep the collector off what is loaded.
+
+    It is 180,000 objects: a full collection in the middle of a request made it wait 0.12 s.
+    """
+    _ = get_resolver().reverse_dict  # looks through all URLs, which imports their views
+    gc.collect()
+    gc.freeze()
 
 
 def _wait_until_usable() -> None:
