@@ -10,7 +10,7 @@ GIB = 1024**3
 MIB = 1024**2
 CPU = "CPU"
 IDLE_BYTES = 2 * GIB
-"""What a driver may hold of a card that nobody uses: 0.6 GiB on an H100, more with many contexts."""
+"""What a driver may hold of a card that nobody uses: 0.6 GiB on an H100, more at times."""
 
 
 @dataclass(frozen=True, kw_only=True)

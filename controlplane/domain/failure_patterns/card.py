@@ -2,6 +2,7 @@
 
 import re
 
+from controlplane.domain.failure_patterns import card_sharing
 from controlplane.domain.failure_patterns.fixes import more_cards
 from controlplane.domain.failure_patterns.pattern import Example, Pattern
 from controlplane.domain.failure_patterns.remains import BUILD, REPOSITORY
@@ -13,6 +14,25 @@ _CARDS = f"{BUILD}.num_builder_gpus"
 
 PATTERNS = (
     Pattern(
+        code="EHB-CARD-SHARED",
+        blame=Blame.MACHINE,
+        expression=re.compile(card_sharing.TRIED),
+        holds=card_sharing.is_held_by_others,
+        sentence="Others hold most of card {card}: {it} asked for {size} more and has {own} "
+        "itself, and {free} of {capacity} are free.",
+        hint="End what else uses the card (`nvidia-smi` and the node's page name it), then retry.",
+        example=Example(
+            text="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 "
+            "has a total capacity of 139.72 GiB of which 1.88 MiB is free. Process 71352 has "
+            "138.61 GiB memory in use. Including non-PyTorch memory, this process has 1.10 GiB "
+            "memory in use. Of the allocated memory 590.63 MiB is allocated by PyTorch, and 9.37 "
+            "MiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is "
+            "large try setting PYTORCH_ALLOC_CONF=expandable_segments:True",
+            source="torch 2.11.0, c10/cuda/CUDACachingAllocator.cpp",
+            checked=_CHECKED,
+        ),
+    ),
+    Pattern(
         code="EHQ-CARD-MEMORY",
         blame=Blame.MACHINE,
         expression=re.compile(
@@ -20,6 +40,7 @@ PATTERNS = (
             r"(?: GPU (?P<card>\d+) has a total capacity of (?P<capacity>[\d.]+ [KMG]iB) of which "
             r"(?P<free>[\d.]+ \w+) is free)?"
         ),
+        holds=card_sharing.is_not_known_to_be_shared,
         sentence="{subject} ran out of memory on a card: it asked for {size} more, and works on "
         "{cards} card(s).",
         more="Card {card} has {capacity} in all and had {free} left.",

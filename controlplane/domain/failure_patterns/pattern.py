@@ -33,6 +33,8 @@ class Pattern:
     expression: re.Pattern[str] | None = None
     """None where the way it ended is all there is."""
     ending: Callable[[Remains], bool] | None = None
+    holds: Callable[[re.Match[str]], bool] | None = None
+    """What the words of a match must say besides, by their figures."""
     sentence: str
     """With the names of groups and of `Remains.words` in braces."""
     more: str = ""
@@ -56,4 +58,5 @@ class Pattern:
     def last_match(self, text: str) -> re.Match[str] | None:
         """Return where the text says it last."""
         matches = list(self.expression.finditer(text)) if self.expression else []
-        return matches[-1] if matches else None
+        meant = [each for each in matches if self.holds is None or self.holds(each)]
+        return meant[-1] if meant else None

@@ -49,11 +49,13 @@ def log_pattern(
     source: str,
     field: str | None = None,
     fix: Any = None,
+    holds: Any = None,
 ) -> Pattern:
     """Return a pattern with the line it was made for and where that is known from."""
     return Pattern(
         code=code, blame=blame, expression=re.compile(expression), sentence=sentence, hint=hint,
-        field=field, fix=fix, example=Example(text=text, source=source, checked=_CHECKED),
+        field=field, fix=fix, holds=holds,
+        example=Example(text=text, source=source, checked=_CHECKED),
     )  # fmt: skip
 
 

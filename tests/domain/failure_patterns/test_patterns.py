@@ -151,3 +151,21 @@ def test_what_looks_like_a_secret_is_in_neither_sentence_nor_detail() -> None:
         failure = explain(Remains(subject="It", exit_code=1, log_tail=text))
         assert token not in str(failure.to_json())
         assert "[redacted]" in (failure.detail or "")
+
+
+OWN = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+    "capacity of 79.11 GiB of which 1.00 GiB is free. Process 7 has 78.11 GiB memory in use. Of "
+    "the allocated memory 75.00 GiB is allocated by PyTorch, with 1.00 GiB allocated in private "
+    "pools (e.g., CUDA Graphs), and 1.50 GiB is reserved by PyTorch but unallocated."
+)
+
+
+@pytest.mark.parametrize(("own", "code"), [("75.00 GiB", "EHQ-CARD-MEMORY"),
+                                           ("600.00 MiB", "EHB-CARD-SHARED")])  # fmt: skip
+def test_whose_memory_a_full_card_holds_decides_what_is_told(own: str, code: str) -> None:
+    # The number of the process is of another container, and says nothing.
+    words = OWN.replace("75.00 GiB", own)
+    found = explain(Remains(subject="Step `calibrate`", exit_code=1, log_tail=words))
+    assert found.code == code
+    assert (found.field is None) == (code == "EHB-CARD-SHARED")

@@ -11,6 +11,7 @@ from tests.workers.build_steps.quantizing import fetched, quantized_spec, run_he
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.quantization import loading
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
+from workers.build_steps.quantization.failures import no_card_memory
 from workers.build_steps.quantization.loading import Device, choose_dtype, device_of
 
 ON_CARDS = Device(kind="cuda", threads=1)
@@ -57,6 +58,19 @@ def test_weights_that_neither_cards_nor_host_hold_are_refused_in_figures(
         "trt_llm.build.num_builder_gpus",
     )
     assert "2 leased card(s)" in failure.sentence
+
+
+def test_a_card_that_others_fill_is_not_told_as_too_small() -> None:
+    words = (
+        "CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 139.72 GiB "
+        "of which 1.88 MiB is free. Of the allocated memory {} is allocated by PyTorch, and 9.37 "
+        "MiB is reserved by PyTorch but unallocated."
+    )
+    small, full = (no_card_memory(words.format(own), 1).failure
+                   for own in ("138.90 GiB", "590.63 MiB"))  # fmt: skip
+    assert (small.code, small.field) == ("EHQ-CARD-MEMORY", "trt_llm.build.num_builder_gpus")
+    assert (full.code, full.field, full.fix) == ("EHB-CARD-SHARED", None, None)
+    assert "calibration asked for 20.00 MiB more and has 590.63 MiB itself" in full.sentence
 
 
 def test_on_a_cpu_the_type_fits_what_the_build_holds_however_much_is_free(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from controlplane.domain.failures import Blame, Failure
+from workers.build_steps.crashes import explain_crash
 from workers.build_steps.failures import StepFailure, of_checkpoint
 
 TYPE_FIELD = "trt_llm.build.quantization_type"
@@ -126,7 +127,10 @@ def no_host_memory(needed: int, free: int, what: str) -> StepFailure:
 
 
 def no_card_memory(detail: str, cards: int) -> StepFailure:
-    """Return the failure for cards that cannot hold the model and one batch."""
+    """Return the failure for cards that cannot hold the model and one batch, or may not."""
+    known = explain_crash("Calibration", 1, detail)
+    if known.code == "EHB-CARD-SHARED":
+        return StepFailure(known)
     return _machine(
         "EHQ-CARD-MEMORY",
         f"The model and one calibration sample do not fit on {cards} card(s).",

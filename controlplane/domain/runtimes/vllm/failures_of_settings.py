@@ -1,5 +1,6 @@
 """vLLM's complaints about memory, limits and settings."""
 
+from controlplane.domain.failure_patterns import card_sharing
 from controlplane.domain.failures import Blame
 from controlplane.domain.runtimes.engine_log import (
     ACCELERATOR,
@@ -54,9 +55,10 @@ PATTERNS = (
     log_pattern(
         "EVL-CARD-IN-USE", _MACHINE,
         r"[Ff]ree memory on device[^\n(]*\((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on startup is "
-        r"less than desired",
-        "Only {free} of the card's {total} GiB are free: another process holds the rest.",
-        "End the other process, or lease another card; the node's page names who holds it.",
+        r"less than desired GPU memory utilization \((?P<share>[\d.]+), (?P<wanted>[\d.]+) GiB\)",
+        "{free} of the card's {total} GiB are free, and the engine is to take {wanted}: the driver "
+        "or another process holds the rest.",
+        "End the other process, which the node's page names, or let the engine take less.",
         text="ValueError: Free memory on device cuda:0 (19.77/22.05 GiB) on startup is less than "
         "desired GPU memory utilization (0.9, 19.84 GiB).",
         source="pytorch/pytorch#175666", field=KV_FRACTION, fix=less_kv_cache,
@@ -71,6 +73,19 @@ PATTERNS = (
         source=f"{_V}#17939", field=_BATCH, fix=half(BATCH),
     ),
     log_pattern(
+        "EVL-CARD-SHARED", _MACHINE, rf"OutOfMemoryError: {card_sharing.TRIED}",
+        "Others hold most of the card: the engine asked for {size} more and has {own} itself, and "
+        "{free} of {capacity} are free.",
+        "End what else uses the card; the node's page names it.",
+        holds=card_sharing.is_held_by_others,
+        text="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB. GPU 0 has a "
+        "total capacity of 139.72 GiB of which 12.88 MiB is free. Process 71352 has 30.61 GiB "
+        "memory in use. Including non-PyTorch memory, this process has 109.10 GiB memory in use. "
+        "Of the allocated memory 107.63 GiB is allocated by PyTorch, and 39.37 MiB is reserved by "
+        "PyTorch but unallocated. If reserved but unallocated memory is large try setting",
+        source="torch 2.11.0, c10/cuda/CUDACachingAllocator.cpp",
+    ),
+    log_pattern(
         "EVL-OUT-OF-MEMORY", _CONFIG,
         r"OutOfMemoryError: CUDA out of memory\. Tried to allocate (?P<asked>[\d.]+ [MG]iB)",
         "The card ran out of memory while {asked} more were asked for.",
@@ -78,6 +93,7 @@ PATTERNS = (
         text="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.74 GiB. GPU 1 has a "
         "total capacity of 23.57 GiB of which 605.88 MiB is free.",
         source=f"{_V}#15105", field=_TOKENS, fix=half(TOKENS),
+        holds=card_sharing.is_not_known_to_be_shared,
     ),
     log_pattern(
         "EVL-LENGTH-BEYOND-MODEL", _CONFIG,
