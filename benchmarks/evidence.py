@@ -16,6 +16,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks import evidence_faults as faults
 from benchmarks import evidence_serving as serving
 from benchmarks.evidence_table import engine_lines, one_line, section
 from benchmarks.gpu.wanted import WANTED
@@ -70,6 +71,12 @@ def _build(name: str, found: Mapping[str, Any]) -> str:
         *((each["name"], f"{_seconds(each)} s") for each in found["steps"]),
     ]  # fmt: skip
     return section("A build on a card", name, found, rows, engine_lines(found))
+
+
+def _faults_and_build(name: str, found: Mapping[str, Any]) -> str:
+    """Return what went wrong and, where it came through, the build that followed."""
+    parts = [faults.told(name, found), *([_build(name, found)] if "smoke_test" in found else [])]
+    return "\n".join(parts)
 
 
 def _quantized(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -181,6 +188,8 @@ _SECTIONS = {
     "native": _native,
     "deploy": serving.deployed,
     "large_deploy": serving.deployed,
+    "kill": faults.told,
+    "out_of_memory": _faults_and_build,
     "ask": serving.asked,
     "speed": serving.speed,
     "large_speed": serving.speed,

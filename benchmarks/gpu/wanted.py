@@ -10,11 +10,12 @@ WANTED: Mapping[str, str] = {
     "ask": "the `openai` client through the gateway: streamed chat, JSON schema, a cancel that is "
     "verified at the engine",
     "speed": "SmolLM2 at 1, 8 and 64 streams through the gateway, beside vLLM alone",
-    "kill": "the engine killed while a foreign process holds the card's memory: told with its "
-    "cause, recovered",
+    "kill": "the engine killed; memory kept by a process of it, by an ended process and by a "
+    "stranger: each told with its cause, recovered",
     "take_down": "the deployment deactivated, and the card's memory given back",
-    "out_of_memory": "CUDA out of memory in calibration: told with its cause, then built; and the "
-    "memory plan of FP8 with a 16-bit KV cache",
+    "out_of_memory": "a stranger on the card before calibration, which waits; CUDA out of memory "
+    "in calibration: told with its cause, then built; and the memory plan of FP8 with a 16-bit KV "
+    "cache",
     "no_quant": "the memory plan of the same model in bfloat16",
     "large_build": "the shape of Qwen3-8B with random weights, built to FP8 by the pipeline",
     "large_deploy": "that artifact behind the gateway",

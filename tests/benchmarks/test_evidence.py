@@ -1,5 +1,6 @@
 """The page of evidence is what the kept results make it."""
 
+from benchmarks import evidence_faults
 from benchmarks.evidence import PAGE, page
 from benchmarks.gpu.stages import STAGES
 from benchmarks.gpu.wanted import WANTED
@@ -17,3 +18,14 @@ def test_what_has_no_result_is_listed_as_not_run() -> None:
 
 def test_every_stage_is_wanted_of_a_card() -> None:
     assert set(STAGES) <= set(WANTED)
+
+
+def test_a_fault_is_told_with_what_was_said_and_how_long_it_took() -> None:
+    said = {"code": "EHD-CARD-IN-USE", "sentence": "Card 0 is in use by `a|b`."}
+    row = {"done": "a stranger", "said": said, "said_after_seconds": 1.25,
+           "recovered_after_seconds": None}  # fmt: skip
+    found = {"faults": [row], "card": "H100", "date": "2026-11-28", "command": "run.sh"}
+    assert (
+        "| a stranger | `EHD-CARD-IN-USE`: Card 0 is in use by `a\\|b`. | 1.2 s | – |"
+        in evidence_faults.told("kill-h100-2026-11-28.json", found)
+    )
