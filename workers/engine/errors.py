@@ -1,6 +1,8 @@
 """What the engine refuses, and in which words."""
 
 CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
+INPUT_TOO_LONG = "input_too_long"
+TOO_MANY_INPUTS = "too_many_inputs"
 
 
 class CheckpointRefused(Exception):

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from workers.engine.errors import RequestRefused
+from workers.engine.errors import INPUT_TOO_LONG, TOO_MANY_INPUTS, RequestRefused
 from workers.engine.pooling.rows import Row
 
 Text = str | tuple[str, str]
-
-TOO_LONG = "input_too_long"
 
 
 class Side(StrEnum):
@@ -31,15 +29,17 @@ class Cut:
 class Encoder:
     """A tokenizer that knows the model's limit; safe to use from several threads."""
 
-    def __init__(self, tokenizer: Any, *, max_length: int) -> None:
+    def __init__(self, tokenizer: Any, *, max_length: int, max_texts: int = 128) -> None:
+        self.tokenizer = tokenizer
         self.max_length = max_length
-        self._tokenizer = tokenizer
+        self._max_texts = max_texts
         self._backend = tokenizer.backend_tokenizer
         self._continuing_mark = getattr(self._backend.model, "continuing_subword_prefix", None)
         self._has_types = "token_type_ids" in tokenizer.model_input_names
 
     def encode(self, texts: Sequence[Text], cut: Cut, *, field: str, prompt: str = "") -> list[Row]:
         """Give back a row per text. Raises: `RequestRefused` for one that is empty or too long."""
+        self._check_count(len(texts), field)
         if prompt:
             texts = [prompt + text for text in texts if isinstance(text, str)]
         try:
@@ -53,14 +53,18 @@ class Encoder:
             for index, (text, encoding) in enumerate(zip(texts, found, strict=True))
         ]
 
-    def take_ids(self, ids: Sequence[int], cut: Cut, *, field: str) -> Row:
-        """Give back a row of a client's own tokens, to which nothing is added."""
-        if len(ids) <= self.max_length:
-            return Row(ids=ids, types=[0] * len(ids) if self._has_types else None)
-        self._check_allowed(cut, len(ids), field)
-        kept = ids[: self.max_length] if cut.side is Side.RIGHT else ids[-self.max_length :]
-        types = [0] * len(kept) if self._has_types else None
-        return Row(ids=kept, types=types, was_cut=True)
+    def take_ids(self, lists: Sequence[Sequence[int]], cut: Cut, *, field: str) -> list[Row]:
+        """Give back a row per list of a client's own tokens, to which nothing is added."""
+        self._check_count(len(lists), field)
+        rows = []
+        for index, ids in enumerate(lists):
+            was_cut = self._is_cut(len(ids), cut, f"{field}.{index}")
+            if was_cut:
+                left = len(ids) - self.max_length
+                ids = ids[: self.max_length] if cut.side is Side.RIGHT else ids[left:]
+            types = [0] * len(ids) if self._has_types else None
+            rows.append(Row(ids=ids, types=types, was_cut=was_cut))
+        return rows
 
     def prompt_length(self, prompt: str) -> int:
         """How many tokens a prompt takes before the text, the start token among them."""
@@ -78,9 +82,8 @@ class Encoder:
         return start > 0 and " " not in text[start - 1 : start + 1]
 
     def _row(self, text: Text, encoding: Any, cut: Cut, field: str) -> Row:
-        was_cut = len(encoding.ids) > self.max_length
+        was_cut = self._is_cut(len(encoding.ids), cut, field)
         if was_cut:
-            self._check_allowed(cut, len(encoding.ids), field)
             encoding = self._cut(text, cut.side)
         if not encoding.ids:
             raise RequestRefused(f"`{field}` is empty; send at least one character.", field=field)
@@ -92,13 +95,22 @@ class Encoder:
             was_cut=was_cut,
         )
 
-    def _check_allowed(self, cut: Cut, length: int, field: str) -> None:
-        if not cut.allowed:
+    def _is_cut(self, length: int, cut: Cut, field: str) -> bool:
+        if length > self.max_length and not cut.allowed:
             raise RequestRefused(
                 f"`{field}` has {length} tokens; this model reads {self.max_length}. Shorten it, "
                 "or send `truncate: true`.",
                 field=field,
-                code=TOO_LONG,
+                code=INPUT_TOO_LONG,
+            )
+        return length > self.max_length
+
+    def _check_count(self, texts: int, field: str) -> None:
+        if texts > self._max_texts:
+            raise RequestRefused(
+                f"`{field}` holds {texts} texts; send at most {self._max_texts} in one request.",
+                field=field,
+                code=TOO_MANY_INPUTS,
             )
 
     def _cut(self, text: Text, side: Side) -> Any:

@@ -32,7 +32,10 @@ class PoolingEngine:
         self.metrics = PoolingMetrics()
         self._thread = ModelThread()
         self.model, tokenizer = self._thread.load(self._load)
-        self.encoder = Encoder(tokenizer, max_length=self._max_length(tokenizer))
+        self.encoder = Encoder(
+            tokenizer, max_length=self._max_length(tokenizer),
+            max_texts=settings.max_client_batch_size,
+        )  # fmt: skip
         self._runner = EncoderRunner(self.model, torch.device(settings.device))
         self._loop = PoolingLoop(
             self._runner,
@@ -41,11 +44,6 @@ class PoolingEngine:
             max_requests=settings.max_concurrent_requests,
             step_delay_seconds=settings.step_delay_seconds,
         )
-
-    @property
-    def served_model_name(self) -> str:
-        """The name that `/v1/models` and every answer carry."""
-        return self.settings.served_model_name
 
     @property
     def max_seq_len(self) -> int:
@@ -68,7 +66,8 @@ class PoolingEngine:
 
         More is no faster on a CPU and only makes the others wait.
         """
-        return min(self.settings.max_num_tokens, ENCODER_STEP_TOKENS)
+        asked = self.settings.max_num_tokens
+        return min(asked, ENCODER_STEP_TOKENS) if self.settings.device == "cpu" else asked
 
     def start(self) -> None:
         """Run the model once, so that the first request finds it warm, then take requests."""

@@ -72,7 +72,7 @@ def load_encoder(settings: EngineSettings) -> LoadedEncoder:
     config = read_config(folder)
     task = _pooling_task(folder, config)
     sentence = read_sentence(folder, _architecture(config)) if task is Task.EMBED else None
-    dtype = choose_dtype(settings.dtype, settings.device, pools=True)
+    dtype = choose_dtype(settings.dtype, settings.device)
     module, emulated = _read_module(folder, config, task, dtype)
     module.eval().requires_grad_(False).to(settings.device)
     module.config.use_cache = False

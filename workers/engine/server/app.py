@@ -1,4 +1,4 @@
-"""The engine's HTTP routes."""
+"""The HTTP routes of an engine that makes text."""
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -9,62 +9,40 @@ from starlette.routing import Route
 from workers.engine.engine import Engine
 from workers.engine.server.answers import answer_streamed, answer_whole
 from workers.engine.server.body import read_body
-from workers.engine.server.errors import HANDLERS
-from workers.engine.server.fields import (
-    ChatFields,
-    CompletionFields,
-    GenerationFields,
-    StreamOptions,
-    read_fields,
-)
-from workers.engine.server.pieces import Pieces
+from workers.engine.server.choices import Choices
+from workers.engine.server.errors import error_handlers
+from workers.engine.server.fields import ChatFields, CompletionFields
 from workers.engine.server.prepare import prepare
-from workers.engine.server.shapes import AnswerShape, ChatShape, CompletionShape
-from workers.engine.server.status import StatusRoutes
+from workers.engine.server.shapes import ChatShape, Shape
+from workers.engine.server.status import status_routes
 
 
 def create_app(engine: Engine) -> Starlette:
     """Give back the application around a started engine."""
-    routes = Routes(engine)
-    return Starlette(
-        routes=[
-            *StatusRoutes(engine).routes(),
-            Route("/v1/chat/completions", routes.chat, methods=["POST"]),
-            Route("/v1/completions", routes.completions, methods=["POST"]),
-        ],
-        exception_handlers=HANDLERS,
-    )
 
+    async def chat(request: Request) -> Response:
+        return await answer(request, await read_body(ChatFields, request), ChatShape)
 
-class Routes:
-    """Handlers that share one engine."""
+    async def completions(request: Request) -> Response:
+        return await answer(request, await read_body(CompletionFields, request), Shape)
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    async def chat(self, request: Request) -> Response:
-        """`/v1/chat/completions`."""
-        return await self._answer(
-            request, read_fields(ChatFields, await read_body(request)), ChatShape
-        )
-
-    async def completions(self, request: Request) -> Response:
-        """`/v1/completions`."""
-        fields = read_fields(CompletionFields, await read_body(request))
-        return await self._answer(request, fields, CompletionShape)
-
-    async def _answer(
-        self, request: Request, fields: GenerationFields, shape: type[AnswerShape]
+    async def answer(
+        request: Request, fields: ChatFields | CompletionFields, kind: type[Shape]
     ) -> Response:
-        prepared = await run_in_threadpool(prepare, self._engine, fields)
-        adapter = fields.model if fields.model in self._engine.adapter_names else None
-        pieces = Pieces(self._engine, prepared, adapter, fields.cache_salt or "")
-        answer = shape(
-            model=fields.model or self._engine.settings.served_model_name,
-            prompt_tokens=prepared.prompt_tokens,
-            token_bytes=self._engine.grammars.token_bytes,
+        choices = Choices(engine, await run_in_threadpool(prepare, engine, fields))
+        shape = kind(
+            model=fields.model or engine.settings.served_model_name,
+            token_bytes=engine.grammars.token_bytes,
         )
         if fields.stream:
-            options = fields.stream_options or StreamOptions()
-            return await answer_streamed(request, pieces, prepared, answer, options)
-        return await answer_whole(request, pieces, prepared, answer)
+            return await answer_streamed(request, choices, shape, fields.stream_options)
+        return await answer_whole(request, choices, shape)
+
+    return Starlette(
+        routes=[
+            *status_routes(engine),
+            Route("/v1/chat/completions", chat, methods=["POST"]),
+            Route("/v1/completions", completions, methods=["POST"]),
+        ],
+        exception_handlers=error_handlers(),
+    )

@@ -1,21 +1,80 @@
-"""A request's body as a JSON object."""
+"""A request's body, checked against the fields of its route."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
 
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
 from workers.engine.errors import RequestRefused
 
+MOST_CHARACTERS = 60
+"""Of a wrong value that is repeated to its sender."""
 
-async def read_body(request: Request) -> Mapping[str, Any]:
-    """Give back the object that was sent. Raises: `RequestRefused`."""
+
+class Body(BaseModel):
+    """An object of a request: unknown fields pass, and null is as good as nothing."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, sent: object) -> object:
+        if not isinstance(sent, Mapping):
+            return sent
+        return {name: value for name, value in sent.items() if value is not None}
+
+
+Fields = TypeVar("Fields", bound=Body)
+
+
+async def read_body(kind: type[Fields], request: Request) -> Fields:
+    """Give back the checked body. Raises: `RequestRefused` that names the first bad field."""
     try:
-        body = json.loads(await request.body())
-    except ValueError as error:
+        sent = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
         raise RequestRefused(f"The body is not JSON: {error}.") from None
-    if not isinstance(body, dict):
-        kind = "array" if isinstance(body, list) else f"value ({json.dumps(body)[:60]})"
-        raise RequestRefused(f"The body is a JSON {kind}; send an object.")
-    return body
+    if not isinstance(sent, dict):
+        raise RequestRefused(f"The body is a JSON {_kind(sent)}; send an object.")
+    try:
+        return kind.model_validate(sent)
+    except ValidationError as error:
+        found = _most_precise(error.errors(), sent)
+        field = _path(found, sent)
+        message = found["msg"].removeprefix("Value error, ")
+        raise RequestRefused(f"`{field}`: {message}{_value(found)}.", field=field) from None
+
+
+def _kind(sent: object) -> str:
+    return "array" if isinstance(sent, list) else f"value ({json.dumps(sent)[:MOST_CHARACTERS]})"
+
+
+def _most_precise(errors: list[ErrorDetails], sent: object) -> ErrorDetails:
+    """Of the first bad field, what reaches deepest: each form that it may have tells its own."""
+    of_first = [each for each in errors if each["loc"][:1] == errors[0]["loc"][:1]]
+    return max(of_first, key=lambda each: _path(each, sent).count("."))
+
+
+def _path(error: ErrorDetails, sent: object) -> str:
+    return ".".join(_parts(error, sent))
+
+
+def _parts(error: ErrorDetails, at: Any) -> Iterator[str]:
+    """The way through what was sent, without the names of the forms that were tried."""
+    for part in error["loc"]:
+        is_place = isinstance(at, list) and isinstance(part, int)
+        if is_place or (isinstance(at, Mapping) and part in at):
+            at = at[part]
+            yield str(part)
+        elif error["type"] == "missing" and part == error["loc"][-1]:
+            yield str(part)
+
+
+def _value(error: ErrorDetails) -> str:
+    if error["type"] == "missing" or isinstance(error["input"], Mapping | list):
+        return ""
+    written = json.dumps(error["input"], default=str)  # escaped: it may hold half a character
+    cut = written if len(written) <= MOST_CHARACTERS else f"{written[:MOST_CHARACTERS]}…"
+    return f"; {cut} was sent"

@@ -1,15 +1,14 @@
 """Plans a chat: its prompt, what holds its answer, and who reads it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 
 from workers.engine.engine import Engine
 from workers.engine.errors import RequestRefused
 from workers.engine.grammar import Grammar
 from workers.engine.server.constraints import compile_constraint
-from workers.engine.server.delta import PlainReader, Reader
 from workers.engine.server.fields import ChatFields
+from workers.engine.server.plan import Plan
 from workers.engine.server.tools.dialects import HERMES, Dialect, choose_dialect
 from workers.engine.server.tools.fields import Function, NamedChoice
 from workers.engine.server.tools.forced import call_grammar
@@ -19,135 +18,125 @@ from workers.engine.server.tools.reader import THINK, THINK_END, ChatReader
 UNSUPPORTED = "unsupported_parameter"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChatPlan:
-    """What one chat request asks of the engine, sampling apart."""
-
-    prompt: list[int]
-    grammar: Grammar | None
-    make_reader: Callable[[], Reader]
-    shows_special_tokens: bool
-
-
-def plan_chat(engine: Engine, fields: ChatFields) -> ChatPlan:
+def plan_chat(engine: Engine, fields: ChatFields) -> Plan:
     """Render, choose the dialect and compile. Raises: `RequestRefused`."""
-    functions = _offered(fields)
-    is_generic = _is_generic(engine, fields, functions)
-    dialect = _dialect(engine, is_generic=is_generic) if functions else None
-    text = _rendered(engine, fields, functions, is_generic=is_generic)
-    grammar = _grammar(engine, fields, functions, dialect, is_generic=is_generic)
-    thinks = THINK_END in engine.codec.chat_template
-    is_thinking = thinks and text.rstrip().endswith(THINK)
-    if is_thinking and grammar is not None:
-        end = engine.codec.token_of(THINK_END)
-        is_thinking = end is not None
-        grammar = grammar if end is None else grammar.copy(starts_after=end)
-    if dialect is None and not thinks:
-        make_reader: Callable[[], Reader] = PlainReader
-    else:
-        make_reader = partial(
-            ChatReader, dialect, thinks=thinks, is_thinking=is_thinking,
-            tool_names=[one.name for one in functions],
-            is_parallel=fields.parallel_tool_calls is not False,
+    return _Chat(engine, fields).plan()
+
+
+class _Chat:
+    """A chat beside what the checkpoint's template knows of tools."""
+
+    def __init__(self, engine: Engine, fields: ChatFields) -> None:
+        self._engine, self._fields = engine, fields
+        self._functions = _offered(fields)
+        self._is_generic = self._needs_our_prompt()
+        self._dialect = self._choose_dialect() if self._functions else None
+
+    def plan(self) -> Plan:
+        codec = self._engine.codec
+        text, grammar = self._rendered(), self._grammar()
+        thinks = THINK_END in codec.chat_template
+        is_thinking = thinks and text.rstrip().endswith(THINK)
+        if is_thinking and grammar is not None:
+            end = codec.token_of(THINK_END)
+            is_thinking = end is not None
+            grammar = grammar if end is None else grammar.copy(starts_after=end)
+        plan = Plan(prompts=[codec.encode_rendered(text)], grammar=grammar)
+        if self._dialect is None and not thinks:
+            return plan
+        markers = (
+            *(self._dialect.markers if self._dialect else ()),
+            *((THINK, THINK_END) * thinks),
+        )
+        return replace(
+            plan,
+            shows_special_tokens=not codec.special_tokens.keys().isdisjoint(markers),
+            make_reader=partial(
+                ChatReader, self._dialect, thinks=thinks, is_thinking=is_thinking,
+                tool_names=[one.name for one in self._functions],
+                is_parallel=self._fields.parallel_tool_calls,
+            ),
         )  # fmt: skip
-    markers = (*(dialect.markers if dialect else ()), *((THINK, THINK_END) if thinks else ()))
-    return ChatPlan(
-        prompt=engine.codec.encode_rendered(text),
-        grammar=grammar,
-        make_reader=make_reader,
-        shows_special_tokens=any(one in engine.codec.special_tokens for one in markers),
-    )
+
+    def _needs_our_prompt(self) -> bool:
+        """Whether the template says nothing of tools. Raises: `RequestRefused` if it must."""
+        about_tools = [at for at, one in enumerate(self._fields.messages) if one.is_about_tools]
+        if self._engine.codec.renders_tools or not (self._functions or about_tools):
+            return False
+        if self._engine.settings.generic_tools:
+            return True
+        field = "tools" if self._functions else f"messages.{about_tools[0]}.role"
+        raise RequestRefused(
+            f"`{field}` is about tool calls, which this checkpoint's chat template does not "
+            "render. Serve a checkpoint that was trained for tools, or deploy with "
+            "`enginehouse.generic_tools: true`.",
+            field=field,
+            code=UNSUPPORTED,
+        )
+
+    def _choose_dialect(self) -> Dialect:
+        template = self._engine.codec.chat_template
+        dialect = HERMES if self._is_generic else choose_dialect(template)
+        if dialect is None:
+            raise RequestRefused(
+                "`tools`: the calls that this checkpoint's chat template teaches are in none of "
+                "the forms that the engine reads: Hermes, Llama 3, Mistral, DeepSeek, pythonic.",
+                field="tools",
+                code=UNSUPPORTED,
+            )
+        return dialect
+
+    def _rendered(self) -> str:
+        render, options = self._engine.codec.render_chat, self._fields.chat_template_kwargs
+        if self._is_generic:
+            return render(generic_messages(self._fields.messages, self._functions), options)
+        tools = [tool.model_dump(exclude_none=True) for tool in self._fields.tools]
+        messages = [message.to_template() for message in self._fields.messages]
+        return render(messages, options, tools=tools if self._functions else None)
+
+    def _grammar(self) -> Grammar | None:
+        """What holds the answer: its schema, the form of a forced call, or either of the two."""
+        grammars, choice = self._engine.grammars, self._fields.tool_choice
+        constraint = compile_constraint(grammars, self._fields)
+        if self._dialect is None:
+            return constraint
+        for at, tool in enumerate(self._fields.tools):
+            if tool.function.parameters is not None:
+                field = f"tools.{at}.function.parameters"
+                grammars.compile(tool.function.parameters, field=field)
+        # A model that never saw tools calls none by itself; once it was answered it may speak.
+        may_speak = self._is_generic and self._fields.messages[-1].role == "tool"
+        is_forced = choice != "auto" or (self._is_generic and not may_speak)
+        if not is_forced and (constraint is None or self._is_generic):
+            return constraint
+        is_single = isinstance(choice, NamedChoice) or self._is_generic
+        calls = call_grammar(
+            self._dialect, self._functions, special_tokens=self._engine.codec.special_tokens,
+            is_parallel=self._fields.parallel_tool_calls and not is_single,
+        )  # fmt: skip
+        forced = grammars.compile_lark(calls, field="tools")
+        if is_forced or constraint is None:
+            return forced
+        return grammars.either(forced, constraint, field="tools")
 
 
 def _offered(fields: ChatFields) -> list[Function]:
     """The functions that may be called: all of them, the named one, or none."""
-    functions = [tool.function for tool in fields.tools or ()]
+    functions = [tool.function for tool in fields.tools]
     choice = fields.tool_choice
-    if choice in (None, "auto", "none"):
+    if choice in ("auto", "none"):
         return [] if choice == "none" else functions
     if not functions:
         raise RequestRefused(
             "`tool_choice` wants a call, but `tools` is empty.", field="tool_choice"
         )
-    if isinstance(choice, NamedChoice):
-        named = [one for one in functions if one.name == choice.function.name]
-        if not named:
-            raise RequestRefused(
-                f"`tool_choice` names `{choice.function.name}`; `tools` has "
-                f"{', '.join(f'`{one.name}`' for one in functions)}.",
-                field="tool_choice.function.name",
-            )
-        return named
-    return functions
-
-
-def _is_generic(engine: Engine, fields: ChatFields, functions: Sequence[Function]) -> bool:
-    """Whether the prompt about tools must be ours. Raises: `RequestRefused` where it may not."""
-    about_tools = [at for at, one in enumerate(fields.messages) if one.is_about_tools]
-    if engine.codec.renders_tools or not (functions or about_tools):
-        return False
-    if engine.settings.generic_tools:
-        return True
-    field = "tools" if functions else f"messages.{about_tools[0]}.role"
-    raise RequestRefused(
-        f"`{field}` is about tool calls, which this checkpoint's chat template does not render. "
-        "Serve a checkpoint that was trained for tools, or deploy with "
-        "`enginehouse.generic_tools: true`.",
-        field=field,
-        code=UNSUPPORTED,
-    )
-
-
-def _dialect(engine: Engine, *, is_generic: bool) -> Dialect:
-    dialect = HERMES if is_generic else choose_dialect(engine.codec.chat_template)
-    if dialect is None:
+    if not isinstance(choice, NamedChoice):
+        return functions
+    named = [one for one in functions if one.name == choice.function.name]
+    if not named:
         raise RequestRefused(
-            "`tools`: the calls that this checkpoint's chat template teaches are in none of the "
-            "forms that the engine reads: Hermes, Llama 3, Mistral, DeepSeek, pythonic.",
-            field="tools",
-            code=UNSUPPORTED,
+            f"`tool_choice` names `{choice.function.name}`; `tools` has "
+            f"{', '.join(f'`{one.name}`' for one in functions)}.",
+            field="tool_choice.function.name",
         )
-    return dialect
-
-
-def _rendered(
-    engine: Engine, fields: ChatFields, functions: Sequence[Function], *, is_generic: bool
-) -> str:
-    options = fields.chat_template_kwargs or {}
-    if is_generic:
-        return engine.codec.render_chat(generic_messages(fields.messages, functions), options)
-    tools = [tool.model_dump(exclude_none=True) for tool in fields.tools or ()]
-    messages = [message.to_template() for message in fields.messages]
-    return engine.codec.render_chat(messages, options, tools=tools if functions else None)
-
-
-def _grammar(
-    engine: Engine,
-    fields: ChatFields,
-    functions: Sequence[Function],
-    dialect: Dialect | None,
-    *,
-    is_generic: bool,
-) -> Grammar | None:
-    """What holds the answer: its schema, the form of a forced call, or either of the two."""
-    constraint = compile_constraint(engine.grammars, fields)
-    if dialect is None:
-        return constraint
-    for at, tool in enumerate(fields.tools or ()):
-        if tool.function.parameters is not None:
-            field = f"tools.{at}.function.parameters"
-            engine.grammars.compile(tool.function.parameters, field=field)
-    # A model that never saw tools calls none by itself; once it was answered it may speak.
-    may_speak = is_generic and fields.messages[-1].role == "tool"
-    is_forced = fields.tool_choice not in (None, "auto") or (is_generic and not may_speak)
-    if not is_forced and (constraint is None or is_generic):
-        return constraint
-    is_single = isinstance(fields.tool_choice, NamedChoice) or is_generic
-    text = call_grammar(
-        dialect, functions, special_tokens=engine.codec.special_tokens,
-        is_parallel=fields.parallel_tool_calls is not False and not is_single,
-    )  # fmt: skip
-    calls = engine.grammars.compile_lark(text, field="tools")
-    if is_forced or constraint is None:
-        return calls
-    return engine.grammars.either(calls, constraint, field="tools")
+    return named

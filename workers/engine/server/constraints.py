@@ -8,28 +8,24 @@ from workers.engine.grammar import ANY_OBJECT, Grammar, Grammars
 from workers.engine.server.fields import GenerationFields, ResponseFormat
 
 KINDS = ("json", "regex", "choice", "grammar")
+SCHEMA_FIELD = "response_format.json_schema.schema"
 
 
 def compile_constraint(grammars: Grammars, fields: GenerationFields) -> Grammar | None:
     """Give back the one that the request asks for. Raises: `RequestRefused` for a second one."""
-    asked = _asked(fields)
-    names = [name for name, _, _ in asked]
-    if fields.response_format is not None and fields.response_format.type != "text":
-        names.append("response_format")
-    if len(names) > 1:
+    asked = [*_asked(fields), *_of_response_format(fields.response_format)]
+    if len(asked) > 1:
+        first, second = (field.removesuffix(".json_schema.schema") for field, _, _ in asked[:2])
         raise RequestRefused(
-            f"`{names[0]}` and `{names[1]}` both hold the answer; send one.", field=names[1]
+            f"`{first}` and `{second}` both hold the answer; send one.", field=second
         )
-    if not asked:
-        return _from_response_format(grammars, fields.response_format)
-    (field, kind, value), *_ = asked
-    return _compile(grammars, kind, value, field)
+    return _compile(grammars, *asked[0]) if asked else None
 
 
 def _asked(fields: GenerationFields) -> list[tuple[str, str, Any]]:
     """Field, kind and value of every constraint that goes by vLLM's names."""
     found = [(f"guided_{kind}", kind, getattr(fields, f"guided_{kind}")) for kind in KINDS]
-    options = dict(fields.structured_outputs or {})
+    options = dict(fields.structured_outputs)
     if options.pop("json_object", None):
         found.append(("structured_outputs.json_object", "json", ANY_OBJECT))
     found += [(f"structured_outputs.{kind}", kind, options.pop(kind, None)) for kind in KINDS]
@@ -42,18 +38,38 @@ def _asked(fields: GenerationFields) -> list[tuple[str, str, Any]]:
     return [constraint for constraint in found if constraint[2] is not None]
 
 
-def _compile(grammars: Grammars, kind: str, value: Any, field: str) -> Grammar:
-    if kind == "json":
-        return grammars.compile(_schema(value, field), field=field)
-    if kind == "choice":
-        if not isinstance(value, list) or not value or not all(type(one) is str for one in value):
-            raise RequestRefused(f"`{field}` should be a list of texts.", field=field)
-        return grammars.compile_choice(value, field=field)
-    if not isinstance(value, str) or not value:
-        raise RequestRefused(f"`{field}` should be a text.", field=field)
-    if kind == "regex":
-        return grammars.compile_regex(value, field=field)
-    return grammars.compile_lark(value, field=field)
+def _of_response_format(wanted: ResponseFormat) -> list[tuple[str, str, Any]]:
+    match wanted.type:
+        case "text":
+            return []
+        case "json_object":
+            return [("response_format", "json", ANY_OBJECT)]
+        case "json_schema" if wanted.json_schema:
+            return [(SCHEMA_FIELD, "json", wanted.json_schema.schema_)]
+        case "json_schema":
+            raise RequestRefused(
+                "`response_format` of type `json_schema` needs a `json_schema` with a `schema`.",
+                field="response_format.json_schema",
+            )
+    raise RequestRefused(
+        f"`response_format.type` is `{wanted.type}`; the engine knows `text`, `json_object` "
+        "and `json_schema`; expressions and grammars go in `structured_outputs`.",
+        field="response_format.type",
+    )
+
+
+def _compile(grammars: Grammars, field: str, kind: str, value: Any) -> Grammar:
+    match kind:
+        case "json":
+            return grammars.compile(_schema(value, field), field=field)
+        case "choice" if isinstance(value, list) and value and all(type(e) is str for e in value):
+            return grammars.compile_choice(value, field=field)
+        case "regex" if isinstance(value, str) and value:
+            return grammars.compile_regex(value, field=field)
+        case "grammar" if isinstance(value, str) and value:
+            return grammars.compile_lark(value, field=field)
+    what = "a list of texts" if kind == "choice" else "a text"
+    raise RequestRefused(f"`{field}` should be {what}, and not empty.", field=field)
 
 
 def _schema(value: Any, field: str) -> dict[str, Any]:
@@ -64,26 +80,3 @@ def _schema(value: Any, field: str) -> dict[str, Any]:
     if not isinstance(schema, dict):
         raise RequestRefused(f"`{field}` should be a JSON schema.", field=field)
     return schema
-
-
-def _from_response_format(grammars: Grammars, wanted: ResponseFormat | None) -> Grammar | None:
-    match wanted.type if wanted else "text":
-        case "text":
-            return None
-        case "json_object":
-            return grammars.compile(ANY_OBJECT, field="response_format")
-        case "json_schema" if wanted and wanted.json_schema:
-            return grammars.compile(
-                wanted.json_schema.schema_, field="response_format.json_schema.schema"
-            )
-        case "json_schema":
-            raise RequestRefused(
-                "`response_format` of type `json_schema` needs a `json_schema` with a `schema`.",
-                field="response_format.json_schema",
-            )
-        case other:
-            raise RequestRefused(
-                f"`response_format.type` is `{other}`; the engine knows `text`, `json_object` "
-                "and `json_schema`; expressions and grammars go in `structured_outputs`.",
-                field="response_format.type",
-            )

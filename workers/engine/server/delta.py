@@ -1,8 +1,6 @@
 """What a piece of an answer's text means to the reader of a chat."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,41 +23,16 @@ class Delta:
     def __bool__(self) -> bool:
         return bool(self.content or self.reasoning or self.calls)
 
-
-class Reader(Protocol):
-    """Sorts the text of one answer as it comes."""
-
-    def push(self, text: str) -> Delta:
-        """Take a piece; give back what is settled."""
-
-    def finish(self) -> Delta:
-        """Give back what was held until the end."""
-
-
-class PlainReader:
-    """All text is content."""
-
-    def push(self, text: str) -> Delta:
-        """Give the piece back as it is."""
-        return Delta(content=text)
-
-    def finish(self) -> Delta:
-        """Nothing was held."""
-        return Delta()
-
-
-def join(deltas: Iterable[Delta]) -> Delta:
-    """Give back all pieces as one, each call whole."""
-    content = reasoning = ""
-    calls: dict[int, CallPiece] = {}
-    for delta in deltas:
-        content += delta.content
-        reasoning += delta.reasoning
-        for piece in delta.calls:
-            before = calls.get(piece.index)
-            calls[piece.index] = _grown(before, piece) if before else piece
-    return Delta(content=content, reasoning=reasoning, calls=tuple(calls.values()))
-
-
-def _grown(call: CallPiece, piece: CallPiece) -> CallPiece:
-    return replace(call, arguments=call.arguments + piece.arguments)
+    def __add__(self, later: "Delta") -> "Delta":
+        """Both as one, each call whole."""
+        calls = list(self.calls)
+        for piece in later.calls:
+            if calls and calls[-1].index == piece.index:
+                calls[-1] = replace(calls[-1], arguments=calls[-1].arguments + piece.arguments)
+            else:
+                calls.append(piece)
+        return Delta(
+            content=self.content + later.content,
+            reasoning=self.reasoning + later.reasoning,
+            calls=tuple(calls),
+        )

@@ -1,6 +1,7 @@
-"""Every refusal and failure in OpenAI's error shape."""
+"""Every refusal and failure: in OpenAI's error shape, or on the routes of pooling in a flat one."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -8,65 +9,54 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from controlplane.domain.wire import error_type, openai_error
-from workers.engine.errors import QueueFull, RequestRefused
+from workers.engine.errors import INPUT_TOO_LONG, TOO_MANY_INPUTS, QueueFull, RequestRefused
 
 log = logging.getLogger(__name__)
 
-RETRY_AFTER_SECONDS = 1
+RETRY_AFTER = {"retry-after": "1"}
 CLIENT_CLOSED_REQUEST = 499
+UNPROCESSABLE = 422
+"""Clients of the flat routes never repeat a request that is answered so."""
 
 
 class EngineFailed(Exception):
     """The model thread gave this request up; the message is fit for the client."""
 
 
-async def refused(request: Request, error: Exception) -> Response:
-    """Answer 400: the request is at fault."""
-    assert isinstance(error, RequestRefused)
-    return _answer(400, error.message, param=error.field, code=error.code)
+def error_handlers(*, has_flat_routes: bool = False) -> Mapping[Any, Any]:
+    """Give back what answers for each kind of error; flat are all routes outside of `/v1`."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        if isinstance(error, ClientDisconnect):  # nobody reads it: it is for the access log
+            return Response(status_code=CLIENT_CLOSED_REQUEST)
+        status, message, code = _told(request, error)
+        is_flat = has_flat_routes and not request.url.path.startswith("/v1/")
+        if is_flat and status == 400:
+            status = UNPROCESSABLE
+        kind, param = error_type(status), getattr(error, "field", None)
+        body = openai_error(message, type=kind, code=code, param=param)
+        if is_flat:
+            body = {"error": message, "error_type": kind, "param": param}
+        return JSONResponse(body, status, RETRY_AFTER if status == 429 else None)
+
+    kinds = (RequestRefused, QueueFull, EngineFailed, ClientDisconnect, HTTPException, Exception)
+    return dict.fromkeys(kinds, answer)
 
 
-async def queue_full(request: Request, error: Exception) -> Response:
-    """Answer 429: come back later."""
-    answer = _answer(429, f"The engine is busy: {error}. Try again later.", code="queue_full")
-    answer.headers["retry-after"] = str(RETRY_AFTER_SECONDS)
-    return answer
-
-
-async def engine_failed(request: Request, error: Exception) -> Response:
-    """Answer 500: the row failed before its first piece was sent."""
-    return _answer(500, str(error), code="engine_failed")
-
-
-async def client_left(request: Request, error: Exception) -> Response:
-    """Nobody reads this answer; the status is for the access log."""
-    return Response(status_code=CLIENT_CLOSED_REQUEST)
-
-
-async def http_error(request: Request, error: Exception) -> Response:
-    """Answer an unknown path or method."""
-    assert isinstance(error, HTTPException)
-    return _answer(error.status_code, f"{request.method} {request.url.path}: {error.detail}.")
-
-
-async def unexpected(request: Request, error: Exception) -> Response:
-    """Answer 500: our fault; the log has the traceback."""
+def _told(request: Request, error: Exception) -> tuple[int, str, str | None]:
+    """Status, words and code of an error."""
+    match error:
+        case RequestRefused(code=code):
+            # Too much for one request of this model, and it would be the next time.
+            is_too_large = code in (INPUT_TOO_LONG, TOO_MANY_INPUTS)
+            return 413 if is_too_large else 400, str(error), code
+        case QueueFull():
+            return 429, f"The engine is busy: {error}. Try again later.", "queue_full"
+        case EngineFailed():
+            return 500, str(error), "engine_failed"
+        case HTTPException():
+            served = [route.path for route in request.app.routes if "POST" in route.methods]
+            place = f"{request.method} {request.url.path}: {error.detail}."
+            return error.status_code, f"{place} This model answers at {', '.join(served)}.", None
     log.error("a request failed", exc_info=error)
-    return _answer(500, "The engine failed on this request; its log has the reason.")
-
-
-def _answer(
-    status: int, message: str, *, param: str | None = None, code: str | None = None
-) -> Response:
-    body = openai_error(message, type=error_type(status), code=code, param=param)
-    return JSONResponse(body, status)
-
-
-HANDLERS: dict[Any, Any] = {
-    RequestRefused: refused,
-    QueueFull: queue_full,
-    EngineFailed: engine_failed,
-    ClientDisconnect: client_left,
-    HTTPException: http_error,
-    Exception: unexpected,
-}
+    return 500, "The engine failed on this request; its log has the reason.", None

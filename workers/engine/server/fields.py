@@ -1,34 +1,35 @@
 """The request bodies that the engine understands."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from pydantic import (
-    BaseModel,
+    AfterValidator,
+    AliasChoices,
     BeforeValidator,
-    ConfigDict,
     Field,
     StrictBool,
     StrictInt,
+    model_validator,
 )
 
 from workers.engine.errors import RequestRefused
+from workers.engine.server.body import Body
 from workers.engine.server.messages import Message
 from workers.engine.server.tools.fields import Tool, ToolChoice
 from workers.engine.server.unsupported import refuse_unsupported
-from workers.engine.server.validation import validate
 
 MOST_STOP_STRINGS = 16
 MOST_CHOICES = 128
-MOST_LOGPROBS = 20
+Scores = Annotated[StrictInt, Field(ge=0, le=20)]
+"""How many likeliest tokens are told beside each."""
 Penalty = Annotated[float, Field(ge=-2, le=2, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Bias = Annotated[float, Field(ge=-100, le=100, allow_inf_nan=False)]
+Length = Annotated[int, Field(ge=1)]
 
 
 def _stop_strings(value: object) -> object:
-    if value is None:
-        return ()
     stops = [value] if isinstance(value, str) else value
     if not isinstance(stops, list) or not all(isinstance(stop, str) and stop for stop in stops):
         raise ValueError("should be a string or a list of strings, none of them empty")
@@ -37,107 +38,82 @@ def _stop_strings(value: object) -> object:
     return tuple(stops)
 
 
-class _Lenient(BaseModel):
-    """Unknown fields pass, as clients send many that change nothing."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-
-class StreamOptions(_Lenient):
+class StreamOptions(Body):
     include_usage: bool = False
     continuous_usage_stats: bool = False
 
 
-class JsonSchema(_Lenient):
-    name: str = "answer"
+class JsonSchema(Body):
     schema_: dict[str, Any] = Field(alias="schema")
 
 
-class ResponseFormat(_Lenient):
+class ResponseFormat(Body):
     type: str
     json_schema: JsonSchema | None = None
 
 
-class GenerationFields(_Lenient):
-    """What chat and plain completions share."""
+class GenerationFields(Body):
+    """What chat and plain completions share; the engine's own names where it has one."""
 
     model: str | None = None
-    n: Annotated[StrictInt, Field(ge=1, le=MOST_CHOICES)] | None = None
-    max_tokens: int | None = Field(None, ge=1)
-    min_tokens: int | None = Field(None, ge=0)
-    temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
-    top_p: Share | None = None
-    min_p: Share | None = None
-    top_k: int | None = Field(None, ge=-1)
-    presence_penalty: Penalty | None = None
-    frequency_penalty: Penalty | None = None
-    repetition_penalty: float | None = Field(None, gt=0, le=10, allow_inf_nan=False)
-    logit_bias: dict[int, Bias] | None = None
-    cache_salt: str | None = None
-    seed: int | None = Field(None, ge=-(2**63), lt=2**63)
+    n: Annotated[StrictInt, Field(ge=1, le=MOST_CHOICES)] = 1
+    max_tokens: Length | None = None
+    min_tokens: Annotated[int, Field(ge=0)] = 0
+    temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 1.0
+    top_p: Share = 1.0
+    min_p: Share = 0.0
+    top_k: Annotated[int, Field(ge=-1), AfterValidator(lambda top_k: max(0, top_k))] = 0
+    presence_penalty: Penalty = 0.0
+    frequency_penalty: Penalty = 0.0
+    repetition_penalty: Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)] = 1.0
+    logit_bias: dict[int, Bias] = {}
+    cache_salt: str = ""
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     stop: Annotated[tuple[str, ...], BeforeValidator(_stop_strings)] = ()
-    stop_token_ids: list[StrictInt] | None = None
-    ignore_eos: bool | None = False
-    skip_special_tokens: bool | None = True
-    stream: bool | None = False
-    stream_options: StreamOptions | None = None
-    response_format: ResponseFormat | None = None
-    structured_outputs: dict[str, Any] | None = None
+    stop_tokens: frozenset[StrictInt] = Field(frozenset(), alias="stop_token_ids")
+    ignore_eos: bool = False
+    skip_special_tokens: bool = True
+    stream: bool = False
+    stream_options: StreamOptions = StreamOptions()
+    response_format: ResponseFormat = ResponseFormat(type="text")
+    structured_outputs: dict[str, Any] = {}
     guided_json: dict[str, Any] | str | None = None
     guided_regex: str | None = None
     guided_choice: list[str] | None = None
     guided_grammar: str | None = None
 
-    @property
-    def asked_tokens(self) -> int | None:
-        """The answer's limit in tokens, where one is named."""
-        return self.max_tokens
-
-    @property
-    def asked_logprobs(self) -> int | None:
-        """How many likeliest tokens are told beside each; nothing where none is asked for."""
-        raise TypeError(f"{type(self).__name__} holds no logprobs")
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_is_unsupported(cls, sent: Mapping[str, Any]) -> Mapping[str, Any]:
+        refuse_unsupported(sent)
+        return sent
 
 
 class ChatFields(GenerationFields):
     messages: list[Message] = Field(min_length=1)
-    max_completion_tokens: int | None = Field(None, ge=1)
-    logprobs: StrictBool | None = None
-    top_logprobs: Annotated[StrictInt, Field(ge=0, le=MOST_LOGPROBS)] | None = None
-    chat_template_kwargs: dict[str, Any] | None = None
-    tools: list[Tool] | None = None
-    tool_choice: ToolChoice | None = None
-    parallel_tool_calls: bool | None = None
-
-    @property
-    def asked_tokens(self) -> int | None:
-        """`max_completion_tokens` is the newer name and wins."""
-        return self.max_completion_tokens or self.max_tokens
+    max_tokens: Length | None = Field(
+        None, validation_alias=AliasChoices("max_completion_tokens", "max_tokens")
+    )
+    logprobs: StrictBool = False
+    top_logprobs: Scores = 0
+    chat_template_kwargs: dict[str, Any] = {}
+    tools: Sequence[Tool] = ()
+    tool_choice: ToolChoice = "auto"
+    parallel_tool_calls: bool = True
 
     @property
     def asked_logprobs(self) -> int | None:
         """`top_logprobs` counts once `logprobs` is on."""
-        if self.logprobs:
-            return self.top_logprobs or 0
-        if self.top_logprobs:
+        if self.top_logprobs and not self.logprobs:
             raise RequestRefused("`top_logprobs` needs `logprobs: true`.", field="top_logprobs")
-        return None
+        return self.top_logprobs if self.logprobs else None
 
 
 class CompletionFields(GenerationFields):
     prompt: str | list[Any]
-    logprobs: Annotated[StrictInt, Field(ge=0, le=MOST_LOGPROBS)] | None = None
+    logprobs: Scores | None = None
 
     @property
     def asked_logprobs(self) -> int | None:
         """Plain completions say it in one number."""
         return self.logprobs
-
-
-Fields = TypeVar("Fields", bound=GenerationFields)
-
-
-def read_fields(kind: type[Fields], body: Mapping[str, Any]) -> Fields:
-    """Give back the checked body. Raises: `RequestRefused` that names the first bad field."""
-    refuse_unsupported(body)
-    return validate(kind, body)

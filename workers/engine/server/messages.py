@@ -3,7 +3,9 @@
 import json
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
+from pydantic import BeforeValidator
+
+from workers.engine.server.body import Body
 
 TEMPLATE_ROLES = {"developer": "system"}
 """Newer names of a role, which no template knows."""
@@ -11,45 +13,34 @@ TEMPLATE_ROLES = {"developer": "system"}
 
 def _message_text(value: object) -> object:
     """Text as it is; a list of parts as the text of its parts."""
-    if value is None:
-        return ""
-    if not isinstance(value, list):
-        return value
-    return "".join(_part_text(part) for part in value)
+    return "".join(map(_part_text, value)) if isinstance(value, list) else value
 
 
 def _part_text(part: object) -> str:
-    if not isinstance(part, dict) or part.get("type") != "text":
-        kind = part.get("type") if isinstance(part, dict) else type(part).__name__
+    kind = part.get("type") if isinstance(part, dict) else type(part).__name__
+    if not isinstance(part, dict) or kind != "text":
         raise ValueError(f"has a part of type `{kind}`; this model reads `text` alone")
     return str(part.get("text", ""))
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
+def _arguments(value: object) -> object:
+    """Clients send the arguments as JSON in a text; templates write them out themselves."""
+    try:
+        return json.loads(value or "{}") if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError("should be a JSON object in a text") from None
 
 
-class CalledFunction(_Part):
+class CalledFunction(Body):
     name: str
-    arguments: dict[str, Any] = {}
-
-    @field_validator("arguments", mode="before")
-    @classmethod
-    def _read(cls, value: object) -> object:
-        """Clients send the arguments as JSON in a text; templates write them out themselves."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value or "{}")
-        except ValueError:
-            raise ValueError("should be a JSON object in a text") from None
+    arguments: Annotated[dict[str, Any], BeforeValidator(_arguments)] = {}
 
 
-class ToolCall(_Part):
+class ToolCall(Body):
     function: CalledFunction
 
 
-class Message(_Part):
+class Message(Body):
     role: str
     content: Annotated[str, BeforeValidator(_message_text)] = ""
     tool_calls: list[ToolCall] | None = None

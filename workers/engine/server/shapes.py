@@ -1,146 +1,128 @@
-"""OpenAI's answer bodies for chat and plain completions."""
+"""OpenAI's answer bodies for plain completions and chats."""
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, ClassVar
 
-from controlplane.domain.wire import Usage
 from workers.engine.generation import TokenScore
+from workers.engine.server.choices import Choices
 from workers.engine.server.delta import CallPiece, Delta
-from workers.engine.server.logprobs import TokenBytes, chat_logprobs, completion_logprobs
-
-
-@dataclass(frozen=True, slots=True)
-class Used:
-    """Tokens of all choices so far."""
-
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    """Of the prompts, each counted once."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnswerShape:
-    """One answer's envelope; subclasses know how a choice looks."""
+class Shape:
+    """The envelope of one answer, and its choices as `/v1/completions` has them."""
 
     model: str
-    prompt_tokens: int
-    token_bytes: TokenBytes
+    token_bytes: Callable[[int], bytes]
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: int = field(default_factory=lambda: int(time.time()))
 
-    id_prefix: ClassVar[str]
-    whole_object: ClassVar[str]
-    chunk_object: ClassVar[str]
+    id_prefix: ClassVar[str] = "cmpl-"
+    whole_object: ClassVar[str] = "text_completion"
+    chunk_object: ClassVar[str] = "text_completion"
 
-    def whole(self, choices: Sequence[dict[str, Any]], used: Used) -> dict[str, Any]:
+    def whole(self, choices: Choices) -> dict[str, Any]:
         """Give back the body of an answer that is not streamed."""
+        told = [
+            self.choice(
+                one.index, one.said, one.reason, one.scores if choices.tells_scores else None,
+                is_whole=True,
+            )
+            for one in choices.all
+        ]  # fmt: skip
         envelope = self._envelope(self.whole_object)
-        return {**envelope, "choices": list(choices), "usage": self.usage(used)}
+        return {**envelope, "choices": told, "usage": choices.usage.to_json()}
+
+    def chunk(self, *choices: dict[str, Any]) -> dict[str, Any]:
+        """Give back one event of a stream."""
+        return {**self._envelope(self.chunk_object), "choices": choices}
 
     def choice(
-        self, index: int, said: Delta, reason: str, scores: Sequence[TokenScore] | None
-    ) -> dict[str, Any]:
-        """Give back one finished choice."""
-        logprobs = None if scores is None else self._logprobs(scores, 0)
-        return {
-            "index": index, **self._said(said), "logprobs": logprobs, "finish_reason": reason,
-        }  # fmt: skip
-
-    def opening(self, index: int) -> dict[str, Any] | None:
-        """Give back the chunk that comes before any text, where the shape has one."""
-        return None
-
-    def chunk(
         self,
         index: int,
-        added: Delta,
+        said: Delta,
         reason: str | None,
-        scores: Sequence[TokenScore] = (),
+        scores: Sequence[TokenScore] | None,
+        *,
         offset: int = 0,
+        is_whole: bool = False,
     ) -> dict[str, Any]:
-        """Give back one piece of a streamed choice."""
-        logprobs = self._logprobs(scores, offset) if scores else None
-        return self._chunk(index, logprobs, {**self._added(added, index), "finish_reason": reason})
+        """Give back a choice, or a piece of one that begins at `offset` of its text."""
+        logprobs = None if scores is None else self._logprobs(scores, offset)
+        said_as = self._said(said, is_whole=is_whole)
+        return {"index": index, **said_as, "logprobs": logprobs, "finish_reason": reason}
 
-    def usage_chunk(self, used: Used) -> dict[str, Any]:
-        """Give back the last chunk, which counts and holds no choice."""
-        envelope = self._envelope(self.chunk_object)
-        return {**envelope, "choices": [], "usage": self.usage(used)}
-
-    def usage(self, used: Used) -> dict[str, Any]:
-        """Give back the token counts so far."""
-        counts = Usage(
-            prompt_tokens=self.prompt_tokens,
-            completion_tokens=used.completion_tokens,
-            cached_tokens=used.cached_tokens,
-        )
-        return counts.to_json()
-
-    def _chunk(self, index: int, logprobs: Any, choice: dict[str, Any]) -> dict[str, Any]:
-        choice = {"index": index, "logprobs": logprobs, **choice}
-        return {**self._envelope(self.chunk_object), "choices": [choice]}
+    def opening(self, index: int) -> dict[str, Any] | None:
+        """Give back the piece that comes before any text, where the shape has one."""
+        return None
 
     def _envelope(self, kind: str) -> dict[str, Any]:
         return {
-            "id": self.id_prefix + self.key,
-            "object": kind,
-            "created": self.created,
+            "id": self.id_prefix + self.key, "object": kind, "created": self.created,
             "model": self.model,
-        }
+        }  # fmt: skip
 
-    def _said(self, said: Delta) -> dict[str, Any]:
+    def _said(self, said: Delta, *, is_whole: bool) -> dict[str, Any]:
         return {"text": said.content}
 
-    def _added(self, added: Delta, index: int) -> dict[str, Any]:
-        return {"text": added.content}
-
     def _logprobs(self, scores: Sequence[TokenScore], offset: int) -> dict[str, Any]:
-        return completion_logprobs(scores, self.token_bytes, offset=offset)
+        tokens = [self._text(score.token) for score in scores]
+        return {
+            "tokens": tokens,
+            "token_logprobs": [score.logprob for score in scores],
+            "top_logprobs": [
+                {self._text(token): logprob for token, logprob in score.likeliest}
+                for score in scores
+            ],
+            "text_offset": [*accumulate(map(len, tokens[:-1]), initial=offset)][: len(tokens)],
+        }
+
+    def _text(self, token: int) -> str:
+        return self.token_bytes(token).decode(errors="replace")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompletionShape(AnswerShape):
-    """`/v1/completions`."""
-
-    id_prefix = "cmpl-"
-    whole_object = "text_completion"
-    chunk_object = "text_completion"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChatShape(AnswerShape):
-    """`/v1/chat/completions`."""
+class ChatShape(Shape):
+    """The same for `/v1/chat/completions`."""
 
     id_prefix = "chatcmpl-"
     whole_object = "chat.completion"
     chunk_object = "chat.completion.chunk"
 
     def opening(self, index: int) -> dict[str, Any] | None:
-        """Give back the chunk that names the role."""
-        delta = {"delta": {"role": "assistant", "content": ""}, "finish_reason": None}
-        return self._chunk(index, None, delta)
+        """Give back the piece that names the role."""
+        role = {"delta": {"role": "assistant", "content": ""}}
+        return {"index": index, **role, "logprobs": None, "finish_reason": None}
 
-    def _said(self, said: Delta) -> dict[str, Any]:
-        content = None if said.calls and not said.content else said.content
-        message = {"role": "assistant", "content": content, "refusal": None}
+    def _said(self, said: Delta, *, is_whole: bool) -> dict[str, Any]:
+        told: dict[str, Any] = {"content": said.content} if said.content else {}
+        if is_whole:
+            content = None if said.calls else ""
+            told = {"role": "assistant", "content": content, "refusal": None, **told}
         if said.reasoning:
-            message["reasoning_content"] = said.reasoning
-        calls = [_call(piece) for piece in said.calls]
-        return {"message": {**message, "tool_calls": calls} if calls else message}
-
-    def _added(self, added: Delta, index: int) -> dict[str, Any]:
-        delta: dict[str, Any] = {"content": added.content} if added.content else {}
-        if added.reasoning:
-            delta["reasoning_content"] = added.reasoning
-        if added.calls:
-            delta["tool_calls"] = [{"index": one.index, **_call(one)} for one in added.calls]
-        return {"delta": delta}
+            told["reasoning_content"] = said.reasoning
+        if said.calls:
+            told["tool_calls"] = [
+                _call(piece) if is_whole else {"index": piece.index, **_call(piece)}
+                for piece in said.calls
+            ]
+        return {"message" if is_whole else "delta": told}
 
     def _logprobs(self, scores: Sequence[TokenScore], offset: int) -> dict[str, Any]:
-        return chat_logprobs(scores, self.token_bytes)
+        content = [
+            self._entry(score.token, score.logprob)
+            | {"top_logprobs": [self._entry(*pair) for pair in score.likeliest]}
+            for score in scores
+        ]
+        return {"content": content, "refusal": None}
+
+    def _entry(self, token: int, logprob: float) -> dict[str, Any]:
+        raw = list(self.token_bytes(token))
+        return {"token": self._text(token), "logprob": logprob, "bytes": raw}
 
 
 def _call(piece: CallPiece) -> dict[str, Any]:

@@ -1,79 +1,43 @@
 """The routes that tell how an engine is, whatever it serves."""
 
 import time
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-
-class Reporting(Protocol):
-    """An engine as far as these routes see it."""
-
-    metrics: Any
-
-    @property
-    def served_model_name(self) -> str:
-        """The name that `/v1/models` carries."""
-
-    @property
-    def max_seq_len(self) -> int:
-        """The longest sequence in tokens."""
-
-    @property
-    def adapter_names(self) -> tuple[str, ...]:
-        """Further names, each of an adapter of the model."""
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether requests are still taken."""
-
-    def report(self) -> dict[str, Any]:
-        """Give back what was really loaded and allocated."""
+if TYPE_CHECKING:  # a process needs one of the two
+    from workers.engine.engine import Engine
+    from workers.engine.pooling.engine import PoolingEngine
 
 
-class StatusRoutes:
-    """Health, report, metrics and the model's name."""
+def status_routes(engine: "Engine | PoolingEngine") -> list[Route]:
+    """Give back what answers beside the routes that serve."""
+    started = int(time.time())
 
-    def __init__(self, engine: Reporting) -> None:
-        self._engine = engine
-        self._started = int(time.time())
+    async def health(request: Request) -> Response:
+        is_alive = engine.is_alive  # for as long as the model thread lives
+        return JSONResponse({"status": "ready" if is_alive else "failed"}, 200 if is_alive else 503)
 
-    def routes(self) -> list[Route]:
-        """Give back the routes for an application."""
-        return [
-            Route("/health", self.health),
-            Route("/info", self.info),
-            Route("/metrics", self.metrics),
-            Route("/v1/models", self.models),
-        ]
+    async def info(request: Request) -> Response:
+        return JSONResponse(engine.report())
 
-    async def health(self, request: Request) -> Response:
-        """Ready for as long as the model thread lives."""
-        if self._engine.is_alive:
-            return JSONResponse({"status": "ready"})
-        return JSONResponse({"status": "failed"}, 503)
+    async def metrics(request: Request) -> Response:
+        return Response(engine.metrics.expose(), headers={"content-type": CONTENT_TYPE_LATEST})
 
-    async def info(self, request: Request) -> Response:
-        """What was really loaded and allocated."""
-        return JSONResponse(self._engine.report())
-
-    async def metrics(self, request: Request) -> Response:
-        """Prometheus' page."""
-        page = self._engine.metrics.expose()
-        return Response(page, headers={"content-type": CONTENT_TYPE_LATEST})
-
-    async def models(self, request: Request) -> Response:
+    async def models(request: Request) -> Response:
         """The one model under its served name, and each adapter under its own."""
-        served = self._engine.served_model_name
+        served = engine.settings.served_model_name
         model = {
-            "id": served,
-            "object": "model",
-            "created": self._started,
-            "owned_by": "enginehouse",
-            "max_model_len": self._engine.max_seq_len,
-        }
-        adapters = [{**model, "id": each, "parent": served} for each in self._engine.adapter_names]
+            "id": served, "object": "model", "created": started, "owned_by": "enginehouse",
+            "max_model_len": engine.max_seq_len,
+        }  # fmt: skip
+        adapters = [{**model, "id": each, "parent": served} for each in engine.adapter_names]
         return JSONResponse({"object": "list", "data": [model, *adapters]})
+
+    return [
+        Route("/health", health), Route("/info", info), Route("/metrics", metrics),
+        Route("/v1/models", models),
+    ]  # fmt: skip

@@ -42,6 +42,9 @@ def test_what_is_refused_is_named(folder: Path) -> None:
         encoder.encode([SHORT, LONG], Cut(allowed=False), field="input")
     with pytest.raises(RequestRefused, match="half a surrogate pair"):
         encoder.encode(["\ud800"], Cut(), field="input")
-    with pytest.raises(RequestRefused, match="`input` has 25 tokens"):
-        encoder.take_ids([1] * 25, Cut(allowed=False), field="input")
-    assert encoder.take_ids([*range(25)], Cut(side=Side.LEFT), field="input").ids == [*range(1, 25)]
+    with pytest.raises(RequestRefused, match=r"`input\.1` has 25 tokens"):
+        encoder.take_ids([[1], [1] * 25], Cut(allowed=False), field="input")
+    (row,) = encoder.take_ids([[*range(25)]], Cut(side=Side.LEFT), field="input")
+    assert row.ids == [*range(1, 25)]
+    with pytest.raises(RequestRefused, match="`input` holds 129 texts; send at most 128"):
+        encoder.encode([SHORT] * 129, Cut(), field="input")

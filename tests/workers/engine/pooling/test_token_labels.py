@@ -9,13 +9,15 @@ from threading import Thread
 from typing import Any
 
 import pytest
+import torch
 import uvicorn
 from baseten_performance_client import PerformanceClient
 from starlette.testclient import TestClient
 from transformers import AutoTokenizer, pipeline
 
 from tests.workers.engine.pooling.encoders import make_encoder, serving
-from workers.engine.pooling.token_groups import Piece, Strategy, group
+from workers.engine.pooling.names import Names, Strategy
+from workers.engine.pooling.rows import Row
 
 pytestmark = pytest.mark.engine
 LABELS = {0: "O", 1: "B-PER", 2: "I-PER", 3: "B-LOC", 4: "I-LOC"}
@@ -116,19 +118,22 @@ def test_a_pair_and_an_unknown_strategy_are_refused(folder: Path) -> None:
     assert unknown.json()["param"] == "aggregation_strategy"
 
 
-def test_a_word_in_pieces_has_one_label_and_two_beginnings_are_two_names() -> None:
-    labels = ["O", "B-LOC", "I-LOC"]
-    pieces = [
-        Piece(token_id=5, start=0, end=2, scores=[0.1, 0.8, 0.1]),
-        Piece(token_id=6, start=2, end=5, scores=[0.9, 0.05, 0.05], continues=True),
-        Piece(token_id=7, start=6, end=9, scores=[0.2, 0.1, 0.7]),
-        Piece(token_id=8, start=10, end=12, scores=[0.1, 0.9, 0.0]),
-    ]
+def test_a_word_in_pieces_has_one_label_and_two_beginnings_are_two_names(folder: Path) -> None:
+    text, places = "parisy bonn rome", [(0, 2), (2, 6), (7, 11), (12, 16)]
+    scores = torch.tensor(
+        [[0.1, 0, 0, 0.8, 0.1], [0.9, 0, 0, 0.05, 0.05], [0.2, 0, 0, 0.1, 0.7], [0.1, 0, 0, 0.9, 0]]
+    )
+    row = Row(ids=[5, 6, 7, 8], offsets=places, special=[0] * 4)
+    with serving(folder) as client:
+        engine = client.app.state.engine
+        names = Names(engine.model.module, engine.encoder)
 
-    def found(strategy: Strategy) -> list[tuple[int, int]]:
-        return [(each.start, each.end) for each in group(pieces, labels, strategy)]
+    def found(strategy: Strategy) -> list[tuple[str, int]]:
+        return [
+            (each["token"], each["token_id"]) for each in names.join(text, row, scores, strategy)
+        ]
 
-    assert found(Strategy.SIMPLE) == [(0, 2), (6, 9), (10, 12)]
-    assert found(Strategy.FIRST) == [(0, 9), (10, 12)]
-    assert found(Strategy.MAX) == [(6, 9), (10, 12)]
-    assert found(Strategy.AVERAGE) == [(6, 9), (10, 12)]
+    assert found("simple") == [("pa", 5), ("bonn", 7), ("rome", 8)]
+    assert found("first") == [("parisy bonn", 5), ("rome", 8)]
+    assert found("max") == [("bonn", 7), ("rome", 8)]
+    assert found("average") == [("bonn", 7), ("rome", 8)]

@@ -143,7 +143,9 @@ def test_a_body_that_is_no_object_is_refused(server: EngineServer, content: byte
 
 
 def test_unknown_paths_and_methods_have_the_same_shape(server: EngineServer) -> None:
-    assert server.http.get("/v2").json()["error"]["message"] == "GET /v2: Not Found."
+    assert server.http.get("/v2").json()["error"]["message"] == (
+        f"GET /v2: Not Found. This model answers at {CHAT}, /v1/completions."
+    )
     assert server.http.get(CHAT).status_code == 405
 
 

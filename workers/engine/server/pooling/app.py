@@ -3,25 +3,22 @@
 from collections.abc import Iterator
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from workers.engine.pooling.engine import PoolingEngine
+from workers.engine.server.errors import error_handlers
 from workers.engine.server.pooling.embeddings import EmbeddingRoutes
-from workers.engine.server.pooling.errors import HANDLERS, naming
 from workers.engine.server.pooling.scoring import ScoreRoutes
 from workers.engine.server.pooling.token_labels import TokenRoutes
-from workers.engine.server.status import StatusRoutes
+from workers.engine.server.status import status_routes
 from workers.engine.task import Task
 
 
 def create_app(engine: PoolingEngine) -> Starlette:
     """Give back the application around a started engine: the routes that its model can answer."""
-    own = list(_routes(engine))
-    not_found = naming([route.path for route in own])
     return Starlette(
-        routes=[*StatusRoutes(engine).routes(), *own],
-        exception_handlers={**HANDLERS, HTTPException: not_found},
+        routes=[*status_routes(engine), *_routes(engine)],
+        exception_handlers=error_handlers(has_flat_routes=True),
     )
 
 

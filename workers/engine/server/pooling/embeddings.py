@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -13,9 +14,8 @@ from workers.engine.pooling.engine import PoolingEngine
 from workers.engine.pooling.rows import Row
 from workers.engine.pooling.sentence import Sentence
 from workers.engine.server.body import read_body
-from workers.engine.server.pooling.compute import Computed, check_count, compute, respond
+from workers.engine.server.pooling.compute import Computed, pool
 from workers.engine.server.pooling.fields import EmbeddingFields, SparseFields
-from workers.engine.server.validation import validate
 
 
 class EmbeddingRoutes:
@@ -27,32 +27,32 @@ class EmbeddingRoutes:
 
     async def embeddings(self, request: Request) -> Response:
         """One vector per text, with the tokens that were read."""
-        fields = validate(EmbeddingFields, await read_body(request))
-        self._check_dimensions(fields.dimensions)
-        check_count(self._engine, len(fields.input), "input")
-        computed = await compute(
-            request, self._engine, lambda: self._rows(fields.input, fields, "input")
-        )
-        return await respond(computed, lambda: self._body(computed, fields))
+        fields = await read_body(EmbeddingFields, request)
+        known = self._engine.model.dimensions
+        if fields.dimensions is not None and fields.dimensions > known:
+            raise RequestRefused(
+                f"`dimensions` is {fields.dimensions}; this model's vectors have {known}.",
+                field="dimensions",
+            )
+        encode = partial(self._rows, fields.input, fields, "input")
+        return await pool(request, self._engine, encode, partial(self._body, fields))
 
     async def embed_sparse(self, request: Request) -> Response:
         """Per text the words that weigh anything, as pairs of index and value."""
-        fields = validate(SparseFields, await read_body(request))
-        check_count(self._engine, len(fields.inputs), "inputs")
-        computed = await compute(
-            request, self._engine, lambda: self._rows(fields.inputs, fields, "inputs")
+        fields = await read_body(SparseFields, request)
+        encode = partial(self._rows, fields.inputs, fields, "inputs")
+        return await pool(
+            request, self._engine, encode, lambda computed: list(map(_weights, computed.outputs))
         )
-        return await respond(computed, lambda: [_weights(each) for each in computed.outputs])
 
-    def _body(self, computed: Computed, fields: EmbeddingFields) -> dict[str, Any]:
-        vectors = [self._shortened(vector, fields.dimensions) for vector in computed.outputs]
+    def _body(self, fields: EmbeddingFields, computed: Computed) -> dict[str, Any]:
         return {
             "object": "list",
             "data": [
-                {"object": "embedding", "index": index, "embedding": _written(vector, fields)}
-                for index, vector in enumerate(vectors)
+                {"object": "embedding", "index": index, "embedding": self._written(vector, fields)}
+                for index, vector in enumerate(computed.outputs)
             ],
-            "model": fields.model or self._engine.served_model_name,
+            "model": fields.model or self._engine.settings.served_model_name,
             "usage": {"prompt_tokens": computed.tokens, "total_tokens": computed.tokens},
         }
 
@@ -61,10 +61,8 @@ class EmbeddingRoutes:
     ) -> Sequence[Row]:
         encoder = self._engine.encoder
         if not isinstance(inputs[0], str):
-            return [
-                encoder.take_ids(self._checked(ids, f"{name}.{index}"), fields.cut, field=name)
-                for index, ids in enumerate(inputs)
-            ]
+            self._check_ids(inputs, name)
+            return encoder.take_ids(inputs, fields.cut, field=name)
         texts = [text.lower() for text in inputs] if self._sentence.lowers else inputs
         prompt = self._prompt(fields.prompt_name)
         rows = encoder.encode(texts, fields.cut, field=name, prompt=prompt)
@@ -72,13 +70,14 @@ class EmbeddingRoutes:
             return [row.without(encoder.prompt_length(prompt)) for row in rows]
         return rows
 
-    def _checked(self, ids: Sequence[int], field: str) -> Sequence[int]:
-        known = range(self._engine.model.vocabulary_size)
-        if not all(token in known for token in ids):
-            raise RequestRefused(
-                f"`{field}` should hold token ids from 0 to {known.stop - 1}.", field=field
-            )
-        return ids
+    def _check_ids(self, lists: Sequence[Sequence[int]], name: str) -> None:
+        most = self._engine.model.vocabulary_size - 1
+        for index, ids in enumerate(lists):
+            if min(ids) < 0 or max(ids) > most:
+                field = f"{name}.{index}"
+                raise RequestRefused(
+                    f"`{field}` should hold token ids from 0 to {most}.", field=field
+                )
 
     def _prompt(self, name: str | None) -> str:
         prompts = self._sentence.prompts
@@ -90,30 +89,17 @@ class EmbeddingRoutes:
             )
         return prompts.get(name or self._sentence.default_prompt or "", "")
 
-    def _check_dimensions(self, asked: int | None) -> None:
-        if asked is not None and asked > self._engine.model.dimensions:
-            raise RequestRefused(
-                f"`dimensions` is {asked}; this model's vectors have "
-                f"{self._engine.model.dimensions}.",
-                field="dimensions",
-            )
-
-    def _shortened(self, vector: Tensor, dimensions: int | None) -> Tensor:
-        if dimensions is None:
-            return vector
-        head = vector[:dimensions]
-        return nn.functional.normalize(head, dim=0) if self._sentence.normalizes else head
-
-
-def _written(vector: Tensor, fields: EmbeddingFields) -> Any:
-    if fields.encoding_format == "base64":
-        return base64.b64encode(vector.numpy().astype("<f4").tobytes()).decode()
-    return vector.tolist()
+    def _written(self, vector: Tensor, fields: EmbeddingFields) -> Any:
+        if fields.dimensions is not None:
+            vector = vector[: fields.dimensions]
+            if self._sentence.normalizes:
+                vector = nn.functional.normalize(vector, dim=0)
+        if fields.encoding_format == "base64":
+            return base64.b64encode(vector.numpy().astype("<f4").tobytes()).decode()
+        return vector.tolist()
 
 
 def _weights(vector: Tensor) -> list[dict[str, Any]]:
     found = vector.nonzero().flatten()
-    return [
-        {"index": index, "value": value}
-        for index, value in zip(found.tolist(), vector[found].tolist(), strict=True)
-    ]
+    weighed = zip(found.tolist(), vector[found].tolist(), strict=True)
+    return [{"index": index, "value": value} for index, value in weighed]

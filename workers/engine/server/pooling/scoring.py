@@ -1,17 +1,16 @@
 """`/rerank` and `/predict`: bare arrays, as the performance client reads them."""
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from workers.engine.pooling.engine import PoolingEngine
-from workers.engine.pooling.scores import Function, choose_function, rate
+from workers.engine.pooling.scores import FUNCTIONS, usual_function
 from workers.engine.server.body import read_body
-from workers.engine.server.pooling.compute import Computed, check_count, compute, respond
+from workers.engine.server.pooling.compute import Computed, pool
 from workers.engine.server.pooling.fields import PredictFields, RerankFields
-from workers.engine.server.validation import validate
 
 
 class ScoreRoutes:
@@ -19,48 +18,37 @@ class ScoreRoutes:
 
     def __init__(self, engine: PoolingEngine) -> None:
         self._engine = engine
-        self._function = choose_function(engine.model.module.config)
+        self._usual = usual_function(engine.model.module.config)
 
     async def rerank(self, request: Request) -> Response:
         """Score texts for one query, in the order in which they were sent."""
-        fields = validate(RerankFields, await read_body(request))
-        check_count(self._engine, len(fields.texts), "texts")
+        fields = await read_body(RerankFields, request)
         pairs = [(fields.query, text) for text in fields.texts]
-        computed = await compute(
-            request,
-            self._engine,
-            lambda: self._engine.encoder.encode(pairs, fields.cut, field="texts"),
-        )
-        return await respond(computed, lambda: _ranks(fields, computed))
+        encode = partial(self._engine.encoder.encode, pairs, fields.cut, field="texts")
+        return await pool(request, self._engine, encode, partial(_ranks, fields))
 
     async def predict(self, request: Request) -> Response:
         """Score the labels of each text, the likeliest first."""
-        fields = validate(PredictFields, await read_body(request))
-        check_count(self._engine, len(fields.texts), "inputs")
-        computed = await compute(
-            request,
-            self._engine,
-            lambda: self._engine.encoder.encode(fields.texts, fields.cut, field="inputs"),
-        )
-        return await respond(computed, lambda: self._labelled(fields, computed))
+        fields = await read_body(PredictFields, request)
+        texts = fields.inputs.texts
+        encode = partial(self._engine.encoder.encode, texts, fields.cut, field="inputs")
+        return await pool(request, self._engine, encode, partial(self._labelled, fields))
 
     def _labelled(self, fields: PredictFields, computed: Computed) -> Any:
-        chosen = fields.function_to_apply or self._function
-        function = Function.NONE if fields.raw_scores else chosen
-        found = [self._best_first(rate(function, each).tolist()) for each in computed.outputs]
-        return found[0] if fields.is_single else found
-
-    def _best_first(self, scores: Sequence[float]) -> list[dict[str, Any]]:
-        named = zip(self._engine.model.labels, scores, strict=True)
-        found = [{"label": label, "score": score} for label, score in named]
-        return sorted(found, key=lambda each: each["score"], reverse=True)
+        rate = FUNCTIONS["none" if fields.raw_scores else fields.function_to_apply or self._usual]
+        labels, found = self._engine.model.labels, []
+        for output in computed.outputs:
+            scores = rate(output)
+            order = scores.argsort(descending=True, stable=True).tolist()
+            found.append([{"label": labels[at], "score": float(scores[at])} for at in order])
+        return found[0] if fields.inputs.is_single else found
 
 
 def _ranks(fields: RerankFields, computed: Computed) -> list[dict[str, Any]]:
-    function = Function.NONE if fields.raw_scores else Function.SIGMOID
+    rate = FUNCTIONS["none" if fields.raw_scores else "sigmoid"]
+    scores = [float(rate(output)[0]) for output in computed.outputs]
     ranks: list[dict[str, Any]] = [
-        {"index": index, "score": float(rate(function, logits)[0])}
-        for index, logits in enumerate(computed.outputs)
+        {"index": index, "score": score} for index, score in enumerate(scores)
     ]
     if fields.return_text:
         return [rank | {"text": text} for rank, text in zip(ranks, fields.texts, strict=True)]

@@ -1,11 +1,11 @@
 """Reads tool calls out of text that arrives in pieces."""
 
+import ast
 import json
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Generator
 
-from workers.engine.server.delta import CallPiece
+from workers.engine.server.delta import CallPiece, Delta
 
 BARE_NAME = re.compile(r"^[\s\[,;]*(?:function<｜tool▁sep｜>)?([A-Za-z_][\w.-]*)")
 ARGUMENT_KEYS = ("arguments", "parameters")
@@ -14,115 +14,106 @@ ARGUMENT_KEYS = ("arguments", "parameters")
 class JsonCalls:
     """Calls as `{"name": …, "arguments": {…}}` or as a bare name before its arguments.
 
-    Arguments leave as the model writes them, as soon as the name is known.
+    Arguments leave as the model writes them, as soon as the name is known. The text is read by
+    generators that are sent one character after the other.
     """
 
     def __init__(self, *, first_index: int, names: Collection[str] | None = None) -> None:
         self.count = 0
-        self._index = first_index - 1
+        self._first_index = first_index
         self._names = names
-        self._head = self._key = self._value = ""
-        self._depth = 0
-        self._is_quoted = self._is_escaped = self._is_value = self._is_bare = False
-        self._name: str | None = None
-        self._early = ""  # arguments that came before the name
-        self._has_arguments = False
+        self._found = Delta()
+        self._reading = self._read()
+        next(self._reading)
 
-    def push(self, text: str) -> Iterator[CallPiece]:
-        """Take a piece of text; give what it adds to the calls."""
-        pending: CallPiece | None = None
+    def push(self, text: str) -> Delta:
+        """Take a piece of text; give back what it adds to the calls."""
         for character in text:
-            for piece in self._take(character):
-                if pending is not None and pending.index == piece.index:
-                    joined = pending.arguments + piece.arguments
-                    pending = replace(pending, arguments=joined)
-                    continue
-                if pending is not None:
-                    yield pending
-                pending = piece
-        if pending is not None:
-            yield pending
+            self._reading.send(character)
+        found, self._found = self._found, Delta()
+        return found
 
-    def _take(self, character: str) -> Iterator[CallPiece]:
-        if self._depth == 0:
-            yield from self._between_objects(character)
-        elif self._is_quoted:
-            self._is_quoted = self._is_escaped or character != '"'
-            self._is_escaped = character == "\\" and not self._is_escaped
-            yield from self._keep(character)
-        elif character in "}]" and self._depth == 1:
-            yield from self._end_object(character)
-        elif character in ":," and self._depth == 1 and not self._is_bare:
-            yield from self._turn(character)
-        else:
-            self._is_quoted = character == '"'
-            self._depth += (character in "{[") - (character in "}]")
-            yield from self._keep(character)
+    def _read(self) -> Generator[None, str, None]:
+        while True:
+            head = ""
+            while (character := (yield)) != "{":
+                head += character
+            if bare := BARE_NAME.match(head):
+                self._begin(bare[1], character)
+                yield from self._text("", says=True, opened=character)
+            else:
+                yield from self._object()
 
-    def _between_objects(self, character: str) -> Iterator[CallPiece]:
-        if character != "{":
-            self._head += character
-            return
-        self._depth = 1
-        self._name, self._early, self._key, self._value = None, "", "", ""
-        self._is_value = self._has_arguments = False
-        bare = BARE_NAME.match(self._head)
-        self._head, self._is_bare = "", bare is not None
-        if bare is not None:
-            yield self._begin(bare.group(1))
-            yield CallPiece(index=self._index, arguments=character)
+    def _object(self) -> Generator[None, str, None]:
+        """Read the fields of a call, in whatever order they come."""
+        has_name, arguments, end = False, "", ""
+        while end not in ("}", "]"):
+            key, end = yield from self._text(":,}]")
+            if end != ":":
+                continue
+            is_arguments = key.strip('"') in ARGUMENT_KEYS
+            value, end = yield from self._text(",}]", says=is_arguments and has_name)
+            if is_arguments:
+                arguments += value
+            elif key == '"name"' and not has_name and value.startswith('"'):
+                name = _unquoted(value)
+                has_name = self._names is None or name in self._names
+                if has_name:
+                    self._begin(name, arguments)
+        if has_name and not arguments:
+            self._say("{}")
 
-    def _turn(self, character: str) -> Iterator[CallPiece]:
-        """A colon after a key, or a comma after a value."""
-        if character == ":" and not self._is_value:
-            self._is_value = True
-        elif character == ",":
-            yield from self._end_field()
-        else:
-            yield from self._keep(character)
+    def _text(
+        self, ends: str, *, says: bool = False, opened: str = ""
+    ) -> Generator[None, str, tuple[str, str]]:
+        """Read to an end outside of quotes and brackets, or to where what is open closes."""
+        text, depth, is_quoted, is_escaped = opened, len(opened), False, False
+        while True:
+            character = yield
+            if is_quoted:
+                is_quoted = is_escaped or character != '"'
+                is_escaped = character == "\\" and not is_escaped
+            elif not depth and (character in ends or character.isspace()):
+                if character in ends:
+                    return text, character
+                continue
+            else:
+                is_quoted = character == '"'
+                depth += (character in "{[") - (character in "}]")
+            text += character
+            if says:
+                self._say(character)
+            if opened and not depth:
+                return text, character
 
-    def _keep(self, character: str) -> Iterator[CallPiece]:
-        if self._is_bare:
-            yield CallPiece(index=self._index, arguments=character)
-        elif not self._is_value:
-            self._key += character
-        elif self._depth > 1 or self._is_quoted or not character.isspace():
-            self._value += character
-            if self._key.strip(' \r\n\t"') in ARGUMENT_KEYS:
-                yield from self._argument(character)
-
-    def _argument(self, character: str) -> Iterator[CallPiece]:
-        self._has_arguments = True
-        if self._name is None:
-            self._early += character
-        else:
-            yield CallPiece(index=self._index, arguments=character)
-
-    def _end_field(self) -> Iterator[CallPiece]:
-        key, value = self._key.strip(' \r\n\t"'), self._value
-        self._key, self._value, self._is_value = "", "", False
-        if key == "name" and self._name is None and value.startswith('"'):
-            name = _unquoted(value)
-            if self._names is not None and name not in self._names:
-                return
-            yield self._begin(name)
-            if self._early:
-                yield CallPiece(index=self._index, arguments=self._early)
-
-    def _end_object(self, character: str) -> Iterator[CallPiece]:
-        self._depth = 0
-        if self._is_bare:
-            yield CallPiece(index=self._index, arguments=character)
-            return
-        yield from self._end_field()
-        if self._name is not None and not self._has_arguments:
-            yield CallPiece(index=self._index, arguments="{}")
-
-    def _begin(self, name: str) -> CallPiece:
-        self._name = name
-        self._index += 1
+    def _begin(self, name: str, arguments: str) -> None:
         self.count += 1
-        return CallPiece(index=self._index, name=name)
+        self._say(arguments, name)
+
+    def _say(self, arguments: str, name: str | None = None) -> None:
+        index = self._first_index + self.count - 1
+        self._found += Delta(calls=(CallPiece(index=index, name=name, arguments=arguments),))
+
+
+def read_python_calls(text: str, *, first_index: int) -> Delta:
+    """Give back calls as in `[get_weather(city="Boston")]`, or none where it is anything else."""
+    try:
+        body = ast.parse(text.strip(), mode="eval").body
+        calls = [_read_call(call) for call in body.elts] if isinstance(body, ast.List) else []
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return Delta()
+    pieces = [
+        CallPiece(index=index, name=name, arguments=arguments)
+        for index, (name, arguments) in enumerate(calls, first_index)
+    ]
+    return Delta(calls=tuple(pieces))
+
+
+def _read_call(call: ast.expr) -> tuple[str, str]:
+    if not isinstance(call, ast.Call) or call.args:
+        raise ValueError("not a call by keywords")
+    values = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    return ast.unparse(call.func), json.dumps(values, ensure_ascii=False)
 
 
 def _unquoted(text: str) -> str:

@@ -1,21 +1,12 @@
 """How families of models write tool calls, recognised by their chat templates."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 DEEPSEEK_CALLS = ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>")
 DEEPSEEK_CALL = ("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>")
 DEEPSEEK_SEPARATOR = "<｜tool▁sep｜>"
-
-
-class Opening(Enum):
-    """How the reader knows that calls begin."""
-
-    MARKER = "marker"
-    BRACE = "brace"
-    """The whole answer is calls when its first character is a brace or bracket."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +17,8 @@ class Dialect:
     opens: str = ""
     closes: str = ""
     ignored: tuple[str, ...] = ()
-    opening: Opening = Opening.MARKER
-    is_python: bool = False
+    first_characters: str = ""
+    """Without markers: the whole answer is calls when it begins with one of these."""
     before_all: str = ""
     before_call: str = ""
     after_call: str = ""
@@ -36,6 +27,11 @@ class Dialect:
     arguments_key: str = "arguments"
     name_end: str | None = None
     """What stands between a bare name and its arguments; absent: both are in one JSON object."""
+
+    @property
+    def is_python(self) -> bool:
+        """Whether calls may be written as a list of Python's."""
+        return "[" in self.first_characters
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -48,12 +44,12 @@ HERMES = Dialect(
     before_call="<tool_call>\n", after_call="\n</tool_call>",
 )  # fmt: skip
 LLAMA3 = Dialect(
-    name="llama3_json", ignored=("<|python_tag|>",), opening=Opening.BRACE, between="; ",
+    name="llama3_json", ignored=("<|python_tag|>",), first_characters="{", between="; ",
     arguments_key="parameters",
 )  # fmt: skip
 PYTHONIC = Dialect(
     name="pythonic", ignored=("<|python_start|>", "<|python_end|>", "<|python_tag|>"),
-    opening=Opening.BRACE, is_python=True, between="; ", arguments_key="parameters",
+    first_characters="{[", between="; ", arguments_key="parameters",
 )  # fmt: skip
 MISTRAL = Dialect(
     name="mistral", opens="[TOOL_CALLS]", before_all="[TOOL_CALLS][", between=", ", after_all="]"
@@ -68,14 +64,15 @@ DEEPSEEK = Dialect(
     before_call=f"{DEEPSEEK_CALL[0]}function{DEEPSEEK_SEPARATOR}",
     after_call=f"\n```{DEEPSEEK_CALL[1]}", name_end="\n```json\n",
 )  # fmt: skip
-DEEPSEEK_BARE = Dialect(
-    name="deepseek_bare", opens=DEEPSEEK_CALL[0], closes=DEEPSEEK_CALL[1], ignored=DEEPSEEK_CALLS,
-    before_all=DEEPSEEK_CALLS[0], after_all=DEEPSEEK_CALLS[1], before_call=DEEPSEEK_CALL[0],
-    after_call=DEEPSEEK_CALL[1], between="", name_end=DEEPSEEK_SEPARATOR,
+DEEPSEEK_BARE = replace(
+    DEEPSEEK, name="deepseek_bare", before_call=DEEPSEEK_CALL[0], after_call=DEEPSEEK_CALL[1],
+    between="", name_end=DEEPSEEK_SEPARATOR,
 )  # fmt: skip
 
-BY_TEMPLATE: Mapping[tuple[str, ...], Dialect] = MappingProxyType(
+BY_TEMPLATE: Mapping[tuple[str, ...], Dialect | None] = MappingProxyType(
     {
+        ("<tool_call>", "<function="): None,  # the coder models' calls are XML
+        ("<tool_call>",): HERMES,
         (DEEPSEEK_CALL[0], "```json"): DEEPSEEK,
         (DEEPSEEK_CALL[0],): DEEPSEEK_BARE,
         ("[TOOL_CALLS]", "[ARGS]"): MISTRAL_NAMED,
@@ -91,10 +88,7 @@ BY_TEMPLATE: Mapping[tuple[str, ...], Dialect] = MappingProxyType(
 
 def choose_dialect(template: str) -> Dialect | None:
     """Give back the dialect that a chat template teaches, if it is one of these."""
-    if HERMES.opens in template:
-        # The coder models' calls are XML between the same markers.
-        return None if "<function=" in template else HERMES
-    for texts, dialect in BY_TEMPLATE.items():
-        if all(text in template for text in texts):
-            return dialect
-    return None
+    fitting = (
+        dialect for texts, dialect in BY_TEMPLATE.items() if all(text in template for text in texts)
+    )
+    return next(fitting, None)

@@ -2,29 +2,27 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from workers.engine.server.body import Body
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-
-class Function(_Part):
+class Function(Body):
     name: str = Field(pattern=r"^[A-Za-z_][\w.-]{0,63}$")
     description: str | None = None
     parameters: dict[str, Any] | None = None
 
 
-class Tool(_Part):
+class Tool(Body):
     type: Literal["function"]
     function: Function
 
 
-class NamedFunction(_Part):
+class NamedFunction(Body):
     name: str
 
 
-class NamedChoice(_Part):
+class NamedChoice(Body):
     type: Literal["function"]
     function: NamedFunction
 

@@ -1,12 +1,12 @@
 """Sorts an answer's text into content, reasoning and tool calls as it comes."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from enum import Enum
 
-from workers.engine.server.delta import CallPiece, Delta
-from workers.engine.server.tools.calls import JsonCalls
-from workers.engine.server.tools.dialects import Dialect, Opening
-from workers.engine.server.tools.python_calls import read_python_calls
+from workers.engine.server.delta import Delta
+from workers.engine.server.tools.calls import JsonCalls, read_python_calls
+from workers.engine.server.tools.dialects import Dialect
 
 THINK, THINK_END = "<think>", "</think>"
 
@@ -31,133 +31,107 @@ class ChatReader:
         is_thinking: bool = False,
         is_parallel: bool = True,
     ) -> None:
-        self._dialect = dialect
+        self._dialect = dialect or Dialect(name="none")
         self._names = tool_names
         self._thinks = thinks
         self._is_parallel = is_parallel
         self._state = State.THINKING if is_thinking else State.CONTENT
-        self._buffer = self._space = ""
+        self._held = self._space = self._call_text = ""
         self._drops_space = is_thinking
         self._has_content = False
         self._calls = 0
-        self._call_text = ""
         self._json_calls = JsonCalls(first_index=0)
 
     def push(self, text: str) -> Delta:
         """Take a piece; give back what can no longer be part of a marker."""
-        content, reasoning, calls = "", "", list[CallPiece]()
-        self._buffer += text
-        marker: str | None = ""
-        while marker is not None:
-            before, marker, self._buffer = cut(self._buffer, self._markers)
-            added = self._read(before)
-            ended = self._switch(marker) if marker else Delta()
-            for delta in (added, ended):
-                content += delta.content
-                reasoning += delta.reasoning
-                calls += delta.calls
-        return Delta(content=content, reasoning=reasoning, calls=tuple(calls))
+        self._held += text
+        found = Delta()
+        while True:
+            before, marker, self._held = cut(self._held, self._markers)
+            found += self._read(before)
+            if marker is None:
+                return self._only_wanted(found)
+            found += self._switch(marker)
 
     def finish(self) -> Delta:
         """Give back what was held."""
-        held, self._buffer = self._buffer, ""
-        added = self._read(held)
-        ended = self._end_call() if self._state is State.CALLING else Delta()
-        space = self._space if self._has_content and not self._calls else ""
-        return Delta(
-            content=added.content + ended.content + space,
-            reasoning=added.reasoning,
-            calls=added.calls + ended.calls,
-        )
+        found = self._read(self._held)
+        if self._state is State.CALLING:
+            found += self._end_call()
+        if self._has_content and not self._calls:
+            found += Delta(content=self._space)
+        return self._only_wanted(found)
+
+    def _only_wanted(self, found: Delta) -> Delta:
+        if self._is_parallel:
+            return found
+        return replace(found, calls=tuple(one for one in found.calls if one.index == 0))
 
     @property
     def _markers(self) -> Sequence[str]:
         if self._state is State.THINKING:
             return (THINK_END,)
-        markers = self._dialect.markers if self._dialect else ()
-        return (*markers, THINK) if self._thinks and self._state is State.CONTENT else markers
+        is_open = self._thinks and self._state is State.CONTENT
+        return (*self._dialect.markers, THINK) if is_open else self._dialect.markers
 
     def _read(self, text: str) -> Delta:
-        if self._state is State.CALLING:
-            return self._read_call(text)
-        if self._state is State.THINKING:
-            return self._read_thought(text)
-        if self._begins_with_call(text):
+        if self._state is State.CONTENT and self._begins_with_call(text):
             text, self._space = self._space + text, ""
             self._begin_call()
-            return self._read_call(text)
-        return self._read_content(text)
+        if self._state is State.CALLING:
+            self._call_text += text
+            return Delta() if self._is_python else self._json_calls.push(text)
+        words = self._words(text)
+        if self._state is State.THINKING:
+            return Delta(reasoning=words)
+        self._has_content = self._has_content or bool(words)
+        return Delta(content=words)
 
-    def _read_content(self, text: str) -> Delta:
+    def _words(self, text: str) -> str:
         """Blanks wait until something follows: those around calls and thoughts are no content."""
         text = self._space + text
-        body = text.rstrip()
-        self._space = text[len(body) :]
-        if body and self._drops_space:
-            body, self._drops_space = body.lstrip(), False
-        self._has_content = self._has_content or bool(body)
-        return Delta(content=body)
-
-    def _read_thought(self, text: str) -> Delta:
-        text = self._space + text
-        body = text.rstrip()
-        self._space = text[len(body) :]
-        if body and self._drops_space:
-            body, self._drops_space = body.lstrip(), False
-        return Delta(reasoning=body)
-
-    def _read_call(self, text: str) -> Delta:
-        self._call_text += text
-        if self._is_python:
-            return Delta()
-        return self._only_wanted(tuple(self._json_calls.push(text)))
-
-    def _only_wanted(self, calls: Sequence[CallPiece]) -> Delta:
-        return Delta(calls=tuple(one for one in calls if self._is_parallel or one.index == 0))
+        words = text.rstrip()
+        self._space = text[len(words) :]
+        if words and self._drops_space:
+            words, self._drops_space = words.lstrip(), False
+        return words
 
     @property
     def _is_python(self) -> bool:
-        is_python = self._dialect is not None and self._dialect.is_python
-        return is_python and self._call_text.lstrip().startswith("[")
+        return self._dialect.is_python and self._call_text.lstrip().startswith("[")
 
     def _begins_with_call(self, text: str) -> bool:
-        dialect = self._dialect
-        if dialect is None or dialect.opening is not Opening.BRACE or self._has_content:
-            return False
-        return (self._space + text).lstrip().startswith(("{", "[") if dialect.is_python else "{")
+        opening = "" if self._has_content else self._dialect.first_characters
+        return (self._space + text).lstrip()[:1] in tuple(opening)
 
     def _begin_call(self) -> None:
-        is_marked = self._dialect is not None and self._dialect.opening is Opening.MARKER
-        self._json_calls = JsonCalls(
-            first_index=self._calls, names=None if is_marked else self._names
-        )
+        names = self._names if self._dialect.first_characters else None
+        self._json_calls = JsonCalls(first_index=self._calls, names=names)
         self._state, self._call_text = State.CALLING, ""
 
     def _end_call(self) -> Delta:
         self._state = State.CONTENT
+        found, count = Delta(), self._json_calls.count
         if self._is_python:
-            calls = read_python_calls(self._call_text, first_index=self._calls)
-            self._calls += len(calls)
-            return self._only_wanted(calls) if calls else Delta(content=self._call_text)
-        self._calls += self._json_calls.count
-        if self._json_calls.count or not self._call_text.strip():
-            return Delta()
+            found = read_python_calls(self._call_text, first_index=self._calls)
+            count = len(found.calls)
+        self._calls += count
+        if count or not self._call_text.strip():
+            return found
         self._has_content = True
-        return Delta(content=(self._dialect.opens if self._dialect else "") + self._call_text)
+        return Delta(content=self._dialect.opens + self._call_text)
 
     def _switch(self, marker: str) -> Delta:
         """Move to where a marker leads."""
-        if self._state is State.THINKING or marker == THINK:
-            is_end = self._state is State.THINKING
-            self._state = State.CONTENT if is_end else State.THINKING
+        if marker in (THINK, THINK_END):
+            self._state = State.THINKING if marker == THINK else State.CONTENT
             self._space, self._drops_space = "", True
             return Delta()
-        dialect = self._dialect
         ended = Delta()
-        if dialect and marker in (dialect.opens, dialect.closes):
+        if marker in (self._dialect.opens, self._dialect.closes):
             if self._state is State.CALLING:
                 ended = self._end_call()
-            if marker == dialect.opens:
+            if marker == self._dialect.opens:
                 self._begin_call()
         return ended
 
@@ -167,12 +141,12 @@ def cut(text: str, markers: Sequence[str]) -> tuple[str, str | None, str]:
 
     Without a marker, what follows is the longest end of the text with which one could begin.
     """
-    found = [(at, marker) for marker in markers if (at := text.find(marker)) >= 0]
+    found = [(at, -len(marker), marker) for marker in markers if (at := text.find(marker)) >= 0]
     if found:
-        at, marker = min(found, key=lambda match: (match[0], -len(match[1])))
+        at, _, marker = min(found)
         return text[:at], marker, text[at + len(marker) :]
-    longest = max((len(marker) - 1 for marker in markers), default=0)
-    for length in range(min(longest, len(text)), 0, -1):
-        if any(marker.startswith(text[-length:]) for marker in markers):
-            return text[:-length], None, text[-length:]
+    longest = max(map(len, markers), default=1) - 1
+    for at in range(max(0, len(text) - longest), len(text)):
+        if any(marker.startswith(text[at:]) for marker in markers):
+            return text[:at], None, text[at:]
     return text, None, ""

@@ -6,7 +6,6 @@ import pytest
 
 from tests.workers.engine.asking import Asked
 from workers.engine.engine import Engine
-from workers.engine.server.delta import join
 from workers.engine.server.tools import dialects, forced
 from workers.engine.server.tools.dialects import Dialect
 from workers.engine.server.tools.fields import Function
@@ -44,7 +43,7 @@ def test_a_forced_call_reads_back_as_one_of_the_functions(
         shows_special_tokens=True,
     )  # fmt: skip
     reader = ChatReader(dialect, tool_names=[each.name for each in FUNCTIONS])
-    said = join([reader.push(asked.finish().text), reader.finish()])
+    said = reader.push(asked.finish().text) + reader.finish()
     assert said.content.strip() == ""
     assert 1 <= len(said.calls) <= (3 if is_parallel else 1)
     for call in said.calls:

@@ -1,11 +1,10 @@
 """Each dialect's calls are read whatever the pieces in which their text arrives."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
-from workers.engine.server.delta import Delta, join
+from workers.engine.server.delta import Delta
 from workers.engine.server.tools.dialects import (
     DEEPSEEK,
     DEEPSEEK_BARE,
@@ -64,7 +63,7 @@ def test_two_calls_are_read_however_the_text_is_split(
     dialect: Dialect, text: str, content: str
 ) -> None:
     for size in (1, 2, 3, 7, 40, len(text)):
-        said = join(_read(dialect, text, size))
+        said = _read(dialect, text, size)
         calls = [(one.name, json.loads(one.arguments)) for one in said.calls]
         assert calls == [WEATHER, TIME], size
         assert said.content == content
@@ -95,14 +94,14 @@ def test_arguments_leave_before_the_call_is_whole() -> None:
 )
 @pytest.mark.parametrize("size", [1, 5, 100])
 def test_text_that_is_no_call_stays_content(dialect: Dialect, text: str, size: int) -> None:
-    said = join(_read(dialect, text, size))
+    said = _read(dialect, text, size)
     assert (said.content, said.calls) == (text, ())
 
 
 @pytest.mark.parametrize("size", [1, 4, 100])
 def test_only_the_first_call_counts_where_one_is_wanted(size: int) -> None:
     _, text, _ = TWO_CALLS[0]
-    said = join(_read(HERMES, text, size, is_parallel=False))
+    said = _read(HERMES, text, size, is_parallel=False)
     assert [one.name for one in said.calls] == ["get_weather"]
 
 
@@ -115,13 +114,13 @@ def test_only_the_first_call_counts_where_one_is_wanted(size: int) -> None:
     ],
 )
 def test_reasoning_is_set_apart(text: str, is_thinking: bool, size: int) -> None:
-    said = join(_read(None, text, size, thinks=True, is_thinking=is_thinking))
+    said = _read(None, text, size, thinks=True, is_thinking=is_thinking)
     assert (said.reasoning, said.content) == ("Let me think.", "Blue.")
 
 
 def test_a_call_after_reasoning_is_a_call() -> None:
     text = f"<think>Hm.</think>\n\n<tool_call>{JSON_CALL}</tool_call>"
-    said = join(_read(HERMES, text, 2, thinks=True))
+    said = _read(HERMES, text, 2, thinks=True)
     assert (said.reasoning, said.content, len(said.calls)) == ("Hm.", "", 1)
 
 
@@ -147,8 +146,7 @@ def _reader(dialect: Dialect | None, **how: bool) -> ChatReader:
     return ChatReader(dialect, tool_names=["get_weather", "get_time"], **how)
 
 
-def _read(dialect: Dialect | None, text: str, size: int, **how: bool) -> Iterator[Delta]:
+def _read(dialect: Dialect | None, text: str, size: int, **how: bool) -> Delta:
     reader = _reader(dialect, **how)
-    for start in range(0, len(text), size):
-        yield reader.push(text[start : start + size])
-    yield reader.finish()
+    pieces = [reader.push(text[start : start + size]) for start in range(0, len(text), size)]
+    return sum([*pieces, reader.finish()], Delta())
