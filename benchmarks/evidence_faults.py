@@ -27,4 +27,4 @@ def _said(failure: Mapping[str, Any] | None) -> str:
 
 
 def _seconds(value: float | None) -> str:
-    return "never" if value is None else f"{value} s"
+    return "–" if value is None else f"{value:.1f} s"
