@@ -9,6 +9,7 @@ from torch import Tensor
 from workers.engine.detokenizer import Detokenizer
 from workers.engine.drafts import Drafter
 from workers.engine.generation import FinishReason, Generation, Progress, TokenScore
+from workers.engine.kept_rows import Content
 from workers.engine.runner import Segment
 from workers.engine.sampler import Sampler
 from workers.engine.slots import Row
@@ -57,6 +58,11 @@ class Answer:
     def prefix_key(self) -> tuple[str | None, str, bool]:
         """What two answers must have in common before one may use the other's cached tokens."""
         return self.generation.adapter, self.generation.cache_salt, self.is_long
+
+    @property
+    def content(self) -> Content:
+        """The row and what it holds, for answers that begin alike."""
+        return Content(self.row, self.tokens, self.prefix_key)
 
     @property
     def pending_tokens(self) -> int:

@@ -3,7 +3,6 @@
 import logging
 import os
 import platform
-from collections.abc import Callable
 from typing import Any
 
 import llguidance
@@ -14,7 +13,7 @@ from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
 from workers.engine.adapters import read_adapter
 from workers.engine.answer import Answer
 from workers.engine.deltas import AdapterDeltas
-from workers.engine.drafts import Drafter, PromptLookup
+from workers.engine.drafts import PromptLookup
 from workers.engine.errors import CheckpointRefused
 from workers.engine.generation import Generation
 from workers.engine.grammar import Grammars
@@ -24,8 +23,8 @@ from workers.engine.loop import EngineLoop
 from workers.engine.metrics import EngineMetrics
 from workers.engine.model_thread import ModelThread
 from workers.engine.runner import ModelRunner, Segment
-from workers.engine.scheduler import Limits, Scheduler
-from workers.engine.settings import EngineSettings, Policy
+from workers.engine.scheduler import Scheduler
+from workers.engine.settings import EngineSettings
 from workers.engine.tokenizer import TextCodec
 
 log = logging.getLogger(__name__)
@@ -41,66 +40,37 @@ class Engine:
 
     def __init__(self, settings: EngineSettings) -> None:
         self.settings = settings
+        self.served_model_name = settings.served_model_name
+        self.adapter_names = tuple(settings.adapters)
         self._model_class = find_model_class(settings.model_dir)
         self.codec = TextCodec(settings.model_dir)
-        self.metrics = EngineMetrics()
         self._thread = ModelThread()
-        self._model = self._thread.load(self._load)
-        self._end_tokens = self._model.end_tokens | self.codec.end_tokens
+        self._model = model = self._thread.load(self._load)
+        self.vocabulary_size = model.vocabulary_size
+        self._end_tokens = model.end_tokens | self.codec.end_tokens
         self.grammars = Grammars(
-            self.codec.backend, vocabulary=self.vocabulary_size, end_tokens=self._end_tokens
+            self.codec.backend, vocabulary=model.vocabulary_size, end_tokens=self._end_tokens
         )
         device = torch.device(settings.device)
-        self._cache = SlotCache(
-            self._model.shape, slots=_slots(settings, self._model), device=device,
-            scales=self._model.cache_scales,
-        )  # fmt: skip
-        self._runner = ModelRunner(
-            self._model.module, self._cache, self._deltas, device, self._model.long_rope
-        )
-        limits = Limits(
-            rows=settings.max_batch_size,
-            waiting=settings.max_waiting_requests,
-            step_tokens=self.step_tokens,
-            total_tokens=settings.total_token_limit,
-        )
-        policy = Policy(settings.scheduler_policy)
-        self._scheduler = Scheduler(self._cache, limits, policy, self.metrics)
+        slots = _slots(settings, model)
+        self._cache = SlotCache(model.shape, slots=slots, device=device, scales=model.cache_scales)
+        self.max_seq_len = min(model.max_positions, slots, settings.total_token_limit)
+        self.step_tokens = settings.max_num_tokens
+        if settings.device == "cpu":
+            self.step_tokens = min(self.step_tokens, DECODER_STEP_TOKENS)
+        self.metrics = EngineMetrics()
+        runner = ModelRunner(model.module, self._cache, self._deltas, device, model.long_rope)
+        self._runner = runner
+        self._scheduler = Scheduler(self._cache, settings, self.step_tokens, self.metrics)
         self._loop = EngineLoop(
-            self._scheduler, self._runner, self.metrics,
-            step_delay_seconds=settings.step_delay_seconds,
-        )  # fmt: skip
+            self._scheduler, runner, self.metrics, step_delay_seconds=settings.step_delay_seconds
+        )
         self._publish_gauges()
-
-    @property
-    def served_model_name(self) -> str:
-        """The name that `/v1/models` and every answer carry."""
-        return self.settings.served_model_name
-
-    @property
-    def adapter_names(self) -> tuple[str, ...]:
-        """Names under which the model answers with an adapter."""
-        return tuple(self.settings.adapters)
-
-    @property
-    def max_seq_len(self) -> int:
-        """Tokens of prompt and answer together, as checkpoint and KV cache allow."""
-        return min(self._model.max_positions, self._cache.slots, self.settings.total_token_limit)
-
-    @property
-    def vocabulary_size(self) -> int:
-        """Token ids that a prompt may hold."""
-        return self._model.vocabulary_size
 
     @property
     def is_alive(self) -> bool:
         """Whether the model thread still takes requests."""
         return self._thread.is_running
-
-    @property
-    def step_tokens(self) -> int:
-        """Tokens fed in one step at most."""
-        return min(self.settings.max_num_tokens, DECODER_STEP_TOKENS)
 
     def start(self) -> None:
         """Run the model once, so that the first request finds it warm, then take requests."""
@@ -116,18 +86,15 @@ class Engine:
     def submit(self, generation: Generation) -> Answer:
         """Queue a request and give back its handle. Raises: `QueueFull`."""
         shows_special = generation.sampling.shows_special_tokens
-        decode = self.codec.decode_all if shows_special else self.codec.decode
-        long_rope = self._model.long_rope
+        ngram, long_rope = self.settings.lookahead_ngram, self._model.long_rope
         answer = Answer(
-            generation, end_tokens=self._end_tokens, decode=decode, drafter=self._drafter(),
+            generation, end_tokens=self._end_tokens,
+            decode=self.codec.decode_all if shows_special else self.codec.decode,
+            drafter=PromptLookup(ngram, self.settings.draft_factor) if ngram else None,
             rope_border=None if long_rope is None else long_rope.border,
         )  # fmt: skip
         self._scheduler.submit(answer)
         return answer
-
-    def _drafter(self) -> Drafter | None:
-        ngram = self.settings.lookahead_ngram
-        return PromptLookup(ngram, self.settings.draft_factor) if ngram else None
 
     def report(self) -> dict[str, Any]:
         """Give back what was really allocated, for comparison with the plan."""
@@ -178,15 +145,12 @@ class Engine:
             self._cache.release(row)
 
     def _publish_gauges(self) -> None:
-        gauges: tuple[tuple[Any, Callable[[], float]], ...] = (
-            (self.metrics.running, lambda: len(self._scheduler.running)),
-            (self.metrics.waiting, lambda: self._scheduler.waiting),
-            (self.metrics.cache_used, lambda: self._scheduler.used_ratio),
-            (self.metrics.cache_bytes, lambda: self._cache.size_bytes),
-            (self.metrics.cache_planned_bytes, lambda: self.settings.kv_cache_bytes),
-        )
-        for gauge, read in gauges:
-            gauge.set_function(read)
+        metrics, scheduler = self.metrics, self._scheduler
+        metrics.running.set_function(lambda: len(scheduler.running))
+        metrics.waiting.set_function(lambda: scheduler.waiting)
+        metrics.cache_used.set_function(lambda: scheduler.used_ratio)
+        metrics.cache_bytes.set(self._cache.size_bytes)
+        metrics.cache_planned_bytes.set(self.settings.kv_cache_bytes)
 
 
 def _slots(settings: EngineSettings, model: LoadedModel) -> int:

@@ -114,16 +114,12 @@ class KeptRows:
         if slots > self.available_slots:
             return None
         while not (found := attempt()):
-            kept = [each for each in self._kept.values() if each is not spared]
-            victim = next(iter(kept), None) or (spared if self._is_kept(spared) else None)
-            if victim is None:
+            victims = sorted(self._kept.values(), key=lambda each: each is spared)
+            if not victims:
                 self._cache.close_gaps()
                 return attempt()
-            self._forget(victim)
+            self._forget(victims[0])
         return found
-
-    def _is_kept(self, content: Content | None) -> bool:
-        return content is not None and id(content.row) in self._kept
 
     def _forget(self, content: Content) -> None:
         del self._kept[id(content.row)]

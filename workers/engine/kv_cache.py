@@ -46,7 +46,7 @@ class Span:
     """One per layer. Shape: `[kv_heads, length, head_dim]`."""
 
 
-class SlotCache:
+class SlotCache(SlotPool):
     """Rows of any length side by side; rolling a row back changes its length only."""
 
     def __init__(
@@ -57,45 +57,14 @@ class SlotCache:
         device: torch.device,
         scales: Sequence[CacheScales] = (),
     ) -> None:
+        super().__init__(slots)
         size = (shape.layers, shape.kv_heads, slots, shape.head_dim)
         # Never filled in advance: the system hands out memory as rows write it.
         self._keys = torch.empty(size, dtype=shape.dtype, device=device)
         self._values = torch.empty(size, dtype=shape.dtype, device=device)
-        self._pool = SlotPool(slots)
         self._scales = scales
         self.shape = shape
-
-    @property
-    def slots(self) -> int:
-        """Tokens that the cache can hold."""
-        return self._pool.slots
-
-    @property
-    def size_bytes(self) -> int:
-        """What keys and values take when every slot has been written."""
-        return self._keys.nbytes + self._values.nbytes
-
-    @property
-    def reserved(self) -> int:
-        """Slots that belong to a row."""
-        return self._pool.reserved
-
-    def reserve(self, capacity: int) -> Row | None:
-        """Give back an empty row for `capacity` tokens, or nothing while there is no room."""
-        return self._pool.reserve(capacity)
-
-    def resize(self, row: Row, capacity: int) -> bool:
-        """Give a row more or fewer slots, its tokens moving along; say whether there was room."""
-        before = row.first_slot
-        done = self._pool.resize(row, capacity)
-        if row.first_slot != before:
-            self._move(before, row.first_slot, row.length)
-        return done
-
-    def close_gaps(self) -> None:
-        """Move all rows together, so that what is free is one run."""
-        for row, before in self._pool.close_gaps():
-            self._move(before, row.first_slot, row.length)
+        self.size_bytes = self._keys.nbytes + self._values.nbytes
 
     def copy(self, source: Row, target: Row, length: int) -> None:
         """Let an empty row begin with the first tokens of another."""
@@ -103,10 +72,6 @@ class SlotCache:
         for tensor in (self._keys, self._values):
             tensor[:, :, to : to + length] = tensor[:, :, first : first + length]
         target.length = length
-
-    def release(self, row: Row) -> None:
-        """Take back the slots of a row that has ended."""
-        self._pool.release(row)
 
     def truncate(self, row: Row, length: int) -> None:
         """Forget the tokens of `row` from `length` on."""
@@ -160,8 +125,10 @@ class SlotCache:
             first = end
         return output
 
-    def _move(self, source: int, target: int, length: int) -> None:
-        for tensor in (self._keys, self._values):
-            # Cloned, as the two places may overlap.
-            tokens = tensor[:, :, source : source + length].clone()
-            tensor[:, :, target : target + length] = tokens
+    def _place(self, row: Row, first_slot: int) -> None:
+        old = slice(row.first_slot, row.first_slot + row.length)
+        new = slice(first_slot, first_slot + row.length)
+        if old != new:
+            for tensor in (self._keys, self._values):
+                tensor[:, :, new] = tensor[:, :, old].clone()  # the two places may overlap
+        row.first_slot = first_slot

@@ -40,7 +40,9 @@ class EngineLoop:
         """Step until `stop`; an error that belongs to no row ends all rows, not the loop."""
         while not self._stopping.is_set():
             with self._scheduler.changed:
-                self._scheduler.changed.wait_for(self._has_reason_to_wake)
+                self._scheduler.changed.wait_for(
+                    lambda: self._stopping.is_set() or not self._scheduler.is_idle
+                )
             try:
                 self.step()
             except Exception as error:
@@ -61,9 +63,6 @@ class EngineLoop:
         for answer, segment, logits in self._feed(self._scheduler.plan()):
             if answer.pending_tokens <= 0:  # else the prompt has more pieces
                 self._advance(answer, segment, logits)
-
-    def _has_reason_to_wake(self) -> bool:
-        return self._stopping.is_set() or not self._scheduler.is_idle
 
     def _feed(self, step: Step) -> Iterator[tuple[Answer, Segment, Tensor]]:
         """One forward for all; where it fails, one forward each finds whose fault it is."""
@@ -93,11 +92,12 @@ class EngineLoop:
             accepted, last = self._choose(answer, drafts, logits)
             # Past the border of a model's two sets of frequencies all tokens are rotated anew.
             holds = answer.is_long == segment.is_long
-            self._runner.truncate(answer.row, len(answer.tokens) - 1 if holds else 0)
+            self._runner.cache.truncate(answer.row, len(answer.tokens) - 1 if holds else 0)
         except Exception as error:
             self._fail(answer, error)
             return
-        self._metrics.drafts_verified(len(drafts), accepted)
+        self._metrics.drafts.inc(len(drafts))
+        self._metrics.accepted_drafts.inc(accepted)
         if last is not None:
             self._metrics.answer_ended(answer)
             self._scheduler.leave(answer)
@@ -125,7 +125,7 @@ class EngineLoop:
         self._report_failure(answer, error)
 
     def _report_failure(self, answer: Answer, error: Exception) -> None:
-        self._metrics.answer_failed()
+        self._metrics.failed.inc()
         if isinstance(error, RowFailed):
             message = str(error)
         else:

@@ -1,5 +1,7 @@
 """The engine's own measurements in Prometheus' text form."""
 
+from functools import partial
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from workers.engine.answer import Answer
@@ -9,57 +11,31 @@ STEP_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 
 
 class EngineMetrics:
-    """Counters that the model thread raises; reading them never stops it."""
+    """What the model thread counts; reading it never stops it."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
-        self.running = Gauge("engine_requests_running", "Rows in use.", registry=registry)
-        self.waiting = Gauge(
-            "engine_requests_waiting", "Requests without a row.", registry=registry
+        gauge = partial(Gauge, namespace="engine", registry=registry)
+        counter = partial(Counter, namespace="engine", registry=registry)
+        seconds = partial(Histogram, namespace="engine", registry=registry, buckets=SECONDS)
+
+        self.running = gauge("requests_running", "Rows in use.")
+        self.waiting = gauge("requests_waiting", "Requests without a row.")
+        self.cache_used = gauge("kv_cache_used_ratio", "Share of it that running rows hold.")
+        self.cache_bytes = gauge("kv_cache_bytes", "Bytes of the KV cache.")
+        self.cache_planned_bytes = gauge("kv_cache_planned_bytes", "What the plan gave it.")
+        self.prefix_hits = counter("prefix_hit_tokens", "Prompt tokens that were cached already.")
+        self.preemptions = counter("preemptions", "Rows that gave way and began again.")
+        self.drafts = counter("draft_tokens", "Guessed tokens that were verified.")
+        self.accepted_drafts = counter("accepted_draft_tokens", "Guessed tokens that were right.")
+        self.failed = counter("requests_failed", "Rows that ended with an error.")
+        self._prompt_tokens = counter("prompt_tokens", "Prompt tokens read.")
+        self._completion_tokens = counter("completion_tokens", "Tokens generated.")
+        self._first_token = seconds("time_to_first_token_seconds", "Arrival to first token.")
+        self._between_tokens = seconds(
+            "inter_token_seconds", "Token to token of one answer.", buckets=STEP_SECONDS
         )
-        self.cache_used = Gauge(
-            "engine_kv_cache_used_ratio", "Share of the KV cache that running rows hold.",
-            registry=registry,
-        )  # fmt: skip
-        self.cache_bytes = Gauge(
-            "engine_kv_cache_bytes", "Bytes of the KV cache.", registry=registry
-        )
-        self.cache_planned_bytes = Gauge(
-            "engine_kv_cache_planned_bytes", "Bytes that the plan gave it.", registry=registry
-        )
-        self._prefix_hits = Counter(
-            "engine_prefix_hit_tokens", "Prompt tokens that were cached already.", registry=registry
-        )
-        self._preemptions = Counter(
-            "engine_preemptions", "Rows that gave way and began again.", registry=registry
-        )
-        self._draft_tokens = Counter(
-            "engine_draft_tokens", "Guessed tokens that were verified.", registry=registry
-        )
-        self._accepted_tokens = Counter(
-            "engine_accepted_draft_tokens", "Guessed tokens that were right.", registry=registry
-        )
-        self._failed = Counter(
-            "engine_requests_failed", "Rows that ended with an error.", registry=registry
-        )
-        self._prompt_tokens = Counter(
-            "engine_prompt_tokens", "Prompt tokens read.", registry=registry
-        )
-        self._completion_tokens = Counter(
-            "engine_completion_tokens", "Tokens generated.", registry=registry
-        )
-        self._first_token = Histogram(
-            "engine_time_to_first_token_seconds", "Arrival to first token.",
-            buckets=SECONDS, registry=registry,
-        )  # fmt: skip
-        self._between_tokens = Histogram(
-            "engine_inter_token_seconds", "Token to token of one answer.",
-            buckets=STEP_SECONDS, registry=registry,
-        )  # fmt: skip
-        self._whole = Histogram(
-            "engine_end_to_end_seconds", "Arrival to last token.",
-            buckets=SECONDS, registry=registry,
-        )  # fmt: skip
+        self._whole = seconds("end_to_end_seconds", "Arrival to last token.")
 
     def token_chosen(self, answer: Answer, before: float) -> None:
         """Count an answer's newest token; `before` is when the one before it came."""
@@ -69,23 +45,6 @@ class EngineMetrics:
             self._first_token.observe(answer.last_token_at - answer.arrived_at)
         else:
             self._between_tokens.observe(answer.last_token_at - before)
-
-    def prefix_reused(self, tokens: int) -> None:
-        """Count tokens of a new row that another row had computed."""
-        self._prefix_hits.inc(tokens)
-
-    def preempted(self) -> None:
-        """Count a row that gave way."""
-        self._preemptions.inc()
-
-    def drafts_verified(self, drafts: int, accepted: int) -> None:
-        """Count guesses of one step of a row, and how many of them were right."""
-        self._draft_tokens.inc(drafts)
-        self._accepted_tokens.inc(accepted)
-
-    def answer_failed(self) -> None:
-        """Count an answer that ended with an error."""
-        self._failed.inc()
 
     def answer_ended(self, answer: Answer) -> None:
         """Count an answer that reached its end."""

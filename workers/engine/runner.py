@@ -54,7 +54,7 @@ class ModelRunner:
         self._model = model
         self._long_rope = long_rope
         self._deltas = deltas
-        self._cache = cache
+        self.cache = cache
         self._device = device
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
@@ -66,7 +66,7 @@ class ModelRunner:
         A row's length grows only when the whole forward has succeeded, so a failed one may be
         repeated.
         """
-        spans = tuple(self._cache.span(s.row, len(s.tokens)) for s in segments)
+        spans = tuple(self.cache.span(s.row, len(s.tokens)) for s in segments)
         positions = torch.cat([torch.arange(s.length - s.queries, s.length) for s in spans])
         starts = [segment.row.first_slot for segment in segments for _ in segment.tokens]
         ids = torch.tensor([token for segment in segments for token in segment.tokens])
@@ -84,15 +84,11 @@ class ModelRunner:
             position_ids=positions[None].to(self._device),
             use_cache=False,
             logits_to_keep=torch.cat(scored).to(self._device),
-            slot_step=StepLayout(self._cache, slots.to(self._device), spans),
+            slot_step=StepLayout(self.cache, slots.to(self._device), spans),
         )
         for segment, span in zip(segments, spans, strict=True):
             segment.row.length = span.length
         return output.logits[0].float().cpu().split([len(each) for each in scored])
-
-    def truncate(self, row: Row, length: int) -> None:
-        """Forget a row's tokens from `length` on."""
-        self._cache.truncate(row, length)
 
 
 def _slot_attention(

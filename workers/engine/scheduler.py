@@ -2,33 +2,21 @@
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from threading import Condition
 
 from workers.engine.answer import Answer
 from workers.engine.errors import QueueFull
-from workers.engine.kept_rows import Content, KeptRows
+from workers.engine.kept_rows import KeptRows
 from workers.engine.kv_cache import SlotCache
 from workers.engine.metrics import EngineMetrics
 from workers.engine.runner import Segment
-from workers.engine.settings import Policy
+from workers.engine.settings import EngineSettings, Policy
 
 GROWTH_TOKENS = 64
 """Room that a row is given ahead of its tokens where it is not given all it may need."""
 
 MOST_OVERTAKEN = 8
 """Requests that may pass one that is too large for the room there is, before all wait for it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """How much may run and wait at once."""
-
-    rows: int
-    waiting: int
-    step_tokens: int
-    total_tokens: int
-    """Prompt and longest answer of all running rows together."""
 
 
 class Scheduler:
@@ -39,13 +27,18 @@ class Scheduler:
     """
 
     def __init__(
-        self, cache: SlotCache, limits: Limits, policy: Policy, metrics: EngineMetrics
+        self,
+        cache: SlotCache,
+        settings: EngineSettings,
+        metrics: EngineMetrics,
+        *,
+        step_tokens: int,
     ) -> None:
         self._rows = KeptRows(cache)
         self._cache = cache
-        self._limits = limits
-        self._policy = policy
+        self._settings = settings
         self._metrics = metrics
+        self._step_tokens = step_tokens
         self._waiting: deque[Answer] = deque()
         self._overtaken = 0
         self.changed = Condition()
@@ -69,8 +62,8 @@ class Scheduler:
     def submit(self, answer: Answer) -> None:
         """Put a request at the end of the line. Raises: `QueueFull`."""
         with self.changed:
-            if len(self._waiting) >= self._limits.waiting:
-                raise QueueFull(f"{self._limits.waiting} requests wait already")
+            if len(self._waiting) >= self._settings.max_waiting_requests:
+                raise QueueFull(f"{len(self._waiting)} requests wait already")
             self._waiting.append(answer)
             self.changed.notify()
 
@@ -80,14 +73,14 @@ class Scheduler:
             self.leave(answer)
         with self.changed:
             self._waiting = deque(answer for answer in self._waiting if not answer.is_cancelled)
-            while len(self.running) < self._limits.rows and self._admit_one():
+            while len(self.running) < self._settings.max_batch_size and self._admit_one():
                 pass
 
     def leave(self, answer: Answer, *, keep: bool = True) -> None:
         """Take an answer's row back; what it holds serves prompts that begin alike."""
         self.running.remove(answer)
         if keep:
-            self._rows.give_back(_content(answer))
+            self._rows.give_back(answer.content)
         else:
             self._cache.release(answer.row)
 
@@ -107,7 +100,7 @@ class Scheduler:
         for answer, tokens in self._shares():
             if tokens and self._has_room(answer, tokens):
                 step[answer] = answer.next_segment(tokens)
-        spare = self._limits.step_tokens - sum(len(each.tokens) for each in step.values())
+        spare = self._step_tokens - sum(len(each.tokens) for each in step.values())
         for answer in [answer for answer in step if answer.pending_tokens == 1]:
             step[answer] = answer.with_drafts(step[answer], spare)
             spare -= step[answer].drafts
@@ -120,7 +113,7 @@ class Scheduler:
         Of the prompts the oldest gets at least half, so that it ends; the rest goes to the
         shortest, so that they need not wait for it.
         """
-        left = self._limits.step_tokens
+        left = self._step_tokens
         newest = [answer for answer in self.running if answer.pending_tokens == 1][:left]
         yield from ((answer, 1) for answer in newest)
         left -= len(newest)
@@ -151,23 +144,22 @@ class Scheduler:
     def _give_row(self, answer: Answer) -> bool:
         promised = sum(each.reserved_tokens for each in self.running)
         capacity, headroom = self._first_capacity(answer)
-        fits = promised + answer.reserved_tokens <= self._limits.total_tokens
+        fits = promised + answer.reserved_tokens <= self._settings.total_token_limit
         if not fits or capacity + headroom > self._rows.available_slots:
             return False
-        row = self._rows.reserve(
-            answer.tokens, answer.prefix_key, capacity, map(_content, self.running)
-        )
+        others = [each.content for each in self.running]
+        row = self._rows.reserve(answer.tokens, answer.prefix_key, capacity, others)
         if row is None:
             return False
         answer.row = row
         if not answer.completion_tokens:
             answer.cached_tokens = row.length
-        self._metrics.prefix_reused(row.length)
+        self._metrics.prefix_hits.inc(row.length)
         return True
 
     def _first_capacity(self, answer: Answer) -> tuple[int, int]:
         """Slots for a new row, and slots that must stay available beside it."""
-        if self._policy is Policy.GUARANTEED_NO_EVICT:
+        if self._settings.scheduler_policy == Policy.GUARANTEED_NO_EVICT:
             return answer.reserved_tokens, 0
         # Without headroom a row would be admitted only to give way at the next step.
         capacity = min(answer.reserved_tokens, len(answer.tokens) + GROWTH_TOKENS)
@@ -191,10 +183,6 @@ class Scheduler:
     def _preempt(self, answer: Answer) -> None:
         """Send an answer back to the front of the line; its tokens are computed again."""
         self.leave(answer)
-        self._metrics.preempted()
+        self._metrics.preemptions.inc()
         with self.changed:
             self._waiting.appendleft(answer)
-
-
-def _content(answer: Answer) -> Content:
-    return Content(answer.row, answer.tokens, answer.prefix_key)

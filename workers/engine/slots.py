@@ -1,7 +1,6 @@
 """Hands out runs of KV cache slots, one run per row."""
 
 from bisect import insort
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -28,7 +27,7 @@ class SlotPool:
         self._rows: list[Row] = []  # by first slot
 
     def reserve(self, capacity: int) -> Row | None:
-        """Give back a row with `capacity` slots, or nothing while no gap is long enough."""
+        """Give back an empty row for so many tokens, or nothing while no gap is long enough."""
         first = self._gap(capacity)
         if first is None:
             return None
@@ -37,32 +36,34 @@ class SlotPool:
         return row
 
     def resize(self, row: Row, capacity: int) -> bool:
-        """Change a row's capacity, where it is or else in another gap; say whether it was done.
-
-        The two places may overlap: whoever moves the tokens must read them before writing.
-        """
-        self._remove(row)
+        """Change a row's capacity, where it is or else in another gap; say whether it was done."""
+        self.reserved -= row.capacity
+        self._rows.remove(row)
         following = next((each for each in self._rows if each.first_slot >= row.end_slot), None)
         stays = row.first_slot + capacity <= (following.first_slot if following else self.slots)
         first = row.first_slot if stays else self._gap(capacity)
         if first is not None:
-            row.first_slot, row.capacity = first, capacity
+            row.capacity = capacity
+            self._place(row, first)
         self._insert(row)
         return first is not None
 
-    def close_gaps(self) -> Iterator[tuple[Row, int]]:
-        """Move all rows to the front, in their order; give each that moved and where it was."""
+    def close_gaps(self) -> None:
+        """Move all rows to the front, in their order, so that what is free is one run."""
         end = 0
         for row in self._rows:
-            before, row.first_slot = row.first_slot, end
-            if before != end:
-                yield row, before
+            self._place(row, end)
             end = row.end_slot
 
     def release(self, row: Row) -> None:
         """Take the row's slots back; the row must not be used afterwards."""
-        self._remove(row)
+        self.reserved -= row.capacity
+        self._rows.remove(row)
         row.capacity = row.length = 0
+
+    def _place(self, row: Row, first_slot: int) -> None:
+        """Put a row where it may overlap its old place; who keeps tokens moves them along."""
+        row.first_slot = first_slot
 
     def _gap(self, capacity: int) -> int | None:
         end = 0
@@ -75,7 +76,3 @@ class SlotPool:
     def _insert(self, row: Row) -> None:
         insort(self._rows, row, key=lambda each: each.first_slot)
         self.reserved += row.capacity
-
-    def _remove(self, row: Row) -> None:
-        self._rows.remove(row)
-        self.reserved -= row.capacity
