@@ -34,7 +34,7 @@ def connected(environment: Mapping[str, str], *, seconds: float = SECONDS) -> It
     except APIError as error:
         raise explained(str(error.explanation or error)) from error
     except (DockerException, RequestException, OSError) as error:
-        raise _unreachable(address, error) from error
+        raise unreachable(address, error) from error
     finally:
         if client is not None:
             client.close()
@@ -50,7 +50,8 @@ def explained(words: str) -> failures.ContainerRefused:
     return failures.refused(words)
 
 
-def _unreachable(address: str, error: Exception) -> failures.ContainerRefused:
+def unreachable(address: str, error: Exception) -> failures.ContainerRefused:
+    """Return why no engine answers at this address."""
     words = str(error)
     if "Permission denied" in words:
         return failures.denied(address)

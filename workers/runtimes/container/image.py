@@ -9,6 +9,7 @@ from typing import Any
 
 from workers.runtimes.container import failures
 from workers.runtimes.container.docker_engine import connected
+from workers.runtimes.container.mark import LEASE_VARIABLE, Mark
 
 PYTHON = "python3"
 _QUESTION = "import importlib.metadata as each; print(each.version({package!r}))"
@@ -62,27 +63,36 @@ def _id_of(engine: Any, reference: str) -> str:
 
 def _asked(image: Image, package: str, environment: Mapping[str, str]) -> str:
     with connected(environment, seconds=120.0) as engine:
-        host = engine.create_host_config(
-            auto_remove=True,
+        asked = _question(engine, image, package, environment)
+        try:
+            engine.start(asked)
+            engine.wait(asked)
+            out, err = (
+                engine.logs(asked, stdout=is_out, stderr=not is_out).decode(errors="replace")
+                for is_out in (True, False)
+            )
+        finally:
+            engine.remove_container(asked, force=True)
+    if not out.strip():
+        raise failures.not_in_image(image.reference, package, err.strip()[-300:])
+    return str(out.strip().splitlines()[-1])
+
+
+def _question(engine: Any, image: Image, package: str, environment: Mapping[str, str]) -> str:
+    """Return a container that will print the version, without network or GPU."""
+    created = engine.create_container(
+        image.id,
+        entrypoint=[PYTHON, "-I", "-c", _QUESTION.format(package=package)],
+        command=[],
+        labels=Mark.of(environment).labels if LEASE_VARIABLE in environment else {},
+        # No GPU is looked at where an NVIDIA runtime is the engine's default one.
+        environment={"NVIDIA_VISIBLE_DEVICES": "void"},
+        host_config=engine.create_host_config(
             cap_drop=["ALL"],
             security_opt=["no-new-privileges"],
             read_only=True,
             network_mode="none",
-            log_config={"Type": "none"},
-        )
-        asked = engine.create_container(
-            image.id,
-            entrypoint=[PYTHON, "-I", "-c", _QUESTION.format(package=package)],
-            command=[],
-            host_config=host,
-            # No GPU is looked at where an NVIDIA runtime is the engine's default one.
-            environment={"NVIDIA_VISIBLE_DEVICES": "void"},
-        )["Id"]
-        answers = engine.attach(asked, stdout=True, stderr=True, stream=True, demux=True)
-        engine.start(asked)
-        pieces = list(answers)
-    out, err = (b"".join(each[side] or b"" for each in pieces).decode(errors="replace").strip()
-                for side in (0, 1))  # fmt: skip
-    if not out:
-        raise failures.not_in_image(image.reference, package, err[-300:])
-    return out.splitlines()[-1]
+            log_config={"Type": "json-file", "Config": {}},
+        ),
+    )
+    return str(created["Id"])

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -60,7 +61,8 @@ def docker_address() -> Iterator[str]:
     folder = Path(tempfile.mkdtemp(prefix="eh-docker-"))
     with (folder / "log").open("wb") as log:
         engine = subprocess.Popen(
-            ["dockerd", "--host", f"unix://{folder}/docker.sock", "--data-root", f"{folder}/data",
+            # It ends with this process, however that ends.
+            ["setpriv", "--pdeathsig", "KILL", "dockerd", "--host", f"unix://{folder}/docker.sock", "--data-root", f"{folder}/data",
              "--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/pid", "--bridge", "none",
              "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false"],
             stdout=log, stderr=log, start_new_session=True,
@@ -72,7 +74,8 @@ def docker_address() -> Iterator[str]:
             pytest.skip(f"dockerd does not run here: {(folder / 'log').read_text()[-300:]}")
         yield address
     finally:
-        engine.terminate()
+        # With the containerd that it started; its containers have ended with their tests.
+        os.killpg(engine.pid, signal.SIGKILL)
         engine.wait(60)
         _remove(folder)
 
@@ -83,7 +86,7 @@ def docker(docker_address: str) -> Docker:
     repository, tag = REFERENCE.split(":")
     with closing(APIClient(base_url=docker_address, timeout=120)) as client:
         client.import_image_from_data(
-            python_image(version_of_vllm="0.25.1"),
+            python_image(),
             repository=repository,
             tag=tag,
             changes=["ENV PATH=/usr/bin"],

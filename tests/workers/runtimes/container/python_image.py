@@ -15,8 +15,17 @@ _LEFT_OUT = re.compile(
 )
 
 
-def python_image(*, version_of_vllm: str) -> bytes:
-    """Return a root filesystem as a tar: `python3`, what it loads, and vLLM by name only."""
+VERSION = "0.25.1"
+_STAND_IN = Path(__file__).resolve().parents[4] / "benchmarks/gpu/rehearsal/stand_in_vllm.py"
+_NEVER_READY = """\
+import pathlib, sys, time
+if any(pathlib.Path(each, "never-ready").exists() for each in sys.argv):
+    time.sleep(600)
+"""
+
+
+def python_image() -> bytes:
+    """Return a root filesystem as a tar: `python3`, what it loads, and a stand-in for vLLM."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
         real = Path(sys.executable).resolve()
@@ -26,9 +35,11 @@ def python_image(*, version_of_vllm: str) -> bytes:
             _add_file(tar, path)
         tar.add(standard, filter=_kept)
         _add_link(tar, "usr/bin/python3", str(real))
-        metadata = f"{sysconfig.get_path('purelib')}/vllm-{version_of_vllm}.dist-info/METADATA"
-        metadata = metadata.replace(sys.prefix, sys.base_prefix).lstrip("/")
-        _add_text(tar, metadata, f"Metadata-Version: 2.1\nName: vllm\nVersion: {version_of_vllm}\n")
+        packages = sysconfig.get_path("purelib").replace(sys.prefix, sys.base_prefix).lstrip("/")
+        metadata = f"Metadata-Version: 2.1\nName: vllm\nVersion: {VERSION}\n"
+        _add_text(tar, f"{packages}/vllm-{VERSION}.dist-info/METADATA", metadata)
+        main = f"{_NEVER_READY}\n{_STAND_IN.read_text()}"
+        _add_text(tar, f"{packages}/vllm/entrypoints/cli/main.py", main)
         for folder in ("tmp", "proc", "sys", "dev", "enginehouse"):
             each = tarfile.TarInfo(folder)
             each.type, each.mode = tarfile.DIRTYPE, 0o755
@@ -61,5 +72,6 @@ def _add_link(tar: tarfile.TarFile, name: str, target: str) -> None:
 
 def _add_text(tar: tarfile.TarFile, name: str, text: str) -> None:
     entry = tarfile.TarInfo(name)
-    entry.size = len(text)
-    tar.addfile(entry, io.BytesIO(text.encode()))
+    content = text.encode()
+    entry.size = len(content)
+    tar.addfile(entry, io.BytesIO(content))

@@ -122,8 +122,63 @@ def test_a_killed_process_takes_its_container_with_it(start: Any) -> None:
 
 
 def test_a_killed_engine_is_told_as_a_killed_process_is(start: Any) -> None:
-    standing = start("import os, time; print('up', flush=True); time.sleep(600)")
+    standing = start(SLEEP)
     pid = standing.until_up()["State"]["Pid"]
     os.kill(pid, signal.SIGKILL)
     assert standing.end() == -signal.SIGKILL
+    assert standing.containers == []
+
+
+def test_a_container_removed_by_force_is_told_as_killed(start: Any, docker: Docker) -> None:
+    standing = start(SLEEP)
+    standing.until_up()
+    docker.remove_all(standing.instance)
+    assert standing.end() == -signal.SIGKILL
+
+
+def test_host_memory_that_ran_out_is_the_cause_that_is_told(start: Any, docker: Docker) -> None:
+    standing = start(
+        "import sys, time\nprint('up', flush=True)\nwhile True:\n"
+        "    time.sleep(0.05)\n    try: held = bytearray(open('/tmp/size').read() and 1 << 28)\n"
+        "    except OSError: continue",
+    )
+    up = standing.until_up()
+    limit = 48 * 1024**2
+    docker.ask(
+        lambda client: client.update_container(up["Id"], mem_limit=limit, memswap_limit=limit)
+    )
+    Path(f"/proc/{up['State']['Pid']}/root/tmp/size").write_text("large")
+    assert standing.end() == 2
+    assert standing.failure["code"] == "EHN-DOCKER-OOM"
+    assert standing.containers == []
+
+
+def test_a_name_that_a_stranger_s_container_has_is_told(start: Any, docker: Docker) -> None:
+    stranger = docker.ask(
+        lambda client: client.create_container(
+            docker.image_id, ["true"], name="enginehouse-replica-aaaaa-1"
+        )
+    )
+    try:
+        standing = start(SLEEP)
+        assert standing.end() == 2
+        assert standing.failure["code"] == "EHN-DOCKER-NAME"
+        assert "enginehouse-replica-aaaaa-1" in standing.failure["sentence"]
+    finally:
+        docker.ask(lambda client: client.remove_container(stranger["Id"]))
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"gpus": ("GPU-1",)}, "EHN-DOCKER-NO-GPU"),
+        ({"mounts": (Mount(source="/nowhere", target="/there"),)}, "EHN-DOCKER-FOLDER"),
+    ],
+)
+def test_what_the_engine_cannot_give_is_told(
+    start: Any, changed: dict[str, Any], code: str
+) -> None:
+    standing = start(SLEEP, **changed)
+    assert standing.end() == 2
+    assert standing.failure["code"] == code, standing.log
     assert standing.containers == []
