@@ -5,18 +5,19 @@ from typing import Any
 
 from benchmarks.evidence_table import one_line, table
 
-_COLUMNS = ("done", "said", "told after", "over after")
+_COLUMNS = ("done", "said", "told after", "over")
 
 
 def told(name: str, found: Mapping[str, Any]) -> str:
     """Return one row a fault, with the product's own words."""
     rows = [
         (each["done"], _said(each["said"]), _seconds(each["said_after_seconds"]),
-         _seconds(each["recovered_after_seconds"]))
-        for each in found["faults"]
+         f"{_seconds(each['recovered_after_seconds'])} {each['recovered']}")
+        for each in found.get("faults", ())
     ]  # fmt: skip
-    note = "Seconds count from the fault; what is over came back by itself, or once it was retried."
-    return table("Faults on a card", name, found, _COLUMNS, rows, ["", note])
+    if found.get("state", "done") != "done":
+        rows.append(("the stage", f"failed: {one_line(found['reason'])}", "–", "–"))
+    return table("Faults on a card", name, found, _COLUMNS, rows)
 
 
 def _said(failure: Mapping[str, Any] | None) -> str:

@@ -56,12 +56,15 @@ def kill(show: Show) -> dict[str, Any]:
     watch.during(600, lambda: _serves(show))
     answers = watch.seconds
     rows = [
-        _row("the engine killed while it served (SIGKILL)", watch.end_of_engine(), answers),
+        _row("the engine killed while it served (SIGKILL)", watch.end_of_engine(), answers,
+             "after the kill: it answers again, and all of the following is over"),
         _row("a process of that engine left alive, with memory of the card", watch.of(left.pid),
-             ends.get("left")),
-        _row("somebody else's process on the card, killed later", watch.of(stranger.pid), answers),
-        _row("a process that has ended and holds memory still, killed last",
-             watch.of(half_dead.pid), answers),
+             ends.get("left"), "after the kill: it is ended by us"),
+        _row("somebody else's process on the card, which ends later", watch.of(stranger.pid),
+             round(ends["half dead"] - ends["stranger"], 1), "after its end: it is named no more"),
+        _row("a process that has ended and holds memory still, gone last",
+             watch.of(half_dead.pid), round(answers - ends["half dead"], 1),
+             "after it was gone: an engine has started and answers"),
     ]  # fmt: skip
     return {
         "faults": rows,
@@ -97,9 +100,10 @@ def out_of_memory(show: Show) -> dict[str, Any]:
         show.job._post(f"builds/{failed['id']}/retry", {})
         until(lambda: show.look_at(build)["state"], lambda state: state != "failed")
         ended = show.succeeded(failed)
-        took = round(time.monotonic() - again + seconds, 1)
+        took = round(time.monotonic() - again, 1)
         said = {"after_seconds": seconds, "failure": failed["failure"]}
-        rows.append(_row("all memory of the card taken while calibration ran", said, took))
+        rows.append(_row("all memory of the card taken while calibration ran", said, took,
+                         "after the retry: the build has succeeded"))  # fmt: skip
     elif "REHEARSAL" not in os.environ:
         raise Missed("calibration did not run out of memory", {"first": first, "faults": rows})
     else:
@@ -127,7 +131,8 @@ def _wait_for_the_card(show: Show, text: str) -> tuple[dict[str, Any], list[dict
         else:
             until(lambda build=build, old=reason: _waits_for(show, build) != old)
         said = {"after_seconds": after, "failure": {"code": "", "sentence": reason}}
-        rows.append(_row(done, said, round(time.monotonic() - freed, 1)))
+        took = round(time.monotonic() - freed, 1)
+        rows.append(_row(done, said, took, "after its end: it waits for it no more"))
     assert build is not None
     return build, rows
 
@@ -219,12 +224,15 @@ class _Watch:
             self.seen.append({"after_seconds": self.seconds, **said})
 
 
-def _row(done: str, said: Mapping[str, Any], recovered: float | None) -> dict[str, Any]:
+def _row(
+    done: str, said: Mapping[str, Any], seconds: float | None, recovered: str
+) -> dict[str, Any]:
     return {
         "done": done,
         "said": said.get("failure"),
         "said_after_seconds": said.get("after_seconds"),
-        "recovered_after_seconds": recovered,
+        "recovered_after_seconds": seconds,
+        "recovered": recovered,
     }
 
 

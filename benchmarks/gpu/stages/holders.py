@@ -1,6 +1,6 @@
 """Processes that hold memory of the card: somebody else's, a dead engine's, one that is half dead.
 
-`python -m benchmarks.gpu.stages.holders MODE BYTES`
+`python -P benchmarks/gpu/stages/holders.py MODE BYTES`
 """
 
 import ctypes
@@ -29,7 +29,7 @@ def holder(
     # Nothing of ours in its environment, unless it is to look like ours.
     clean = {name: value for name, value in os.environ.items() if "ENGINEHOUSE_" not in name}
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.gpu.stages.holders", mode, str(count_bytes)],
+        [sys.executable, "-P", __file__, mode, str(count_bytes)],
         text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env={**clean, **(marks or {})},
     )  # fmt: skip
