@@ -6,6 +6,7 @@ after how many seconds that was over by itself.
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -116,25 +117,40 @@ def _wait_for_the_card(show: Show, text: str) -> tuple[dict[str, Any], list[dict
     modes = {STRANGER: "somebody else's process on the card before calibration"}
     if "REHEARSAL" in os.environ:
         modes = {HIDDEN: "memory held by a process that no list shows", **modes}
-    build, rows = None, []
-    for mode, done in modes.items():
-        with holder(mode, _MOST_BYTES):
+    build, rows, reason = None, [], ""
+    with ExitStack() as held:
+        before = None
+        for mode, done in modes.items():
+            present = held.enter_context(holder(mode, _MOST_BYTES))
             if build is None:
                 _wait(_REPORT_SECONDS, lambda: None)
                 build = show.start_build("smollm2-fp8", text)
-            began = time.monotonic()
-            reason = until(lambda build=build: _waits_for(show, build))
-            after = round(time.monotonic() - began, 1)
-        freed = time.monotonic()
-        if mode == STRANGER:
-            until(lambda build=build: not _waits_for(show, build))
-        else:
-            until(lambda build=build, old=reason: _waits_for(show, build) != old)
-        said = {"after_seconds": after, "failure": {"code": "", "sentence": reason}}
-        took = round(time.monotonic() - freed, 1)
-        rows.append(_row(done, said, took, "after its end: it waits for it no more"))
-    assert build is not None
+            old = reason
+            after, reason = _waits(show, build, lambda now, old=old: now != old, ending=before)
+            said = {"after_seconds": after, "failure": {"code": "", "sentence": reason}}
+            rows.append(_row(done, said, None, "after its end: it is waited for no more"))
+            before = present
+        assert build is not None
+        rows[-1]["recovered_after_seconds"], _ = _waits(
+            show, build, lambda now: not now, ending=before
+        )
     return build, rows
+
+
+def _waits(
+    show: Show,
+    build: Mapping[str, Any],
+    is_meant: Callable[[str], bool],
+    *,
+    ending: "subprocess.Popen[str] | None",
+) -> tuple[float, str]:
+    """Return after how many seconds what calibration waits for is meant, once this one is gone."""
+    began = time.monotonic()
+    if ending is not None:
+        ending.kill()
+        ending.wait()
+    reason = until(lambda: _waits_for(show, build), is_meant)
+    return round(time.monotonic() - began, 1), reason
 
 
 def _waits_for(show: Show, build: Mapping[str, Any]) -> str:
