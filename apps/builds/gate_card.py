@@ -60,8 +60,13 @@ class GateCard:
         whence = "held-out sample" if evaluation.get("held_out") else "sample"
         return (
             f"{count} {whence}{'' if count == 1 else 's'} of {evaluation['dataset']}, "
-            f"{self.result['measured_by']}"
+            f"{self.result['measured_by']}{self._computed_in}"
         )
+
+    @property
+    def _computed_in(self) -> str:
+        dtype = self.result.get("compute_dtype")
+        return f", computed in {dtype}" if dtype else ""
 
     @property
     def adapters_left_out(self) -> Sequence[str]:

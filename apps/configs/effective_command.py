@@ -12,6 +12,7 @@ from controlplane.domain.facts.gpus import PLANNABLE_GPUS
 from controlplane.domain.memory import UnplannableError
 from controlplane.domain.runtimes import RUNTIMES, STARTABLE, Launch
 from controlplane.domain.spec import Spec, parse_text
+from controlplane.domain.spec.choices import Dtype
 
 NAMES = {"native": "the native engine", "vllm": "vLLM", "trtllm": "TensorRT-LLM"}
 _MODEL_DIR, _HOST, _PORT = "/models/ARTIFACT", "127.0.0.1", 8000
@@ -34,7 +35,8 @@ def effective_command(revision: Revision) -> EffectiveCommand | None:
     spec = parse_text(revision.text).spec
     if spec is None:
         return None
-    launch = _launch(spec, facts_known(team=revision.config.team, checkpoint=spec.checkpoint))
+    facts = facts_known(team=revision.config.team, checkpoint=spec.checkpoint)
+    launch = _launch(spec, facts, in_half=_is_in_half(revision))
     if launch is None:
         return None
     return EffectiveCommand(
@@ -47,7 +49,15 @@ def effective_command(revision: Revision) -> EffectiveCommand | None:
     )
 
 
-def _launch(spec: Spec, facts: CheckpointFacts | None) -> Launch | None:
+def _is_in_half(revision: Revision) -> bool:
+    """Return whether the native engine computes in bfloat16, as the checks found on saving."""
+    return any(
+        value["field"] == "enginehouse.dtype" and value["effective"] == Dtype.BFLOAT16
+        for value in revision.effective or ()
+    )
+
+
+def _launch(spec: Spec, facts: CheckpointFacts | None, *, in_half: bool) -> Launch | None:
     gpu = PLANNABLE_GPUS.get(spec.accelerator.kind) if spec.accelerator else None
     memory = gpu.memory_bytes if gpu and gpu.memory_bytes else spec.resources.memory_bytes
     try:
@@ -60,6 +70,7 @@ def _launch(spec: Spec, facts: CheckpointFacts | None) -> Launch | None:
             python="python",
             threads=1,
             memory_bytes=memory,
+            **({"computes_bfloat16": in_half} if spec.runtime_name == "native" else {}),
         )
     except (UnplannableError, ValueError):
         return None

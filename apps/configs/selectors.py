@@ -96,9 +96,9 @@ def card_offers() -> tuple[CardOffer, ...]:
 
     A host that is away for a moment does not make a config wrong.
     """
-    most: dict[tuple[str, int], CardOffer] = {}
+    most: dict[tuple[str, int, bool], CardOffer] = {}
     for offer in host_offers():
-        card = (offer.kind, offer.memory_bytes)
+        card = (offer.kind, offer.memory_bytes, offer.computes_bfloat16)
         most[card] = max(most.get(card, offer), offer, key=lambda each: each.count)
     return tuple(most.values())
 
@@ -107,11 +107,16 @@ def host_offers() -> tuple[CardOffer, ...]:
     """Return the cards of each kind and size of every host, silent hosts included."""
     hosts = (
         Card.objects.filter(is_present=True, node__cordoned=False)
-        .values("node_id", "kind", "memory_bytes")
+        .values("node_id", "kind", "memory_bytes", "computes_bfloat16")
         .annotate(count=Count("id"))
         .order_by("kind", "memory_bytes")
     )
     return tuple(
-        CardOffer(kind=host["kind"], count=host["count"], memory_bytes=host["memory_bytes"])
+        CardOffer(
+            kind=host["kind"],
+            count=host["count"],
+            memory_bytes=host["memory_bytes"],
+            computes_bfloat16=host["computes_bfloat16"],
+        )
         for host in hosts
     )

@@ -34,7 +34,9 @@ def hardware_of(deployment: Deployment) -> Hardware:
     )
 
 
-def bytes_per_card(deployment: Deployment, *, kind: str, card_bytes: int) -> int:
+def bytes_per_card(
+    deployment: Deployment, *, kind: str, card_bytes: int, computes_bfloat16: bool = False
+) -> int:
     """Return the planned bytes on each card; a GPU is taken whole, since nobody shares it.
 
     Raises memory.UnplannableError.
@@ -46,6 +48,7 @@ def bytes_per_card(deployment: Deployment, *, kind: str, card_bytes: int) -> int
         CheckpointFacts.model_validate(deployment.checkpoint or {}),
         _Card(kind=kind, memory_bytes=card_bytes),
         deployment.runtime,
+        computes_bfloat16=computes_bfloat16,
     )
     return plan.reserved_bytes
 

@@ -179,6 +179,10 @@ def promotions_of(
     return notes
 
 
+_DTYPES = {2: "bfloat16", 4: "float32"}
+"""Of the native engine, by the bytes of a number in its plan."""
+
+
 def comparison_of(
     plan: Mapping[str, Any] | None, replicas: Sequence[Replica]
 ) -> tuple[str, Sequence[Compared]]:
@@ -203,7 +207,17 @@ def comparison_of(
         for label, planned, reported, write in pairs
         if planned is not None and reported is not None
     ]
-    return reporting.id, rows
+    return reporting.id, [*_computed_in(plan, report), *rows]
+
+
+def _computed_in(plan: Mapping[str, Any], report: Mapping[str, Any]) -> Sequence[Compared]:
+    """Return the row of the native engine's data type; no other engine reports its own."""
+    planned = _DTYPES.get(plan.get("kv_cache", {}).get("element_bytes"))
+    reported = report.get("dtype")
+    if planned is None or reported is None:
+        return []
+    words = formats.ABSENT if planned == reported else "as this processor has it"
+    return [Compared(label="Computes in", planned=planned, reported=reported, difference=words)]
 
 
 def _difference(planned: float, reported: float) -> str:

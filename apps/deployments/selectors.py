@@ -10,9 +10,11 @@ from apps.accounts.models import Team
 from apps.builds.own_code import own_code_of
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.fleet.models import CardLease, Node
+from apps.fleet.selectors import computes_bfloat16
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
+from controlplane.domain.runtimes import WITHOUT_DEFAULT_LENGTH
 from controlplane.domain.spec.choices import BaseModelKind
 
 DEFAULT_PREDICT_ROUTE = "/v1/chat/completions"
@@ -106,6 +108,14 @@ def adapter_names(deployment: Deployment) -> list[str]:
     return sorted(build.get("lora_adapters") or ())
 
 
+def default_max_tokens(deployment: Deployment) -> int | None:
+    """Return the length of answers to requests that name none, where no engine is told it."""
+    if deployment.runtime not in WITHOUT_DEFAULT_LENGTH:
+        return None
+    length = _runtime_section(deployment).get("request_default_max_tokens")
+    return int(length) if length else None
+
+
 def shares_prefixes(deployment: Deployment) -> bool:
     """Return whether the keys of the team share what the engine has computed of a prompt."""
     inside = (deployment.spec.get("model_metadata") or {}).get("enginehouse")
@@ -132,7 +142,11 @@ def wanted_replicas_of(*, node: Node) -> Sequence[dict[str, Any]]:
         .order_by("ordered_at", "id")
     )
     cards = _cards_of([replica.card_holder for replica in rows])
-    return [_wanted(replica, cards.get(replica.card_holder, [])) for replica in rows]
+    is_half = computes_bfloat16(node=node) if rows else False
+    return [
+        {**_wanted(replica, cards.get(replica.card_holder, [])), "computes_bfloat16": is_half}
+        for replica in rows
+    ]
 
 
 def _wanted(replica: Replica, cards: list[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ CARD = {
     "kind": "H100",
     "name": "NVIDIA H100 80GB HBM3",
     "memory_bytes": 85_899_345_920,
+    "computes_bfloat16": False,
     "used_bytes": 74_088_185_856,
     "utilization_percent": 61.0,
     "is_present": True,

@@ -24,6 +24,7 @@ class CardBody(BaseModel):
     kind: str = Field(min_length=1, max_length=32)
     memory_bytes: int = Field(ge=0)
     name: str = Field(default="", max_length=128)
+    computes_bfloat16: bool = False
 
     def to_report(self) -> CardReport:
         return CardReport(
@@ -32,6 +33,7 @@ class CardBody(BaseModel):
             kind=self.kind,
             memory_bytes=self.memory_bytes,
             name=self.name,
+            computes_bfloat16=self.computes_bfloat16,
         )
 
 

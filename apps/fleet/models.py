@@ -62,6 +62,8 @@ class Card(models.Model):
     memory_bytes = models.BigIntegerField()
     used_bytes = models.BigIntegerField(null=True)
     utilization_percent = models.FloatField(null=True)
+    computes_bfloat16 = models.BooleanField(default=False, db_default=False)
+    """Of a CPU: whether its processor does so by itself; of a GPU its kind tells."""
     is_clean = models.BooleanField(default=True)
     """Whether its node saw nobody else's process on it."""
     used_by = models.JSONField(default=list, db_default=[])

@@ -127,6 +127,11 @@ def smallest_card_bytes(*, node: Node, kind: str, pool: str | None = None) -> in
     return smallest or 0
 
 
+def computes_bfloat16(*, node: Node) -> bool:
+    """Return whether the node's processor computes bfloat16 by itself."""
+    return Card.objects.filter(node=node, computes_bfloat16=True, is_present=True).exists()
+
+
 def leases_of_holder(holder: str) -> Sequence[CardLease]:
     """Return the live claims of `holder`, with card and node, by index."""
     live = CardLease.objects.filter(holder=holder, released_at=None)

@@ -36,6 +36,9 @@ class CardObject(serializers.Serializer[Any]):
     kind = serializers.CharField()
     name = serializers.CharField(allow_blank=True)
     memory_bytes = serializers.IntegerField()
+    computes_bfloat16 = serializers.BooleanField(
+        help_text="Of a CPU: whether its processor does so by itself."
+    )
     used_bytes = serializers.IntegerField(allow_null=True)
     utilization_percent = serializers.FloatField(allow_null=True)
     is_present = serializers.BooleanField()

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.facts.processors import multiplies_bfloat16
 from workers.agent import nvidia
 
 CPU = "CPU"
+_CPUINFO = Path("/proc/cpuinfo")
 CPU_INDEX = 1000
 """Behind every GPU, however many there are: a GPU that is lost or added moves no other card."""
 _RESERVED_SHARE, _RESERVED_LEAST_BYTES = 0.2, 1024**3
@@ -54,6 +56,7 @@ def _cpu(node_name: str) -> dict[str, Any]:
         "kind": CPU,
         "memory_bytes": memory.for_engines,
         "name": _cpu_name(),
+        "computes_bfloat16": multiplies_bfloat16(_CPUINFO.read_text()),
         "used_bytes": memory.used,
         "utilization_percent": round(min(100.0, os.getloadavg()[0] / cores * 100), 1),
         "clean": True,
@@ -61,7 +64,7 @@ def _cpu(node_name: str) -> dict[str, Any]:
 
 
 def _cpu_name() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
+    for line in _CPUINFO.read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()[:128]
     return os.uname().machine

@@ -80,6 +80,7 @@ def _launch(
         memory_bytes=int(wanted["memory_bytes"]),
         runs_own_code=runs_own_code,
         **({"version": installed.version} if installed.version else {}),
+        **_of_processor(runtime, wanted),
     )
     address = {"host": host, "port": port}
     if installed.image is not None:
@@ -89,6 +90,13 @@ def _launch(
     if runs_own_code:
         own["HF_MODULES_CACHE"] = str(folder.path / "modules")
     return address | _as_process(folder, launch, own)
+
+
+def _of_processor(runtime: str, wanted: Mapping[str, Any]) -> Mapping[str, bool]:
+    """Return what the native engine is told; its lease was planned with the same."""
+    # An older control plane does not say, and has planned for float32.
+    told = bool(wanted.get("computes_bfloat16", False))
+    return {"computes_bfloat16": told} if runtime == "native" else {}
 
 
 def _as_process(folder: ReplicaFolder, launch: Launch, own: Mapping[str, str]) -> dict[str, Any]:

@@ -75,6 +75,11 @@ def _cards(job: Job) -> tuple[CardOffer, ...]:
     if offered is None:
         offered = [{"kind": "CPU", "count": 1, "memory_bytes": job.options["memory_bytes"]}]
     return tuple(
-        CardOffer(kind=each["kind"], count=each["count"], memory_bytes=each["memory_bytes"])
+        CardOffer(
+            kind=each["kind"],
+            count=each["count"],
+            memory_bytes=each["memory_bytes"],
+            computes_bfloat16=each.get("computes_bfloat16", False),
+        )  # fmt: skip
         for each in offered
     )

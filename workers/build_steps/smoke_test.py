@@ -19,6 +19,7 @@ from workers.build_steps.engine_process import EngineProcess, free_port
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure, no_runtime
 from workers.build_steps.job import Job
+from workers.build_steps.processor import has_native_bfloat16
 from workers.build_steps.question import ANSWER_TOKENS, QUESTION, ask
 from workers.build_steps.step import StepResult
 from workers.runtimes.container.failures import FILE_NAME, ContainerRefused
@@ -125,6 +126,7 @@ def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
         memory_bytes=int(job.options["memory_bytes"]),
         runs_own_code=own_code.runs(job),
         **({"version": installed.version} if installed.version else {}),
+        **_of_processor(spec),
     )
     if installed.image is not None:
         shown = os.environ.get("CUDA_VISIBLE_DEVICES", "")
@@ -138,6 +140,12 @@ def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
             failure_file=model.parent / FILE_NAME,
         )
     return replace(launch, environment={**launch.environment, **installed.environment})
+
+
+def _of_processor(spec: Spec) -> Mapping[str, bool]:
+    """Return what the native engine is told of this machine, as its memory was asked for."""
+    is_native = spec.runtime_name == "native"
+    return {"computes_bfloat16": has_native_bfloat16()} if is_native else {}
 
 
 def _chats(job: Job) -> bool:

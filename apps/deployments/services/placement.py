@@ -9,7 +9,12 @@ from apps.deployments.failures import no_room, not_placeable, pool_of_others
 from apps.deployments.memory_need import Hardware, bytes_per_card, hardware_of
 from apps.deployments.models import Deployment, Replica
 from apps.fleet.models import Node
-from apps.fleet.selectors import nodes_for, pools_closed_to, smallest_card_bytes
+from apps.fleet.selectors import (
+    computes_bfloat16,
+    nodes_for,
+    pools_closed_to,
+    smallest_card_bytes,
+)
 from apps.fleet.services import Claimant, NoRoom, cards_claim, cards_obstacle
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL
@@ -83,7 +88,12 @@ def replica_obstacle(deployment: Deployment) -> Failure | None:
 
 def _needed_on(node: Node, deployment: Deployment, hardware: Hardware) -> int:
     smallest = smallest_card_bytes(node=node, kind=hardware.kind, pool=hardware.pool)
-    return bytes_per_card(deployment, kind=hardware.kind, card_bytes=smallest)
+    return bytes_per_card(
+        deployment,
+        kind=hardware.kind,
+        card_bytes=smallest,
+        computes_bfloat16=computes_bfloat16(node=node),
+    )
 
 
 def _claimant(deployment: Deployment, hardware: Hardware) -> Claimant:

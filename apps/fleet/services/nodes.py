@@ -24,6 +24,7 @@ class CardReport:
     kind: str
     memory_bytes: int
     name: str = ""
+    computes_bfloat16: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +111,7 @@ def _card_store(node: Node, card: Card | None, report: CardReport, use: CardUse)
         "kind": report.kind,
         "name": report.name,
         "memory_bytes": report.memory_bytes,
+        "computes_bfloat16": report.computes_bfloat16,
         "used_bytes": use.used_bytes,
         "utilization_percent": use.utilization_percent,
         "is_clean": use.is_clean,

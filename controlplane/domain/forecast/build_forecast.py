@@ -89,7 +89,7 @@ def forecast(
     facts: CheckpointFacts,
     card: Card,
     *,
-    host: Card | None,
+    host: memory.Host | None,
     past: Mapping[str, PastStepRecord] | None = None,
     is_fetched: bool = False,
 ) -> BuildForecast:

@@ -1,6 +1,7 @@
 """Peak memory of each step of a build: of its host, and of the cards that it quantizes on."""
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.forecast.calibration_memory import (
@@ -29,8 +30,15 @@ _ON_CPU = (
 _ON_CARDS = f"{HOST_SHARE} bytes of host memory per byte of the checkpoint"
 
 
+class Host(Card, Protocol):
+    """A machine whose memory an engine is planned on."""
+
+    @property
+    def computes_bfloat16(self) -> bool: ...
+
+
 def host_bytes(
-    spec: Spec, facts: CheckpointFacts, host: Card | None
+    spec: Spec, facts: CheckpointFacts, host: Host | None
 ) -> Mapping[str, Estimate | None]:
     """Return step -> what its processes hold at most; None where no formula says."""
     light = by_formula(LEAST_STEP_BYTES, MOST_STEP_BYTES, _LIGHT)
@@ -75,12 +83,12 @@ def _of_model(spec: Spec, facts: CheckpointFacts, *, calibrating: bool) -> Estim
     return by_formula(low, high, _ON_CPU)
 
 
-def _engine(spec: Spec, facts: CheckpointFacts, host: Card | None) -> Estimate | None:
+def _engine(spec: Spec, facts: CheckpointFacts, host: Host | None) -> Estimate | None:
     """Return what the engine of the smoke test may take, by the plan that it starts under."""
     if host is None or spec.runtime_name != "native":
         return None
     try:
-        planned = plan(spec, facts, host, "native")
+        planned = plan(spec, facts, host, "native", computes_bfloat16=host.computes_bfloat16)
     except UnplannableError:
         return None
     least = planned.weights_bytes + ENGINE_BYTES
@@ -88,6 +96,6 @@ def _engine(spec: Spec, facts: CheckpointFacts, host: Card | None) -> Estimate |
     return by_formula(
         least,
         planned.fixed_bytes + one_request,
-        "weights in float32 and 0.45 GB of an idle engine, up to the native engine's plan with "
-        "one batch and the KV cache of one full-length request",
+        f"weights at {planned.kv_element_bytes:.0f} bytes a number and 0.45 GB of an idle engine, "
+        "up to the native engine's plan with one batch and the KV cache of one full-length request",
     )

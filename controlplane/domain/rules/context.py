@@ -1,6 +1,6 @@
 """What rules see: the spec and the facts that have arrived."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import TypeVar
@@ -146,7 +146,11 @@ class Context:
         """The card to plan for: as a host offers it, else as the fact table has it."""
         offers = [offer for offer in self.known.cards or () if offer.kind == self.gpu.kind]
         if offers:
-            return max(offers, key=lambda offer: offer.memory_bytes)
+            largest = max(offers, key=lambda offer: offer.memory_bytes)
+            # What only some hosts compute is not counted on: a replica may come to any of them.
+            return replace(
+                largest, computes_bfloat16=all(each.computes_bfloat16 for each in offers)
+            )
         if self.gpu.memory_bytes is None:
             return None
         return CardOffer(kind=self.gpu.kind, count=1, memory_bytes=self.gpu.memory_bytes)

@@ -100,7 +100,12 @@ def _known(build: Build) -> Mapping[str, Any]:
             for each in secret_expiries(team=build.team, names=listed)
         ],
         "cards": [
-            {"kind": each.kind, "count": each.count, "memory_bytes": each.memory_bytes}
+            {
+                "kind": each.kind,
+                "count": each.count,
+                "memory_bytes": each.memory_bytes,
+                "computes_bfloat16": each.computes_bfloat16,
+            }
             for each in offers
         ]
         or None,
