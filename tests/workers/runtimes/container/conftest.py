@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,47 +52,74 @@ class Docker:
             self.ask(lambda client, id=each["Id"]: client.remove_container(id, force=True))
 
 
-@pytest.fixture(scope="session")
-def docker_address() -> Iterator[str]:
-    """A private Docker engine that runs as long as the tests do; skips where none can."""
-    if os.getuid() != 0 or shutil.which("dockerd") is None:
-        pytest.skip("no Docker engine to start here: `make containers` says what to install")
-    # Paths of sockets are short, so pytest's own folders are too deep.
-    folder = Path(tempfile.mkdtemp(prefix="eh-docker-"))
-    with (folder / "log").open("wb") as log:
-        engine = subprocess.Popen(
-            # It ends with this process, however that ends.
-            ["setpriv", "--pdeathsig", "KILL", "dockerd", "--host", f"unix://{folder}/docker.sock", "--data-root", f"{folder}/data",
-             "--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/pid", "--bridge", "none",
-             "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false"],
-            stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
-    address = f"unix://{folder}/docker.sock"
-    try:
-        until(lambda: engine.poll() is not None or _listens(folder), 60, "Docker's start")
-        if engine.poll() is not None:
+@dataclass
+class Engine:
+    """A private Docker engine in a folder of its own."""
+
+    folder: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"unix://{self.folder}/docker.sock"
+
+    def start(self) -> None:
+        """Return once it answers; skips where none can run."""
+        if os.getuid() != 0 or shutil.which("dockerd") is None:
+            pytest.skip("no Docker engine to start here: `make containers` says what to install")
+        folder = self.folder
+        with (folder / "log").open("ab") as log:
+            self.process = process = subprocess.Popen(
+                # It ends with this process, however that ends.
+                ["setpriv", "--pdeathsig", "KILL", "dockerd", "--host", self.address,
+                 "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec",
+                 "--pidfile", f"{folder}/pid", "--bridge", "none", "--iptables=false",
+                 "--ip6tables=false", "--ip-forward=false", "--ip-masq=false"],
+                stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        until(lambda: process.poll() is not None or _listens(folder), 60, "Docker's start")
+        if process.poll() is not None:
             pytest.skip(f"dockerd does not run here: {(folder / 'log').read_text()[-300:]}")
-        yield address
+        with closing(APIClient(base_url=self.address, timeout=60)) as client:
+            client.ping()
+
+    def kill(self) -> None:
+        """Kill it with the containerd that it started, not with what runs in containers."""
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(60)
+            for left in ("pid", "exec/containerd/containerd.pid"):
+                (self.folder / left).unlink(missing_ok=True)
+
+    def import_image(self) -> Docker:
+        """Return the engine with an image that has a `python3` and looks as if it had vLLM."""
+        repository, tag = REFERENCE.split(":")
+        with closing(APIClient(base_url=self.address, timeout=120)) as client:
+            client.import_image_from_data(
+                python_image(), repository=repository, tag=tag, changes=["ENV PATH=/usr/bin"]
+            )
+            image_id = str(client.inspect_image(REFERENCE)["Id"])
+        return Docker(address=self.address, image_id=image_id)
+
+
+@contextmanager
+def private_engine() -> Iterator[Engine]:
+    """Give an engine that is not yet started, and leave nothing of it."""
+    # Paths of sockets are short, so pytest's own folders are too deep.
+    engine = Engine(Path(tempfile.mkdtemp(prefix="eh-docker-")))
+    try:
+        yield engine
     finally:
-        # With the containerd that it started; its containers have ended with their tests.
-        os.killpg(engine.pid, signal.SIGKILL)
-        engine.wait(60)
-        _remove(folder)
+        engine.kill()
+        _remove(engine.folder)
 
 
 @pytest.fixture(scope="session")
-def docker(docker_address: str) -> Docker:
-    """That engine with an image that has a `python3` and looks as if it had vLLM."""
-    repository, tag = REFERENCE.split(":")
-    with closing(APIClient(base_url=docker_address, timeout=120)) as client:
-        client.import_image_from_data(
-            python_image(),
-            repository=repository,
-            tag=tag,
-            changes=["ENV PATH=/usr/bin"],
-        )
-        image_id = str(client.inspect_image(REFERENCE)["Id"])
-    return Docker(address=docker_address, image_id=image_id)
+def docker() -> Iterator[Docker]:
+    """An engine that runs as long as the tests do."""
+    with private_engine() as engine:
+        engine.start()
+        yield engine.import_image()
 
 
 def _listens(folder: Path) -> bool:

@@ -4,7 +4,9 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from controlplane.artifacts import ArtifactStore
 from controlplane.domain.spec import parse_mapping
 from tests.factories_serving import CHECKPOINT
 from tests.workers.agent.stage import until
-from tests.workers.runtimes.container.conftest import REFERENCE, Docker
+from tests.workers.runtimes.container.conftest import REFERENCE, Docker, private_engine
 from workers.agent.containers import ContainerSweep
 from workers.agent.identity import send_signal
 from workers.agent.reaping import marked_processes
@@ -74,6 +76,12 @@ class Host:
 @pytest.fixture
 def host(docker: Docker, tmp_path: Path) -> Iterator[Host]:
     """A host with a replica that is wanted and not yet started."""
+    with make_host(docker, tmp_path) as found:
+        yield found
+
+
+@contextmanager
+def make_host(docker: Docker, tmp_path: Path) -> Iterator[Host]:
     source = tmp_path / "source"
     source.mkdir()
     (source / "config.json").write_text("{}")
@@ -89,8 +97,10 @@ def host(docker: Docker, tmp_path: Path) -> Iterator[Host]:
             "HF_TOKEN": "a token of the agent's own",
         }
     )
+    # A name of the folder's own: tests may run side by side and see each other's processes.
+    name = f"c{sha256(str(tmp_path).encode()).hexdigest()[:7]}"
     wanted = {
-        "id": "ccccc",
+        "id": name,
         "generation": 1,
         "runtime": "vllm",
         "spec": spec(),
@@ -101,13 +111,19 @@ def host(docker: Docker, tmp_path: Path) -> Iterator[Host]:
         "memory_bytes": 8 * 1024**3,
     }
     found = Host(docker, settings, wanted)
-    yield found
+    try:
+        yield found
+    finally:
+        _end(found)
+
+
+def _end(found: Host) -> None:
     for each in found.known:
         each.kill()
         if each._spawned is not None:
             each._spawned.wait(SECONDS)
-    until(lambda: not marked_processes("replica/ccccc/1"), SECONDS, "the end")
-    docker.remove_all(found.instance)
+    until(lambda: not marked_processes(found.replica.folder.marker), SECONDS, "the end")
+    found.docker.remove_all(found.instance)
     found.pool.shutdown()
 
 
@@ -161,7 +177,7 @@ def _assert_confined(container: dict[str, Any], host: Host) -> None:
     assert "HF_TOKEN" not in names
     assert "DATA_DIR" not in names
     assert {"ENGINEHOUSE_LEASE", "SPT_NOENV", "HF_HUB_OFFLINE", "VLLM_CACHE_ROOT"} <= names
-    assert config["Labels"]["enginehouse.lease"] == "replica/ccccc/1"
+    assert config["Labels"]["enginehouse.lease"] == host.replica.folder.marker
     assert any(each.startswith("/enginehouse/models/") for each in config["Cmd"])
 
 
@@ -190,6 +206,23 @@ def test_an_image_that_is_not_here_fails_the_replica_with_what_to_run(host: Host
     seen = host.until_state("failed")
     assert seen["failure"]["code"] == "EHN-DOCKER-NO-IMAGE"
     assert "docker pull vllm/vllm-openai:v0.0.0" in seen["failure"]["hint"]
+
+
+def test_a_docker_engine_that_is_killed_ends_the_replica_and_comes_back_to_none(
+    tmp_path: Path,
+) -> None:
+    with private_engine() as engine:
+        engine.start()
+        with make_host(engine.import_image(), tmp_path) as host:
+            host.serve()
+            engine.kill()
+            seen = host.until_state("failed")
+            assert seen["failure"]["code"] == "EHN-DOCKER-LOST"
+            assert marked_processes(host.replica.folder.marker) == []
+            assert not host.replica.is_cleared(), "nobody knows while Docker is away"
+            engine.start()
+            until(host.replica.is_cleared, SECONDS, "the removal")
+            assert host.containers == []
 
 
 @pytest.fixture
