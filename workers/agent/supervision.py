@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from controlplane.domain.facts.gpus import CPU, IDLE_BYTES
 from workers.agent import inventory
 from workers.agent.containers import ContainerSweep
 from workers.agent.control_plane import ControlPlane, ControlPlaneAway
@@ -82,7 +83,9 @@ class Agent:
         self._reap()
         now = time.monotonic()
         observation = self._observation()
-        said = json.dumps([_without_measurements(each) for each in observation["replicas"]])
+        said = json.dumps(
+            [*map(_without_measurements, observation["replicas"]), *map(_use, observation["cards"])]
+        )
         if now >= self._report_at or (said != self._said and not self._back_off_seconds):
             self._said = said
             self._report(observation)
@@ -211,6 +214,13 @@ class Agent:
             for each in self._replicas.values()
         )
         return QUICK_STEP_SECONDS if is_moving else STEP_SECONDS
+
+
+def _use(card: Mapping[str, Any]) -> list[Any]:
+    """Return what of the use of a card is worth a report of its own: who comes and who goes."""
+    pids = sorted(each["pid"] for each in card.get("used_by", ()))
+    is_held = card["kind"] != CPU and card["used_bytes"] > IDLE_BYTES
+    return [card["uuid"], card["clean"], is_held, pids]
 
 
 def _without_measurements(observed: Mapping[str, Any]) -> dict[str, Any]:
