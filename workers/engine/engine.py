@@ -3,6 +3,7 @@
 import logging
 import os
 import platform
+from functools import partial
 from typing import Any
 
 import llguidance
@@ -85,11 +86,11 @@ class Engine:
 
     def submit(self, generation: Generation) -> Answer:
         """Queue a request and give back its handle. Raises: `QueueFull`."""
-        shows_special = generation.sampling.shows_special_tokens
+        special = generation.sampling.shows_special_tokens
         ngram, long_rope = self.settings.lookahead_ngram, self._model.long_rope
         answer = Answer(
             generation, end_tokens=self._end_tokens,
-            decode=self.codec.decode_all if shows_special else self.codec.decode,
+            decode=partial(self.codec.decode, shows_special=special),
             drafter=PromptLookup(ngram, self.settings.draft_factor) if ngram else None,
             rope_border=None if long_rope is None else long_rope.border,
         )  # fmt: skip

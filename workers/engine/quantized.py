@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from workers.engine.rounding import NVFP4_BLOCK, FixedRounding, Rounding
 
@@ -67,21 +66,9 @@ def dequantize_nvfp4(packed: Tensor, block_scale: Tensor, global_scale: Tensor) 
 def emulate_inputs(model: nn.Module, plain: PlainCheckpoint) -> list[str]:
     """Let every quantized module round its input; return the scales that found no module."""
     modules = dict(model.named_modules())
-    experts: dict[str, dict[str, list[Rounding]]] = {}
-    left = []
-    for name, rounding in plain.roundings.items():
-        if name in modules:
-            modules[name].register_forward_pre_hook(_rounding_hook(rounding))
-            continue
-        owner, _, projection = name.rpartition(".")
-        fused = owner.rpartition(".")[0]
-        if hasattr(modules.get(fused), "gate_up_proj"):
-            experts.setdefault(fused, {}).setdefault(projection, []).append(rounding)
-        else:
-            left.append(name)
-    for name, by_projection in experts.items():
-        _emulate_experts(modules[name], by_projection)
-    return left
+    for name in plain.roundings.keys() & modules.keys():
+        modules[name].register_forward_pre_hook(_rounding_hook(plain.roundings[name]))
+    return sorted(plain.roundings.keys() - modules.keys())
 
 
 def _take_scale(
@@ -114,47 +101,3 @@ def _rounding_hook(rounding: Rounding) -> Callable[[nn.Module, tuple[Any, ...]],
         return (rounding(inputs[0]), *inputs[1:])
 
     return hook
-
-
-def _emulate_experts(experts: nn.Module, by_projection: Mapping[str, list[Rounding]]) -> None:
-    """Round inside a module that holds all experts in two tensors and calls `linear` for each."""
-    into = next((each for name, each in by_projection.items() if not _is_output(name)), [])
-    out = next((each for name, each in by_projection.items() if _is_output(name)), [])
-    mode = _RoundedProducts(experts, _widest(into), _widest(out))
-    forward = experts.forward
-
-    def rounded(*inputs: Any, **named: Any) -> Any:
-        with mode:
-            return forward(*inputs, **named)
-
-    experts.forward = rounded
-
-
-def _is_output(projection: str) -> bool:
-    return projection in ("down_proj", "w2")
-
-
-def _widest(roundings: list[Rounding]) -> Rounding | None:
-    """Return the rounding of the largest scale: engines share one among a layer's experts."""
-    fixed = [each for each in roundings if isinstance(each, FixedRounding)]
-    return max(fixed, key=lambda each: float(each.scale)) if fixed else None
-
-
-class _RoundedProducts(TorchFunctionMode):
-    """While entered, `linear` with an expert's weight rounds its input first."""
-
-    def __init__(self, experts: Any, into: Rounding | None, out: Rounding | None) -> None:
-        super().__init__()
-        self._by_shape = {
-            experts.gate_up_proj.shape[1:]: into,
-            experts.down_proj.shape[1:]: out,
-        }
-
-    def __torch_function__(
-        self, function: Any, types: Any, inputs: Any = (), named: Any = None
-    ) -> Any:
-        if function is nn.functional.linear:
-            rounding = self._by_shape.get(inputs[1].shape)
-            if rounding is not None:
-                inputs = (rounding(inputs[0]), *inputs[1:])
-        return function(*inputs, **(named or {}))

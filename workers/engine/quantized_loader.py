@@ -18,12 +18,7 @@ from torch import Tensor, nn
 
 from workers.engine.errors import CheckpointRefused
 from workers.engine.kv_cache import CacheScales
-from workers.engine.quantized import (
-    BrokenQuantization,
-    PlainCheckpoint,
-    dequantize,
-    emulate_inputs,
-)
+from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
 from workers.engine.rounding import round_rows_to_fp8
 from workers.engine.scales import ANEW, check_scales
 from workers.engine.scheme import Inputs, Number, Scheme
@@ -46,10 +41,7 @@ def load_emulated(
     """Read the folder into a model. Raises: `CheckpointRefused` that names what is wrong."""
     stored = StoredTensors(folder)
     quantized = check_scales(stored, scheme)
-    try:
-        plain = dequantize(stored, dtype)
-    except BrokenQuantization as error:
-        raise CheckpointRefused(f"{error} {ANEW}") from error
+    plain = dequantize(stored, dtype)
     if scheme.inputs is not Inputs.EXPORTED:
         plain.roundings.clear()
     if scheme.inputs is Inputs.PER_TOKEN:

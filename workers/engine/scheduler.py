@@ -27,12 +27,7 @@ class Scheduler:
     """
 
     def __init__(
-        self,
-        cache: SlotCache,
-        settings: EngineSettings,
-        metrics: EngineMetrics,
-        *,
-        step_tokens: int,
+        self, cache: SlotCache, settings: EngineSettings, step_tokens: int, metrics: EngineMetrics
     ) -> None:
         self._rows = KeptRows(cache)
         self._cache = cache

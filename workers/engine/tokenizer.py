@@ -52,11 +52,6 @@ class TextCodec:
         return frozenset() if end is None else frozenset({end})
 
     @property
-    def has_chat_template(self) -> bool:
-        """Whether chat requests can be rendered."""
-        return bool(self._tokenizer.chat_template)
-
-    @property
     def chat_template(self) -> str:
         """The text of the template, of several the one that is made for tools."""
         templates = self._tokenizer.chat_template or ""
@@ -84,10 +79,6 @@ class TextCodec:
         """Give back the tokens of a plain prompt, with the start token where there is one."""
         return self._encode(text, field="prompt", add_special_tokens=True)
 
-    def encode_chat(self, messages: Sequence[Mapping[str, Any]]) -> list[int]:
-        """Give back the tokens of a conversation up to where the assistant answers."""
-        return self.encode_rendered(self.render_chat(messages, {}))
-
     def render_chat(
         self,
         messages: Sequence[Mapping[str, Any]],
@@ -96,7 +87,7 @@ class TextCodec:
         tools: Sequence[Mapping[str, Any]] | None = None,
     ) -> str:
         """Give back the text of a conversation; options are what the template itself reads."""
-        if not self.has_chat_template:
+        if not self.chat_template:
             raise RequestRefused(
                 "This checkpoint has no chat template; send a plain prompt to /v1/completions.",
                 field="messages",
@@ -118,13 +109,9 @@ class TextCodec:
         """Give back the tokens of a rendered conversation."""
         return self._encode(text, field="messages", add_special_tokens=False)
 
-    def decode(self, tokens: Sequence[int]) -> str:
-        """Give back the text of tokens, special tokens left out."""
-        return self.backend.decode(tokens, skip_special_tokens=True)
-
-    def decode_all(self, tokens: Sequence[int]) -> str:
-        """Give back the text of tokens, special tokens by their names."""
-        return self.backend.decode(tokens, skip_special_tokens=False)
+    def decode(self, tokens: Sequence[int], *, shows_special: bool = False) -> str:
+        """Give back the text of tokens, special tokens by their names or left out."""
+        return self.backend.decode(tokens, skip_special_tokens=not shows_special)
 
     def _encode(self, text: str, *, field: str, add_special_tokens: bool) -> list[int]:
         try:

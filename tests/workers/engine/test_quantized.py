@@ -10,10 +10,9 @@ import torch
 import transformers
 from safetensors.torch import load_file
 from torch import nn
-from transformers import Qwen3MoeForCausalLM
 
 from tests.tiny_checkpoint import VOCABULARY
-from tests.tiny_families import FAMILIES, HIDDEN, make_family
+from tests.tiny_families import FAMILIES, make_family
 from workers.build_steps.gating.as_served import load_as_served
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
 from workers.build_steps.quantization.loading import Device
@@ -142,32 +141,6 @@ def take_over_scales(model: nn.Module, exported: Path) -> None:
 def answer(model: nn.Module, rows: torch.Tensor) -> Any:
     with torch.inference_mode():
         return model.eval()(rows, attention_mask=torch.ones_like(rows))[0].float()
-
-
-def test_inputs_of_fused_experts_are_rounded_before_both_products() -> None:
-    torch.manual_seed(0)
-    model = Qwen3MoeForCausalLM(FAMILIES["moe"].config()).eval()
-    model.set_experts_implementation("eager")
-    experts = model.model.layers[0].mlp.experts
-    scales = {"gate_proj": torch.tensor(0.05), "down_proj": torch.tensor(0.01)}
-    plain = PlainCheckpoint(
-        weights={},
-        roundings={
-            f"model.layers.0.mlp.experts.{number}.{name}": FixedRounding(scale=scale, is_fp4=False)
-            for name, scale in scales.items()
-            for number in range(4)
-        },
-    )
-    assert emulate_inputs(model, plain) == []
-    hidden, chosen = random(3, HIDDEN), torch.tensor([[2], [2], [0]])
-    found = experts(hidden, chosen, torch.ones(3, 1))
-
-    rounded = round_to_fp8(hidden, scales["gate_proj"])
-    for row, expert in enumerate(chosen[:, 0]):
-        gate, up = (experts.gate_up_proj[expert] @ rounded[row]).chunk(2)
-        inner = round_to_fp8(nn.functional.silu(gate) * up, scales["down_proj"])
-        expected = experts.down_proj[expert] @ inner
-        assert torch.allclose(found[row], expected, atol=1e-5)
 
 
 def test_a_scale_that_finds_no_module_is_told() -> None:

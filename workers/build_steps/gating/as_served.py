@@ -17,6 +17,7 @@ from transformers.masking_utils import AttentionMaskInterface, eager_mask, sdpa_
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from workers.build_steps.gating import failures
+from workers.build_steps.gating.experts import emulate_experts
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.loading import Device, load_model
 from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
@@ -43,6 +44,7 @@ def load_as_served(
         choices["experts_implementation"] = "eager"
     model = load_model(original, device=device, dtype=dtype, weights=plain.weights, **choices)
     plain = _as_loaded(plain, model)
+    plain = emulate_experts(model, plain)
     if left := emulate_inputs(model, plain):
         raise failures.unused_scale(left[0])
     _emulate_cache(model, plain)

@@ -33,9 +33,8 @@ def test_the_bundled_model_knows_the_capital_of_france(tmp_path: Path) -> None:
     assert main(["--output", str(folder)]) == 0
     assert not list(tmp_path.glob(".SmolLM2*"))
     engine = start_engine(folder, kv_cache_bytes=64 << 20)
-    prompt = engine.codec.encode_chat(
-        [{"role": "user", "content": "What is the capital of France?"}]
-    )
+    question = [{"role": "user", "content": "What is the capital of France?"}]
+    prompt = engine.codec.encode_rendered(engine.codec.render_chat(question, {}))
     answers = [Asked(engine, prompt, max_tokens=30) for _ in range(3)]
     assert {one.finish().text for one in answers} == {"The capital of France is Paris."}
     engine.stop()
