@@ -65,6 +65,12 @@ def test_the_engine_s_end_is_recorded_with_its_exit_code_and_output(start: Any) 
     assert "last words" in folder.log.read_text()
 
 
+def test_an_engine_that_names_itself_keeps_the_marks_by_which_it_is_found(start: Any) -> None:
+    folder, process = start("import os; print('SPT_NOENV', os.environ['SPT_NOENV'])")
+    assert process.wait(10) == 0
+    assert "SPT_NOENV 1" in folder.log.read_text()
+
+
 def test_sigterm_drains_the_engine(start: Any) -> None:
     program = (
         "import signal, sys, time\n"

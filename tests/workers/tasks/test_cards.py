@@ -19,12 +19,15 @@ from apps.fleet.models import Card, CardLease, Node
 from apps.fleet.selectors import SILENT_SECONDS
 from apps.fleet.services import cards_release
 from apps.telemetry.logs import log_lines
+from controlplane.domain.card_users import CardUser
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import Spec, edit_yaml, parse_text
 from controlplane.sources import folder_facts
 from tests import factories
 from tests.workers.tasks.building import FP8, MakeBuild, make_quantized
 from tests.workers.tasks.hands import CANCEL_SECONDS, wait_for_build
+from workers.agent import nvidia
+from workers.agent.failures import card_memory_held, card_taken
 from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, run_step
 from workers.tasks.build import build_run
 from workers.tasks.building import cards
@@ -32,6 +35,7 @@ from workers.tasks.building.cards import StepCards
 from workers.tasks.building.keeper import LeaseKeeper
 from workers.tasks.building.needs import step_need
 from workers.tasks.building.report import StepReport
+from workers.tasks.building.stopped import StepFailed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REPLICA = "replica:abcde"
@@ -136,6 +140,52 @@ def test_calibration_and_gate_see_the_builders_gpus_alone_and_later_steps_give_t
             assert claims(build) == 2
         held.release()
     assert not claims(build)
+
+
+def test_a_card_is_asked_who_is_on_it_when_it_is_claimed_and_waited_for(
+    make_build: MakeBuild, checkpoint: Path, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = CardUser(pid=12, name="python3", user="root", held_bytes=8 << 30)
+    for _ in range(2):
+        factories.make_card(node=node, kind="H100", memory_bytes=80 << 30)
+    seen = [card_taken("GPU-1", [stranger]), card_memory_held("GPU-1", 70 << 30), None]
+    monkeypatch.setattr(cards, "_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(nvidia, "is_there", lambda: True)
+    monkeypatch.setattr(cards, "what_holds", lambda uuids: seen.pop(0))
+    build = make_build()
+    lease = build_claim(build_id=build.id, owner="worker")
+    assert lease is not None
+    with LeaseKeeper(lease, stopping=threading.Event()) as keeper:
+        report = StepReport(keeper, step="calibrate", attempt=1)
+        need = CardNeed(kind="H100", count=2, memory_bytes=80 << 30)
+        held = StepCards(keeper, report, step="calibrate").claim(
+            on_gpus(checkpoint), lambda _: need
+        )
+        report.close()
+    assert len(held.uuids) == 2
+    log = said(build, "calibrate")
+    assert "in use by `python3` (process 12 of `root`, 8.0 GiB), which Enginehouse did not" in log
+    assert "70.0 GiB of card `GPU-1` are held, and this host shows no process" in log
+    assert "got room" in log
+
+
+def test_a_stranger_that_stays_on_the_card_is_the_cause_in_the_end(
+    make_build: MakeBuild, checkpoint: Path, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stranger = {"pid": 12, "name": "python3", "user": "root", "held_bytes": 8 << 30}
+    for _ in range(2):
+        factories.make_card(node=node, kind="H100", memory_bytes=80 << 30, is_clean=False,
+                            used_by=[stranger])  # fmt: skip
+    monkeypatch.setattr(cards, "_PATIENCE_SECONDS", 0.0)
+    lease = build_claim(build_id=make_build().id, owner="worker")
+    assert lease is not None
+    with LeaseKeeper(lease, stopping=threading.Event()) as keeper:
+        step = StepCards(keeper, StepReport(keeper, step="calibrate", attempt=1), step="calibrate")
+        need = CardNeed(kind="H100", count=2, memory_bytes=80 << 30)
+        with pytest.raises(StepFailed) as failed:
+            step.claim(on_gpus(checkpoint), lambda _: need)
+    assert failed.value.failure.code == "EHB-CARD-IN-USE"
+    assert "Card 1 is in use by `python3` (process 12 of `root`" in failed.value.failure.sentence
 
 
 def on_gpus(checkpoint: Path) -> Spec:
