@@ -16,11 +16,19 @@ import openai
 
 from benchmarks.gpu.product import Missed, Show, until
 from benchmarks.gpu.stages.building import small_config, told
-from benchmarks.gpu.stages.holders import HALF_DEAD, HIDDEN, STRANGER, TAKES_ALL, holder
+from benchmarks.gpu.stages.holders import (
+    HALF_DEAD,
+    HIDDEN,
+    STRANGER,
+    TAKES_ALL,
+    holder,
+    starting,
+    wait_until_held,
+)
 from benchmarks.gpu.stages.serving import streamed
 from controlplane.domain.card_users import CardUser
 
-_REPORT_SECONDS = 4.0
+_REPORT_SECONDS = 2.5
 """In which the agent has told once more what is on its cards."""
 _TOLD_SECONDS = 20.0
 _LEAST_BYTES, _MOST_BYTES = 2**30, 3 * 2**30
@@ -36,8 +44,10 @@ def kill(show: Show) -> dict[str, Any]:
     ends: dict[str, float] = {}
     with ExitStack() as held:
         left = held.enter_context(_left_of(engine, size))
-        half_dead = held.enter_context(holder(HALF_DEAD, size))
-        stranger = held.enter_context(holder(STRANGER, size))
+        half_dead = held.enter_context(starting(HALF_DEAD, size))
+        stranger = held.enter_context(starting(STRANGER, size))
+        for each in (left, half_dead, stranger):
+            wait_until_held(each)
         _wait(_REPORT_SECONDS, lambda: None)
         beside = watch.cards()
 
@@ -258,7 +268,7 @@ def _left_of(engine: Mapping[str, Any], size: int) -> Any:
     replica, _, generation = folder.name.rpartition(".")
     marks = {"ENGINEHOUSE_LEASE": f"replica/{replica}/{generation}",
              "ENGINEHOUSE_INSTANCE": str(folder.parent.resolve())}  # fmt: skip
-    return holder(STRANGER, size, marks)
+    return starting(STRANGER, size, marks)
 
 
 def _names(sentence: str, pid: int) -> bool:

@@ -26,6 +26,16 @@ def holder(
     mode: str, count_bytes: int = 0, marks: Mapping[str, str] | None = None
 ) -> Iterator["subprocess.Popen[str]"]:
     """Run a process that holds so much of the card, once it does; kill it in the end."""
+    with starting(mode, count_bytes, marks) as process:
+        wait_until_held(process)
+        yield process
+
+
+@contextmanager
+def starting(
+    mode: str, count_bytes: int = 0, marks: Mapping[str, str] | None = None
+) -> Iterator["subprocess.Popen[str]"]:
+    """Run a process that is going to hold so much of the card; kill it in the end."""
     # Nothing of ours in its environment, unless it is to look like ours.
     clean = {name: value for name, value in os.environ.items() if "ENGINEHOUSE_" not in name}
     process = subprocess.Popen(
@@ -33,14 +43,18 @@ def holder(
         text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env={**clean, **(marks or {})},
     )  # fmt: skip
-    assert process.stdout is not None
     try:
-        while (line := process.stdout.readline()) and line.strip() != "ready":
-            print(f"{mode}: {line.strip()}", flush=True)
         yield process
     finally:
         process.kill()
         process.wait()
+
+
+def wait_until_held(process: "subprocess.Popen[str]") -> None:
+    """Return once the process holds what it was asked to, or has ended; print what it says."""
+    assert process.stdout is not None
+    while (line := process.stdout.readline()) and line.strip() != "ready":
+        print(f"holder {process.pid}: {line.strip()}", flush=True)
 
 
 def main() -> None:
