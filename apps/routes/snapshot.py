@@ -12,6 +12,7 @@ from apps.accounts.routes_version import routes_version_current
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.deployments.selectors import (
     adapter_names,
+    default_max_tokens,
     predict_route,
     served_model_name,
     shares_prefixes,
@@ -84,6 +85,7 @@ def _deployments(environment_of: Mapping[str, str]) -> Mapping[str, dict[str, An
             "adapters": adapter_names(deployment),
             "shares_prefixes": shares_prefixes(deployment),
             "salts_every_route": deployment.runtime in SALTED_EVERYWHERE,
+            "default_max_tokens": default_max_tokens(deployment),
             "replicas": replicas.get(deployment.id, []),
         }
     return found

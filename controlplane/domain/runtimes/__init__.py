@@ -12,7 +12,9 @@ RUNTIMES: Mapping[str, ModuleType] = MappingProxyType(
 )
 """Runtimes whose commands, capabilities, failures and metrics are known."""
 STARTABLE = frozenset({"native", "vllm"})
-"""Those that `workers.runtimes` starts, where a host has them installed."""
+"""Those that a config may name wherever it is built; others where a host is set up for them."""
+WITHOUT_DEFAULT_LENGTH = frozenset({"vllm", "trtllm"})
+"""Those that cannot be told how long answers are where a request does not say; the gateway is."""
 SALTED_EVERYWHERE = frozenset({"vllm"})
 """Those that take a `cache_salt` on every route with a JSON body, or pass it over.
 
@@ -25,6 +27,7 @@ __all__ = [
     "RUNTIMES",
     "SALTED_EVERYWHERE",
     "STARTABLE",
+    "WITHOUT_DEFAULT_LENGTH",
     "Capability",
     "Feature",
     "Launch",

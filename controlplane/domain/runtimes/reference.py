@@ -24,8 +24,8 @@ _AFTER = """
 A config is rendered for each of them, whichever is started here: limits, precision, parallelism,
 drafts, adapters and engine arguments, or a sentence that says why a setting has no effect. Of the
 v2 stack's `patch_kwargs`, TensorRT-LLM is told what its version takes and vLLM what it has a flag
-for; a check lists the others. Every version of vLLM gets the same command: which one is named does
-not change it yet.
+for; a check lists the others. The argument parsers of all releases of vLLM named above have read
+the commands of our tests: they differ in the parsers of tool calls and reasoning that they have.
 
 **TensorRT-LLM is not yet run by us.** Its driver was written from its source and documents, and
 every file that it writes is held to the names and types of its arguments. Whoever has an H100 can
@@ -54,7 +54,7 @@ def _runtimes() -> Iterator[str]:
         ("trtllm", trtllm, trtllm.capabilities.RUN_BY_US or trtllm.capabilities.NOT_YET_RUN),
     ):
         versions = ", ".join(module.capabilities.VERSIONS)
-        started = "yes" if name in STARTABLE else "no"
+        started = "yes" if name in STARTABLE else "where a host is set up for it"
         yield f"| `{name}` | {versions} | {started} | {label} |\n"
 
 

@@ -51,6 +51,7 @@ def test_ready_replicas_are_reached_through_model_and_environment() -> None:
                     "adapters": [],
                     "shares_prefixes": False,
                     "salts_every_route": False,
+                    "default_max_tokens": None,
                     "replicas": [{"id": replica.id, "host": "127.0.0.1", "port": 9000}],
                 }
             },
@@ -112,6 +113,17 @@ def test_every_route_is_salted_where_the_runtime_takes_it(runtime: str, salts: b
     deployment = make_deployment(environment="production", runtime=runtime)
     model = routes_snapshot()["models"][deployment.model_id]
     assert model["deployments"][deployment.id]["salts_every_route"] is salts
+
+
+@pytest.mark.parametrize(("runtime", "length"), [("native", None), ("vllm", 256), ("trtllm", 256)])
+def test_a_default_length_is_the_gateways_where_the_engine_has_none(
+    runtime: str, length: int | None
+) -> None:
+    deployment = make_deployment(environment="production", runtime=runtime)
+    deployment.spec["trt_llm"]["runtime"] = {"request_default_max_tokens": 256}
+    deployment.save()
+    model = routes_snapshot()["models"][deployment.model_id]
+    assert model["deployments"][deployment.id]["default_max_tokens"] == length
 
 
 def test_an_environment_on_its_way_names_its_first_candidate() -> None:

@@ -28,7 +28,7 @@ DONE = b"data: [DONE]\n\n"
 DEPLOYMENT = Deployment(
     id="d", model_id="m", name="d", status="ACTIVE", environment=None, served_model_name="served",
     predict_route="/v1/chat/completions", adapters=frozenset({"polite"}), shares_prefixes=False,
-    salts_every_route=False, replicas=(),
+    salts_every_route=False, default_max_tokens=None, replicas=(),
 )  # fmt: skip
 WHO = Key(
     id="keyaaaaa", scope=Scope.INVOKE, team_id="t", model_ids=None, environments=None,

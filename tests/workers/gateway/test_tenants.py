@@ -94,6 +94,25 @@ def test_an_engine_that_takes_salts_everywhere_gets_one_on_every_route(ask, rout
     assert sent["cache_salt"] == "keysecon/mine"
 
 
+@pytest.mark.parametrize(
+    ("body", "length"),
+    [
+        (b'{"messages":[]}', 256),
+        (b'{"model":"served","messages":[]}', 256),
+        (b'{"model":"served","max_tokens":null}', 256),
+        (b'{"model":"served","max_tokens":9}', 9),
+        (b'{"model":"served","stream":true}', 256),
+        (b'{"model":"served","max_completion_tokens":9}', None),
+    ],
+)
+def test_a_request_that_names_no_length_gets_that_of_its_deployment(ask, body, length):
+    sent = ask(body, default_max_tokens=256)
+    assert (sent.get("max_tokens"), sent["cache_salt"]) == (length, "keyaaaaa")
+    assert "max_tokens" not in ask(b'{"model":"served","messages":[]}')
+    path = CHAT.replace("/v1/chat/completions", "/v1/embeddings")
+    assert "max_tokens" not in ask(b'{"input":"hello"}', path=path, default_max_tokens=256)
+
+
 def test_what_is_no_json_object_passes_an_engine_that_takes_salts_everywhere(ask, house):
     path = CHAT.replace("/v1/chat/completions", "/pooling")
     assert ask(b'["a"]', path=path, salts_every_route=True) == ["a"]

@@ -11,7 +11,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
             "one."
         ),
         "trt_llm.runtime.request_default_max_tokens": (
-            "trtllm-serve has no default length of answers, and the request decides."
+            "trtllm-serve has no default length of answers; the gateway adds `max_tokens`."
         ),
     }
 )

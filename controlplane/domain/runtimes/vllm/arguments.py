@@ -51,7 +51,7 @@ def say_default_tokens(line: Outgoing) -> None:
     """Add the length of answers to requests that name none."""
     if line.gives(DEFAULT_TOKENS):
         given = json.dumps({"max_new_tokens": line.spec.default_max_tokens})
-        reason = "vLLM refuses longer answers; here it is the length of requests that name none."
+        reason = "vLLM cuts longer answers at it; here it is the length of requests that name none."
         line.change(DEFAULT_TOKENS, ("--override-generation-config", given), reason)
 
 

@@ -25,10 +25,15 @@ RUN_BY_US = (
     "2026-11-28; not yet seen to answer behind the gateway"
 )
 OLDEST_CARD = (7, 5)
+EXPANDS_FP8_SINCE = "0.27"
+"""The first version that loads ModelOpt's FP8 weights on a card without FP8 arithmetic."""
+_OLDEST_OF_FLASHINFER = (8, 0)
 
 _DOCS = sources.vllm("installation, GPU requirements")
 _SPECULATION = sources.vllm("features, speculative decoding")
 _KERNELS = sources.measured("artifacts made on a CPU, loaded by vLLM 0.25.1 on an H100")
+_LOADERS = sources.vllm("model_executor/layers/quantization/modelopt.py, get_min_capability")
+_CACHES = sources.vllm("v1/attention/backends/{flashinfer,triton_attn}.py")
 _WITHOUT_CARDS: Mapping[Feature, Capability] = MappingProxyType(
     {
         Feature.CHAT: native("by the checkpoint's own chat template", sources.vllm("server")),
@@ -41,7 +46,9 @@ _WITHOUT_CARDS: Mapping[Feature, Capability] = MappingProxyType(
             "prompts enter in pieces of `max_num_tokens`", sources.vllm("SchedulerConfig")
         ),
         Feature.TOOLS: native(
-            "where `patch_kwargs` names a `tool_parser`", sources.vllm("features, tool calling")
+            "where `patch_kwargs` names a `tool_parser` that this version has, under its own name "
+            "or TensorRT-LLM's",
+            sources.vllm("tool_parsers/__init__.py"),
         ),
         Feature.LOOKAHEAD: emulated(
             "its own n-gram drafts of the same length; where matches are looked up differs",
@@ -86,33 +93,48 @@ def capability(feature: Feature, card_kind: str = "H100", version: str = VERSION
     if not gpu.has_capability(*OLDEST_CARD):
         return refused(f"it needs compute capability 7.5, and {gpu.kind} has "
                        f"{gpu.capability_text}", _DOCS)  # fmt: skip
-    by_card = _by_card(feature, gpu.compute_capability)
+    by_card = _by_card(feature, gpu.compute_capability, version)
     return by_card or _WITHOUT_CARDS[feature]
 
 
-def _by_card(feature: Feature, has: tuple[int, int]) -> Capability | None:
+def _by_card(feature: Feature, has: tuple[int, int], version: str) -> Capability | None:
     match feature:
         case Feature.FP8_WEIGHTS:
-            return _weights("FP8", has, FP8_CAPABILITY, EMULATED_FP8_CAPABILITY)
+            expands = EMULATED_FP8_CAPABILITY if version >= EXPANDS_FP8_SINCE else FP8_CAPABILITY
+            return _weights("FP8", has, FP8_CAPABILITY, expands, f" (from {EXPANDS_FP8_SINCE} on)")
         case Feature.FP4_WEIGHTS:
             return _weights("NVFP4", has, FP4_CAPABILITY, EMULATED_FP4_CAPABILITY)
         case Feature.FP8_KV_CACHE:
-            if has >= FP8_CAPABILITY:
-                return native("keys and values in E4M3, with the artifact's scales", _KERNELS)
-            return refused("E4M3 keys and values need compute capability 8.9", _KERNELS)
+            return _fp8_cache(has)
     return None
 
 
 def _weights(
-    name: str, has: tuple[int, int], needed: tuple[int, int], expanded: tuple[int, int]
+    name: str,
+    has: tuple[int, int],
+    needed: tuple[int, int],
+    expanded: tuple[int, int],
+    since: str = "",
 ) -> Capability:
     if has >= needed:
         return native(f"in {name} arithmetic", _KERNELS)
     if has >= expanded:
         return emulated(
-            f"{name} weights in memory, computed in 16 bits by Marlin: memory saved, no faster "
-            "arithmetic",
-            _KERNELS,
+            f"{name} weights in memory, computed in 16 bits by Marlin{since}: memory saved, no "
+            "faster arithmetic",
+            _LOADERS,
         )
     return refused(f"{name} weights need compute capability {'.'.join(map(str, expanded))}",
-                   _KERNELS)  # fmt: skip
+                   _LOADERS)  # fmt: skip
+
+
+def _fp8_cache(has: tuple[int, int]) -> Capability:
+    if has >= FP8_CAPABILITY:
+        return native("keys and values in E4M3, with the artifact's scales", _KERNELS)
+    if has >= _OLDEST_OF_FLASHINFER:
+        return emulated(
+            "keys and values in E4M3 in memory, computed in 16 bits, where FlashInfer is installed "
+            "as vLLM's wheel asks; its Triton kernels refuse them",
+            _CACHES,
+        )
+    return refused("E4M3 keys and values need compute capability 8.0", _CACHES)

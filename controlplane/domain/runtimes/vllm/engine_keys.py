@@ -6,11 +6,14 @@ from typing import Any
 
 from controlplane.domain.commands.outgoing import Outgoing
 from controlplane.domain.facts.gpus import GIB
+from controlplane.domain.runtimes.vllm.capabilities import VERSION
 from controlplane.domain.runtimes.vllm.drafts import draft_words
+from controlplane.domain.runtimes.vllm.parsers import Kind, parser_for
 from controlplane.domain.spec.trt_llm import TrtLlmV2
 
 PATCH = "trt_llm.runtime.patch_kwargs"
 NO_COUNTERPART = "vLLM has no argument that means this."
+_NO_PARSER = "vLLM has no parser of that name in this version, and would end at start."
 _OF_ROUTER = "It belongs to the hosted product's router; the gateway here has no such setting."
 _CODE = "Code from a checkpoint is never run."
 _DECIDED = "It is decided elsewhere in the config."
@@ -21,13 +24,14 @@ _REASONS: Mapping[str, str] = {
                      "b10_autoscaling_config"), _OF_ROUTER),
     "backend": "It names a backend of TensorRT-LLM.",
     "attn_backend": "It names a kernel of TensorRT-LLM; vLLM chooses its own by the card.",
+    **dict.fromkeys(("tool_parser", "tool_call_parser", "reasoning_parser"), _NO_PARSER),
 }  # fmt: skip
 _CACHE_TYPES = {"fp8": "fp8", "auto": "auto", "bfloat16": "bfloat16", "float16": "float16"}
 
 Words = tuple[object, ...] | None
 
 
-def say_engine_arguments(line: Outgoing, *, cards: int = 1) -> None:
+def say_engine_arguments(line: Outgoing, *, cards: int = 1, version: str = VERSION) -> None:
     """Add the flags of the arguments that have one, and say which have none."""
     arguments = arguments_of(line)
     if not arguments:
@@ -36,7 +40,7 @@ def say_engine_arguments(line: Outgoing, *, cards: int = 1) -> None:
         if name == "kv_cache_config" and isinstance(value, Mapping):
             _say_cache(line, value, cards)
             continue
-        words = _words(name, value, arguments)
+        words = _words(name, value, arguments, version)
         if words is None:
             line.miss(f"{PATCH}.{name}", _REASONS.get(name, NO_COUNTERPART))
         else:
@@ -44,14 +48,14 @@ def say_engine_arguments(line: Outgoing, *, cards: int = 1) -> None:
     line.say(PATCH)
 
 
-def untranslated(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def untranslated(arguments: Mapping[str, Any], version: str = VERSION) -> tuple[str, ...]:
     """Return the arguments that no flag says, by their path below `patch_kwargs`."""
     cache = arguments.get("kv_cache_config")
     inner = cache.items() if isinstance(cache, Mapping) else ()
     return (
         *(name for name, value in sorted(arguments.items())
           if not (name == "kv_cache_config" and isinstance(value, Mapping))
-          and _words(name, value, arguments) is None),
+          and _words(name, value, arguments, version) is None),
         *(f"kv_cache_config.{name}" for name, value in inner
           if _cache_words(name, value, 1) is None),
     )  # fmt: skip
@@ -63,13 +67,15 @@ def arguments_of(line: Outgoing) -> Mapping[str, Any]:
     return engine.runtime.patch_kwargs if isinstance(engine, TrtLlmV2) else {}
 
 
-def _words(name: str, value: Any, arguments: Mapping[str, Any]) -> Words:
+def _words(name: str, value: Any, arguments: Mapping[str, Any], version: str) -> Words:
     if value is None and name != "cuda_graph_config":
         return ()
     if name == "speculative_config":
         return draft_words(value) if isinstance(value, Mapping) else None
-    if name in ("tool_parser", "tool_call_parser"):
-        return ("--enable-auto-tool-choice", "--tool-call-parser", value)
+    if name in _PARSERS:
+        kind, words = _PARSERS[name]
+        parser = parser_for(kind, value, version)
+        return None if parser is None else (*words, parser)
     if name in _SWITCHES:
         return _SWITCHES[name].get(value) if isinstance(value, bool) else None
     if name in _VALUES and isinstance(value, int | str):
@@ -137,9 +143,14 @@ _SWITCHES: Mapping[str, Mapping[bool, Words]] = {
     "is_disaggregated": {True: None, False: ()},
     "enable_attention_dp": {True: None, False: ()},
 }
+_TOOL_FLAGS = ("--enable-auto-tool-choice", "--tool-call-parser")
+_PARSERS: Mapping[str, tuple[Kind, tuple[str, ...]]] = {
+    "tool_parser": (Kind.TOOLS, _TOOL_FLAGS),
+    "tool_call_parser": (Kind.TOOLS, _TOOL_FLAGS),
+    "reasoning_parser": (Kind.REASONING, ("--reasoning-parser",)),
+}
 _VALUES: Mapping[str, str] = {
     "pipeline_parallel_size": "--pipeline-parallel-size",
-    "reasoning_parser": "--reasoning-parser",
     "stream_interval": "--stream-interval",
     "dtype": "--dtype",
     "tokenizer_mode": "--tokenizer-mode",

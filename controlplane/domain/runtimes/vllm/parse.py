@@ -52,12 +52,13 @@ KV_FRACTION_REASON = (
 )
 _KV_HOST_REASON = "vLLM counts GiB over all cards together; here it is bytes for each."
 _DEFAULT_TOKENS_REASON = (
-    "vLLM refuses longer answers; here it is the length of requests that name none."
+    "vLLM cuts longer answers at it; here it is the length of requests that name none."
 )
 _EXPERTS_REASON = "vLLM spreads whole experts over all cards, which is the tensor parallel size."
 _POOLING = {"embed": "/v1/embeddings", "embedding": "/v1/embeddings", "classify": "/predict",
             "score": None, "reward": None, "pooling": None}  # fmt: skip
-_SPECULATION = ("speculative-config", "speculative-model", "num-speculative-tokens")
+_SPECULATION = ("speculative-config", "speculative-model", "num-speculative-tokens",
+                "spec-method", "spec-model", "spec-tokens")  # fmt: skip
 
 
 def read(invocation: Invocation) -> tuple[Arguments, SecretsFound]:
@@ -175,6 +176,8 @@ def _carry_memory(draft: Draft, options: Mapping[str, Option]) -> None:
 def _carry_serving(draft: Draft, options: Mapping[str, Option]) -> None:
     if chunked := options.get("enable-chunked-prefill"):
         draft.carry(chunked.text, CHUNKED, chunked.is_on)
+    if whole := options.get("disable-chunked-prefill"):
+        draft.carry(whole.text, CHUNKED, not whole.is_on)
     if name := options.get("served-model-name"):
         _carry_name(draft, name)
     if (experts := options.get("enable-expert-parallel")) and experts.is_on:

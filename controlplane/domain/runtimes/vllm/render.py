@@ -16,7 +16,12 @@ from controlplane.domain.runtimes.served_name import served_model_name
 from controlplane.domain.runtimes.vllm import arguments
 from controlplane.domain.runtimes.vllm.capabilities import VERSION, VERSIONS
 from controlplane.domain.runtimes.vllm.engine_keys import say_engine_arguments
-from controlplane.domain.runtimes.vllm.parse import CHUNKED, KV_FRACTION, SERVED_NAME
+from controlplane.domain.runtimes.vllm.parse import (
+    CHUNKED,
+    DEFAULT_TOKENS,
+    KV_FRACTION,
+    SERVED_NAME,
+)
 from controlplane.domain.runtimes.vllm.reasons import REASONS
 from controlplane.domain.spec import Spec
 
@@ -24,6 +29,9 @@ MODULE = "vllm.entrypoints.cli.main"
 MOST_OF_A_CARD = 0.95
 """What vLLM may take at most: its CUDA context and graphs lie outside of its own share."""
 _TOKENS_REASON = "vLLM wants a step to hold a whole prompt without chunked prefill."
+_LENGTH_REASON = (
+    "vLLM would cut every answer at it; the gateway gives it to requests that name no length."
+)
 _BATCH_REASON = "vLLM wants a step to hold one token of every request."
 _SHARE_REASON = (
     "vLLM takes a share of the whole card for weights, activations and KV cache together; it is "
@@ -70,7 +78,7 @@ def render(
     _say_share(line, _memory_share(spec, checkpoint, memory_bytes))
     cards = spec.tensor_parallel * spec.pipeline_parallel
     arguments.say_host_cache(line, cards=cards)
-    arguments.say_default_tokens(line)
+    line.leave(DEFAULT_TOKENS, _LENGTH_REASON)
     arguments.say_experts(line)
     arguments.say_lookahead(line)
     folders = adapter_dirs or {}
@@ -78,7 +86,7 @@ def render(
         line, lambda name, _: folders.get(name) or f"{model_dir}/adapters/{name}"
     )
     arguments.say_pooling(line)
-    say_engine_arguments(line, cards=cards)
+    say_engine_arguments(line, cards=cards, version=version)
     line.words += ["--trust-remote-code"] * runs_own_code
     for field in ("enginehouse.runtime", "model_metadata.enginehouse.runtime"):
         line.say(field)

@@ -11,7 +11,9 @@ from controlplane.domain.commands.report import Choice
 
 _FROM_TEXT = frozenset({"ngram", "[ngram]", "ngram_gpu", "suffix"})
 _DEFAULT_DRAFT = {"suffix": 24}
-_FLAGS = {"speculative-model": "model", "num-speculative-tokens": "num_speculative_tokens"}
+_FLAGS = {"speculative-model": "model", "num-speculative-tokens": "num_speculative_tokens",
+          "spec-method": "method", "spec-model": "model",
+          "spec-tokens": "num_speculative_tokens"}  # fmt: skip
 
 
 def carry_speculation(draft: Draft, options: Sequence[Option]) -> None:
