@@ -12,6 +12,7 @@ MODEL_ROUTES = COMPLETION_ROUTES | {"/v1/embeddings", "/v1/messages", "/v1/respo
 # A quote inside a JSON string is escaped, so this never matches in a prompt; a nested key may.
 _STREAMED = re.compile(rb'"stream"\s*:\s*true')
 _SALT = "cache_salt"
+_LENGTHS = ("max_tokens", "max_completion_tokens")
 _OURS = (_SALT.encode(), b"lora_request")
 
 
@@ -25,7 +26,8 @@ class Prepared:
 
 
 def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepared:
-    """Return the body for the engine: its own model name, the tenant's salt, usage in a stream.
+    """Return the body for the engine: its own model name, the tenant's salt, usage in a stream,
+    and how long an answer is where neither the client nor the engine says it.
 
     Bodies that are not a JSON object pass as they are: the engine says what is wrong with them.
     Raises Refused for fields that only the gateway may set.
@@ -43,11 +45,16 @@ def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepar
         return Prepared(body, False, False, False)
     tenant = key.team_id if deployment.shares_prefixes else key.id
     salt = _salt(data.get(_SALT), tenant) if salts or _SALT in data else None
-    return _prepared(body, data, route, deployment, salt)
+    added: dict[str, object] = {} if salt is None else {_SALT: salt}
+    return _prepared(body, data, route, deployment, added | _length(data, route, deployment))
 
 
 def _prepared(
-    body: bytes, data: dict[str, object], route: str, deployment: Deployment, salt: str | None
+    body: bytes,
+    data: dict[str, object],
+    route: str,
+    deployment: Deployment,
+    added: dict[str, object],
 ) -> Prepared:
     if "lora_request" in data:
         raise Refused(
@@ -57,12 +64,12 @@ def _prepared(
     stream = data.get("stream") is True
     streams_completion = stream and route in COMPLETION_ROUTES
     hides_usage = streams_completion and _force_usage(data)
-    if changed or hides_usage or (salt is not None and not _can_begin_with_a_field(body, data)):
-        data |= {} if salt is None else {_SALT: salt}
-        body = json.dumps(data, separators=(",", ":")).encode()
-    elif salt is not None:
+    if changed or hides_usage or (added and not _can_begin_with(added, body, data)):
+        body = json.dumps(data | added, separators=(",", ":")).encode()
+    elif added:
         # Written in front: a long prompt is not written anew for it.
-        body = b'{"%b":"%b",%b' % (_SALT.encode(), salt.encode(), body.lstrip()[1:])
+        front = json.dumps(added, separators=(",", ":")).encode()
+        body = b"%b,%b" % (front[:-1], body.lstrip()[1:])
     return Prepared(body, stream, hides_usage, streams_completion)
 
 
@@ -92,9 +99,18 @@ def _salt(asked: object, tenant: str) -> str | None:
     return f"{tenant}/{asked}" if isinstance(asked, str) else None
 
 
-def _can_begin_with_a_field(body: bytes, data: dict[str, object]) -> bool:
-    """Whether one may be written in front: it is in none of the fields, and the text is UTF-8."""
-    return bool(data) and _SALT not in data and body.lstrip()[:1] == b"{" and b"\0" not in body[:4]
+def _length(data: dict[str, object], route: str, deployment: Deployment) -> dict[str, object]:
+    """Return the deployment's length of answers where the request names none."""
+    length = deployment.default_max_tokens
+    if length is None or route not in COMPLETION_ROUTES:
+        return {}
+    return {} if any(data.get(name) is not None for name in _LENGTHS) else {_LENGTHS[0]: length}
+
+
+def _can_begin_with(added: dict[str, object], body: bytes, data: dict[str, object]) -> bool:
+    """Whether fields may be written in front: they are none of the body's, and it is in UTF-8."""
+    is_new = bool(data) and data.keys().isdisjoint(added)
+    return is_new and body.lstrip()[:1] == b"{" and b"\0" not in body[:4]
 
 
 def _force_usage(data: dict[str, object]) -> bool:

@@ -43,6 +43,8 @@ class Deployment:
     """Whether all keys of the team use each other's cached beginnings of prompts."""
     salts_every_route: bool
     """Whether the engine takes a salt wherever it takes JSON, not only for completions."""
+    default_max_tokens: int | None
+    """Length of answers to requests that name none, where the engine has no such setting."""
     replicas: tuple[Replica, ...]
 
 
@@ -124,6 +126,7 @@ def _deployment(id: str, model_id: str, row: Mapping[str, Any]) -> Deployment:
         adapters=frozenset(row.get("adapters") or ()),
         shares_prefixes=bool(row.get("shares_prefixes")),
         salts_every_route=bool(row.get("salts_every_route")),
+        default_max_tokens=row.get("default_max_tokens"),
         replicas=tuple(
             _replica(replica["id"], replica["host"], int(replica["port"]))
             for replica in row["replicas"]
