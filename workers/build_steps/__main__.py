@@ -24,6 +24,7 @@ from workers.build_steps.failures import StepFailure, disk_full
 from workers.build_steps.job import Job, read_job
 from workers.build_steps.processes import memory_of
 from workers.build_steps.step import StepResult
+from workers.imports import without_collecting
 
 STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test", "preview")
 EXIT_FAILED = 1
@@ -64,7 +65,8 @@ def _run(step: str, job: Job, events: Events) -> Failure | None:
         # A checkpoint's code that may run is imported from a folder of this step alone.
         os.environ["HF_MODULES_CACHE"] = str(job.output.with_name(f".modules{job.output.name}"))
         log.info("on %s", circumstances(job.output))
-        module = importlib.import_module(f"workers.build_steps.{step}")
+        with without_collecting():
+            module = importlib.import_module(f"workers.build_steps.{step}")
         result: StepResult = module.run(job, events)
         outputs.seal(job.output, step=step, values=result.values, digests=result.digests)
         events.result(result.values)

@@ -18,6 +18,7 @@ from workers.engine.checkpoint_folder import read_config
 from workers.engine.errors import CheckpointRefused
 from workers.engine.settings import EngineSettings
 from workers.engine.task import Task, read_task
+from workers.imports import without_collecting
 from workers.runtimes.native.command_line import Address
 
 log = logging.getLogger(__name__)
@@ -64,16 +65,22 @@ def _load(settings: EngineSettings) -> tuple[Any, Callable[[Any], Starlette]]:
     pools = settings.pools
     if pools is None:
         pools = read_task(settings.model_dir, read_config(settings.model_dir)) is not Task.GENERATE
+    with without_collecting():
+        engine, create_app = _imported(pools=pools)
+    return engine(settings), create_app
+
+
+def _imported(*, pools: bool) -> tuple[Any, Callable[[Any], Starlette]]:
     # torch is loaded here and not before: a taken port or a wrong argument answers at once.
     if pools:
         from workers.engine.pooling.engine import PoolingEngine
         from workers.engine.server.pooling.app import create_app as create_pooling_app
 
-        return PoolingEngine(settings), create_pooling_app
+        return PoolingEngine, create_pooling_app
     from workers.engine.engine import Engine
     from workers.engine.server.app import create_app
 
-    return Engine(settings), create_app
+    return Engine, create_app
 
 
 def _uvicorn_config(app: Starlette) -> uvicorn.Config:
