@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import django
 import hypothesis
@@ -14,7 +15,9 @@ import pytest
 import pytest_django
 
 from tests.embedded_postgres import postgres_command
+from tests.side_by_side import SideBySide, rank
 from tests.time_budget import TimeBudget
+from workers.imports import without_collecting
 
 # A short path: PostgreSQL's socket lies below it.
 _DATA_DIR = Path(tempfile.mkdtemp(prefix="eh-"))
@@ -70,6 +73,27 @@ def pytest_configure(config: pytest.Config) -> None:
         # Each process makes a data folder and servers of its own. One that inherited this name
         # would have its settings read, from our folder, before its own conftest runs.
         del os.environ["DJANGO_SETTINGS_MODULE"]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SideBySide | None:
+    return SideBySide(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: rank(item.nodeid))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Import every test without collecting garbage, which takes as long as the rest of it.
+
+    What they import stays; no test looks through it again either.
+    """
+    with without_collecting():
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,0 +1,34 @@
+"""Which tests share a process of `make test`, and which begin first.
+
+Three processes on two cores: many tests wait, for a lease that runs out or for a browser.
+"""
+
+from xdist.scheduler import LoadScopeScheduling
+
+TOGETHER = ("tests/e2e/newcomer/",)
+"""Folders whose files share one installation."""
+FIRST = (
+    "tests/workers/tasks/",
+    "tests/browser/",
+    "tests/workers/build_steps/",
+    "tests/workers/agent/",
+    "tests/workers/engine/",
+    "tests/workers/runtimes/",
+    "tests/workers/gateway/",
+    "tests/controlplane/",
+)
+"""The longest first, so that no process ends long after the others."""
+
+
+class SideBySide(LoadScopeScheduling):
+    """A file at a time to each process; a folder where its files belong together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::")[0]
+        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+
+def rank(nodeid: str) -> int:
+    """Return the place of a test's folder among those that begin first."""
+    found = (place for place, folder in enumerate(FIRST) if nodeid.startswith(folder))
+    return next(found, len(FIRST))
