@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from workers.engine.rounding import NVFP4_BLOCK, FixedRounding, Rounding
 
 _E2M1_VALUES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-_SCALE_NAMES = ("weight_scale", "weight_scale_2", "input_scale", "k_scale", "v_scale")
 
 
 class BrokenQuantization(ValueError):
@@ -25,7 +24,7 @@ class BrokenQuantization(ValueError):
 class PlainCheckpoint:
     """A quantized checkpoint without its quantization, and the scales to emulate it with."""
 
-    weights: dict[str, Tensor]
+    weights: dict[str, Tensor] = field(default_factory=dict)
     """Every tensor that the model class knows, under its own name."""
     roundings: dict[str, Rounding] = field(default_factory=dict)
     """Module name -> what its input goes through before the product."""
@@ -36,22 +35,24 @@ class PlainCheckpoint:
 
 def dequantize(tensors: Mapping[str, Tensor], dtype: torch.dtype) -> PlainCheckpoint:
     """Return the tensors of a ModelOpt FP8 or NVFP4 export as `dtype`, with their scales."""
-    plain = PlainCheckpoint(weights={})
+    plain = PlainCheckpoint()
     for name, tensor in tensors.items():
         module, _, kind = name.rpartition(".")
-        if kind in _SCALE_NAMES:
-            _take_scale(plain, tensors, module, kind)
-        elif kind == "weight" and tensor.dtype in (torch.float8_e4m3fn, torch.uint8):
-            plain.weights[name] = _weight(tensors, module, tensor).to(dtype)
-        else:
-            plain.weights[name] = tensor.to(dtype) if tensor.is_floating_point() else tensor
+        match kind:
+            case "input_scale":
+                is_fp4 = tensors[f"{module}.weight"].dtype is torch.uint8
+                plain.roundings[module] = FixedRounding(scale=tensor, is_fp4=is_fp4)
+            case "k_scale" | "v_scale":
+                # It lies at the projection that fills the cache; the cache is the attention's.
+                scales = plain.key_scales if kind == "k_scale" else plain.value_scales
+                scales[module.rpartition(".")[0]] = tensor
+            case "weight_scale" | "weight_scale_2":
+                pass  # applied with its weight
+            case "weight" if tensor.dtype in (torch.float8_e4m3fn, torch.uint8):
+                plain.weights[name] = _weight(tensors, module, tensor).to(dtype)
+            case _:
+                plain.weights[name] = tensor.to(dtype) if tensor.is_floating_point() else tensor
     return plain
-
-
-def dequantize_fp8(weight: Tensor, scale: Tensor) -> Tensor:
-    """Return an E4M3 weight as float32; `scale` is one number, or one per row."""
-    scale = scale.float()
-    return weight.float() * (scale.reshape(()) if scale.numel() == 1 else scale.reshape(-1, 1))
 
 
 def dequantize_nvfp4(packed: Tensor, block_scale: Tensor, global_scale: Tensor) -> Tensor:
@@ -71,33 +72,18 @@ def emulate_inputs(model: nn.Module, plain: PlainCheckpoint) -> list[str]:
     return sorted(plain.roundings.keys() - modules.keys())
 
 
-def _take_scale(
-    plain: PlainCheckpoint, tensors: Mapping[str, Tensor], module: str, kind: str
-) -> None:
-    scale = tensors[f"{module}.{kind}"]
-    if kind == "input_scale":
-        is_fp4 = tensors[f"{module}.weight"].dtype is torch.uint8
-        plain.roundings[module] = FixedRounding(scale=scale, is_fp4=is_fp4)
-    elif kind in ("k_scale", "v_scale"):
-        # The scale lies at the projection that fills the cache; the cache is the attention's.
-        scales = plain.key_scales if kind == "k_scale" else plain.value_scales
-        scales[module.rpartition(".")[0]] = scale
-
-
 def _weight(tensors: Mapping[str, Tensor], module: str, weight: Tensor) -> Tensor:
-    scale = tensors.get(f"{module}.weight_scale")
-    if scale is None:
-        raise BrokenQuantization(f"`{module}.weight` is quantized and has no `weight_scale`.")
-    if weight.dtype is torch.float8_e4m3fn:
-        return dequantize_fp8(weight, scale)
-    global_scale = tensors.get(f"{module}.weight_scale_2")
-    if global_scale is None:
-        raise BrokenQuantization(f"`{module}.weight` is NVFP4 and has no `weight_scale_2`.")
-    return dequantize_nvfp4(weight, scale, global_scale)
+    def needed(kind: str) -> Tensor:
+        if (scale := tensors.get(f"{module}.{kind}")) is None:
+            raise BrokenQuantization(f"`{module}.weight` is quantized and has no `{kind}`.")
+        return scale
+
+    scale = needed("weight_scale")
+    if weight.dtype is torch.uint8:
+        return dequantize_nvfp4(weight, scale, needed("weight_scale_2"))
+    is_one = scale.numel() == 1  # else one per row
+    return weight.float() * scale.float().reshape(() if is_one else (-1, 1))
 
 
 def _rounding_hook(rounding: Rounding) -> Callable[[nn.Module, tuple[Any, ...]], tuple[Any, ...]]:
-    def hook(_module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (rounding(inputs[0]), *inputs[1:])
-
-    return hook
+    return lambda _module, inputs: (rounding(inputs[0]), *inputs[1:])

@@ -20,7 +20,7 @@ from workers.engine.errors import CheckpointRefused
 from workers.engine.kv_cache import CacheScales
 from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
 from workers.engine.rounding import round_rows_to_fp8
-from workers.engine.scales import ANEW, check_scales
+from workers.engine.scales import Torn, check_scales
 from workers.engine.scheme import Inputs, Number, Scheme
 from workers.engine.stored_tensors import StoredTensors
 
@@ -50,15 +50,11 @@ def load_emulated(
     plain.weights.clear()
     _check_layers(module, quantized, scheme)
     if left := emulate_inputs(module, plain):
-        raise CheckpointRefused(f"`{left[0]}.input_scale` belongs to no layer. {ANEW}")
-    scales = tuple(_cache_scales(module, plain)) if scheme.has_fp8_cache else ()
-    if scheme.has_fp8_cache and not scales:
-        raise CheckpointRefused(
-            f"The KV cache is FP8, and `{type(module).__name__}` has no projection of keys alone "
-            "whose scale could be read. Build it without the FP8 cache."
-        )
+        raise Torn(f"`{left[0]}.input_scale` belongs to no layer.")
     return EmulatedModel(
-        module=module, cache_scales=scales, emulated=tuple(_words(scheme, len(quantized), dtype))
+        module=module,
+        cache_scales=tuple(_cache_scales(module, plain)) if scheme.has_fp8_cache else (),
+        emulated=tuple(_words(scheme, len(quantized), dtype)),
     )
 
 
@@ -79,7 +75,7 @@ def _build(
         local_files_only=True, output_loading_info=True,
     )  # fmt: skip
     if missing := sorted(report["missing_keys"]):
-        raise CheckpointRefused(f"The checkpoint has no tensor `{missing[0]}`. {ANEW}")
+        raise Torn(f"The checkpoint has no tensor `{missing[0]}`.")
     if (folder / "generation_config.json").exists():
         # Without a folder of its own the class has only guessed them.
         module.generation_config = transformers.GenerationConfig.from_pretrained(folder)
@@ -87,25 +83,21 @@ def _build(
     return built
 
 
-def _check_layers(module: nn.Module, quantized: frozenset[str], scheme: Scheme) -> None:
+def _check_layers(module: Any, quantized: frozenset[str], scheme: Scheme) -> None:
     """Refuse layers that an engine on a GPU would read as something else than they are."""
     for name, layer in module.named_modules():
         if not isinstance(layer, nn.Linear):
             continue
+        is_tied = layer.weight is module.get_input_embeddings().weight
         if name in quantized and scheme.excludes(name):
-            raise CheckpointRefused(
-                f"`{name}` is quantized, and the checkpoint's list of layers that are not names "
-                f"it. {ANEW}"
+            raise Torn(
+                f"`{name}` is quantized, and the checkpoint's list of layers that are not names it."
             )
-        if name not in quantized and not scheme.excludes(name) and not _is_tied(module, layer):
-            raise CheckpointRefused(
+        if name not in quantized and not scheme.excludes(name) and not is_tied:
+            raise Torn(
                 f"`{name}` is not quantized, and the checkpoint's list of such layers does not "
-                f"name it. {ANEW}"
+                "name it."
             )
-
-
-def _is_tied(module: Any, layer: nn.Linear) -> bool:
-    return layer.weight is module.get_input_embeddings().weight
 
 
 def _cache_scales(module: nn.Module, plain: PlainCheckpoint) -> Iterator[CacheScales]:
@@ -114,12 +106,16 @@ def _cache_scales(module: nn.Module, plain: PlainCheckpoint) -> Iterator[CacheSc
         for name, layer in module.named_modules()
         if hasattr(layer, "k_proj") and hasattr(layer, "layer_idx")
     }
+    if not layers:
+        raise CheckpointRefused(
+            f"The KV cache is FP8, and `{type(module).__name__}` has no projection of keys alone "
+            "whose scale could be read. Build it without the FP8 cache."
+        )
     for _, name in sorted(layers.items()):
         for scales, kind in ((plain.key_scales, "k"), (plain.value_scales, "v")):
             if name not in scales:
-                raise CheckpointRefused(
-                    f"The KV cache is FP8, and there is no `{name}.{kind}_proj.{kind}_scale`. "
-                    f"{ANEW}"
+                raise Torn(
+                    f"The KV cache is FP8, and there is no `{name}.{kind}_proj.{kind}_scale`."
                 )
         yield CacheScales(keys=plain.key_scales[name], values=plain.value_scales[name])
 

@@ -2,36 +2,40 @@
 
 from collections.abc import Iterator
 
-import torch
-
 from workers.engine.errors import CheckpointRefused
 from workers.engine.rounding import NVFP4_BLOCK
 from workers.engine.scheme import Inputs, Number, Scheme
 from workers.engine.stored_tensors import StoredTensors
 
 _STORED_AS = {Number.FP8: "F8_E4M3", Number.NVFP4: "U8"}
-_QUANTIZED = frozenset(_STORED_AS.values())
-_NUMBERS = ("weight_scale_2", "input_scale", "k_scale", "v_scale")
-"""One for a whole tensor."""
-_KNOWN = ("weight_scale", *_NUMBERS)
 _CACHE = ("k_scale", "v_scale")
+_NUMBERS = ("weight_scale_2", "input_scale", *_CACHE)
+"""One for a whole tensor."""
 _OF_QUANTIZATION = ("scale", "scale_inv", "scale_2", "zero_point", "qzeros", "g_idx")
-ANEW = "Export the checkpoint again, or build from the original one."
-"""What to do about a checkpoint whose parts do not belong together."""
+
+
+class Torn(CheckpointRefused):
+    """Parts of a checkpoint that do not belong together."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(f"{words} Export the checkpoint again, or build from the original one.")
 
 
 def check_scales(stored: StoredTensors, scheme: Scheme) -> frozenset[str]:
-    """Return the quantized modules' names. Raises: `CheckpointRefused` for the first wrong one."""
+    """Return the quantized modules' names. Raises: `Torn` for the first wrong one."""
     quantized = frozenset(_quantized_modules(stored, scheme))
     if not quantized:
-        raise CheckpointRefused(
+        raise Torn(
             f"The checkpoint calls itself quantized to {scheme.number} with {scheme.method}, and "
-            f"none of its weights is. {ANEW}"
+            "none of its weights is."
         )
+    needed = ["weight_scale"]
+    needed += ["weight_scale_2"] * (scheme.number is Number.NVFP4)
+    needed += ["input_scale"] * (scheme.inputs is Inputs.EXPORTED)
     for module in sorted(quantized):
-        for kind in _needed(scheme):
+        for kind in needed:
             if f"{module}.{kind}" not in stored:
-                raise CheckpointRefused(f"`{module}` is quantized and has no `{kind}`. {ANEW}")
+                raise Torn(f"`{module}` is quantized and has no `{kind}`.")
         _check_shape(stored, module, scheme)
     for name in stored:
         _check_one(stored, name, quantized)
@@ -41,54 +45,41 @@ def check_scales(stored: StoredTensors, scheme: Scheme) -> frozenset[str]:
 def _quantized_modules(stored: StoredTensors, scheme: Scheme) -> Iterator[str]:
     for name in stored:
         module, _, kind = name.rpartition(".")
-        dtype = stored.dtype(name)
-        if kind != "weight" or dtype not in _QUANTIZED:
+        dtype, _ = stored.header(name)
+        if kind != "weight" or dtype not in _STORED_AS.values():
             continue
         if dtype != _STORED_AS[scheme.number]:
-            raise CheckpointRefused(
-                f"`{name}` is stored as {dtype}, and the checkpoint calls itself {scheme.number}. "
-                f"{ANEW}"
+            raise Torn(
+                f"`{name}` is stored as {dtype}, and the checkpoint calls itself {scheme.number}."
             )
         yield module
 
 
-def _needed(scheme: Scheme) -> Iterator[str]:
-    yield "weight_scale"
-    if scheme.number is Number.NVFP4:
-        yield "weight_scale_2"
-    if scheme.inputs is Inputs.EXPORTED:
-        yield "input_scale"
-
-
 def _check_shape(stored: StoredTensors, module: str, scheme: Scheme) -> None:
     """Refuse scales that are not one number, one per row (FP8) or one per block (NVFP4)."""
-    rows, columns = stored.shape(f"{module}.weight")
-    found = stored.shape(f"{module}.weight_scale")
+    _, (rows, columns) = stored.header(f"{module}.weight")
+    _, found = stored.header(f"{module}.weight_scale")
+    fitting = [(), (1,), (1, 1), (rows,), (rows, 1)]
     if scheme.number is Number.NVFP4:
-        fits = found == (rows, columns * 2 // NVFP4_BLOCK)  # two numbers a byte
-    else:
-        fits = found in ((), (1,), (1, 1), (rows,), (rows, 1))
-    if not fits:
-        raise CheckpointRefused(
+        fitting = [(rows, columns * 2 // NVFP4_BLOCK)]  # two numbers a byte
+    if found not in fitting:
+        raise Torn(
             f"`{module}.weight_scale` is {list(found)}, which the native engine cannot apply to a "
-            f"{scheme.number} weight stored as {[rows, columns]}. {ANEW}"
+            f"{scheme.number} weight stored as {[rows, columns]}."
         )
 
 
 def _check_one(stored: StoredTensors, name: str, quantized: frozenset[str]) -> None:
     module, _, kind = name.rpartition(".")
-    if kind in _KNOWN:
-        if module not in quantized and kind not in _CACHE:
-            raise CheckpointRefused(f"`{name}` belongs to no quantized layer. {ANEW}")
-        if kind in _NUMBERS:
-            _check_number(stored, name)
-    elif kind.endswith(_OF_QUANTIZATION):
-        raise CheckpointRefused(f"The native engine does not know what `{name}` is for. {ANEW}")
-
-
-def _check_number(stored: StoredTensors, name: str) -> None:
+    is_known = kind == "weight_scale" or kind in _NUMBERS
+    if not is_known and kind.endswith(_OF_QUANTIZATION):
+        raise Torn(f"The native engine does not know what `{name}` is for.")
+    if is_known and module not in quantized and kind not in _CACHE:
+        raise Torn(f"`{name}` belongs to no quantized layer.")
+    if kind not in _NUMBERS:
+        return
     scale = stored[name].float()
     if scale.numel() != 1:
-        raise CheckpointRefused(f"`{name}` holds {scale.numel()} numbers instead of one. {ANEW}")
-    if not bool(torch.isfinite(scale).all()) or float(scale) <= 0:
-        raise CheckpointRefused(f"`{name}` is {float(scale)}, which is no scale. {ANEW}")
+        raise Torn(f"`{name}` holds {scale.numel()} numbers instead of one.")
+    if not 0 < float(scale) < float("inf"):
+        raise Torn(f"`{name}` is {float(scale)}, which is no scale.")

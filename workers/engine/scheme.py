@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -12,9 +12,8 @@ from typing import Any
 from workers.engine.errors import CheckpointRefused
 
 QUANT_CONFIG_FILE = "hf_quant_config.json"
+COMPRESSED = "compressed-tensors"
 
-_REGEX = "re:"
-_FP8_NUMBER = ("float", 8)
 _OTHER_METHODS: Mapping[str, str] = {
     "gptq": "GPTQ's packed integers",
     "awq": "AWQ's packed integers",
@@ -63,14 +62,18 @@ def read_scheme(folder: Path, config: Mapping[str, Any]) -> Scheme | None:
     Raises: `CheckpointRefused` for a method that cannot be emulated, with what to do.
     """
     block = config.get("quantization_config") or {}
-    exported = _read_export(folder)
-    method = "modelopt" if exported else str(block.get("quant_method") or "an unnamed method")
-    if not block and not exported:
-        return None
-    if method == "modelopt":
-        return _modelopt(exported or _as_export(block))
-    if method == "compressed-tensors":
-        return _compressed_tensors(block)
+    if exported := _read_export(folder):
+        return _modelopt(exported)
+    method = str(block.get("quant_method") or "an unnamed method")
+    match method:
+        case _ if not block:
+            return None
+        case "modelopt":
+            cache = block.get("kv_cache_scheme")
+            named = {"kv_cache_quant_algo": cache and _named(cache)}
+            return _modelopt({**block, **named, "exclude_modules": block.get("ignore")})
+        case "compressed-tensors":
+            return _compressed_tensors(block)
     raise _refused(method, _OTHER_METHODS.get(method, "that way of storing numbers"))
 
 
@@ -86,16 +89,6 @@ def _read_export(folder: Path) -> Mapping[str, Any]:
     if not isinstance(found, dict) or not found:
         raise CheckpointRefused(f"`{path}` has no `quantization`; export the checkpoint again.")
     return found
-
-
-def _as_export(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what hf_quant_config.json would say, from ModelOpt's block in config.json."""
-    cache = block.get("kv_cache_scheme")
-    return {
-        "quant_algo": block.get("quant_algo"),
-        "kv_cache_quant_algo": _cache_name(cache) if cache else None,
-        "exclude_modules": block.get("ignore"),
-    }
 
 
 def _modelopt(exported: Mapping[str, Any]) -> Scheme:
@@ -114,47 +107,49 @@ def _modelopt(exported: Mapping[str, Any]) -> Scheme:
 
 
 def _compressed_tensors(block: Mapping[str, Any]) -> Scheme:
-    method = "compressed-tensors"
     groups = list((block.get("config_groups") or {}).values())
     if len(groups) != 1 or groups[0].get("targets") != ["Linear"]:
-        raise _refused(method, "more than one group of layers, or one that is not all of `Linear`")
-    weights, inputs = groups[0].get("weights") or {}, groups[0].get("input_activations")
+        raise _refused(
+            COMPRESSED, "more than one group of layers, or one that is not all of `Linear`"
+        )
+    weights, cache = groups[0].get("weights") or {}, block.get("kv_cache_scheme")
     if not _is_fp8(weights) or weights.get("strategy") not in ("tensor", "channel"):
-        raise _refused(method, f"weights in {_describe(weights)}")
+        raise _refused(COMPRESSED, f"weights in {_words(weights)}")
     if (block.get("sparsity_config") or {}).get("format", "dense") != "dense":
-        raise _refused(method, "sparse weights")
-    cache = block.get("kv_cache_scheme")
-    if cache and (_cache_name(cache) != "FP8" or cache.get("strategy", "tensor") != "tensor"):
-        raise _refused(method, f"a KV cache in {_describe(cache)}")
+        raise _refused(COMPRESSED, "sparse weights")
+    if cache and (_named(cache) != "FP8" or cache.get("strategy", "tensor") != "tensor"):
+        raise _refused(COMPRESSED, f"a KV cache in {_words(cache)}")
     return Scheme(
-        method=method,
+        method=COMPRESSED,
         number=Number.FP8,
-        inputs=_inputs(method, inputs),
+        inputs=_inputs(groups[0].get("input_activations")),
         has_fp8_cache=bool(cache),
         excluded=tuple(block.get("ignore") or ()),
     )
 
 
-def _inputs(method: str, block: Mapping[str, Any] | None) -> Inputs:
+def _inputs(block: Mapping[str, Any] | None) -> Inputs:
     if not block:
         return Inputs.UNTOUCHED
-    known = {(False, "tensor"): Inputs.EXPORTED, (True, "token"): Inputs.PER_TOKEN}
-    found = known.get((bool(block.get("dynamic")), str(block.get("strategy"))))
-    if found is None or not _is_fp8(block):
-        raise _refused(method, f"inputs in {_describe(block)}")
-    return found
+    match bool(block.get("dynamic")), block.get("strategy"):
+        case False, "tensor" if _is_fp8(block):
+            return Inputs.EXPORTED
+        case True, "token" if _is_fp8(block):
+            return Inputs.PER_TOKEN
+    raise _refused(COMPRESSED, f"inputs in {_words(block)}")
 
 
 def _is_fp8(block: Mapping[str, Any]) -> bool:
-    return (block.get("type"), block.get("num_bits")) == _FP8_NUMBER
+    return (block.get("type"), block.get("num_bits")) == ("float", 8)
 
 
-def _cache_name(block: Mapping[str, Any]) -> str:
-    return "FP8" if _is_fp8(block) and not block.get("dynamic") else _describe(block)
+def _named(block: Mapping[str, Any]) -> str:
+    """ModelOpt's name of a number whose scales are exported, or what else it is."""
+    return "FP8" if _is_fp8(block) and not block.get("dynamic") else _words(block)
 
 
-def _describe(block: Mapping[str, Any]) -> str:
-    words: Sequence[Any] = [block.get(name) for name in ("num_bits", "type", "strategy")]
+def _words(block: Mapping[str, Any]) -> str:
+    words = [block.get(name) for name in ("num_bits", "type", "strategy")]
     dynamic = " with scales found while serving" if block.get("dynamic") else ""
     return f"`{' '.join(str(word) for word in words if word) or 'nothing named'}`{dynamic}"
 
@@ -168,6 +163,6 @@ def _refused(method: str, what: str) -> CheckpointRefused:
 
 
 def _matches(pattern: str, module: str) -> bool:
-    if pattern.startswith(_REGEX):
-        return re.match(pattern.removeprefix(_REGEX), module) is not None
+    if pattern.startswith("re:"):
+        return re.match(pattern.removeprefix("re:"), module) is not None
     return fnmatchcase(module, pattern) or module.startswith(f"{pattern}.")

@@ -7,8 +7,6 @@ from typing import Any
 from safetensors import safe_open
 from torch import Tensor
 
-_CACHE_SCALES = ("k", "v")
-
 
 class StoredTensors(Mapping[str, Tensor]):
     """All safetensors files of a folder as one mapping that holds no tensor.
@@ -17,37 +15,34 @@ class StoredTensors(Mapping[str, Tensor]):
     """
 
     def __init__(self, folder: Path) -> None:
-        self._files: dict[str, Any] = {}
-        self._names: dict[str, str] = {}
+        self._places: dict[str, tuple[Any, str]] = {}
         for path in sorted(folder.glob("*.safetensors")):
             file = safe_open(path, "pt")
             for stored in file.keys():  # noqa: SIM118  # not a mapping
-                name = _at_projection(stored)
-                self._files[name], self._names[name] = file, stored
+                self._places[_at_projection(stored)] = (file, stored)
 
     def __getitem__(self, name: str) -> Tensor:
-        tensor: Tensor = self._files[name].get_tensor(self._names[name])
+        file, stored = self._places[name]
+        tensor: Tensor = file.get_tensor(stored)
         return tensor
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
+        return iter(self._places)
 
     def __len__(self) -> int:
-        return len(self._files)
+        return len(self._places)
 
-    def shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape as the header has it."""
-        return tuple(self._files[name].get_slice(self._names[name]).get_shape())
-
-    def dtype(self, name: str) -> str:
-        """Return the type as the header names it, such as `F8_E4M3`."""
-        return str(self._files[name].get_slice(self._names[name]).get_dtype())
+    def header(self, name: str) -> tuple[str, tuple[int, ...]]:
+        """Return type, such as `F8_E4M3`, and shape as the file's header has them."""
+        file, stored = self._places[name]
+        header = file.get_slice(stored)
+        return header.get_dtype(), tuple(header.get_shape())
 
 
 def _at_projection(name: str) -> str:
     """Return a name as ModelOpt has it: `k_proj.k_scale` for compressed-tensors' `k_scale`."""
     module, _, kind = name.rpartition(".")
-    which = kind.removesuffix("_scale")
-    if which not in _CACHE_SCALES or module.endswith(f".{which}_proj"):
+    projection = f"{kind[:1]}_proj"
+    if kind not in ("k_scale", "v_scale") or module.endswith(f".{projection}"):
         return name
-    return f"{module}.{which}_proj.{kind}"
+    return f"{module}.{projection}.{kind}"
