@@ -17,7 +17,7 @@ STRANGER, HALF_DEAD, HIDDEN, TAKES_ALL = "stranger", "half-dead", "hidden", "tak
 LIFE_SECONDS = 300
 _EXIT_THREAD = 60
 """The system call that ends one thread; the process stays while another one lives."""
-_MARGIN = 64 * 2**20
+_MARGIN, _LARGEST_CONTEXT = 64 * 2**20, 600 * 2**20
 _LARGEST, _SMALLEST = 2**34, 2**21
 
 
@@ -101,7 +101,8 @@ def _take_all_when_told() -> None:
     held = [torch.empty(_SMALLEST, dtype=torch.uint8, device="cuda")]
     own = pynvml.nvmlDeviceGetMemoryInfo(card).used
     # The other one's context is as large as this one's: what comes after it are its weights.
-    while pynvml.nvmlDeviceGetMemoryInfo(card).used < own + (own - before) + _MARGIN:
+    begun = own + min(own - before, _LARGEST_CONTEXT) + _MARGIN
+    while pynvml.nvmlDeviceGetMemoryInfo(card).used < begun:
         time.sleep(0.005)
     size = _LARGEST
     while True:

@@ -70,7 +70,7 @@ def test_a_card_that_others_fill_is_not_told_as_too_small() -> None:
                    for own in ("138.90 GiB", "590.63 MiB"))  # fmt: skip
     assert (small.code, small.field) == ("EHQ-CARD-MEMORY", "trt_llm.build.num_builder_gpus")
     assert (full.code, full.field, full.fix) == ("EHB-CARD-SHARED", None, None)
-    assert "calibration asked for 20.00 MiB more and has 590.63 MiB itself" in full.sentence
+    assert "the step asked for 20.00 MiB more and has 590.63 MiB itself" in full.sentence
 
 
 def test_on_a_cpu_the_type_fits_what_the_build_holds_however_much_is_free(

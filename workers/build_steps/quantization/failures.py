@@ -128,7 +128,7 @@ def no_host_memory(needed: int, free: int, what: str) -> StepFailure:
 
 def no_card_memory(detail: str, cards: int) -> StepFailure:
     """Return the failure for cards that cannot hold the model and one batch, or may not."""
-    known = explain_crash("Calibration", 1, detail)
+    known = explain_crash("The step", 1, detail)
     if known.code == "EHB-CARD-SHARED":
         return StepFailure(known)
     return _machine(
