@@ -12,7 +12,7 @@ def told(name: str, found: Mapping[str, Any]) -> str:
     """Return one row a fault, with the product's own words."""
     rows = [
         (each["done"], _said(each["said"]), _seconds(each["said_after_seconds"]),
-         f"{_seconds(each['recovered_after_seconds'])} {each['recovered']}")
+         f"{_seconds(each['recovered_after_seconds'])} {each.get('recovered', '')}".strip())
         for each in found.get("faults", ())
     ]  # fmt: skip
     if found.get("state", "done") != "done":

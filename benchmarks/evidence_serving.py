@@ -35,7 +35,7 @@ def asked(name: str, found: Mapping[str, Any]) -> str:
                    f"nothing {cancel['seconds_until_the_engine_said_idle']} s later, after "
                    f"{cancel['tokens_made_of_1900']:.0f} tokens"),
         *(("the engine's own metric", f"`{line}`") for line in cancel.get("engine_says", ())
-          if not line.endswith(" 0.0")),
+          if "_total{" in line and not line.endswith(" 0.0")),
     ]  # fmt: skip
     return section("The `openai` client through the gateway, on a card", name, found, rows)
 
