@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from apps.configs.models import Revision
-from apps.configs.selectors import facts_known
+from apps.configs.selectors import facts_known, offers_of_hosts
 from controlplane.domain.commands.report import Changed, NotCarried
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
@@ -45,8 +45,12 @@ def effective_command(revision: Revision) -> EffectiveCommand | None:
         files=launch.files,
         changed=launch.changed,
         without_effect=launch.without_effect,
-        is_started_here=spec.runtime_name in STARTABLE,
+        is_started_here=_is_started(spec.runtime_name),
     )
+
+
+def _is_started(runtime: str) -> bool:
+    return runtime in STARTABLE or runtime in offers_of_hosts().runtimes
 
 
 def _is_in_half(revision: Revision) -> bool:

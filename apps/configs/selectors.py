@@ -1,6 +1,7 @@
 """Reads of configs, their revisions, and what the checks compare them with."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
@@ -10,6 +11,7 @@ from apps.fleet.models import Card
 from apps.rest.errors import NotFound
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.rules.context import CardOffer
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.text_difference import DifferenceLine, text_difference
 
@@ -91,27 +93,44 @@ def facts_known(*, team: Team, checkpoint: CheckpointRepository | None) -> Check
     return CheckpointFacts.model_validate(facts) if facts else None
 
 
-def card_offers() -> tuple[CardOffer, ...]:
-    """Return the most cards of each kind and size that one host has, silent hosts included.
+@dataclass(frozen=True, kw_only=True)
+class HostOffers:
+    """What hosts have, silent ones included: one that is away does not make a config wrong."""
 
-    A host that is away for a moment does not make a config wrong.
-    """
-    most: dict[tuple[str, int, bool], CardOffer] = {}
-    for offer in host_offers():
-        card = (offer.kind, offer.memory_bytes, offer.computes_bfloat16)
-        most[card] = max(most.get(card, offer), offer, key=lambda each: each.count)
-    return tuple(most.values())
+    cards: tuple[CardOffer, ...]
+    """Of each kind and size of every host."""
+    runtimes: frozenset[str]
+    """What any of them is set up to start."""
+
+    @property
+    def most_cards(self) -> tuple[CardOffer, ...]:
+        """The most cards of each kind and size that one host has."""
+        most: dict[tuple[str, int, bool], CardOffer] = {}
+        for offer in self.cards:
+            card = (offer.kind, offer.memory_bytes, offer.computes_bfloat16)
+            most[card] = max(most.get(card, offer), offer, key=lambda each: each.count)
+        return tuple(most.values())
+
+
+def card_offers() -> tuple[CardOffer, ...]:
+    """Return the most cards of each kind and size that one host has, silent hosts included."""
+    return offers_of_hosts().most_cards
 
 
 def host_offers() -> tuple[CardOffer, ...]:
     """Return the cards of each kind and size of every host, silent hosts included."""
+    return offers_of_hosts().cards
+
+
+def offers_of_hosts() -> HostOffers:
+    """Return what every host has that takes new work."""
     hosts = (
         Card.objects.filter(is_present=True, node__cordoned=False)
-        .values("node_id", "kind", "memory_bytes", "computes_bfloat16")
+        .values("node_id", "node__runtimes", "kind", "memory_bytes", "computes_bfloat16")
         .annotate(count=Count("id"))
         .order_by("kind", "memory_bytes")
     )
-    return tuple(
+    cards = tuple(
         CardOffer(
             kind=host["kind"],
             count=host["count"],
@@ -120,3 +139,5 @@ def host_offers() -> tuple[CardOffer, ...]:
         )
         for host in hosts
     )
+    named = frozenset(runtime for host in hosts for runtime in host["node__runtimes"])
+    return HostOffers(cards=cards, runtimes=named & RUNTIMES.keys())

@@ -94,6 +94,7 @@ class ObserveBody(BaseModel):
     format: Annotated[int, Field(ge=FORMAT - 1, le=FORMAT)]
     boot_id: str = Field(max_length=64)
     cards: list[CardUseBody] = Field(max_length=256)
+    runtimes: list[Annotated[str, Field(max_length=32)]] = Field(default=[], max_length=16)
     replicas: list[ReplicaBody] = Field(max_length=1024)
 
 
@@ -113,6 +114,7 @@ def nodes_observe(request: HttpRequest) -> HttpResponseBase:
         node=node,
         boot_id=body.boot_id,
         cards={card.to_report(): card.to_use() for card in body.cards},
+        runtimes=storable(body.runtimes),
     )
     replicas_observe(node=node, reports=[each.to_report() for each in body.replicas])
     # The version first: what changes in between is then told again, not missed.

@@ -33,6 +33,7 @@ NODE = {
     "cordoned": False,
     "draining_since": None,
     "labels": {"zone": "rack-4"},
+    "runtimes": ["native", "vllm"],
     "address": "10.0.4.13",
     "pool": "default",
     "agent_version": "0.1.0",

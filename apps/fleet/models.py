@@ -23,6 +23,8 @@ class Node(models.Model):
     """Of its cards that are assigned to none on their own."""
     labels = models.JSONField(default=dict, db_default={})
     """What admins say of it: name -> value, to find it by."""
+    runtimes = models.JSONField(default=list, db_default=[])
+    """Those that it is set up to start, as its agent said."""
     cordoned = models.BooleanField(default=False)
     draining_since = models.DateTimeField(null=True)
     """Since when replicas are moved off it; a node that drains is cordoned too."""

@@ -72,6 +72,7 @@ class NodeObject(serializers.Serializer[Any]):
     cordoned = serializers.BooleanField()
     draining_since = serializers.DateTimeField(allow_null=True)
     labels = serializers.DictField(child=serializers.CharField(allow_blank=True))
+    runtimes = serializers.ListField(child=serializers.CharField())
     address = serializers.CharField()
     pool = serializers.CharField()
     agent_version = serializers.CharField(allow_blank=True)

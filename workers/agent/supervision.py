@@ -19,6 +19,7 @@ from workers.agent.models import prune_models
 from workers.agent.reaping import reap_orphans
 from workers.agent.replica import Replica
 from workers.agent.settings import Settings
+from workers.runtimes.named import named_runtimes
 
 FORMAT = 1
 STEP_SECONDS = 1.0
@@ -126,6 +127,7 @@ class Agent:
             "format": FORMAT,
             "boot_id": boot_id(),
             "cards": inventory.cards(self._settings.node_name),
+            "runtimes": sorted(named_runtimes(self._settings.passed_on)),
             "replicas": [replica.observed() for replica in self._replicas.values()],
         }
 

@@ -1,6 +1,7 @@
 """Step `inspect`: the facts of what was really fetched, and the rules run on them."""
 
 import logging
+import os
 from datetime import date
 
 from controlplane.domain.rules import CardOffer, Known, examine
@@ -15,6 +16,7 @@ from workers.build_steps.failures import blocked, no_checkpoint
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.job import Job
 from workers.build_steps.step import StepResult
+from workers.runtimes.named import named_runtimes
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ def run(job: Job, events: Events) -> StepResult:
             secret_names=frozenset(job.options.get("secret_names") or job.secrets),
             secret_expiries=_expiries(job),
             cards=_cards(job),
-            runtimes=STARTABLE,
+            runtimes=STARTABLE | named_runtimes(os.environ),
             calibration_sets=known_sets(job.options),
             code_grants=own_code.known_grants(job),
         ),
@@ -80,6 +82,6 @@ def _cards(job: Job) -> tuple[CardOffer, ...]:
             count=each["count"],
             memory_bytes=each["memory_bytes"],
             computes_bfloat16=each.get("computes_bfloat16", False),
-        )  # fmt: skip
+        )
         for each in offered
     )

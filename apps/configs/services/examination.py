@@ -8,7 +8,7 @@ from apps.accounts.models import Team
 from apps.configs.calibration_sets.selectors import known_sets
 from apps.configs.models import FactsState, Revision
 from apps.configs.remote_code.selectors import code_grants
-from apps.configs.selectors import card_offers
+from apps.configs.selectors import offers_of_hosts
 from apps.configs.services.facts import facts_request
 from apps.rest.errors import InvalidInput
 from apps.secrets.names import normal_name
@@ -53,13 +53,14 @@ def known_of(*, team: Team, spec: Spec | None) -> Known:
     stored = secret_names(team=team)
     written = {name for name in spec.secret_names if normal_name(name) in stored}
     facts, failure = _checkpoint(team, spec, stored)
+    offered = offers_of_hosts()
     return Known(
         checkpoint=facts,
         checkpoint_failure=failure,
         secret_names=stored | written,
         secret_expiries=secret_expiries(team=team, names=spec.secret_names),
-        cards=card_offers(),
-        runtimes=STARTABLE,
+        cards=offered.most_cards,
+        runtimes=STARTABLE | offered.runtimes,
         calibration_sets=known_sets(team=team) if may_name_sets(spec) else (),
         code_grants=code_grants(spec.checkpoint) if facts and facts.remote_code else (),
     )

@@ -80,9 +80,17 @@ def node_enroll(
 
 
 @transaction.atomic
-def node_observe(*, node: Node, boot_id: str, cards: Mapping[CardReport, CardUse]) -> None:
-    """Record a sign of life and the state of every card."""
-    Node.objects.filter(id=node.id).update(last_heartbeat_at=Now(), boot_id=boot_id)
+def node_observe(
+    *,
+    node: Node,
+    boot_id: str,
+    cards: Mapping[CardReport, CardUse],
+    runtimes: Sequence[str] = (),
+) -> None:
+    """Record a sign of life, the state of every card and what the host is set up to start."""
+    Node.objects.filter(id=node.id).update(
+        last_heartbeat_at=Now(), boot_id=boot_id, runtimes=list(runtimes)
+    )
     _cards_store(node, cards)
 
 

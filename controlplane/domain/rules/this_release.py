@@ -7,6 +7,7 @@ from controlplane.domain.rules.examples import LLAMA_8B, Example
 from controlplane.domain.rules.rule import (
     GPU_RUNTIMES,
     NATIVE,
+    TRTLLM,
     Fix,
     Patch,
     Rule,
@@ -50,7 +51,7 @@ NO_DRIVER = Rule(
     fields=at(_ACCELERATOR, "enginehouse.runtime"),
     when=lambda c: c.known.runtimes is not None and c.runtime not in c.known.runtimes,
     message=lambda c: (
-        f"This release starts {_started(c)} alone; `{c.runtime}` "
+        f"The hosts here start {_started(c)} alone; `{c.runtime}` "
         f"{'on ' + str(c.spec.accelerator) + ' ' if c.spec.accelerator else ''}is checked and "
         "planned, not built."
     ),
@@ -88,4 +89,25 @@ NATIVE_ON_GPU = Rule(
     good=Example(config={_ACCELERATOR: "L4", "enginehouse.runtime": "native"}),
 )
 
-RULES = (NO_DRIVER, NATIVE_ON_GPU)
+NOT_YET_RUN = Rule(
+    code="EH692",
+    name="runtime-not-yet-run",
+    severity=Severity.HINT,
+    runtimes=TRTLLM,
+    fields=at("enginehouse.runtime"),
+    when=lambda c: c.known.runtimes is not None and c.runtime in c.known.runtimes,
+    message=lambda c: (
+        "A host here starts TensorRT-LLM, which we have not yet run ourselves: its driver was "
+        "written from its source and documents."
+    ),
+    fix=Fix(label="Use vLLM", patch=_use_what_starts, safe=False),
+    source=_RELEASE,
+    bad=Example(
+        config={_ACCELERATOR: "H100"},
+        checkpoint=LLAMA_8B,
+        runtimes=frozenset({"native", "vllm", "trtllm"}),
+    ),
+    good=Example(config={_ACCELERATOR: "H100", "enginehouse.runtime": "vllm"}),
+)
+
+RULES = (NO_DRIVER, NATIVE_ON_GPU, NOT_YET_RUN)

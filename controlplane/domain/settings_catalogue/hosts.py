@@ -35,7 +35,7 @@ HOSTS = Group(
             default="none",
             read_by="agent, build worker",
             says="The Python that has TensorRT-LLM, in an environment of its own. Not yet run by "
-            "us: a check refuses builds for it in this release.",
+            "us; where no host names it or an image, a check refuses builds for it.",
         ),
         Setting(
             name="VLLM_IMAGE",

@@ -25,7 +25,7 @@ def test_the_page_shows_command_and_files_and_what_has_no_effect(
     page = signed_in(cast.owner).get(f"/configs/{config.id}/revisions/{revision.number}/")
     shown = page.content.decode()
     assert all(word in shown for word in words), shown
-    is_not_started = "This release writes the command and does not start" in shown
+    is_not_started = "No host here is set up to start TensorRT-LLM" in shown
     assert is_not_started == (runtime == "trtllm")
     assert "<code>description</code>" in shown
 

@@ -1,6 +1,6 @@
 """TensorRT-LLM on this host: in the Python of `TRTLLM_PYTHON`, or the image of `TRTLLM_IMAGE`.
 
-Not yet run by us: builds that ask for it are refused by a check until it has been seen to work.
+Not yet run by us, which a check says of each config that asks for it.
 """
 
 from collections.abc import Mapping
