@@ -104,7 +104,10 @@ def _length(data: dict[str, object], route: str, deployment: Deployment) -> dict
     length = deployment.default_max_tokens
     if length is None or route not in COMPLETION_ROUTES:
         return {}
-    return {} if any(data.get(name) is not None for name in _LENGTHS) else {_LENGTHS[0]: length}
+    if any(data.get(name) is not None for name in _LENGTHS):
+        return {}
+    # TensorRT-LLM 1.2 refuses a request that has both, be one of them null.
+    return {next((name for name in _LENGTHS if name in data), _LENGTHS[0]): length}
 
 
 def _can_begin_with(added: dict[str, object], body: bytes, data: dict[str, object]) -> bool:

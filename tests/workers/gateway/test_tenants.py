@@ -103,11 +103,13 @@ def test_an_engine_that_takes_salts_everywhere_gets_one_on_every_route(ask, rout
         (b'{"model":"served","max_tokens":9}', 9),
         (b'{"model":"served","stream":true}', 256),
         (b'{"model":"served","max_completion_tokens":9}', None),
+        (b'{"model":"served","max_completion_tokens":null}', None),
     ],
 )
 def test_a_request_that_names_no_length_gets_that_of_its_deployment(ask, body, length):
     sent = ask(body, default_max_tokens=256)
     assert (sent.get("max_tokens"), sent["cache_salt"]) == (length, "keyaaaaa")
+    assert sent.get("max_tokens") or sent["max_completion_tokens"] in (9, 256)
     assert "max_tokens" not in ask(b'{"model":"served","messages":[]}')
     path = CHAT.replace("/v1/chat/completions", "/v1/embeddings")
     assert "max_tokens" not in ask(b'{"input":"hello"}', path=path, default_max_tokens=256)

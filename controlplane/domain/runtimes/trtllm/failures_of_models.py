@@ -16,8 +16,10 @@ _CONFIG, _CHECKPOINT, _MACHINE = Blame.CONFIGURATION, Blame.CHECKPOINT, Blame.MA
 PATTERNS = (
     log_pattern(
         "ETR-ARCHITECTURE", _CHECKPOINT,
-        r"Unknown architecture for AutoModelForCausalLM: (?P<name>\w+)",
-        "This TensorRT-LLM has no `{name}`.",
+        r"Unknown architecture for AutoModelForCausalLM: (?P<name>\w+)|"
+        r"huggingface model architecture (?P<given>\w+) is not supported in TRT-LLM|"
+        r"Unsupported model architecture: (?P<older>\w+)",
+        "This TensorRT-LLM has no `{name}{given}{older}`.",
         "Use a version that has it, or serve with vLLM: `enginehouse.runtime: vllm`.",
         text="ValueError: Unknown architecture for AutoModelForCausalLM: WhisperForConditional",
         source=f"{_T}#7706", field=REPOSITORY,
@@ -72,6 +74,22 @@ PATTERNS = (
         text="Request is specified with GuidedDecodingParams, but GuidedDecoder is not setup",
         source="NVIDIA/TensorRT#4855",
         field="trt_llm.runtime.patch_kwargs.guided_decoding_backend",
+    ),
+    log_pattern(
+        "ETR-KERNEL-IMAGE", _MACHINE, r"no kernel image is available for execution on the device",
+        "This build of the engine has no kernels for the card.",
+        "Use an image that was built for the card's compute capability.",
+        text="torch.AcceleratorError: CUDA error: no kernel image is available for execution on "
+        "the device",
+        source="CUDA runtime, cudaErrorNoKernelImageForDevice", field=ACCELERATOR,
+    ),
+    log_pattern(
+        "ETR-DRIVER", _MACHINE, r"NVIDIA driver on your system is too old|CUDA driver version is "
+        r"insufficient for CUDA runtime version",
+        "The NVIDIA driver is older than the CUDA that the engine was built with.",
+        "Update the driver of this host, or use an older image.",
+        text="RuntimeError: The NVIDIA driver on your system is too old (found version 12020).",
+        source="torch 2.9, torch/cuda/__init__.py",
     ),
     log_pattern(
         "ETR-CRASHED", Blame.OURS, r"CppExecutorError|Assertion failed: (?P<what>[^\n(]+)",

@@ -167,12 +167,23 @@ PATTERNS = (
     ),
     log_pattern(
         "ETR-PROMPT-TOO-LONG", _CONFIG,
-        r"sum of prompt length \((?P<prompt>[\d.]+)\), query length \([\d.]+\) should not exceed "
-        r"max_num_tokens \((?P<most>\d+)\)",
+        r"prompt length \((?P<prompt>[\d.]+)\)(?:,? (?:and )?query length \([\d.]+\))? should not "
+        r"exceed max_num_tokens \((?P<most>\d+)\)",
         "A prompt of {prompt} tokens does not fit a step of {most}, and prompts are not cut.",
         "Turn chunked prefill on, or raise max_num_tokens.",
         text="ValueError: The sum of prompt length (9351.0), query length (0) should not exceed "
         "max_num_tokens (8192)",
         source=f"{_T}#9277", field=_TOKENS, fix=chunked_prefill,
+    ),
+    log_pattern(
+        "ETR-PROMPT-BEYOND-LENGTH", _CONFIG,
+        r"sum of prompt length \((?P<prompt>[\d.]+)\),? (?:and )?query length [^\n]*?should not "
+        r"exceed max_seq_len \((?P<most>\d+)\)|must be greater than 0, `default_max_tokens` "
+        r"[^\n]*= max_seq_len \((?P<room>\d+)\) - `splited_prompt_len` \((?P<given>\d+)\)",
+        "A prompt of {prompt}{given} tokens and its answer do not fit a sequence of {most}{room}.",
+        "Raise max_seq_len, or shorten the prompt or the answer.",
+        text="ValueError: `default_max_tokens` (-152) must be greater than 0, `default_max_tokens` "
+        "(-152) = max_seq_len (8192) - `splited_prompt_len` (8344)",
+        source="TensorRT-LLM 1.3.0rc29, executor/base_worker.py", field=f"trt_llm.build.{LENGTH}",
     ),
 )  # fmt: skip

@@ -27,7 +27,6 @@ RUN_BY_US = (
 OLDEST_CARD = (7, 5)
 EXPANDS_FP8_SINCE = "0.27"
 """The first version that loads ModelOpt's FP8 weights on a card without FP8 arithmetic."""
-_OLDEST_OF_FLASHINFER = (8, 0)
 
 _DOCS = sources.vllm("installation, GPU requirements")
 _SPECULATION = sources.vllm("features, speculative decoding")
@@ -131,10 +130,8 @@ def _weights(
 def _fp8_cache(has: tuple[int, int]) -> Capability:
     if has >= FP8_CAPABILITY:
         return native("keys and values in E4M3, with the artifact's scales", _KERNELS)
-    if has >= _OLDEST_OF_FLASHINFER:
-        return emulated(
-            "keys and values in E4M3 in memory, computed in 16 bits, where FlashInfer is installed "
-            "as vLLM's wheel asks; its Triton kernels refuse them",
-            _CACHES,
-        )
-    return refused("E4M3 keys and values need compute capability 8.0", _CACHES)
+    return refused(
+        "E4M3 keys and values need compute capability 8.9: vLLM's own kernels refuse them below, "
+        "and only where FlashInfer is installed would its kernels take them from 8.0 on",
+        _CACHES,
+    )

@@ -70,6 +70,26 @@ PATTERNS = (
         source="kvcache-ai/ktransformers#851", field=ACCELERATOR,
     ),
     log_pattern(
+        "EVL-FP8-ON-CARD", _CONFIG,
+        r"FP8 quantized models is only supported on GPUs with compute capability >= "
+        r"(?P<needs>[\d.]+)[^\n]*?actual = `(?P<has>[\d.]+)`",
+        "The checkpoint's FP8 weights need compute capability {needs}, and the card has {has}.",
+        "Use a newer card, or build from the original weights.",
+        text="ValueError: FP8 quantized models is only supported on GPUs with compute capability "
+        ">= 8.9 (e.g 4090/H100), actual = `8.0`",
+        source="huggingface/huggingface-llama-recipes#21", field=ACCELERATOR,
+    ),
+    log_pattern(
+        "EVL-FP8-CACHE-ON-CARD", _CONFIG,
+        r"FP8 KV cache is not supported by the Triton attention backend on (?P<card>[^\n(]+?) "
+        r"\(compute capability (?P<has>[\d.]+)\)",
+        "{card} has compute capability {has}, and an FP8 KV cache needs 8.9 without FlashInfer.",
+        "Install FlashInfer beside vLLM, use `fp8`, which keeps 16 bits there, or a newer card.",
+        text="ValueError: FP8 KV cache is not supported by the Triton attention backend on NVIDIA "
+        "A100-SXM4-80GB (compute capability 8.0); native FP8 (fp8e4nv) requires SM89+.",
+        source="vLLM 0.25.1, v1/attention/backends/triton_attn.py", field=QUANTIZATION,
+    ),
+    log_pattern(
         "EVL-WEIGHTS-MISSING", _CHECKPOINT,
         r"Following weights were not initialized from checkpoint: \{'(?P<name>[\w.]+)'",
         "The checkpoint lacks weights, `{name}` among them.",

@@ -170,6 +170,16 @@ PATTERNS = (
         source="vLLM 0.25.1, distributed/device_communicators/pynccl.py",
     ),
     log_pattern(
+        "EVL-UNKNOWN-PARSER", _CONFIG,
+        r"invalid (?P<kind>tool call|reasoning) parser: (?P<name>[\w.-]+)|"
+        r"Reasoning parser '(?P<reasoning>[\w.-]+)' not found",
+        "This vLLM has no parser `{name}{reasoning}`.",
+        "Name one of those that the line lists, in patch_kwargs.",
+        text="KeyError: 'invalid tool call parser: qwen3 (chose from { hermes,llama3_json })'",
+        source="vLLM 0.25.1, entrypoints/openai/api_server.py",
+        field="trt_llm.runtime.patch_kwargs",
+    ),
+    log_pattern(
         "EVL-UNKNOWN-FLAG", Blame.OURS, r"error: unrecognized arguments: (?P<flags>[^\n]+)",
         "This vLLM does not know `{flags}`.",
         "Its version differs from the one that the command was written for.",
