@@ -27,6 +27,9 @@ WARM_UP_TOKENS = 8
 class PoolingEngine:
     """Loads at once; answers between `start` and `stop`."""
 
+    adapter_names: tuple[str, ...] = ()
+    """Vectors and scores are made without adapters."""
+
     def __init__(self, settings: EngineSettings) -> None:
         self.settings = settings
         self.metrics = PoolingMetrics()
@@ -49,11 +52,6 @@ class PoolingEngine:
     def max_seq_len(self) -> int:
         """Tokens of the longest text; what is longer is cut."""
         return self.encoder.max_length
-
-    @property
-    def adapter_names(self) -> tuple[str, ...]:
-        """Vectors and scores are made without adapters."""
-        return ()
 
     @property
     def is_alive(self) -> bool:

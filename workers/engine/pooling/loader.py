@@ -1,6 +1,6 @@
 """Reads a checkpoint folder and gives back a model that pools."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,26 +33,41 @@ class LoadedEncoder:
     """A model ready to pool, and what the engine must know of it."""
 
     task: Task
-    module: nn.Module
+    module: Any
     head: Head
     sentence: Sentence | None
     """How embeddings are made, for a model that makes any."""
     dense: Sequence[nn.Sequential]
-    labels: tuple[str, ...]
-    max_positions: int
-    vocabulary_size: int
-    weights_bytes: int
     emulated: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What a classifier tells apart, in the order of its scores."""
+        if self.task is Task.EMBED:
+            return ()
+        config = self.module.config
+        return tuple(config.id2label[index] for index in range(config.num_labels))
+
+    @property
+    def max_positions(self) -> int:
+        """Tokens that the model can number."""
+        config = self.module.config
+        is_after = config.model_type in POSITIONS_AFTER_PADDING
+        return config.max_position_embeddings - (config.pad_token_id + 1 if is_after else 0)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Tokens that have a number."""
+        return self.module.config.vocab_size
 
     @property
     def dimensions(self) -> int:
         """Numbers of one vector."""
-        config: Any = self.module.config
         if self.sentence is None or self.sentence.splade is not None:
-            return config.vocab_size
+            return self.vocabulary_size
         if self.dense:
             return self.dense[-1][0].out_features
-        return config.hidden_size * len(self.sentence.modes)
+        return self.module.config.hidden_size * len(self.sentence.modes)
 
     @property
     def has_types(self) -> bool:
@@ -64,49 +79,50 @@ class LoadedEncoder:
         """The token that fills a row; attention never sees it."""
         return getattr(self.module.config, "pad_token_id", None) or 0
 
+    @property
+    def weights_bytes(self) -> int:
+        """What the weights take here: those of a quantized checkpoint are expanded."""
+        parameters = (p for each in (self.module, *self.dense) for p in each.parameters())
+        return sum(p.numel() * p.element_size() for p in parameters)
+
 
 def load_encoder(settings: EngineSettings) -> LoadedEncoder:
     """Read weights and facts of the folder. Raises: `CheckpointRefused` with the reason."""
     transformers.utils.logging.disable_progress_bar()
     folder = settings.model_dir
     config = read_config(folder)
-    task = _pooling_task(folder, config)
-    sentence = read_sentence(folder, _architecture(config)) if task is Task.EMBED else None
-    dtype = choose_dtype(settings.dtype, settings.device)
-    module, emulated = _read_module(folder, config, task, dtype)
-    module.eval().requires_grad_(False).to(settings.device)
-    module.config.use_cache = False
-    dense = load_dense(sentence.dense, dtype, settings.device) if sentence else ()
-    return LoadedEncoder(
-        task=task,
-        module=module,
-        head=_head(task, sentence, dense),
-        sentence=sentence,
-        dense=dense,
-        labels=_labels(module.config, task),
-        max_positions=_positions(module.config),
-        vocabulary_size=module.config.vocab_size,
-        weights_bytes=_bytes([module, *dense]),
-        emulated=emulated,
-    )
-
-
-def _pooling_task(folder: Path, config: Mapping[str, Any]) -> Task:
     refuse_pickles(folder)
-    architecture = _architecture(config)
+    architecture = str((config.get("architectures") or ["none"])[0])
     if not pools(architecture):
         raise CheckpointRefused(
-            f"The checkpoint's architecture is `{architecture or 'none'}`; the native engine pools "
+            f"The checkpoint's architecture is `{architecture}`; the native engine pools "
             f"{', '.join(POOLED_FAMILIES)}, each with one of the endings {', '.join(POOLED_HEADS)}."
         )
     found = read_task(folder, config)
-    return Task.EMBED if found is Task.GENERATE else found
+    task = Task.EMBED if found is Task.GENERATE else found
+    sentence = read_sentence(folder, architecture) if task is Task.EMBED else None
+    dtype = choose_dtype(settings.dtype, settings.device, pools=True)
+    model_class = getattr(transformers, architecture)
+    # A vector of hidden states is made by the body alone.
+    reads_head = sentence is None or sentence.splade is not None
+    module, emulated = _read_module(model_class, folder, config, dtype, reads_head=reads_head)
+    module.eval().requires_grad_(False).to(settings.device)
+    module.config.use_cache = False
+    dense = load_dense(sentence.dense, dtype, settings.device) if sentence else ()
+    head = _head(task, sentence, dense)
+    return LoadedEncoder(
+        task=task, module=module, head=head, sentence=sentence, dense=dense, emulated=emulated
+    )
 
 
 def _read_module(
-    folder: Path, config: Mapping[str, Any], task: Task, dtype: torch.dtype
+    model_class: Any,
+    folder: Path,
+    config: Mapping[str, Any],
+    dtype: torch.dtype,
+    *,
+    reads_head: bool,
 ) -> tuple[Any, tuple[str, ...]]:
-    model_class = getattr(transformers, _architecture(config))
     attention = "sdpa" if model_class._supports_sdpa else "eager"
     scheme = read_scheme(folder, config)
     if scheme is not None:
@@ -116,52 +132,27 @@ def _read_module(
         folder, dtype=dtype, attn_implementation=attention, use_safetensors=True,
         local_files_only=True, output_loading_info=True,
     )  # fmt: skip
-    needed = [name for name in sorted(report["missing_keys"]) if _is_needed(name, module, task)]
-    if needed:
+    missing = sorted(report["missing_keys"])
+    if not reads_head:
+        missing = [name for name in missing if _is_read(name, module)]
+    if missing:
         raise CheckpointRefused(
-            f"The checkpoint has no tensor `{needed[0]}`, so its answers would be random. Fetch it "
-            "again, or build from another one."
+            f"The checkpoint has no tensor `{missing[0]}`, so its answers would be random. Fetch "
+            "it again, or build from another one."
         )
     return module, ()
 
 
-def _is_needed(name: str, module: Any, task: Task) -> bool:
-    """Embeddings come from the body alone; scores need the head too."""
+def _is_read(name: str, module: Any) -> bool:
+    """Whether a tensor belongs to the body, its unused parts left out."""
     prefix = f"{module.base_model_prefix}."
-    is_bare = module.base_model is module
-    if task is Task.EMBED and not is_bare and not name.startswith(prefix):
-        return False
-    return not (task is Task.EMBED and name.removeprefix(prefix).startswith(_UNUSED))
+    is_of_body = module.base_model is module or name.startswith(prefix)
+    return is_of_body and not name.removeprefix(prefix).startswith(_UNUSED)
 
 
 def _head(task: Task, sentence: Sentence | None, dense: Sequence[nn.Module]) -> Head:
     if sentence is None:
-        heads: Mapping[Task, Callable[..., Any]] = {
-            Task.CLASSIFY: score_texts,
-            Task.LABEL_TOKENS: score_tokens,
-        }
-        return heads[task]
+        return score_texts if task is Task.CLASSIFY else score_tokens
     if sentence.splade is not None:
         return SpladeHead(sentence.splade, normalizes=sentence.normalizes)
     return SentenceHead(sentence, dense)
-
-
-def _labels(config: Any, task: Task) -> tuple[str, ...]:
-    if task is Task.EMBED:
-        return ()
-    return tuple(config.id2label[index] for index in range(config.num_labels))
-
-
-def _positions(config: Any) -> int:
-    limit: int = config.max_position_embeddings
-    if config.model_type in POSITIONS_AFTER_PADDING:
-        return limit - config.pad_token_id - 1
-    return limit
-
-
-def _architecture(config: Mapping[str, Any]) -> str:
-    return str((config.get("architectures") or [""])[0])
-
-
-def _bytes(modules: Sequence[nn.Module]) -> int:
-    return sum(p.numel() * p.element_size() for each in modules for p in each.parameters())

@@ -36,13 +36,11 @@ class PoolingLoop:
         self._max_requests = max_requests
         self._step_delay_seconds = step_delay_seconds
         self._changed = Condition()
-        self._requests: set[int] = set()
-        self._begun: set[int] = set()
+        self._requests: set[Request] = set()
+        self._begun: set[Request] = set()
         self._stopping = False
-        metrics.watch(
-            running=lambda: len(self._begun),
-            waiting=lambda: len(self._requests) - len(self._begun),
-        )
+        metrics.running.set_function(lambda: len(self._begun))
+        metrics.waiting.set_function(lambda: len(self._requests) - len(self._begun))
 
     def submit(self, rows: Sequence[Row]) -> Request:
         """Queue the rows and give back their request. Any thread. Raises: `QueueFull`."""
@@ -50,22 +48,18 @@ class PoolingLoop:
         with self._changed:
             if len(self._requests) >= self._max_requests:
                 raise QueueFull(f"{len(self._requests)} requests are under way")
-            self._requests.add(id(request))
+            self._requests.add(request)
             self._buckets.add(request)
             self._changed.notify()
         request.answer.add_done_callback(lambda _: self._forget(request))
         return request
 
     def run(self) -> None:
-        """Work until `stop`; an error that belongs to no row ends its batch, not the loop."""
+        """Work until `stop`."""
         while batch := self._next():
             if self._step_delay_seconds:
                 sleep(self._step_delay_seconds)
-            try:
-                self._compute(batch)
-            except Exception as error:
-                for each in batch:
-                    self._report_failure(each.request, error)
+            self._answer(batch)
 
     def stop(self) -> None:
         """End the loop after the forward it is in. Any thread may ask."""
@@ -78,46 +72,43 @@ class PoolingLoop:
         with self._changed:
             while not self._stopping:
                 if batch := self._buckets.take():
-                    self._begun.update(id(each.request) for each in batch)
+                    self._begun.update(each.request for each in batch)
                     return batch
                 self._changed.wait()
         return []
 
-    def _compute(self, batch: Sequence[Waiting]) -> None:
+    def _answer(self, batch: Sequence[Waiting]) -> None:
         """Run the rows together; where that fails, one by one to find whose fault it is."""
         try:
             outputs = self._runner.forward([each.row for each in batch])
+            self._metrics.computed([len(each.row) for each in batch])
+            for each, output in zip(batch, outputs, strict=True):
+                self._hand_over(each, output)
         except Exception as error:
-            self._fail(batch, error)
-            return
-        self._metrics.computed([len(each.row) for each in batch])
-        for each, output in zip(batch, outputs, strict=True):
-            self._hand_over(each, output)
-
-    def _fail(self, batch: Sequence[Waiting], error: Exception) -> None:
-        if len(batch) > 1:
+            if len(batch) == 1:
+                self._fail(batch[0].request, error)
+                return
             log.warning("a batch of %d failed, running them one by one: %r", len(batch), error)
             for each in batch:
-                self._compute([each])
-            return
-        self._report_failure(batch[0].request, error)
+                self._answer([each])
 
-    def _report_failure(self, request: Request, error: Exception) -> None:
+    def _hand_over(self, waiting: Waiting, output: Tensor) -> None:
+        request = waiting.request
+        request.outputs[waiting.index] = output
+        if len(request.outputs) < len(request.rows) or request.is_over:
+            return
+        # False for a request that was cancelled; from here on it cannot be.
+        if request.answer.set_running_or_notify_cancel():
+            self._metrics.answered(request)
+            request.answer.set_result([request.outputs[at] for at in range(len(request.rows))])
+
+    def _fail(self, request: Request, error: Exception) -> None:
         log.error("a text failed", exc_info=error)
         failure = RowFailed(f"the engine failed on this request ({type(error).__name__})")
         with suppress(InvalidStateError):  # it may have been cancelled a moment ago
             request.answer.set_exception(failure)
 
-    def _hand_over(self, waiting: Waiting, output: Tensor) -> None:
-        request = waiting.request
-        if not request.take(waiting.index, output):
-            return
-        # False for a request that was cancelled; from here on it cannot be.
-        if not request.is_over and request.answer.set_running_or_notify_cancel():
-            self._metrics.answered(request)
-            request.answer.set_result([each for each in request.outputs if each is not None])
-
     def _forget(self, request: Request) -> None:
         with self._changed:
-            self._requests.discard(id(request))
-            self._begun.discard(id(request))
+            self._requests.discard(request)
+            self._begun.discard(request)

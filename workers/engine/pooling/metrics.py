@@ -1,6 +1,6 @@
 """The pooling engine's own measurements in Prometheus' text form."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import monotonic
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -16,8 +16,8 @@ class PoolingMetrics:
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
-        self._running = Gauge("engine_requests_running", "Requests begun.", registry=registry)
-        self._waiting = Gauge(
+        self.running = Gauge("engine_requests_running", "Requests begun.", registry=registry)
+        self.waiting = Gauge(
             "engine_requests_waiting", "Requests that no forward has touched.", registry=registry
         )
         self._tokens = Counter("engine_prompt_tokens", "Tokens read.", registry=registry)
@@ -34,11 +34,6 @@ class PoolingMetrics:
             "engine_end_to_end_seconds", "Arrival to last result.",
             buckets=SECONDS, registry=registry,
         )  # fmt: skip
-
-    def watch(self, running: Callable[[], float], waiting: Callable[[], float]) -> None:
-        """Read the two gauges from where they are known."""
-        self._running.set_function(running)
-        self._waiting.set_function(waiting)
 
     def computed(self, lengths: Sequence[int]) -> None:
         """Count one forward."""

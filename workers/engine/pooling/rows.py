@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from torch import Tensor
 
@@ -25,32 +25,18 @@ class Row:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def without(self, prompt_tokens: int) -> "Row":
-        """Give back the row with a prompt that does not enter its vector."""
-        return replace(self, prompt_tokens=prompt_tokens)
 
-
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Request:
     """Rows that are answered together."""
 
     rows: Sequence[Row]
-    answer: "Future[list[Tensor]]" = field(default_factory=Future)
     arrived_at: float
-    outputs: list[Tensor | None] = field(default_factory=list)
-    left: int = 0
-
-    def __post_init__(self) -> None:
-        self.outputs = [None] * len(self.rows)
-        self.left = len(self.rows)
+    answer: "Future[list[Tensor]]" = field(default_factory=Future)
+    outputs: dict[int, Tensor] = field(default_factory=dict)
+    """By their rows' places, as they come."""
 
     @property
     def is_over(self) -> bool:
         """Whether nobody waits for the rest."""
         return self.answer.done()
-
-    def take(self, index: int, output: Tensor) -> bool:
-        """Keep a row's output; return whether that was the last one."""
-        self.outputs[index] = output
-        self.left -= 1
-        return self.left == 0

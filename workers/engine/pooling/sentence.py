@@ -1,6 +1,7 @@
 """How a checkpoint wants its embeddings made, as its sentence-transformers files say."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import Any
 from workers.engine.errors import CheckpointRefused
 from workers.engine.task import SENTENCE_MODULES
 
-POOLING_FILE = "1_Pooling/config.json"
 MODES: Mapping[str, str] = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -20,7 +20,7 @@ MODES: Mapping[str, str] = {
 }
 """Older flag -> name; several at once are joined in this order."""
 
-_TRANSFORMERS = ("Transformer", "MLMTransformer")
+STEPS = re.compile("(MLM)?Transformer (Splade)?Pooling( Dense)*( Normalize)*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,19 +56,14 @@ def read_sentence(folder: Path, architecture: str) -> Sentence:
     """Give back the steps of the folder. Raises: `CheckpointRefused` that names what is missing."""
     if architecture.endswith("ForMaskedLM") and not (folder / SENTENCE_MODULES).exists():
         return Sentence(splade=Splade())  # all that a language head by itself can be for
-    names = _modules(folder)
-    first = names[0][0] if names else ""
-    if first not in _TRANSFORMERS or len(names) < 2:
-        raise _unknown(folder, [name for name, _ in names])
+    steps = _steps(folder)
     limits = _read(folder, "sentence_bert_config.json")
     named = _read(folder, "config_sentence_transformers.json")
-    rest = [name for name, _ in names[2:]]
-    if rest != sorted(rest) or not set(rest) <= {"Dense", "Normalize"}:  # D before N
-        raise _unknown(folder, [name for name, _ in names])
+    kind, path = steps[1]
     return Sentence(
-        **_pooling(folder, *names[1]),
-        dense=tuple(folder / path for name, path in names[2:] if name == "Dense"),
-        normalizes="Normalize" in rest,
+        **_pooling(kind, _read(folder, f"{path}/config.json", is_needed=True)),
+        dense=tuple(folder / path for kind, path in steps if kind == "Dense"),
+        normalizes=any(kind == "Normalize" for kind, _ in steps),
         max_length=limits.get("max_seq_length"),
         lowers=bool(limits.get("do_lower_case")),
         prompts={key: text for key, text in (named.get("prompts") or {}).items() if text},
@@ -76,34 +71,27 @@ def read_sentence(folder: Path, architecture: str) -> Sentence:
     )
 
 
-def _modules(folder: Path) -> list[tuple[str, str]]:
+def _steps(folder: Path) -> Sequence[tuple[str, str]]:
     """Kind and folder of each step, in their order."""
-    if not (folder / SENTENCE_MODULES).exists():
+    found = _read(folder, SENTENCE_MODULES, kind=list, is_needed=True)
+    try:
+        modules = sorted(found, key=lambda each: each["idx"])
+        steps = [(str(each["type"]).rpartition(".")[2], each["path"]) for each in modules]
+    except (TypeError, KeyError):
+        raise CheckpointRefused(f"`{folder / SENTENCE_MODULES}` is no list of modules.") from None
+    kinds = [kind for kind, _ in steps]
+    if not STEPS.fullmatch(" ".join(kinds)):
         raise CheckpointRefused(
-            f"`{folder}` has no {SENTENCE_MODULES}, which says how an embedding is pooled; add it "
-            f"and {POOLING_FILE}, as sentence-transformers saves them."
+            f"`{folder / SENTENCE_MODULES}` asks for {' → '.join(kinds) or 'nothing'}; the native "
+            "engine runs Transformer → Pooling or SpladePooling → Dense → Normalize."
         )
-    return [(str(each["type"]).rpartition(".")[2], each["path"]) for each in _list(folder)]
+    return steps
 
 
-def _pooling(folder: Path, kind: str, path: str) -> dict[str, Any]:
-    name = f"{path}/config.json"
-    if kind not in ("Pooling", "SpladePooling"):
-        raise _unknown(folder, [kind])
-    if not (folder / name).exists():
-        raise CheckpointRefused(f"`{folder}` has no {name}, which says how an embedding is pooled.")
-    settings = _read(folder, name)
+def _pooling(kind: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     if kind == "SpladePooling":
-        return {
-            "splade": Splade(
-                strategy=settings.get("pooling_strategy", "max"),
-                twice=settings.get("activation_function") == "log1p_relu",
-            )
-        }
-    return {"modes": _modes(settings), "includes_prompt": settings.get("include_prompt", True)}
-
-
-def _modes(settings: Mapping[str, Any]) -> tuple[str, ...]:
+        twice = settings.get("activation_function") == "log1p_relu"
+        return {"splade": Splade(strategy=settings.get("pooling_strategy", "max"), twice=twice)}
     named = settings.get("pooling_mode")
     if named is None:
         named = [mode for flag, mode in MODES.items() if settings.get(flag)] or ["mean"]
@@ -113,33 +101,22 @@ def _modes(settings: Mapping[str, Any]) -> tuple[str, ...]:
             f"The checkpoint pools by `{unknown[0]}`; the native engine knows "
             f"{', '.join(MODES.values())} and SPLADE."
         )
-    return modes
+    return {"modes": modes, "includes_prompt": settings.get("include_prompt", True)}
 
 
-def _list(folder: Path) -> Sequence[Mapping[str, Any]]:
-    found = _parsed(folder / SENTENCE_MODULES)
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        raise CheckpointRefused(f"`{folder / SENTENCE_MODULES}` is no list of modules.")
-    return sorted(found, key=lambda each: each["idx"])
-
-
-def _read(folder: Path, name: str) -> Mapping[str, Any]:
+def _read(folder: Path, name: str, *, kind: type = dict, is_needed: bool = False) -> Any:
     path = folder / name
-    found = _parsed(path) if path.exists() else {}
-    if not isinstance(found, dict):
-        raise CheckpointRefused(f"`{path}` is a JSON {type(found).__name__}; an object is needed.")
-    return found
-
-
-def _parsed(path: Path) -> Any:
+    if not (path.exists() or is_needed):
+        return kind()
     try:
-        return json.loads(path.read_bytes())
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise CheckpointRefused(
+            f"`{folder}` has no {name}, which says how an embedding is pooled; add it, as "
+            "sentence-transformers saves it."
+        ) from None
     except ValueError as error:
         raise CheckpointRefused(f"`{path}` is not JSON: {error}.") from None
-
-
-def _unknown(folder: Path, names: Sequence[str]) -> CheckpointRefused:
-    return CheckpointRefused(
-        f"`{folder / SENTENCE_MODULES}` asks for {' → '.join(names) or 'nothing'}; the native "
-        "engine runs Transformer → Pooling or SpladePooling → Dense → Normalize."
-    )
+    if not isinstance(found, kind):
+        raise CheckpointRefused(f"`{path}` holds a {type(found).__name__}, not a {kind.__name__}.")
+    return found

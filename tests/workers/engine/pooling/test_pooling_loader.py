@@ -97,6 +97,15 @@ def test_a_language_head_alone_is_read_as_splade(tmp_path: Path) -> None:
         assert vectors(client, TEXTS).shape == (len(TEXTS), 512)
 
 
+def test_a_language_head_without_its_tensors_weighs_no_words(tmp_path: Path) -> None:
+    folder = make_encoder("Bert", tmp_path, head="ForMaskedLM")
+    tensors = load_file(folder / "model.safetensors")
+    del tensors["cls.predictions.transform.dense.weight"]
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(CheckpointRefused, match=r"`cls\.predictions\."), serving(folder):
+        pass
+
+
 @pytest.mark.parametrize(
     ("architecture", "task"),
     [

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -67,7 +68,8 @@ class EmbeddingRoutes:
         prompt = self._prompt(fields.prompt_name)
         rows = encoder.encode(texts, fields.cut, field=name, prompt=prompt)
         if prompt and not self._sentence.includes_prompt:
-            return [row.without(encoder.prompt_length(prompt)) for row in rows]
+            length = encoder.prompt_length(prompt)
+            return [replace(row, prompt_tokens=length) for row in rows]
         return rows
 
     def _check_ids(self, lists: Sequence[Sequence[int]], name: str) -> None:
