@@ -16,10 +16,9 @@ _CONFIG, _CHECKPOINT, _MACHINE = Blame.CONFIGURATION, Blame.CHECKPOINT, Blame.MA
 PATTERNS = (
     log_pattern(
         "ETR-ARCHITECTURE", _CHECKPOINT,
-        r"Unknown architecture for AutoModelForCausalLM: (?P<name>\w+)|"
-        r"huggingface model architecture (?P<given>\w+) is not supported in TRT-LLM|"
-        r"Unsupported model architecture: (?P<older>\w+)",
-        "This TensorRT-LLM has no `{name}{given}{older}`.",
+        r"(?:Unknown architecture for AutoModelForCausalLM: |Unsupported model architecture: |"
+        r"The given huggingface model architecture )(?P<name>\w+)",
+        "This TensorRT-LLM has no `{name}`.",
         "Use a version that has it, or serve with vLLM: `enginehouse.runtime: vllm`.",
         text="ValueError: Unknown architecture for AutoModelForCausalLM: WhisperForConditional",
         source=f"{_T}#7706", field=REPOSITORY,

@@ -177,10 +177,9 @@ PATTERNS = (
     ),
     log_pattern(
         "ETR-PROMPT-BEYOND-LENGTH", _CONFIG,
-        r"sum of prompt length \((?P<prompt>[\d.]+)\),? (?:and )?query length [^\n]*?should not "
-        r"exceed max_seq_len \((?P<most>\d+)\)|must be greater than 0, `default_max_tokens` "
-        r"[^\n]*= max_seq_len \((?P<room>\d+)\) - `splited_prompt_len` \((?P<given>\d+)\)",
-        "A prompt of {prompt}{given} tokens and its answer do not fit a sequence of {most}{room}.",
+        r"(?:sum of prompt length|`default_max_tokens` \([-\d]+\) must be greater than 0)"
+        r"[^\n]*max_seq_len \((?P<most>\d+)\)",
+        "A prompt and its answer do not fit a sequence of {most} tokens.",
         "Raise max_seq_len, or shorten the prompt or the answer.",
         text="ValueError: `default_max_tokens` (-152) must be greater than 0, `default_max_tokens` "
         "(-152) = max_seq_len (8192) - `splited_prompt_len` (8344)",

@@ -171,9 +171,8 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-UNKNOWN-PARSER", _CONFIG,
-        r"invalid (?P<kind>tool call|reasoning) parser: (?P<name>[\w.-]+)|"
-        r"Reasoning parser '(?P<reasoning>[\w.-]+)' not found",
-        "This vLLM has no parser `{name}{reasoning}`.",
+        r"(?:invalid (?:tool call|reasoning) parser: |Reasoning parser ')(?P<name>[\w.-]+)",
+        "This vLLM has no parser `{name}`.",
         "Name one of those that the line lists, in patch_kwargs.",
         text="KeyError: 'invalid tool call parser: qwen3 (chose from { hermes,llama3_json })'",
         source="vLLM 0.25.1, entrypoints/openai/api_server.py",
