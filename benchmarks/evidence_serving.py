@@ -33,7 +33,7 @@ def asked(name: str, found: Mapping[str, Any]) -> str:
                                 f"`{structured['finish_reason']}`"),
         ("cancel", "the client hung up on an answer of 1,900 tokens; the engine said that it ran "
                    f"nothing {cancel['seconds_until_the_engine_said_idle']} s later, after "
-                   f"{cancel['tokens_made_of_1900']:.0f} tokens"),
+                   f"{cancel['tokens_made_of_1900']:.0f} tokens{_afterwards(cancel)}"),
         *(("the engine's own metric", f"`{line}`") for line in cancel.get("engine_says", ())
           if "_total{" in line and not line.endswith(" 0.0")),
     ]  # fmt: skip
@@ -44,7 +44,7 @@ def speed(name: str, found: Mapping[str, Any]) -> str:
     """Return tokens per second, through the gateway and at the same engine."""
     rows = [
         (str(row["streams"]), f"{row['gateway']:,}", f"{row['alone']:,}",
-         f"{row['cost_percent']:+.2f} %", _span(row, "gateway"), _span(row, "alone"))
+         _cost(row), _span(row, "gateway"), _span(row, "alone"))
         for row in found["rows"]
     ]  # fmt: skip
     columns = (
@@ -72,6 +72,17 @@ def taken_down(name: str, found: Mapping[str, Any]) -> str:
                                    f"{found['card_used_bytes'] / _GIB:.2f} GiB used by nobody"),
     ]  # fmt: skip
     return section("A deployment deactivated on a card", name, found, rows)
+
+
+def _afterwards(cancel: Mapping[str, Any]) -> str:
+    made = cancel.get("tokens_made_in_the_next_second")
+    return "" if made is None else f", and made {made:.0f} more in the second after"
+
+
+def _cost(row: Mapping[str, Any]) -> str:
+    middle = row.get("cost_of_medians_percent")
+    more = "" if middle is None else f" (of the medians {middle:+.2f} %)"
+    return f"{row['cost_percent']:+.2f} %{more}"
 
 
 def _span(row: Mapping[str, Any], way: str) -> str:
