@@ -110,16 +110,11 @@ def _check_pair(
 
 
 def _scaling(config: Mapping[str, Any], module: str, rank: int) -> float:
-    alpha = _for_module(config.get("alpha_pattern"), module, config.get("lora_alpha", 8))
+    """By PEFT's rule: a key of the pattern fits a whole name, or the end of one behind a dot."""
+    patterns = (config.get("alpha_pattern") or {}).items()
+    fitting = (alpha for key, alpha in patterns if re.match(rf"(.*\.)?({key})$", module))
+    alpha = next(fitting, config.get("lora_alpha", 8))
     return float(alpha / math.sqrt(rank) if config.get("use_rslora") else alpha / rank)
-
-
-def _for_module(pattern: Mapping[str, Any] | None, module: str, default: Any) -> Any:
-    """PEFT's rule: a key fits a whole name, or the end of one behind a dot."""
-    for key, value in (pattern or {}).items():
-        if re.match(rf"(.*\.)?({key})$", module):
-            return value
-    return default
 
 
 def stacked(adapters: list[Adapter], module: str) -> tuple[Tensor, Tensor]:

@@ -55,14 +55,10 @@ class Answer:
         return self._rope_border is not None and len(self.tokens) > self._rope_border
 
     @property
-    def prefix_key(self) -> tuple[str | None, str, bool]:
-        """What two answers must have in common before one may use the other's cached tokens."""
-        return self.generation.adapter, self.generation.cache_salt, self.is_long
-
-    @property
     def content(self) -> Content:
         """The row and what it holds, for answers that begin alike."""
-        return Content(self.row, self.tokens, self.prefix_key)
+        key = self.generation.adapter, self.generation.cache_salt, self.is_long
+        return Content(self.row, self.tokens, key)
 
     @property
     def pending_tokens(self) -> int:

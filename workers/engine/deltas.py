@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,23 +10,14 @@ from torch import Tensor, nn
 from workers.engine.adapters import Adapter, stacked
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows of a step that feed equally many tokens."""
-
-    tokens: Tensor
-    """Places in the flattened step. Shape: `[rows, count]`."""
-    adapters: Tensor
-    """Shape: `[rows]`."""
-
-
 class AdapterDeltas:
     """Keeps A and B of all adapters stacked and padded to the largest rank."""
 
     def __init__(self, model: nn.Module, adapters: Sequence[Adapter], device: torch.device) -> None:
         self._device = device
         self._index = {adapter.name: index for index, adapter in enumerate(adapters)}
-        self._rows: tuple[Rows, ...] = ()
+        # Rows that feed equally many tokens: places in the step [rows, count], adapters [rows].
+        self._groups: list[tuple[Tensor, Tensor]] = []
         self.bytes = 0
         for name in sorted({module for adapter in adapters for module in adapter.pairs}):
             module = model.get_submodule(name)
@@ -44,17 +34,17 @@ class AdapterDeltas:
             if adapter is not None:
                 groups[count].append((first, self._index[adapter]))
             first += count
-        self._rows = tuple(self._group(count, members) for count, members in groups.items())
-
-    def _group(self, count: int, members: Sequence[tuple[int, int]]) -> Rows:
-        firsts, adapters = torch.tensor(members, device=self._device).unbind(1)
-        return Rows(firsts[:, None] + torch.arange(count, device=self._device), adapters)
+        self._groups = []
+        for count, members in groups.items():
+            firsts, indices = torch.tensor(members, device=self._device).unbind(1)
+            places = firsts[:, None] + torch.arange(count, device=self._device)
+            self._groups.append((places, indices))
 
     def _adder(self, a: Tensor, b: Tensor) -> Callable[[nn.Module, Any, Tensor], None]:
         def add(_module: nn.Module, inputs: Any, output: Tensor) -> None:
-            for rows in self._rows:
-                x = inputs[0][0][rows.tokens]  # [rows, count, in]
-                delta = (x @ a[rows.adapters]) @ b[rows.adapters]
-                output[0].index_add_(0, rows.tokens.flatten(), delta.flatten(0, 1))
+            for places, indices in self._groups:
+                x = inputs[0][0][places]  # [rows, count, in]
+                delta = (x @ a[indices]) @ b[indices]
+                output[0].index_add_(0, places.flatten(), delta.flatten(0, 1))
 
         return add

@@ -148,7 +148,7 @@ class Engine:
     def _publish_gauges(self) -> None:
         metrics, scheduler = self.metrics, self._scheduler
         metrics.running.set_function(lambda: len(scheduler.running))
-        metrics.waiting.set_function(lambda: scheduler.waiting)
+        metrics.waiting.set_function(lambda: len(scheduler.waiting))
         metrics.cache_used.set_function(lambda: scheduler.used_ratio)
         metrics.cache_bytes.set(self._cache.size_bytes)
         metrics.cache_planned_bytes.set(self.settings.kv_cache_bytes)

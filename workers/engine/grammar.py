@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,56 +76,56 @@ class Grammars:
         if failed or messages or matcher.is_error():
             reason = "; ".join(messages).strip() or matcher.get_error().strip()
             raise RequestRefused(f"`{field}`: this {what} cannot be held to: {reason}", field=field)
-        return Grammar(text, matcher, self._vocabulary, self._unlisted_ends)
+        return Grammar(
+            text=text, matcher=matcher, vocabulary=self._vocabulary,
+            unlisted_ends=self._unlisted_ends,
+        )  # fmt: skip
 
 
+@dataclass(slots=True, kw_only=True)
 class Grammar:
     """Where one row stands in its grammar."""
 
-    def __init__(
-        self, text: str, matcher: LLMatcher, vocabulary: int, unlisted_ends: Sequence[int] = ()
-    ) -> None:
-        self.text = text
-        self._matcher = matcher
-        self._vocabulary = vocabulary
-        self._unlisted_ends = unlisted_ends
-        self._starts_after: int | None = None
+    text: str
+    matcher: LLMatcher
+    vocabulary: int
+    unlisted_ends: Sequence[int]
+    starts_after: int | None = None
+    """The token that it waits for, where it does not hold from the beginning."""
 
     @property
     def is_complete(self) -> bool:
         """Whether the answer is whole and nothing may follow."""
-        return self._matcher.is_stopped()
+        return self.matcher.is_stopped()
 
     def copy(self, *, starts_after: int | None = None) -> "Grammar":
         """Give back another one that stands at the same place, or waits for a token to begin."""
-        matcher = self._matcher.deep_copy()
-        copied = Grammar(self.text, matcher, self._vocabulary, self._unlisted_ends)
-        copied._starts_after = self._starts_after if starts_after is None else starts_after
-        return copied
+        waits_for = self.starts_after if starts_after is None else starts_after
+        return replace(self, matcher=self.matcher.deep_copy(), starts_after=waits_for)
 
     def mask(self, logits: Tensor) -> Tensor:
         """Give back the logits with every token that breaks the grammar at minus infinity."""
-        if self._starts_after is not None:
+        if self.starts_after is not None:
             return logits
-        bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)
+        bits = np.frombuffer(self.matcher.compute_bitmask(), np.uint8)
         self._raise_error()
-        allowed = np.unpackbits(bits, bitorder="little", count=self._vocabulary)
-        if self._unlisted_ends and self._matcher.is_accepting():
-            allowed[self._unlisted_ends] = 1
+        allowed = np.unpackbits(bits, bitorder="little", count=self.vocabulary)
+        if self.unlisted_ends and self.matcher.is_accepting():
+            allowed[self.unlisted_ends] = 1
         forbidden = torch.from_numpy(allowed == 0).to(logits.device)
         return logits.masked_fill(forbidden, float("-inf"))
 
     def advance(self, token: int) -> None:
         """Move past a token that the mask allowed."""
-        if self._starts_after is not None:
-            self._starts_after = None if token == self._starts_after else self._starts_after
-        elif token not in self._unlisted_ends:
-            self._matcher.consume_token(token)
+        if self.starts_after is not None:
+            self.starts_after = None if token == self.starts_after else self.starts_after
+        elif token not in self.unlisted_ends:
+            self.matcher.consume_token(token)
             self._raise_error()
 
     def _raise_error(self) -> None:
-        if self._matcher.is_error():
-            raise RowFailed(f"the grammar stopped: {self._matcher.get_error().strip()}")
+        if self.matcher.is_error():
+            raise RowFailed(f"the grammar stopped: {self.matcher.get_error().strip()}")
 
 
 def _as_part(text: str) -> Mapping[str, Any]:

@@ -18,7 +18,10 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A row and what it holds. Only rows of one `key` may share: same adapter, same tenant."""
+    """A row, and what it holds or is to hold.
+
+    Only rows of one `key` may share: same adapter, same tenant, same rotary frequencies.
+    """
 
     row: Row
     tokens: Sequence[int]
@@ -47,13 +50,13 @@ class KeptRows:
         return self._cache.slots - self.used_slots
 
     def reserve(
-        self, tokens: Sequence[int], key: Hashable, capacity: int, running: Iterable[Content]
+        self, wanted: Content, capacity: int, running: Iterable[Content] = ()
     ) -> Row | None:
-        """Give back a row that holds as much of `tokens` as any other row has, or nothing.
+        """Give back a row that holds as much of what is wanted as any other row has, or nothing.
 
         The last token is always left to be fed: its scores choose the next.
         """
-        source, shared = self._best_source(tokens[:-1], key, running)
+        source, shared = self._best_source(wanted.tokens[:-1], wanted.key, running)
         row = self._make_room(lambda: self._cache.reserve(capacity), capacity, spared=source)
         if row is not None and source is not None and source.row.length >= shared:
             self._copy(source.row, row, shared)

@@ -40,9 +40,7 @@ class EngineLoop:
         """Step until `stop`; an error that belongs to no row ends all rows, not the loop."""
         while not self._stopping.is_set():
             with self._scheduler.changed:
-                self._scheduler.changed.wait_for(
-                    lambda: self._stopping.is_set() or not self._scheduler.is_idle
-                )
+                self._scheduler.changed.wait_for(self._has_reason_to_wake)
             try:
                 self.step()
             except Exception as error:
@@ -63,6 +61,9 @@ class EngineLoop:
         for answer, segment, logits in self._feed(self._scheduler.plan()):
             if answer.pending_tokens <= 0:  # else the prompt has more pieces
                 self._advance(answer, segment, logits)
+
+    def _has_reason_to_wake(self) -> bool:
+        return bool(self._stopping.is_set() or self._scheduler.waiting or self._scheduler.running)
 
     def _feed(self, step: Step) -> Iterator[tuple[Answer, Segment, Tensor]]:
         """One forward for all; where it fails, one forward each finds whose fault it is."""

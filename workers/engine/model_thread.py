@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -19,7 +19,7 @@ class ModelThread:
     """
 
     def __init__(self) -> None:
-        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         self._loop: Future[None] | None = None
         self._thread = Thread(target=self._run, name="model", daemon=True)
         self._thread.start()
@@ -27,7 +27,7 @@ class ModelThread:
     def call(self, function: Callable[[], Result]) -> "Future[Result]":
         """Queue a call and give back its future."""
         future: Future[Result] = Future()
-        self._calls.put(lambda: _carry_out(function, future))
+        self._calls.put((function, future))
         return future
 
     def load(self, function: Callable[[], Result]) -> Result:
@@ -54,13 +54,8 @@ class ModelThread:
 
     def _run(self) -> None:
         while (call := self._calls.get()) is not None:
-            call()
-
-
-def _carry_out(function: Callable[[], Result], future: "Future[Result]") -> None:
-    try:
-        result = function()
-    except BaseException as error:
-        future.set_exception(error)
-    else:
-        future.set_result(result)
+            function, future = call
+            try:
+                future.set_result(function())
+            except BaseException as error:
+                future.set_exception(error)

@@ -34,20 +34,10 @@ class Scheduler:
         self._settings = settings
         self._metrics = metrics
         self._step_tokens = step_tokens
-        self._waiting: deque[Answer] = deque()
+        self.waiting: deque[Answer] = deque()
         self._overtaken = 0
         self.changed = Condition()
         self.running: list[Answer] = []
-
-    @property
-    def waiting(self) -> int:
-        """Requests without a row."""
-        return len(self._waiting)
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether a step would have nothing to do."""
-        return not self._waiting and not self.running
 
     @property
     def used_ratio(self) -> float:
@@ -57,9 +47,9 @@ class Scheduler:
     def submit(self, answer: Answer) -> None:
         """Put a request at the end of the line. Raises: `QueueFull`."""
         with self.changed:
-            if len(self._waiting) >= self._settings.max_waiting_requests:
-                raise QueueFull(f"{len(self._waiting)} requests wait already")
-            self._waiting.append(answer)
+            if len(self.waiting) >= self._settings.max_waiting_requests:
+                raise QueueFull(f"{len(self.waiting)} requests wait already")
+            self.waiting.append(answer)
             self.changed.notify()
 
     def admit(self) -> None:
@@ -67,7 +57,7 @@ class Scheduler:
         for answer in [answer for answer in self.running if answer.is_cancelled]:
             self.leave(answer)
         with self.changed:
-            self._waiting = deque(answer for answer in self._waiting if not answer.is_cancelled)
+            self.waiting = deque(answer for answer in self.waiting if not answer.is_cancelled)
             while len(self.running) < self._settings.max_batch_size and self._admit_one():
                 pass
 
@@ -82,8 +72,8 @@ class Scheduler:
     def clear(self) -> list[Answer]:
         """Take every row back, keep nothing, empty the line; give back all who were there."""
         with self.changed:
-            everyone = [*self.running, *self._waiting]
-            self._waiting.clear()
+            everyone = [*self.running, *self.waiting]
+            self.waiting.clear()
         for answer in list(self.running):
             self.leave(answer, keep=False)
         self._rows.forget_all()
@@ -126,10 +116,10 @@ class Scheduler:
         yield oldest, min(oldest.pending_tokens, spared + left)
 
     def _admit_one(self) -> bool:
-        for answer in self._waiting:
+        for answer in self.waiting:
             if self._give_row(answer):
-                self._overtaken = 0 if answer is self._waiting[0] else self._overtaken + 1
-                self._waiting.remove(answer)
+                self._overtaken = 0 if answer is self.waiting[0] else self._overtaken + 1
+                self.waiting.remove(answer)
                 self.running.append(answer)
                 return True
             if self._overtaken >= MOST_OVERTAKEN:
@@ -143,7 +133,7 @@ class Scheduler:
         if not fits or capacity + headroom > self._rows.available_slots:
             return False
         others = [each.content for each in self.running]
-        row = self._rows.reserve(answer.tokens, answer.prefix_key, capacity, others)
+        row = self._rows.reserve(answer.content, capacity, others)
         if row is None:
             return False
         answer.row = row
@@ -180,4 +170,4 @@ class Scheduler:
         self.leave(answer)
         self._metrics.preemptions.inc()
         with self.changed:
-            self._waiting.appendleft(answer)
+            self.waiting.appendleft(answer)

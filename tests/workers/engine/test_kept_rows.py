@@ -80,6 +80,9 @@ def test_kept_rows_give_way_to_running_ones(checkpoint: Path) -> None:
     engine.stop()
 
 
+WANTED = Content(Row(first_slot=0, capacity=0), [1], None)
+
+
 def test_rows_in_use_move_together_before_a_new_one_goes_without() -> None:
     shape = CacheShape(layers=1, kv_heads=1, head_dim=2, dtype=torch.float32)
     cache = SlotCache(shape, slots=10, device=torch.device("cpu"))
@@ -94,7 +97,7 @@ def test_rows_in_use_move_together_before_a_new_one_goes_without() -> None:
     span = cache.span(middle, 0)
     assert torch.equal(span.values[0], -tokens)
     assert torch.equal(span.keys[0], tokens.transpose(1, 2))
-    assert rows.reserve([1], None, 1, ()) is None
+    assert rows.reserve(WANTED, 1) is None
 
 
 def test_a_row_whose_beginning_cannot_be_copied_is_free_again(
@@ -113,7 +116,7 @@ def test_a_row_whose_beginning_cannot_be_copied_is_free_again(
 
 
 def _reserved(rows: KeptRows, capacity: int) -> Row:
-    row = rows.reserve([1], None, capacity, ())
+    row = rows.reserve(WANTED, capacity)
     assert row is not None
     return row
 
