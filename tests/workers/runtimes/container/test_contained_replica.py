@@ -24,7 +24,7 @@ from workers.agent.replica import Replica
 from workers.agent.settings import Settings, read_settings
 
 pytestmark = pytest.mark.recovery
-SECONDS = 90
+SECONDS = 120
 """For a start or an end of a container on a machine that is busy with other things."""
 
 
