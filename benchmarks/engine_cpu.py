@@ -2,7 +2,7 @@
 
 Ours is the real server process, asked over HTTP. The rivals are `generate` on left-padded batches
 of eight in order of arrival, and Transformers' own batcher with eight rows at once; same weights,
-same threads, one run. Runs alternate, so that a busy neighbour hits all three. The bars compare
+same threads, same data type, one run. Runs alternate, so that a neighbour hits all three. The bars compare
 tokens per CPU second of the process (all its threads, HTTP included) with those of the static
 batch, which a shared machine distorts least; wall-clock figures stand beside them.
 """
@@ -52,11 +52,11 @@ def main() -> int:
     """Measure, print and give back the exit status."""
     options = _options()
     folder = options.model_dir or _smollm2()
-    load = os.getloadavg()[0]
+    load, started = os.getloadavg()[0], time.monotonic()
     with ExitStack() as open_sides:
-        ours = Ours(folder, options.threads)
+        ours = Ours(folder, options.threads, options.dtype)
         open_sides.callback(ours.stop)
-        rivals = {kind: Rival(kind, folder, options.threads) for kind in RIVALS}
+        rivals = {kind: Rival(kind, folder, options.threads, options.dtype) for kind in RIVALS}
         for rival in rivals.values():
             open_sides.callback(rival.stop)
             rival.wait_until_ready()
@@ -72,8 +72,11 @@ def main() -> int:
                  "ready_seconds": READY_BAR_SECONDS},
         "bars_met": bars_met,
         "threads": options.threads,
+        "dtype": options.dtype,
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "load_average_before": round(load, 2),
+        "load_average_after": round(os.getloadavg()[0], 2),
+        "took_seconds": round(time.monotonic() - started, 1),
         "date": date.today().isoformat(),
         "versions": {"python": platform.python_version(),
                      **{name: version(name) for name in ("torch", "transformers")}},
@@ -153,6 +156,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print one JSON object on one line")
     parser.add_argument("--full", action="store_true", help="longer answers, more rounds")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument(
+        "--dtype", choices=("float32", "bfloat16"), default="float32", help="of all three sides"
+    )
     parser.add_argument("--model-dir", type=Path, help="default: SmolLM2 from its wheel")
     return parser.parse_args()
 

@@ -27,11 +27,11 @@ class Request:
 class Ours:
     """The engine's server process."""
 
-    def __init__(self, folder: Path, threads: int) -> None:
+    def __init__(self, folder: Path, threads: int, dtype: str) -> None:
         self.port = _free_port()
         command = [
             sys.executable, "-m", "workers.runtimes.native", "--model-dir", str(folder),
-            "--port", str(self.port), "--threads", str(threads), "--dtype", "float32",
+            "--port", str(self.port), "--threads", str(threads), "--dtype", dtype,
             "--max-batch-size", str(BATCH), "--max-seq-len", "2048",
             "--kv-cache-bytes", str(1 << 29),
         ]  # fmt: skip
@@ -75,10 +75,10 @@ class Ours:
 class Rival:
     """Transformers in a process of its own: `static` batches, or its `continuous` batcher."""
 
-    def __init__(self, kind: str, folder: Path, threads: int) -> None:
+    def __init__(self, kind: str, folder: Path, threads: int, dtype: str) -> None:
         self.kind = kind
         self.process = subprocess.Popen(
-            [sys.executable, str(_TRANSFORMERS), kind, str(folder), str(threads), str(BATCH)],
+            [sys.executable, _TRANSFORMERS, kind, folder, str(threads), str(BATCH), dtype],
             env=_environment(threads), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True,
         )  # fmt: skip

@@ -1,6 +1,7 @@
 """Transformers in a process of its own: `static`, or `continuous`, which is its own batcher.
 
-Run as `python transformers_side.py KIND FOLDER THREADS ROWS`; a line of requests in, `done` out.
+Run as `python transformers_side.py KIND FOLDER THREADS ROWS DTYPE`; a line of requests in, `done`
+out.
 """
 
 import json
@@ -18,9 +19,9 @@ Answer = Callable[[list[dict[str, Any]]], None]
 
 def main() -> None:
     """Answer lines of requests until there are none."""
-    kind, folder, threads, rows = sys.argv[1:]
+    kind, folder, threads, rows, dtype = sys.argv[1:]
     torch.set_num_threads(int(threads))
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
     model.generation_config.eos_token_id = None
     with {"static": static, "continuous": continuous}[kind](model, int(rows)) as answer:
         print("ready", flush=True)
