@@ -2,9 +2,9 @@
 
 Ours is the real server process, asked over HTTP. The rivals are `generate` on left-padded batches
 of eight in order of arrival, and Transformers' own batcher with eight rows at once; same weights,
-same threads, same data type, one run. Runs alternate, so that a neighbour hits all three. The bars compare
-tokens per CPU second of the process (all its threads, HTTP included) with those of the static
-batch, which a shared machine distorts least; wall-clock figures stand beside them.
+same threads, same data type, one run. Runs alternate, so that a busy neighbour hits all three. The
+bars compare tokens per CPU second of the process (all its threads, HTTP included) with those of the
+static batch, which a shared machine distorts least; wall-clock figures stand beside them.
 """
 
 import argparse
@@ -133,7 +133,7 @@ def _timed(side: Ours | Rival, requests: list[Request]) -> Measured:
 
 def _cpu_seconds(process: psutil.Process) -> float:
     times = process.cpu_times()
-    return times.user + times.system
+    return float(times.user + times.system)
 
 
 def _request(choice: random.Random, prompt: int, answer: int) -> Request:
