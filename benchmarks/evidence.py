@@ -144,6 +144,32 @@ def _native(name: str, found: Mapping[str, Any]) -> str:
     return section("The native engine on a card", name, found, rows)
 
 
+def _native_deploy(name: str, found: Mapping[str, Any]) -> str:
+    memory = found["memory"]
+    planned, said = memory["planned"], memory["report"]
+    parted = [row for row in found["rows"] if not row["same"]]
+    told = [f"parts at token {row['part_at_token']}, where the best two lie "
+            f"{row['gap_of_best_two_there']} apart" for row in parted]  # fmt: skip
+    rows = [
+        ("answers behind the gateway", f"{found['identical']} of {found['of']} the same text as "
+                                       "Transformers', greedy, bfloat16"),
+        ("the others", "; ".join(told) or "none"),
+        ("computed in", f"{said['dtype']} on {said['device']}"),
+        ("from the order to active", f"{found['seconds_to_active']} s"),
+        ("one stream", f"{found['tokens_per_second_one_stream']} tokens per second"),
+        *((words, f"{_amount(key, planned[key])} planned, {_amount(key, said[key])} reported")
+          for words, key in (("weights", "weights_bytes"), ("KV cache", "kv_cache_bytes"),
+                             ("KV tokens", "kv_tokens"))),
+        ("taken of the card", f"{memory['taken_of_the_card_bytes'] / _GIB:.3f} GiB; planned at "
+                              f"most {_at_most(planned) / _GIB:.3f} GiB"),
+    ]  # fmt: skip
+    return section("The native engine through the product", name, found, rows)
+
+
+def _at_most(planned: Mapping[str, int]) -> int:
+    return sum(size for key, size in planned.items() if key.endswith("_bytes"))
+
+
 def _plain(name: str, found: Mapping[str, Any]) -> str:
     """Return the figures of a benchmark that prints one object."""
     rows = [(key.replace("_", " "), str(value)) for key, value in found.items()
@@ -186,6 +212,7 @@ _SECTIONS = {
     "no_quant": _build,
     "memory": _memory,
     "native": _native,
+    "native_deploy": _native_deploy,
     "deploy": serving.deployed,
     "large_deploy": serving.deployed,
     "kill": faults.told,

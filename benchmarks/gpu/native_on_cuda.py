@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def _start_tests() -> "subprocess.Popen[str] | None":
 def compare(checkpoint: Path) -> dict[str, Any]:
     """Return both answers to each prompt and how long they agree."""
     device = os.environ.get("NATIVE_DEVICE", "cuda")
-    expected = _reference(checkpoint, device)
+    expected = reference(checkpoint, device)
     command = [
         *(sys.executable, "-m", "workers.runtimes.native", "--model-dir", str(checkpoint)),
         *("--device", device, "--dtype", "bfloat16", "--port", str(_PORT)),
@@ -76,11 +77,7 @@ def compare(checkpoint: Path) -> dict[str, Any]:
             seconds = time.perf_counter() - started
         finally:
             engine.terminate()
-    rows = [
-        {"prompt": prompt, "native": ours, "transformers": theirs["texts"][-1],
-         "same": ours == theirs["texts"][-1], **_parting(ours, theirs)}
-        for prompt, ours, theirs in zip(PROMPTS, answers, expected, strict=True)
-    ]  # fmt: skip
+    rows = beside(answers, expected)
     return {
         "device": device,
         "rows": rows,
@@ -90,7 +87,17 @@ def compare(checkpoint: Path) -> dict[str, Any]:
     }
 
 
-def _reference(checkpoint: Path, device: str) -> list[dict[str, Any]]:
+def beside(answers: Sequence[str], expected: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return each answer beside Transformers' own, and where they part."""
+    return [
+        {"prompt": prompt, "native": ours, "transformers": theirs["texts"][-1],
+         "same": ours == theirs["texts"][-1], **_parting(ours, theirs)}
+        for prompt, ours, theirs in zip(PROMPTS, answers, expected, strict=True)
+    ]  # fmt: skip
+
+
+def reference(checkpoint: Path, device: str) -> list[dict[str, Any]]:
+    """Return Transformers' greedy answers in bfloat16, each also cut after every token."""
     words = [str(checkpoint), device, json.dumps(PROMPTS), str(TOKENS)]
     output = subprocess.check_output([sys.executable, "-c", _REFERENCE, *words], text=True)
     return [json.loads(line) for line in output.strip().splitlines()]

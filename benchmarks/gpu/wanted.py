@@ -5,6 +5,8 @@ from collections.abc import Mapping
 WANTED: Mapping[str, str] = {
     "build": "SmolLM2 calibrated on the card to FP8 with FP8 KV, gated, packaged and asked once",
     "native": "the native engine on CUDA in bfloat16, beside Transformers",
+    "native_deploy": "the native engine on the card through the product: a config asks for it, and "
+    "its answers behind the gateway are compared with Transformers' own",
     "memory": "the memory plan beside an engine's report",
     "deploy": "the artifact behind the gateway: deployed, served by vLLM",
     "ask": "the `openai` client through the gateway: streamed chat, JSON schema, a cancel that is "

@@ -85,7 +85,12 @@ def told(show: Show, ended: Mapping[str, Any], text: str, checkpoint: Path) -> d
 
 
 def compared(
-    card: Mapping[str, Any], text: str, checkpoint: Path, report: Mapping[str, Any]
+    card: Mapping[str, Any],
+    text: str,
+    checkpoint: Path,
+    report: Mapping[str, Any],
+    *,
+    runtime: str = "vllm",
 ) -> dict[str, Any]:
     """Return the plan beside the engine's report, in the form that `memory_plan.py` replays."""
     spec = parse_text(text).spec
@@ -93,12 +98,12 @@ def compared(
     config = json.loads((checkpoint / "config.json").read_text())
     weights = sum(each.stat().st_size for each in checkpoint.glob("*.safetensors"))
     present = card_of(card)
-    planned = plan(spec, checkpoints.read(config, weight_bytes=weights), present, "vllm")
+    planned = plan(spec, checkpoints.read(config, weight_bytes=weights), present, runtime)
     return {
         "config": spec.model_dump(mode="json", exclude_unset=True),
         "checkpoint": config,
         "weight_bytes": weights,
-        "runtime": "vllm",
+        "runtime": runtime,
         "card": {"kind": present.kind, "memory_bytes": present.memory_bytes},
         "report": dict(report),
         "planned": {

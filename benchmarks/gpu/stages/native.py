@@ -4,11 +4,33 @@ By itself: a vLLM that starts meanwhile refuses, once another process gives back
 """
 
 import json
+import os
 import subprocess
 import sys
+import time
+import urllib.request
 from typing import Any
 
-from benchmarks.gpu.product import Missed, Show
+from benchmarks.gpu.native_on_cuda import PROMPTS, TOKENS, beside, reference
+from benchmarks.gpu.product import Missed, Show, until
+from benchmarks.gpu.stages.building import compared
+from benchmarks.gpu.stages.serving import streamed
+
+NAME = "smollm2-native"
+CONFIG = """\
+model_name: {name}
+resources:
+  accelerator: {card}
+trt_llm:
+  build:
+    base_model: decoder
+    checkpoint_repository: {{source: LOCAL, repo: {folder}}}
+    max_seq_len: 2048
+  runtime:
+    served_model_name: {name}
+enginehouse:
+  runtime: native
+"""
 
 
 def native(show: Show) -> dict[str, Any]:
@@ -26,3 +48,50 @@ def native(show: Show) -> dict[str, Any]:
         raise Missed("the comparison ended without figures", {"said": ended.stdout[-6000:]})
     found: dict[str, Any] = json.loads(result.read_text())
     return found
+
+
+def native_deploy(show: Show) -> dict[str, Any]:
+    """The engine asked for by a config: built, served behind the gateway, beside Transformers."""
+    # First, so that the card is clean when the product starts an engine there.
+    expected = reference(show.checkpoint, os.environ.get("NATIVE_DEVICE", "cuda"))
+    empty = until(lambda: show.card, lambda card: card["used_bytes"] < 2 * 1024**3)
+    text = CONFIG.format(name=NAME, card=show.card["kind"], folder=show.checkpoint.name)
+    build = show.built(NAME, text)
+    started = time.monotonic()
+    model = show.job.deployed(name=NAME, build=build)
+    show.made[f"model {NAME}"] = model
+    seconds = round(time.monotonic() - started, 1)
+    client = show.client(model)
+    began = time.perf_counter()
+    rows = beside([_asked(client, prompt) for prompt in PROMPTS], expected)
+    asking = time.perf_counter() - began
+    report = json.loads(_page(f"{show.engine()['url']}/info"))
+    taken = show.card["used_bytes"] - empty["used_bytes"]
+    memory = compared(show.card, text, show.checkpoint, report, runtime="native")
+    found = {
+        "seconds_to_active": seconds,
+        "rows": rows,
+        "identical": sum(row["same"] for row in rows),
+        "of": len(rows),
+        "tokens_per_second_one_stream": round(TOKENS * len(PROMPTS) / asking, 1),
+        "streamed": streamed(client),
+        "smoke_test": {each["name"]: each["result"] for each in build["steps"]}.get("smoke_test"),
+        "memory": memory | {"taken_of_the_card_bytes": taken},
+        "card_while_it_served": dict(show.card),
+        "replicas": show.replicas(model),
+        "metrics": _page(f"{show.engine()['url']}/metrics")[-4000:],
+    }
+    path = f"models/{model['id']}/deployments/{model['deployment']['id']}"
+    show.job._post(f"{path}/deactivate", {})
+    until(lambda: show.card["used_bytes"] < 2 * 1024**3)
+    return found | {"card_free_after_deactivation": True}
+
+
+def _page(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return str(answer.read().decode())
+
+
+def _asked(client: Any, prompt: str) -> str:
+    answer = client.completions.create(model="any", prompt=prompt, max_tokens=TOKENS, temperature=0)
+    return str(answer.choices[0].text)

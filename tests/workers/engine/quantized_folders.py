@@ -21,7 +21,7 @@ from workers.build_steps.quantization.modelopt import export_hf_checkpoint, pres
 from workers.build_steps.quantization.recipes import RECIPES, modelopt_config
 from workers.engine.deltas import AdapterDeltas
 from workers.engine.kv_cache import SlotCache
-from workers.engine.loader import find_model_class, load_model
+from workers.engine.loader import choose_dtype, find_model_class, load_model
 from workers.engine.runner import ModelRunner, Segment
 from workers.engine.settings import EngineSettings
 
@@ -83,11 +83,13 @@ def make_artifact(original: Path, kind: QuantizationType, folder: Path) -> None:
         export(_calibrated(original, kind), checkpoint, folder)
 
 
-def engine_logits(folder: Path, row: list[int] = ROW) -> Tensor:
+def engine_logits(
+    folder: Path, row: list[int] = ROW, *, device_name: str = "cpu", dtype: str = "float32"
+) -> Tensor:
     """Feed a row as the engine does, a piece of prompt and then token by token."""
-    settings = EngineSettings(model_dir=folder, served_model_name="x")
-    model = load_model(find_model_class(folder), settings, torch.float32)
-    device = torch.device("cpu")
+    settings = EngineSettings(model_dir=folder, served_model_name="x", device=device_name)
+    model = load_model(find_model_class(folder), settings, choose_dtype(dtype, device_name))
+    device = torch.device(device_name)
     cache = SlotCache(model.shape, slots=64, device=device, scales=model.cache_scales)
     deltas = AdapterDeltas(model.module, [], device)
     runner = ModelRunner(model.module, cache, deltas, device)

@@ -1,8 +1,10 @@
 """On a card: every token is the one that Transformers finds best there. Skipped without CUDA.
 
 Without the rest of the project's packages: `pytest -c /dev/null --noconftest` of this file.
+`NATIVE_DEVICE=cpu` rehearses it.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 import torch
 from transformers import AutoModel, AutoModelForCausalLM
 
+from controlplane.domain.spec.choices import QuantizationType
 from tests.workers.engine.asking import Asked, start_engine
 from tests.workers.engine.pooling.encoders import make_encoder, write_sentence_files
 from tests.workers.engine.shapes import make_shape
@@ -18,10 +21,12 @@ from workers.engine.pooling.engine import PoolingEngine
 from workers.engine.pooling.rows import Row
 from workers.engine.settings import EngineSettings
 
-DEVICE = "cuda"
+DEVICE = os.environ.get("NATIVE_DEVICE", "cuda")
 pytestmark = [
     pytest.mark.engine,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),
+    pytest.mark.skipif(
+        DEVICE == "cuda" and not torch.cuda.is_available(), reason="there is no CUDA device"
+    ),
     # PEFT asks Transformers by a name that is on its way out.
     pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning"),
 ]
@@ -29,6 +34,10 @@ pytestmark = [
 TOKENS = 30
 MOST_LOST = {"float32": 1e-3, "bfloat16": 0.02}
 """By which share of the spread of a position's scores the chosen one may fall short of the best."""
+MOST_LOST_MERGED = {"float32": 1e-3, "bfloat16": 0.05}
+"""Beside merged weights, which are rounded once more."""
+LEAST_CLOSE = {"float32": (0.999, 0.999), "bfloat16": (0.98, 0.9)}
+"""Mean cosine beside ModelOpt's simulation in float32, of FP8 and of FP4."""
 NAMES = ("llama", "qwen2", "qwen3", "mistral-window", "gemma2", "gemma3", "phi3-longrope")
 
 
@@ -62,7 +71,10 @@ def test_each_token_is_the_best_one(name: str, dtype: str, tmp_path: Path) -> No
     assert max(lost) <= MOST_LOST[dtype], lost
 
 
-def test_adapters_beside_each_other_are_those_merged_into_the_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("dtype", MOST_LOST_MERGED)
+def test_adapters_beside_each_other_are_those_merged_into_the_weights(
+    dtype: str, tmp_path: Path
+) -> None:
     from peft import PeftModel
 
     from tests.workers.engine.adapter_folders import make_adapter
@@ -72,7 +84,7 @@ def test_adapters_beside_each_other_are_those_merged_into_the_weights(tmp_path: 
         name: make_adapter(folder, tmp_path / name, seed=seed, r=rank)
         for name, seed, rank in (("one", 1, 4), ("two", 2, 8))
     }
-    engine = start_engine(folder, device=DEVICE, dtype="float32", adapters=adapters)
+    engine = start_engine(folder, device=DEVICE, dtype=dtype, adapters=adapters)
     prompt = list(range(3, 20))
     names = (None, "one", "two", None, "two")
     asked = [
@@ -86,7 +98,21 @@ def test_adapters_beside_each_other_are_those_merged_into_the_weights(tmp_path: 
         model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
         if name is not None:
             model = PeftModel.from_pretrained(model, adapters[name]).merge_and_unload()
-        assert _lost(model.to(DEVICE), prompt, answer) <= MOST_LOST["float32"]
+        as_served = model.to(DEVICE, getattr(torch, dtype))
+        assert _lost(as_served, prompt, answer) <= MOST_LOST_MERGED[dtype]
+
+
+@pytest.mark.parametrize("dtype", LEAST_CLOSE)
+@pytest.mark.parametrize("kind", [QuantizationType.FP8_KV, QuantizationType.FP4_KV])
+def test_emulated_numbers_are_those_of_modelopts_simulation(
+    kind: QuantizationType, dtype: str, tmp_path: Path
+) -> None:
+    quantizing = pytest.importorskip("tests.workers.engine.quantized_folders")
+    original = quantizing.make_original(tmp_path / "original")
+    made = quantizing.make_quantized(original, kind, tmp_path / "quantized")
+    found = quantizing.engine_logits(made.path, device_name=DEVICE, dtype=dtype)
+    close = torch.cosine_similarity(found, made.simulated_logits, dim=-1)
+    assert float(close.mean()) >= LEAST_CLOSE[dtype][kind.is_fp4], close
 
 
 @pytest.mark.parametrize(("dtype", "most"), [("float32", 1e-4), ("bfloat16", 2e-2)])
