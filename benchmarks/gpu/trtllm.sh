@@ -1,22 +1,35 @@
 #!/usr/bin/env bash
 # Serves one artifact with TensorRT-LLM from the files that Enginehouse writes, asks it a few
 # things, and keeps what it answered: the proof that the project does not have yet. It needs one
-# NVIDIA card of compute capability 8.9 or newer (an H100 is what we ask for), an environment in
-# which `python -m tensorrt_llm.commands.serve --help` works (NVIDIA's release container has it),
-# and Enginehouse's own Python for the rendering.
+# NVIDIA card of compute capability 8.9 or newer (an H100 is what we ask for) and an environment in
+# which `python3 -m tensorrt_llm.commands.serve --help` works. NVIDIA's release container has it:
+#
+#   docker run --rm -it --gpus all --ipc host -v "$PWD:/enginehouse" -v /path/to/artifact:/model \
+#     nvcr.io/nvidia/tensorrt-llm/release:1.2.1 \
+#     /enginehouse/benchmarks/gpu/trtllm.sh --config /enginehouse/config.yaml --model /model
+#
+# --model is the artifact of a build (`hf_quant_config.json` is in it) or any checkpoint folder that
+# the config is about; --config names its card in `resources.accelerator`.
 #
 #   benchmarks/gpu/trtllm.sh --config config.yaml --model /path/to/artifact [--version 1.2]
 #       [--engine-python python3] [--python .venv/bin/python] [--out trtllm-result]
+#       [--results benchmarks/results]
 #
-# The result is one folder and a .tar.gz of it: rendered files, versions, card, the engine's log,
-# answers and metrics. Neither weights nor secrets are in it. Please send it in an issue.
+# Where Enginehouse's own Python is missing it is made, which takes a package index. The result is
+# benchmarks/results/trtllm-<card>-<date>.json, and one .tar.gz of it with rendered files, versions,
+# the engine's log, answers and metrics. Neither weights nor secrets are in it. Please attach the
+# .tar.gz to an issue of this repository named "TensorRT-LLM on <card>", or add the JSON file in a
+# pull request: `python benchmarks/evidence.py` puts it on the page of evidence.
+# Exit status: 0 every answer as asked, 1 not, 2 wrong use, 3 no card.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+command_line="benchmarks/gpu/trtllm.sh $*"
 config="" model="" version="1.2" engine_python="python3" python="${here}/.venv/bin/python"
 out="trtllm-result" port="${PORT:-18080}" wait_seconds="${WAIT_SECONDS:-1200}"
+results="${here}/benchmarks/results"
 
-usage() { sed -n '2,14p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
+usage() { sed -n '2,26p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
 
 while [[ $# -gt 0 ]]; do
   [[ $# -ge 2 ]] || usage
@@ -27,6 +40,7 @@ while [[ $# -gt 0 ]]; do
     --engine-python) engine_python=$2 ;;
     --python) python=$2 ;;
     --out) out=$2 ;;
+    --results) results=$2 ;;
     *) usage ;;
   esac
   shift 2
@@ -34,47 +48,59 @@ done
 [[ -f "$config" && -d "$model" ]] || usage
 command -v nvidia-smi >/dev/null || { echo "No nvidia-smi: this needs an NVIDIA card." >&2; exit 3; }
 
-mkdir -p "$out"
+mkdir -p "$out" "$results"
 out=$(cd "$out" && pwd)
+results=$(cd "$results" && pwd)
 model=$(cd "$model" && pwd)
 config=$(cd "$(dirname "$config")" && pwd)/$(basename "$config")
 
-echo "1/4 Writing the engine's files"
+if ! command -v "$python" >/dev/null; then
+  echo "Making ${here}/.venv for Enginehouse's own Python"
+  python3 -m venv "${here}/.venv"
+  "${here}/.venv/bin/python" -m pip -q install -c "${here}/constraints.txt" -e "$here"
+  python="${here}/.venv/bin/python"
+fi
+
+echo "1/5 Writing the engine's files"
 (cd "$here" && "$python" manage.py render_runtime "$config" --runtime trtllm \
   --runtime-version "$version" --facts "$model" --model-dir "$model" --port "$port" \
   --engine-python "$engine_python" --output "$out" > "$out/rendered.txt")
 mapfile -t -d '' argv < "$out/argv"
 
-echo "2/4 Noting versions"
+echo "2/5 Noting versions"
+nvidia-smi --query-gpu=name,memory.total,driver_version,compute_cap,memory.free --format=csv \
+  > "$out/card.csv"
 {
   date -u +"date: %Y-%m-%dT%H:%M:%SZ"
-  nvidia-smi --query-gpu=name,memory.total,driver_version,compute_cap --format=csv
-  "$engine_python" -c 'import tensorrt_llm, torch; print("tensorrt_llm:", tensorrt_llm.__version__, "torch:", torch.__version__)' 2>/dev/null
+  "$engine_python" -c 'import tensorrt_llm, torch; print("tensorrt_llm:", tensorrt_llm.__version__, "torch:", torch.__version__)' 2>/dev/null || echo "tensorrt_llm: cannot be imported"
   (cd "$here" && git rev-parse HEAD 2>/dev/null) || true
 } > "$out/versions.txt"
 
-echo "3/4 Starting: ${argv[*]}"
+echo "3/5 Starting: ${argv[*]}"
 HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 "${argv[@]}" > "$out/engine.log" 2>&1 &
 engine=$!
 stop() { kill "$engine" 2>/dev/null || true; wait "$engine" 2>/dev/null || true; }
 trap stop EXIT
+pack() { tar -C "$(dirname "$out")" -czf "$out.tar.gz" "$(basename "$out")"; }
+give_up() { # sentence
+  echo "$1 Its last lines:" >&2
+  tail -n 30 "$out/engine.log" >&2
+  pack
+  echo "Please send $out.tar.gz all the same: attach it to an issue of this repository." >&2
+  exit 1
+}
 
 url="http://127.0.0.1:${port}"
 deadline=$((SECONDS + wait_seconds))
 until curl -fsS -o /dev/null "$url/health" 2>/dev/null; do
-  if ! kill -0 "$engine" 2>/dev/null; then
-    echo "The engine ended; its last lines:" >&2
-    tail -n 30 "$out/engine.log" >&2
-    tar -C "$(dirname "$out")" -czf "$out.tar.gz" "$(basename "$out")"
-    echo "Please send $out.tar.gz all the same." >&2
-    exit 1
-  fi
-  [[ $SECONDS -lt $deadline ]] || { echo "Not ready after ${wait_seconds} s." >&2; exit 1; }
+  kill -0 "$engine" 2>/dev/null || give_up "The engine ended."
+  [[ $SECONDS -lt $deadline ]] || give_up "Not ready after ${wait_seconds} s."
   sleep 2
 done
 echo "ready_seconds: $SECONDS" >> "$out/versions.txt"
+nvidia-smi --query-gpu=memory.used --format=csv > "$out/card_ready.csv"
 
-echo "4/4 Asking"
+echo "4/5 Asking"
 ask() { # name, route, body
   curl -sS -w '\nhttp %{http_code}, %{time_total} s\n' -H 'Content-Type: application/json' \
     -d "$3" "$url$2" > "$out/$1.txt" || echo "no answer" >> "$out/$1.txt"
@@ -89,9 +115,19 @@ ask schema /v1/chat/completions \
   "{\"model\":\"$name\",\"messages\":$question,\"max_tokens\":64,\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"colours\",\"schema\":{\"type\":\"object\",\"properties\":{\"colours\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},\"required\":[\"colours\"]}}}}"
 ask long /v1/completions \
   "{\"model\":\"$name\",\"prompt\":\"Once upon a time\",\"max_tokens\":512,\"temperature\":0,\"ignore_eos\":true}"
+curl -sS "$url/version" > "$out/version.txt" || true
 curl -sS "$url/prometheus/metrics" > "$out/metrics.txt" || true
+curl -sS "$url/metrics" > "$out/iterations.json" || true
 nvidia-smi > "$out/nvidia-smi.txt"
 stop
 trap - EXIT
-tar -C "$(dirname "$out")" -czf "$out.tar.gz" "$(basename "$out")"
-echo "Done. Please send $out.tar.gz."
+
+echo "5/5 Writing the result"
+status=0
+file=$("$python" "$here/benchmarks/gpu/trtllm_result.py" "$out" --config "$config" \
+  --model "$model" --results "$results" --command "$command_line") || status=$?
+[[ -z "$file" ]] || cp "$file" "$out/"
+pack
+[[ $status -eq 0 ]] || echo "An answer was not what was asked for: see answers in ${file:-$out}." >&2
+echo "Wrote ${file:-nothing}. Please attach $out.tar.gz to an issue of this repository named \"TensorRT-LLM on <your card>\"."
+exit "$status"

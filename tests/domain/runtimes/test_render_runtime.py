@@ -1,9 +1,11 @@
 """`manage.py render_runtime`, and the script that lets others run TensorRT-LLM for us."""
 
+import json
 import os
 import socket
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,12 @@ from django.core.management import CommandError, call_command
 ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "benchmarks" / "gpu" / "trtllm.sh"
 CONFIG = ROOT / "tests" / "seeds" / "data" / "lookahead-decoding-1.yaml"
+CARD = "name, memory.total\\nNVIDIA H100 80GB HBM3, 81559 MiB, 580.1, 9.0, 81000 MiB\\n"
+LLAMA = {
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512,
+    "intermediate_size": 128, "max_position_embeddings": 131072, "torch_dtype": "bfloat16",
+}  # fmt: skip
 
 
 def test_the_files_of_an_engine_are_written_into_a_folder(
@@ -35,26 +43,52 @@ def test_a_version_that_is_not_known_is_refused_by_name(tmp_path: Path) -> None:
         call_command("render_runtime", str(broken))
 
 
-def test_the_script_for_owners_of_an_h100_is_sound_and_runs_against_a_stand_in(
+def test_the_script_for_owners_of_an_h100_runs_against_a_stand_in_and_keeps_a_result(
     tmp_path: Path,
 ) -> None:
-    assert subprocess.run(["bash", "-n", str(SCRIPT)], check=False).returncode == 0
+    done = _run_script(tmp_path, "stand_in.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    [file] = (tmp_path / "results").glob("*.json")
+    found = json.loads(file.read_text())
+    assert file.name == f"trtllm-h100-{found['date']}.json"
+    assert (found["card"].split(",")[0], found["what"]) == ("NVIDIA H100 80GB HBM3", "trtllm")
+    assert found["command"].startswith("benchmarks/gpu/trtllm.sh --config ")
+    assert {name: each["as_asked"] for name, each in found["answers"].items()} == dict.fromkeys(
+        ("chat", "stream", "schema", "long"), True
+    )
+    assert found["memory"]["report"]["weights_bytes"] == round(8.5 * 1024**3)
+    assert found["memory"]["planned"]["kv_tokens"] > 0
+    assert found["metrics"] == {"requests_finished_total": 4.0}
+    assert "decoding_type: NGram" in found["files"]["engine.yaml"]
+    with tarfile.open(tmp_path / "out.tar.gz") as archive:
+        assert f"out/{file.name}" in archive.getnames()
+
+
+@pytest.mark.long
+def test_an_engine_that_ends_at_once_is_told_with_its_last_lines_and_packed(tmp_path: Path) -> None:
+    done = _run_script(tmp_path, "no_such_engine.py")
+    assert done.returncode == 1
+    assert "The engine ended. Its last lines:" in done.stderr
+    assert "no_such_engine.py" in done.stderr
+    assert (tmp_path / "out.tar.gz").stat().st_size > 0
+
+
+def _run_script(tmp_path: Path, engine: str) -> subprocess.CompletedProcess[str]:
     tools, model = tmp_path / "bin", tmp_path / "model"
     tools.mkdir(), model.mkdir()
-    (model / "config.json").write_text('{"architectures": ["LlamaForCausalLM"]}')
-    _program(tools / "nvidia-smi", "echo stand-in, 80 GiB")
+    (model / "config.json").write_text(json.dumps(LLAMA))
+    _program(tools / "nvidia-smi", f"printf '{CARD}'")
     _program(
         tools / "engine-python",
-        f'[ "$1" = -c ] && exit 0; exec {sys.executable} {Path(__file__).parent}/stand_in.py "$@"',
+        f'[ "$1" = -c ] && exit 0; exec {sys.executable} {Path(__file__).parent}/{engine} "$@"',
     )
     environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "PORT": _free_port()}
     command = ["bash", str(SCRIPT), "--config", str(CONFIG), "--model", str(model), "--out",
                str(tmp_path / "out"), "--python", sys.executable, "--engine-python",
-               "engine-python"]  # fmt: skip
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=90)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "stand-in" in (tmp_path / "out" / "chat.txt").read_text()
-    assert (tmp_path / "out.tar.gz").stat().st_size > 0
+               "engine-python", "--results", str(tmp_path / "results")]  # fmt: skip
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 def _free_port() -> str:
