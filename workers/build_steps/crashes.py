@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from controlplane.domain.failures import Failure
 
 _SAY_LITTLE = frozenset({"EHQ-LOAD", "EHQ-TOKENIZER", "EHQ-EXPORT"})
 """Failures that only pass on what a library said."""
+_KNOW_NO_CONFIG = frozenset({"EHQ-CARD-MEMORY"})
+"""Failures that say more than a library, and offer no fix."""
 
 
 def explain_crash(
@@ -35,11 +38,16 @@ def explain_crash(
 def told_apart(
     failure: Failure, cause: BaseException | None, step: str, spec: Mapping[str, Any]
 ) -> Failure:
-    """Return the failure, or the one that its cause is known to be where it says little itself."""
-    if cause is None or failure.code not in _SAY_LITTLE:
+    """Return the failure, or the one that its cause is known to be where it says little itself.
+
+    One that does not know the config is given the fix that its cause offers in it.
+    """
+    if cause is None or failure.code not in _SAY_LITTLE | _KNOW_NO_CONFIG:
         return failure
     words = f"{type(cause).__module__}.{type(cause).__name__}: {cause}"
     known = explain_crash(f"Step `{step}`", 1, words, spec=spec)
+    if failure.code in _KNOW_NO_CONFIG:
+        return replace(failure, fix=known.fix) if known.code == failure.code else failure
     return failure if known.code == UNKNOWN_CODE else known
 
 

@@ -8,6 +8,7 @@ import torch
 
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.workers.build_steps.quantizing import fetched, quantized_spec, run_here, tensors_of
+from workers.build_steps.crashes import told_apart
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.quantization import loading
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
@@ -70,6 +71,9 @@ def test_a_card_that_others_fill_is_not_told_as_too_small() -> None:
                    for own in ("138.90 GiB", "590.63 MiB"))  # fmt: skip
     assert (small.code, small.field) == ("EHQ-CARD-MEMORY", "trt_llm.build.num_builder_gpus")
     assert (full.code, full.field, full.fix) == ("EHB-CARD-SHARED", None, None)
+    offered = told_apart(small, RuntimeError(words.format("138.90 GiB")), "calibrate", {})
+    assert offered.sentence == small.sentence
+    assert offered.fix == {"trt_llm.build.num_builder_gpus": 2}
     assert "the step asked for 20.00 MiB more and has 590.63 MiB itself" in full.sentence
 
 
