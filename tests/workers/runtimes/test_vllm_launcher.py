@@ -39,6 +39,15 @@ def test_a_report_reads_weights_and_cache_from_the_log() -> None:
     }
 
 
+def test_a_report_reads_the_cache_as_newer_versions_log_it() -> None:
+    line = (
+        "GPU KV cache size: 3,076,000 tokens, Maximum concurrency for 2,048 tokens per request: 9x"
+    )
+    report = LAUNCHERS["vllm"].read_report({}.get, line)
+    assert report is not None
+    assert report["kv_tokens"] == 3_076_000
+
+
 def test_a_report_counts_blocks_where_the_log_is_gone() -> None:
     report = LAUNCHERS["vllm"].read_report({"/metrics": PAGE}.get, "")
     assert report is not None

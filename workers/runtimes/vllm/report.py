@@ -1,6 +1,6 @@
 """What a ready vLLM says of its memory: its metrics page, its version page and its log.
 
-Source: vLLM 0.25.1, `v1/worker/gpu_model_runner.py`, `v1/core/kv_cache_utils.py`,
+Source: vLLM 0.25.1 to 0.33.0, `v1/worker/gpu_model_runner.py`, `v1/core/kv_cache_utils.py`,
 `v1/worker/gpu_worker.py` and the gauge `vllm:cache_config_info`, checked 2026-11-28.
 """
 
@@ -12,7 +12,7 @@ from workers.runtimes.reading_reports import answered_version, in_bytes, last_nu
 
 _WEIGHTS = re.compile(r"Model loading took ([\d.]+) GiB")
 _CACHE_BYTES = re.compile(r"Available KV cache memory: ([\d.]+) GiB")
-_CACHE_TOKENS = re.compile(r"GPU KV cache size: ([\d,]+) tokens")
+_CACHE_TOKENS = re.compile(r"KV cache size: ([\d,]+) tokens")
 _BLOCKS = re.compile(r'vllm:cache_config_info\{[^}]*?num_gpu_blocks="(\d+)"')
 _BLOCK_SIZE = re.compile(r'vllm:cache_config_info\{[^}]*?block_size="(\d+)"')
 
