@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from threading import Event
 from time import sleep
 
+import torch
 from torch import Tensor
 
 from workers.engine.answer import Answer
@@ -37,7 +38,10 @@ class EngineLoop:
         self._stopping = Event()
 
     def run(self) -> None:
-        """Step until `stop`; an error that belongs to no row ends all rows, not the loop."""
+        """Step until `stop`; an error that belongs to no row ends all rows, not the loop.
+
+        Raises: `torch.AcceleratorError` where the card has failed: it computes nothing any more.
+        """
         while not self._stopping.is_set():
             with self._scheduler.changed:
                 self._scheduler.changed.wait_for(self._has_reason_to_wake)
@@ -46,6 +50,8 @@ class EngineLoop:
             except Exception as error:
                 for answer in self._scheduler.clear():
                     self._report_failure(answer, error)
+                if isinstance(error, torch.AcceleratorError):
+                    raise
 
     def stop(self) -> None:
         """End the loop after the step it is in. Any thread may ask."""
@@ -72,16 +78,21 @@ class EngineLoop:
         answers = [answer for answer, _ in step]
         try:
             logits = self._runner.forward([segment for _, segment in step])
+        except torch.AcceleratorError:
+            raise
         except Exception as error:
             if len(step) == 1:
                 self._fail(answers[0], error)
                 return
-            log.warning("a step of %d rows failed, feeding them one by one: %r", len(step), error)
-            for pair in step:
-                yield from self._feed([pair])
+            told = repr(error)  # the record of a log may live long
+            log.warning("a step of %d rows failed, feeding them one by one: %s", len(step), told)
+        else:
+            for (answer, segment), scores in zip(step, logits, strict=True):
+                yield answer, segment, scores
             return
-        for (answer, segment), scores in zip(step, logits, strict=True):
-            yield answer, segment, scores
+        # Behind the handler: an error holds on to what its step had taken of the card's memory.
+        for pair in step:
+            yield from self._feed([pair])
 
     def _advance(self, answer: Answer, segment: Segment, logits: Tensor) -> None:
         """Choose tokens for as long as the drafts foretold them, and forget the other drafts.

@@ -29,6 +29,9 @@ KEEP_ALIVE_SECONDS = 60
 EXIT_REFUSED = 2
 """Address or checkpoint cannot be used; the last line of the log says why."""
 
+EXIT_LOST = 3
+"""The model thread has ended by itself, as it does when its card fails; the log says why."""
+
 
 def serve(address: Address, settings: EngineSettings) -> int:
     """Serve until SIGTERM, then finish what was begun; give back the exit status."""
@@ -54,10 +57,11 @@ def _serve_on(listener: socket.socket, settings: EngineSettings) -> int:
     host, port = listener.getsockname()[:2]
     log.info("ready on http://%s:%d after %.1f s", host, port, monotonic() - started)
     log.info("allocated: %s", json.dumps(engine.report()))
-    _DrainingServer(_uvicorn_config(create_app(engine))).run(sockets=[listener])
+    _DrainingServer(_uvicorn_config(create_app(engine)), engine).run(sockets=[listener])
+    is_lost = not engine.is_alive
     engine.stop()
     log.info("drained")
-    return 0
+    return EXIT_LOST if is_lost else 0
 
 
 def _load(settings: EngineSettings) -> tuple[Any, Callable[[Any], Starlette]]:
@@ -91,7 +95,15 @@ def _uvicorn_config(app: Starlette) -> uvicorn.Config:
 
 
 class _DrainingServer(uvicorn.Server):
-    """Ends with status 0 after a drain; uvicorn itself would die of the signal it handled."""
+    """Ends after a drain with a status of ours; uvicorn would die of the signal it handled."""
+
+    def __init__(self, config: uvicorn.Config, engine: Any) -> None:
+        super().__init__(config)
+        self._engine = engine
+
+    async def on_tick(self, counter: int) -> bool:
+        """Return whether to stop: asked to, or nothing is left that answers."""
+        return await super().on_tick(counter) or not self._engine.is_alive
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
