@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import yaml
 
 from controlplane.domain.commands.outgoing import NO_FLAG
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
@@ -121,6 +122,33 @@ def test_an_exported_fp8_kv_cache_is_told_to_both() -> None:
             memory_bytes=1 << 36, exported=kept,
         )  # fmt: skip
         assert "fp8" in " ".join((*launch.argv, *launch.files.values()))
+
+
+@pytest.mark.parametrize(
+    ("asked", "old", "new"),
+    [("Eagle3", "Eagle", "Eagle3"), ("draft_target", "DraftTarget", "Draft_Target"),
+     ("MTP", "MTP", "MTP"), ("ngram", "NGram", "NGram")],
+)  # fmt: skip
+def test_drafts_of_the_v2_stack_are_spelled_as_each_version_of_tensorrt_llm_reads_them(
+    asked: str, old: str, new: str
+) -> None:
+    given = {"decoding_type": asked, "max_draft_len": 3, "speculative_model": "/d"}
+    patch = {"trt_llm.runtime.patch_kwargs": {"speculative_config": given}}
+    for version, spelled in (("1.2", old), ("1.3", new), ("1.4", new)):
+        launch = launch_of("trtllm", spec_with(patch, "v2"), version=version)
+        content = yaml.safe_load(launch.files["engine.yaml"])["speculative_config"]
+        assert content["decoding_type"] == spelled
+        assert content["speculative_model_dir"] == "/d"
+
+
+def test_drafts_that_a_version_of_tensorrt_llm_has_not_are_left_out_with_the_reason() -> None:
+    for kind, reason in (("SA", "`SA` came with TensorRT-LLM 1.3."),
+                         ("Medusa", "`Medusa` cannot be asked for in a file.")):  # fmt: skip
+        given = {"decoding_type": kind, "max_draft_len": 3}
+        patch = {"trt_llm.runtime.patch_kwargs": {"speculative_config": given}}
+        launch = launch_of("trtllm", spec_with(patch, "v2"), version="1.2")
+        assert "speculative_config" not in yaml.safe_load(launch.files["engine.yaml"])
+        assert reason in [each.reason for each in launch.without_effect]
 
 
 LOGS = {

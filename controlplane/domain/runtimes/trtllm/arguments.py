@@ -26,7 +26,12 @@ _UPPER = {
 _OF_THE_FRONT = ("model_path", "chat_processor", "tokenizer_limit_length", "model_level_stop_words")
 _DRAFT_MODEL = ("speculative_model_dir", "speculative_model", "speculative_model_path")
 _BY_LOWER = {name.lower(): name for name in DECODING_TYPES} | {"drafttarget": "Draft_Target"}
-_SPELLING = {"Draft_Target": "DraftTarget"}
+_SPELLING_IN_1_2 = {"Draft_Target": "DraftTarget", "Eagle3": "Eagle"}
+"""1.2 looks drafts up by these names, and by `Eagle` means Eagle 3; 1.3 goes by its classes' own.
+
+Source: `DecodingBaseConfig.from_dict` before 1.3 and `decoding_type` of each class since, checked
+2026-11-28.
+"""
 _PARSERS = ("tool_parser", "tool_call_parser")
 _RENAMED = {"autotuner_enabled": "enable_autotuner", "enable_autotune": "enable_autotuner"}
 _NEVER = "Code from a checkpoint is never run."
@@ -97,7 +102,8 @@ def _add_drafts(found: Sorted, given: Mapping[str, Any], version: str) -> None:
     if kind in DRAFTS_SINCE_1_3 and version == "1.2":
         found.left["speculative_config"] = f"`{kind}` came with TensorRT-LLM 1.3."
         return
-    content = {"decoding_type": _SPELLING.get(kind, kind)}
+    spelled = _SPELLING_IN_1_2.get(kind, kind) if version == "1.2" else kind
+    content = {"decoding_type": spelled}
     for key, value in given.items():
         if key in _DRAFT_MODEL:
             content["speculative_model_dir"] = value
