@@ -80,8 +80,11 @@ class ContainerSweep:
 
     def _has_runner(self, marker: str) -> bool:
         """Return whether a runner holds its lock, which the system lets go when it ends."""
-        _, replica_id, generation = marker.split("/")
-        folder = replica_folder(self._replicas, replica_id, int(generation))
+        try:
+            _, replica_id, generation = marker.split("/")
+            folder = replica_folder(self._replicas, replica_id, int(generation))
+        except ValueError:
+            return True  # no lease of ours: it is not for us to say
         return is_locked(folder.runner_lock)
 
 

@@ -72,8 +72,8 @@ def no_launcher(runtime: str) -> Failure:
         blame=Blame.MACHINE,
         sentence=f"The agent of this node cannot start the runtime `{runtime}`.",
         field="enginehouse.runtime",
-        hint="Serve on a node whose agent has it (vLLM: `VLLM_PYTHON` names its interpreter), or "
-        "set `enginehouse.runtime: native` and build again.",
+        hint="Serve on a node whose agent has it (`VLLM_PYTHON` or `VLLM_IMAGE`, `TRTLLM_PYTHON` "
+        "or `TRTLLM_IMAGE` name it), or set `enginehouse.runtime: native` and build again.",
     )
 
 

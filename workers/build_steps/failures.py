@@ -102,7 +102,8 @@ def no_runtime(runtime: str) -> StepFailure:
             blame=Blame.MACHINE,
             sentence=f"This build worker cannot start the runtime `{runtime}` for the smoke test.",
             field="enginehouse.runtime",
-            hint="Build in a pool whose workers have it, or set `enginehouse.runtime: native`.",
+            hint="Build in a pool whose workers have it (`VLLM_PYTHON` or `VLLM_IMAGE`, "
+            "`TRTLLM_PYTHON` or `TRTLLM_IMAGE` name it), or set `enginehouse.runtime: native`.",
         )
     )
 

@@ -60,7 +60,12 @@ def run(job: Job, events: Events) -> StepResult:
         report = engine.report(launcher)
         answered = engine.guarded(lambda: _asked(job, engine.url, report))
         adapters = engine.guarded(
-            lambda: ask_adapters(spec, model, engine.url, has_chat_template=_chats(job))
+            lambda: ask_adapters(
+                spec,
+                Path(_seen_at(job, spec, model, installed)),
+                engine.url,
+                has_chat_template=_chats(job),
+            )
         )
     events.progress(3, _STAGES, "steps")
     log.info("answered %r", answered["answer"])
@@ -111,10 +116,7 @@ def _installed(job: Job, spec: Spec) -> tuple[Launcher, Installed]:
 
 
 def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
-    if installed.image is not None:
-        model_dir = model_in_container(_digest(job))
-    else:
-        model_dir = standing_name(spec.runtime_name, model.parent, model, _digest(job))
+    model_dir = _seen_at(job, spec, model, installed)
     launch: Launch = RUNTIMES[spec.runtime_name].render.render(
         spec,
         CheckpointFacts.model_validate(_inspected(job)),
@@ -146,6 +148,13 @@ def _of_processor(spec: Spec) -> Mapping[str, bool]:
     """Return what the native engine is told of this machine, as its memory was asked for."""
     is_native = spec.runtime_name == "native"
     return {"computes_bfloat16": has_native_bfloat16()} if is_native else {}
+
+
+def _seen_at(job: Job, spec: Spec, model: Path, installed: Installed) -> str:
+    """Return how the engine knows the model's folder."""
+    if installed.image is not None:
+        return model_in_container(_digest(job))
+    return standing_name(spec.runtime_name, model.parent, model, _digest(job))
 
 
 def _chats(job: Job) -> bool:

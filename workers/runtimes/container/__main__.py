@@ -29,7 +29,8 @@ def main() -> int:
         if refused.failure.detail:
             sys.stderr.write(f"{refused.failure.detail}\n")
         return _EXIT_REFUSED
-    return status if status <= _STATUS_OF_A_SIGNAL else _end_by(status - _STATUS_OF_A_SIGNAL)
+    number = status - _STATUS_OF_A_SIGNAL
+    return _end_by(number) if number in signal.valid_signals() else status
 
 
 def _end_by(number: int) -> int:

@@ -24,7 +24,7 @@ def host_config(engine: Any, order: Order) -> dict[str, Any]:
         # As a process has it: the port was chosen on the host, and agent and gateways go there.
         network_mode="host",
         shm_size=order.shared_memory_bytes,
-        tmpfs={"/tmp": _TMPFS},
+        tmpfs={"/tmp": _TMPFS},  # nosec B108 (the container's own, in memory)
         read_only=not order.has_writable_root,
         cap_drop=["ALL"],
         security_opt=["no-new-privileges"],

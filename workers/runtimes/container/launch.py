@@ -92,7 +92,7 @@ def _environment(
         "USER": "enginehouse",
         "HOME": CACHE,
         "VLLM_CACHE_ROOT": f"{CACHE}/vllm",
-        "HF_MODULES_CACHE": "/tmp/modules",
+        "HF_MODULES_CACHE": "/tmp/modules",  # nosec B108 (the container's own, in memory)
         # Images that CUDA is built into ask for all GPUs where nobody names any.
         **({} if has_gpus else {"NVIDIA_VISIBLE_DEVICES": "void"}),
         **launch.environment,

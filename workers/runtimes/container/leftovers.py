@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from workers.runtimes.container.docker_engine import connected
@@ -69,7 +70,7 @@ def _found(engine: Any, labels: list[str]) -> list[dict[str, Any]]:
 
 
 def _lease(container: dict[str, Any]) -> str:
-    return str(container["Labels"][LEASE_LABEL])
+    return str(container["Labels"].get(LEASE_LABEL, ""))
 
 
 def _remove(engine: Any, container_id: str) -> None:
@@ -80,10 +81,11 @@ def _remove(engine: Any, container_id: str) -> None:
     except NotFound:
         return
     except APIError as error:
-        # Somebody else removes it at this moment: it is as good as gone once it is not listed.
         if error.status_code != 409:
             raise
-        engine.wait(container_id, condition="removed")
+        # Somebody else removes it at this moment.
+        with suppress(NotFound):
+            engine.wait(container_id, condition="removed")
 
 
 def main() -> int:

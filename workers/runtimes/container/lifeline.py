@@ -35,7 +35,7 @@ def _become(command: list[str]) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     try:
-        os.execvp(command[0], command)
+        os.execvp(command[0], command)  # nosec B606 (the engine's own argv)
     except OSError as error:
         os.write(2, f"`{command[0]}`: {error.strerror}\n".encode())
         os._exit(EXIT_NOT_FOUND)

@@ -95,8 +95,9 @@ def start(docker: Docker, tmp_path: Path) -> Iterator[Callable[..., Standing]]:
 
 
 def test_its_output_and_its_status_are_the_engine_s(start: Any) -> None:
-    standing = start("import sys; print('to out'); print('to err', file=sys.stderr); sys.exit(3)")
-    assert standing.end() == 3
+    said = "import sys; print('to out'); print('to err', file=sys.stderr); sys.exit(-1)"
+    standing = start(said)
+    assert standing.end() == 255
     assert "to out" in standing.log
     assert "to err" in standing.log
     assert standing.containers == []
