@@ -11,8 +11,13 @@ import torch
 import uvicorn
 
 from tests.workers.engine.asking import PATIENCE_SECONDS, Asked, make_engine, start_engine
+from tests.workers.engine.pooling.encoders import make_encoder, write_sentence_files
 from workers.engine.engine import Engine
+from workers.engine.errors import RowFailed
+from workers.engine.pooling.engine import PoolingEngine
+from workers.engine.pooling.rows import Row
 from workers.engine.runner import Segment
+from workers.engine.settings import EngineSettings
 from workers.runtimes.native.process import _DrainingServer
 
 pytestmark = pytest.mark.engine
@@ -69,7 +74,23 @@ def test_a_card_that_has_failed_ends_the_engine_and_its_server(
     engine.stop()
 
 
-def _await_end(engine: Engine) -> None:
+def test_texts_on_a_card_that_has_failed_end_and_the_pooling_engine_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_encoder("Bert", tmp_path)
+    write_sentence_files(folder, {"pooling_mode_mean_tokens": True})
+    engine = PoolingEngine(EngineSettings(model_dir=folder, served_model_name="x"))
+    assert engine.report()["dtype"] == "float32"
+    engine.start()
+    monkeypatch.setattr(engine._runner, "forward", _fail)
+    asked = engine.submit([Row(ids=[1, 5, 2], types=None) for _ in range(2)])
+    with pytest.raises(RowFailed, match="AcceleratorError"):
+        asked.answer.result(PATIENCE_SECONDS)
+    _await_end(engine)
+    engine.stop()
+
+
+def _await_end(engine: Engine | PoolingEngine) -> None:
     loop = engine._thread._loop
     assert loop is not None
     with pytest.raises(torch.AcceleratorError):

@@ -7,6 +7,7 @@ from contextlib import suppress
 from threading import Condition
 from time import monotonic, sleep
 
+import torch
 from torch import Tensor
 
 from workers.engine.errors import QueueFull, RowFailed
@@ -78,19 +79,30 @@ class PoolingLoop:
         return []
 
     def _answer(self, batch: Sequence[Waiting]) -> None:
-        """Run the rows together; where that fails, one by one to find whose fault it is."""
+        """Run the rows together; where that fails, one by one to find whose fault it is.
+
+        Raises: `torch.AcceleratorError` where the card has failed: it computes nothing any more.
+        """
         try:
             outputs = self._runner.forward([each.row for each in batch])
             self._metrics.computed([len(each.row) for each in batch])
             for each, output in zip(batch, outputs, strict=True):
                 self._hand_over(each, output)
+        except torch.AcceleratorError as error:
+            for each in batch:
+                self._fail(each.request, error)
+            raise
         except Exception as error:
             if len(batch) == 1:
                 self._fail(batch[0].request, error)
                 return
-            log.warning("a batch of %d failed, running them one by one: %r", len(batch), error)
-            for each in batch:
-                self._answer([each])
+            told = repr(error)  # the record of a log may live long
+            log.warning("a batch of %d failed, running them one by one: %s", len(batch), told)
+        else:
+            return
+        # Behind the handler: an error holds on to what its batch had taken of the card's memory.
+        for each in batch:
+            self._answer([each])
 
     def _hand_over(self, waiting: Waiting, output: Tensor) -> None:
         request = waiting.request

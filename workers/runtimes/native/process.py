@@ -29,6 +29,9 @@ KEEP_ALIVE_SECONDS = 60
 EXIT_REFUSED = 2
 """Address or checkpoint cannot be used; the last line of the log says why."""
 
+LOST_SECONDS = 5
+"""For what is to be said to those whose answers nobody makes any more."""
+
 EXIT_LOST = 3
 """The model thread has ended by itself, as it does when its card fails; the log says why."""
 
@@ -103,7 +106,10 @@ class _DrainingServer(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Return whether to stop: asked to, or nothing is left that answers."""
-        return await super().on_tick(counter) or not self._engine.is_alive
+        if not self._engine.is_alive:
+            self.config.timeout_graceful_shutdown = LOST_SECONDS
+            return True
+        return await super().on_tick(counter)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
