@@ -28,7 +28,7 @@ def _found(
     if checkpoint.assumed:
         yield f"sizes that the file leaves out: {', '.join(checkpoint.assumed)}"
     if not runtime_memory(inputs.runtime_name).measured:
-        yield f"the overhead of {inputs.runtime_name}, taken from TensorRT-LLM"
+        yield f"the overhead of {inputs.runtime_name}, set on one H200"
     if inputs.card.kind not in MEASURED_KINDS:
         yield f"activations and overhead on {inputs.card.kind}"
     ranks = inputs.tensor_parallel or spec.tensor_parallel

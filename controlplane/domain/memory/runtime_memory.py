@@ -1,8 +1,9 @@
 """What a GPU runtime takes beside weights and KV cache, as constants with their origin.
 
-Fitted to the 72 recorded TensorRT-LLM runs (H100 and GB300; Llama-3.1-8B in 16 bits, Qwen3-32B in
-block-scaled FP8; 1, 2 and 4 ranks): all 72 are met within 2 % and none is exceeded. The fit is
-in-sample; other cards, models and runtimes are estimates. Checked 2026-11-28.
+TensorRT-LLM's are fitted to 72 recorded runs (H100 and GB300; Llama-3.1-8B in 16 bits, Qwen3-32B in
+block-scaled FP8; 1, 2 and 4 ranks): all 72 are met within 2 % and none is exceeded. vLLM's are set
+on what vLLM 0.25.1 reported of itself on one H200. Both are in-sample; other cards and models are
+estimates. Checked 2026-11-28.
 """
 
 from collections.abc import Mapping
@@ -23,16 +24,21 @@ class RuntimeMemory:
     quantized_workspace: float = 0.04
     """Share of quantized weights that their kernels keep beside them."""
     block_reserve: float = 0.005
-    """Share of the KV budget that the block allocator keeps."""
+    """Share of the KV budget that the block allocator keeps, and that CUDA shows less than NVML."""
     block_tokens: int = 32
     measured: bool = False
-    """Whether the constants were held against runs of this runtime."""
+    """Whether the constants were held against runs on more than one kind of card."""
 
 
 RUNTIME_MEMORY: Mapping[str, RuntimeMemory] = MappingProxyType(
     {
         "trtllm": RuntimeMemory(measured=True),
-        "vllm": RuntimeMemory(block_tokens=16),
+        # Its KV cache is what its share of the card leaves; CUDA context and graphs lie outside.
+        "vllm": RuntimeMemory(
+            context_bytes=round(0.75 * GIB),
+            quantized_workspace=0.0,
+            block_tokens=16,
+        ),
     }
 )
 MARGIN_SHARE = 0.02
