@@ -18,7 +18,7 @@ from apps.deployments.selectors import (
     shares_prefixes,
 )
 from controlplane.domain.lifecycle import ReplicaState
-from controlplane.domain.runtimes import SALTED_EVERYWHERE
+from controlplane.domain.runtimes import ADAPTERS_BY_FOLDER, SALTED_EVERYWHERE
 
 FORMAT = 1
 _SCOPES = {
@@ -86,6 +86,7 @@ def _deployments(environment_of: Mapping[str, str]) -> Mapping[str, dict[str, An
             "shares_prefixes": shares_prefixes(deployment),
             "salts_every_route": deployment.runtime in SALTED_EVERYWHERE,
             "default_max_tokens": default_max_tokens(deployment),
+            "refuses_adapters": deployment.runtime in ADAPTERS_BY_FOLDER,
             "replicas": replicas.get(deployment.id, []),
         }
     return found

@@ -12,6 +12,10 @@ MODEL_ROUTES = COMPLETION_ROUTES | {"/v1/embeddings", "/v1/messages", "/v1/respo
 # A quote inside a JSON string is escaped, so this never matches in a prompt; a nested key may.
 _STREAMED = re.compile(rb'"stream"\s*:\s*true')
 _SALT = "cache_salt"
+_NO_ADAPTER = (
+    "The adapter `{}` cannot be asked under TensorRT-LLM, which wants its folder in each request: "
+    "serve the config with vLLM."
+)
 _LENGTHS = ("max_tokens", "max_completion_tokens")
 _OURS = (_SALT.encode(), b"lora_request")
 
@@ -84,6 +88,8 @@ def _name_model(data: dict[str, object], deployment: Deployment) -> bool:
     if served is None or name == served or not isinstance(name, str | None):
         return False
     if name in deployment.adapters:
+        if deployment.refuses_adapters:
+            raise Refused(malformed(_NO_ADAPTER.format(name)))
         return False
     data["model"] = served
     return True

@@ -15,6 +15,8 @@ STARTABLE = frozenset({"native", "vllm"})
 """Those that a config may name wherever it is built; others where a host is set up for them."""
 WITHOUT_DEFAULT_LENGTH = frozenset({"vllm", "trtllm"})
 """Those that cannot be told how long answers are where a request does not say; the gateway is."""
+ADAPTERS_BY_FOLDER = frozenset({"trtllm"})
+"""Those whose requests name an adapter's folder on their host, which the gateway does not know."""
 SALTED_EVERYWHERE = frozenset({"vllm"})
 """Those that take a `cache_salt` on every route with a JSON body, or pass it over.
 
@@ -24,6 +26,7 @@ native engine reuses beginnings on the routes of chats and completions alone. So
 """
 
 __all__ = [
+    "ADAPTERS_BY_FOLDER",
     "RUNTIMES",
     "SALTED_EVERYWHERE",
     "STARTABLE",

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -28,7 +29,7 @@ DONE = b"data: [DONE]\n\n"
 DEPLOYMENT = Deployment(
     id="d", model_id="m", name="d", status="ACTIVE", environment=None, served_model_name="served",
     predict_route="/v1/chat/completions", adapters=frozenset({"polite"}), shares_prefixes=False,
-    salts_every_route=False, default_max_tokens=None, replicas=(),
+    salts_every_route=False, default_max_tokens=None, refuses_adapters=False, replicas=(),
 )  # fmt: skip
 WHO = Key(
     id="keyaaaaa", scope=Scope.INVOKE, team_id="t", model_ids=None, environments=None,
@@ -261,3 +262,12 @@ def test_a_snapshot_that_is_none_is_refused(payload):
 )
 def test_celerys_broker_url_is_read_as_redis_py_reads_it(broker, client):
     assert client_url(broker) == client
+
+
+def test_an_adapter_that_the_engine_would_pass_over_is_refused_and_no_other_name():
+    by_folder = replace(DEPLOYMENT, refuses_adapters=True)
+    with pytest.raises(Refused) as raised:
+        prepare(b'{"model":"polite"}', "/v1/chat/completions", by_folder, WHO)
+    assert "The adapter `polite` cannot be asked" in raised.value.refusal.message
+    sent = prepare(b'{"model":"other"}', "/v1/chat/completions", by_folder, WHO).body
+    assert json.loads(sent)["model"] == "served"

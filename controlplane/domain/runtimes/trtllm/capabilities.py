@@ -38,8 +38,10 @@ _WITHOUT_CARDS: Mapping[Feature, Capability] = MappingProxyType(
         Feature.TOOLS: native(
             "where `patch_kwargs` names a `tool_parser`: " + ", ".join(TOOL_PARSERS), _SERVER
         ),
-        Feature.ADAPTERS: native(
-            "`lora_config`; each request names its adapter's folder", sources.tensorrt_llm("LoRA")
+        Feature.ADAPTERS: refused(
+            "it loads them by `lora_config`, but wants the adapter's folder in each request, which "
+            "the gateway does not know: it refuses such requests",
+            sources.tensorrt_llm("LoRA"),
         ),
         Feature.TENSOR_PARALLEL: native("over the cards of one host, by MPI", _ARGUMENTS),
         Feature.PIPELINE_PARALLEL: native("without drafts", _MATRIX),
