@@ -102,12 +102,12 @@ def publish(settings: Any, tmp_path: Path, files: dict[str, str]) -> "Artifact":
     return make_artifact(content_digest=published.content_digest)
 
 
-def deploy(artifact: "Artifact") -> "Deployment":
+def deploy(artifact: "Artifact", name: str = "tiny") -> "Deployment":
     from apps.deployments.services import model_create
     from tests.factories_serving import make_servable_build
 
     build = make_servable_build(team=artifact.team, artifact=artifact)
-    return model_create(team=artifact.team, name="tiny", build=build)[1]
+    return model_create(team=artifact.team, name=name, build=build)[1]
 
 
 def until_state(deployment: "Deployment", state: str, seconds: float = 15) -> None:

@@ -5,10 +5,11 @@ import time
 
 import pytest
 
+from tests.timing import quickest
 from tests.workers.gateway.stage.connections import request_bytes
 from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.scripts import USAGE, answers, piece
-from tests.workers.gateway.stage.waiting import quickest, until
+from tests.workers.gateway.stage.waiting import until
 
 LONGEST_SECONDS = 0.05
 STREAM = b'{"model":"m","messages":[],"stream":true}'

@@ -16,10 +16,11 @@ from apps.accounts.routes_version import CHANNEL, routes_version_bump
 from apps.accounts.services import api_key_revoke
 from apps.fleet.services import enrollment_token_create
 from tests.factories import make_api_key, make_deployment, make_replica
+from tests.timing import quickest
 from tests.workers.gateway.stage.engine import Engine
 from tests.workers.gateway.stage.gateway import GatewayProcess
 from tests.workers.gateway.stage.scripts import answers
-from tests.workers.gateway.stage.waiting import quickest, until
+from tests.workers.gateway.stage.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

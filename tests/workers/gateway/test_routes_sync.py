@@ -7,10 +7,11 @@ from itertools import count
 
 import redis
 
+from tests.timing import quickest
 from tests.workers.gateway.stage.control_plane import CREDENTIAL, ControlPlane
 from tests.workers.gateway.stage.routes import CHAT, routes
 from tests.workers.gateway.stage.scripts import answers
-from tests.workers.gateway.stage.waiting import quickest, until
+from tests.workers.gateway.stage.waiting import until
 
 
 def test_a_gateway_enrolls_once_and_keeps_its_secrets_to_itself(house):
