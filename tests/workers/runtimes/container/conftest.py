@@ -91,6 +91,14 @@ class Engine:
             for left in ("pid", "exec/containerd/containerd.pid"):
                 (self.folder / left).unlink(missing_ok=True)
 
+    def end(self) -> None:
+        """End it and all that a failed test may have left in it."""
+        if self.process is not None and self.process.poll() is None:
+            with closing(APIClient(base_url=self.address, timeout=60)) as client:
+                for each in client.containers(all=True):
+                    client.remove_container(each["Id"], force=True)
+        self.kill()
+
     def import_image(self) -> Docker:
         """Return the engine with an image that has a `python3` and looks as if it had vLLM."""
         repository, tag = REFERENCE.split(":")
@@ -110,7 +118,7 @@ def private_engine() -> Iterator[Engine]:
     try:
         yield engine
     finally:
-        engine.kill()
+        engine.end()
         _remove(engine.folder)
 
 
