@@ -72,7 +72,7 @@ def replica_obstacle(deployment: Deployment) -> Failure | None:
     if hardware.pool in pools_closed_to(team_id=deployment.model.team_id):
         return pool_of_others(hardware.pool)
     refusals: list[NoRoom] = []
-    for node in nodes_for(kind=hardware.kind, pool=hardware.pool):
+    for node in _candidates(deployment, hardware):
         refused = cards_obstacle(
             node=node,
             kind=hardware.kind,
@@ -103,5 +103,13 @@ def _claimant(deployment: Deployment, hardware: Hardware) -> Claimant:
 def _by_preference(deployment: Deployment, hardware: Hardware) -> Sequence[Node]:
     live = Replica.objects.filter(deployment=deployment).exclude(state__in=REPLICA_TERMINAL)
     here = list(live.values_list("node_id", flat=True))
-    nodes = nodes_for(kind=hardware.kind, pool=hardware.pool)
+    nodes = _candidates(deployment, hardware)
     return sorted(nodes, key=lambda node: (here.count(node.id), node.name))
+
+
+def _candidates(deployment: Deployment, hardware: Hardware) -> Sequence[Node]:
+    """Return the pool's nodes less those that start other runtimes alone, unless all of them do."""
+    nodes = nodes_for(kind=hardware.kind, pool=hardware.pool)
+    # A node that does not say, or whose start then fails with the reason, is better than none.
+    able = [node for node in nodes if not node.runtimes or deployment.runtime in node.runtimes]
+    return able or nodes
