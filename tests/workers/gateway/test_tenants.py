@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.workers.gateway.conftest import House
 from tests.workers.gateway.stage.routes import CHAT, KEY, digest, key_row, routes
 from tests.workers.gateway.stage.scripts import answers
 from workers.gateway.request_body import MODEL_ROUTES
@@ -11,10 +12,19 @@ from workers.gateway.request_body import MODEL_ROUTES
 SECOND_KEY = "second00.0123456789abcdef"
 
 
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    """One gateway for all: each question publishes its own routes first."""
+    house = House(tmp_path_factory.mktemp("tenants"))
+    house.engine(answers)
+    yield house
+    house.close()
+
+
 @pytest.fixture
 def ask(house, http):
     """Asks through a gateway with either of two keys; gives back what the engine was sent."""
-    engine = house.engine(answers)
+    engine = house.engines[0]
 
     def ask(body: bytes, *, key: str = KEY, path: str = CHAT, **changes: bool):
         snapshot = routes(engine.port, version=house.version + 1, **changes)
@@ -81,43 +91,17 @@ def test_no_other_route_of_an_engine_takes_the_salt_of_another(ask):
     assert ask(b'{"model":"any"}', path=path) == {"model": "any"}
 
 
-@pytest.mark.parametrize(
-    "route", ["/v1/responses", "/v1/messages", "/inference/v1/generate", "/invocations", "/pooling"]
-)
-def test_an_engine_that_takes_salts_everywhere_gets_one_on_every_route(ask, route):
-    path = CHAT.replace("/v1/chat/completions", route)
-    assert "cache_salt" not in ask(b'{"input":"hello"}', path=path)
-    assert ask(b'{"input":"hello"}', path=path, salts_every_route=True) == {
-        "cache_salt": "keyaaaaa", "input": "hello",
-    } | ({"model": "served"} if route in MODEL_ROUTES else {})  # fmt: skip
-    sent = ask(b'{"cache_salt":"mine"}', path=path, key=SECOND_KEY, salts_every_route=True)
-    assert sent["cache_salt"] == "keysecon/mine"
-
-
-@pytest.mark.parametrize(
-    ("body", "length"),
-    [
-        (b'{"messages":[]}', 256),
-        (b'{"model":"served","messages":[]}', 256),
-        (b'{"model":"served","max_tokens":null}', 256),
-        (b'{"model":"served","max_tokens":9}', 9),
-        (b'{"model":"served","stream":true}', 256),
-        (b'{"model":"served","max_completion_tokens":9}', None),
-        (b'{"model":"served","max_completion_tokens":null}', None),
-    ],
-)
-def test_a_request_that_names_no_length_gets_that_of_its_deployment(ask, body, length):
-    sent = ask(body, default_max_tokens=256)
-    assert (sent.get("max_tokens"), sent["cache_salt"]) == (length, "keyaaaaa")
-    assert sent.get("max_tokens") or sent["max_completion_tokens"] in (9, 256)
-    assert "max_tokens" not in ask(b'{"model":"served","messages":[]}')
-    path = CHAT.replace("/v1/chat/completions", "/v1/embeddings")
-    assert "max_tokens" not in ask(b'{"input":"hello"}', path=path, default_max_tokens=256)
-
-
-def test_what_is_no_json_object_passes_an_engine_that_takes_salts_everywhere(ask, house):
-    path = CHAT.replace("/v1/chat/completions", "/pooling")
+def test_an_engine_that_takes_salts_everywhere_gets_one_with_every_json_object(ask, house):
+    routes = ("/v1/responses", "/v1/messages", "/inference/v1/generate", "/invocations", "/pooling")
+    for route in routes:
+        path = CHAT.replace("/v1/chat/completions", route)
+        named = {"model": "served"} if route in MODEL_ROUTES else {}
+        sent = ask(b'{"input":"hello"}', path=path, salts_every_route=True)
+        assert sent == {"cache_salt": "keyaaaaa", "input": "hello"} | named
+        sent = ask(b'{"cache_salt":"mine"}', path=path, key=SECOND_KEY, salts_every_route=True)
+        assert sent["cache_salt"] == "keysecon/mine"
     assert ask(b'["a"]', path=path, salts_every_route=True) == ["a"]
     with pytest.raises(json.JSONDecodeError):
         ask(b"--part", path=path, salts_every_route=True)
     assert house.engines[0].calls[-1].body == b"--part"
+    assert "cache_salt" not in ask(b'{"input":"hello"}', path=path)
