@@ -220,6 +220,24 @@ def test_what_is_emulated_or_refused_where() -> None:
     assert trtllm.capabilities.capability(guided, "H100", "1.3").support is Support.NATIVE
 
 
+@pytest.mark.parametrize(
+    ("card", "version", "feature", "support"),
+    [
+        ("A100", "0.26", Feature.FP8_WEIGHTS, Support.REFUSED),
+        ("A100", "0.27", Feature.FP8_WEIGHTS, Support.EMULATED),
+        ("L4", "0.25", Feature.FP8_WEIGHTS, Support.NATIVE),
+        ("A100", "0.33", Feature.FP8_KV_CACHE, Support.REFUSED),
+        ("L4", "0.33", Feature.FP8_KV_CACHE, Support.NATIVE),
+        ("H100", "0.25", Feature.FP4_WEIGHTS, Support.EMULATED),
+        ("B200", "0.25", Feature.FP4_WEIGHTS, Support.NATIVE),
+    ],
+)
+def test_what_vllm_computes_a_precision_in_goes_by_card_and_version(
+    card: str, version: str, feature: Feature, support: Support
+) -> None:
+    assert vllm.capabilities.capability(feature, card, version).support is support
+
+
 def test_vllm_metrics_come_under_our_names() -> None:
     page = (
         'vllm:num_requests_running{engine="0",model_name="m"} 3.0\n'
