@@ -63,8 +63,8 @@ class Engine:
     def address(self) -> str:
         return f"unix://{self.folder}/docker.sock"
 
-    def start(self) -> None:
-        """Return once it answers; skips where none can run."""
+    def start(self, programs: Path | None = None) -> None:
+        """Return once it answers; skips where none can run. `programs` come before all others."""
         if os.getuid() != 0 or shutil.which("dockerd") is None:
             pytest.skip("no Docker engine to start here: `make containers` says what to install")
         folder = self.folder
@@ -76,6 +76,7 @@ class Engine:
                  "--pidfile", f"{folder}/pid", "--bridge", "none", "--iptables=false",
                  "--ip6tables=false", "--ip-forward=false", "--ip-masq=false"],
                 stdout=log, stderr=log, start_new_session=True,
+                env={**os.environ, "PATH": f"{programs or folder}:{os.environ['PATH']}"},
             )  # fmt: skip
         until(lambda: process.poll() is not None or _listens(folder), 60, "Docker's start")
         if process.poll() is not None:

@@ -1,10 +1,7 @@
 """The process that stands for a container: its output, its end, and that neither outlives it."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,69 +10,16 @@ import pytest
 
 from tests.workers.agent.stage import until
 from tests.workers.runtimes.container.conftest import Docker
-from workers.runtimes.container.order import Mount, Order
+from tests.workers.runtimes.container.standing import Standing
+from workers.runtimes.container.order import Mount
 
 pytestmark = pytest.mark.recovery
-ROOT = Path(__file__).resolve().parents[4]
 SLEEP = "import time; print('up', flush=True); time.sleep(600)"
 DRAIN = (
     "import signal, sys, time\n"
     "signal.signal(signal.SIGTERM, lambda *_: (print('drained', flush=True), sys.exit(0)))\n"
     "print('up', flush=True)\ntime.sleep(600)"
 )
-
-
-class Standing:
-    """One such process, its log, and its container as the engine knows it."""
-
-    def __init__(self, docker: Docker, folder: Path, program: str, **changed: Any) -> None:
-        self.docker, self.instance = docker, str(folder)
-        self.failure_file = folder / "failure.json"
-        files = folder / "files"
-        files.mkdir()
-        lifeline = ROOT / "workers/runtimes/container/lifeline.py"
-        (files / "lifeline.py").write_bytes(lifeline.read_bytes())
-        order = Order(
-            **{
-                "image_id": docker.image_id,
-                "reference": "the test's image",
-                "lease": "replica/aaaaa/1",
-                "instance": self.instance,
-                "mounts": (Mount(source=str(files), target="/enginehouse/files"),),
-                "environment": {"ENGINEHOUSE_LEASE": "replica/aaaaa/1"},
-                "failure_file": str(self.failure_file),
-                **changed,
-            }
-        )
-        order.write(folder / "order.json")
-        self.log_path = folder / "log"
-        with self.log_path.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "workers.runtimes.container", str(folder / "order.json"),
-                 "--", "python3", "/enginehouse/files/lifeline.py", "python3", "-c", program],
-                env={**os.environ, **docker.environment}, cwd=ROOT, stdout=log, stderr=log,
-            )  # fmt: skip
-
-    @property
-    def log(self) -> str:
-        return self.log_path.read_text()
-
-    @property
-    def containers(self) -> list[dict[str, Any]]:
-        return self.docker.containers(self.instance)
-
-    @property
-    def failure(self) -> Any:
-        return json.loads(self.failure_file.read_text())
-
-    def until_up(self) -> dict[str, Any]:
-        """Return the running container, once its program has said so."""
-        until(lambda: "up\n" in self.log or self.process.poll() is not None, 60, "its first word")
-        assert self.process.poll() is None, self.log
-        return self.docker.inspect(self.instance)
-
-    def end(self) -> int:
-        return self.process.wait(60)
 
 
 @pytest.fixture
