@@ -15,5 +15,6 @@ def test_the_page_says_that_tensorrt_llm_is_not_yet_run_by_us() -> None:
     )
 
 
-def test_the_page_claims_no_answer_of_vllm_behind_the_gateway() -> None:
-    assert "; not yet seen to answer behind the gateway |" in write_reference()
+def test_the_page_says_which_vllm_was_seen_and_where() -> None:
+    assert "behind the gateway on one H200, 2026-11-28 |" in write_reference()
+    assert list((REFERENCE.parents[1] / "benchmarks/results").glob("ask-h200-2026-11-28.json"))

@@ -27,7 +27,8 @@ from controlplane.domain.commands.surroundings import (
 from controlplane.domain.commands.yaml_file import read_settings
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.runtimes.vllm.adapters import carry_adapters
-from controlplane.domain.runtimes.vllm.flags import GRAMMAR, READ, REASONS
+from controlplane.domain.runtimes.vllm.flag_reasons import REASONS
+from controlplane.domain.runtimes.vllm.flags import GRAMMAR, READ
 from controlplane.domain.runtimes.vllm.precision import carry_precision
 from controlplane.domain.runtimes.vllm.speculation import carry_speculation
 
