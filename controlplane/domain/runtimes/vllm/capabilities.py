@@ -21,8 +21,8 @@ from controlplane.domain.runtimes.capability import (
 VERSIONS = tuple(f"0.{minor}" for minor in range(25, 34))
 VERSION = VERSIONS[-1]
 RUN_BY_US = (
-    "0.25.1 by itself on one H100, 2026-11-27; from a build's artifact and behind the gateway on one "
-    "H200, 2026-11-28"
+    "0.25.1 by itself on one H100, 2026-11-27; from a build's artifact and behind the gateway on "
+    "one H200, 2026-11-28"
 )
 OLDEST_CARD = (7, 5)
 EXPANDS_FP8_SINCE = "0.27"
