@@ -18,6 +18,7 @@ from tests.factories_serving import CHECKPOINT
 from tests.workers.agent.stage import until
 from tests.workers.runtimes.container.conftest import REFERENCE, Docker, private_engine
 from workers.agent.containers import ContainerSweep
+from workers.agent.folders import try_lock
 from workers.agent.identity import send_signal
 from workers.agent.reaping import marked_processes
 from workers.agent.replica import Replica
@@ -247,12 +248,15 @@ def test_a_container_that_no_runner_stands_behind_is_removed_and_no_other(
     host: Host, leave: Callable[[str, str], str], tmp_path: Path
 ) -> None:
     other = str(tmp_path / "another installation")
-    served = host.serve()["Id"]
+    folder = host.replica.folder
+    served = leave(folder.marker, host.instance)
     leave("replica/ddddd/3", host.instance)
     kept = leave("replica/ddddd/3", other)
-    sweep = ContainerSweep(host.settings.replicas, host.settings.passed_on)
-    sweep.begin(host.pool)
+    runner = try_lock(folder.runner_lock)
+    assert runner is not None
+    ContainerSweep(host.settings.replicas, host.settings.passed_on).begin(host.pool)
     until(lambda: len(host.containers) == 1, SECONDS, "the removal")
+    os.close(runner)
     assert host.containers[0]["Id"] == served
     assert [each["Id"] for each in host.docker.containers(other)] == [kept]
     host.docker.remove_all(other)
