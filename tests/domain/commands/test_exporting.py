@@ -129,6 +129,32 @@ def test_a_trtllm_line_says_what_it_can_and_lists_the_rest() -> None:
     }  # fmt: skip
 
 
+V2 = """\
+trt_llm:
+  inference_stack: v2
+  build: {checkpoint_repository: {source: HF, repo: a/b}}
+  runtime:
+    max_batch_size: 8
+    patch_kwargs:
+      tool_parser: qwen3
+      speculative_config: {decoding_type: Eagle3, max_draft_len: 3, speculative_model: /d}
+      b10_routing_config: {}
+      moe_config: {backend: cutlass, nonsense: 1}
+"""
+
+
+def test_a_trtllm_line_of_the_v2_stack_holds_what_the_server_takes_and_lists_the_rest() -> None:
+    found = export_config(V2, ExportFormat.TRTLLM)
+    content = yaml.safe_load(found.files["engine.yaml"])
+    assert "--tool_parser qwen3" in found.text
+    assert content["speculative_config"]["decoding_type"] == "Eagle"
+    assert content["moe_config"] == {"backend": "CUTLASS"}
+    assert {"tool_parser", "b10_routing_config"}.isdisjoint(content)
+    left = {each.flag for each in found.not_carried}
+    assert {f"trt_llm.runtime.patch_kwargs.{name}"
+            for name in ("b10_routing_config", "moe_config.nonsense")} <= left  # fmt: skip
+
+
 ARGUMENTS = json.loads((DATA / "trtllm_args.json").read_text())
 """Fields of TensorRT-LLM's argument classes and flags of its server, 1.2 to 1.3rc."""
 BLOCKS = {

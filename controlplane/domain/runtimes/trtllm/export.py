@@ -8,6 +8,8 @@ from controlplane.domain.commands.checkpoints import model_argument
 from controlplane.domain.commands.draft import ADAPTERS
 from controlplane.domain.commands.outgoing import Outgoing, command_text
 from controlplane.domain.commands.report import ConfigExport
+from controlplane.domain.runtimes.trtllm.arguments import sort_arguments
+from controlplane.domain.runtimes.trtllm.capabilities import VERSION
 from controlplane.domain.runtimes.trtllm.drafts import say_lookahead
 from controlplane.domain.runtimes.trtllm.engine_keys import (
     DRIVERS_OWN,
@@ -113,10 +115,16 @@ def _v2_keys(line: Outgoing) -> dict[str, Any]:
         if line.gives(field):
             keys[name] = getattr(runtime, name)
         line.say(field)
+    given = sort_arguments(runtime.patch_kwargs, VERSION)
+    for path, reason in given.left.items():
+        line.miss(f"{PATCH}.{path}", reason)
+    line.words += [word for name, value in sorted(given.flags.items())
+                   for word in (f"--{name}", value)]  # fmt: skip
     line.say(PATCH)
     line.say("trt_llm.build.base_model")
     _leave_names(line)
-    return {**keys, **runtime.patch_kwargs}
+    # The named setting is what checks and plan follow, so it wins over an argument of its name.
+    return {**given.keys, **keys}
 
 
 def _nest_memory_share(keys: dict[str, Any]) -> None:
