@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from workers.engine.errors import CheckpointRefused
 
@@ -122,14 +122,8 @@ def stacked(adapters: list[Adapter], module: str) -> tuple[Tensor, Tensor]:
 
     Shapes: A `[adapters, in, rank]`, B `[adapters, rank, out]`, with the largest rank.
     """
-    pairs = [adapter.pairs.get(module) for adapter in adapters]
-    given = [pair for pair in pairs if pair is not None]
-    rank = max(len(a) for a, _ in given)
-    first_a, first_b = given[0]
-    stacked_a = torch.zeros(len(adapters), first_a.shape[1], rank)
-    stacked_b = torch.zeros(len(adapters), rank, first_b.shape[0])
-    for index, pair in enumerate(pairs):
-        if pair is not None:
-            stacked_a[index, :, : len(pair[0])] = pair[0].T
-            stacked_b[index, : len(pair[0])] = pair[1].T
-    return stacked_a, stacked_b
+    given = [adapter.pairs.get(module) for adapter in adapters]
+    one_a, one_b = next(pair for pair in given if pair is not None)
+    pairs = [pair or (one_a[:0], one_b[:, :0]) for pair in given]
+    stacked_a = pad_sequence([a for a, _ in pairs], batch_first=True).transpose(1, 2)
+    return stacked_a.contiguous(), pad_sequence([b.T for _, b in pairs], batch_first=True)

@@ -1,6 +1,5 @@
 """Rows of ended answers, kept for prompts that begin alike while nobody needs their slots."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -16,7 +15,7 @@ MOST_KEPT_ROWS = 128
 Found = TypeVar("Found")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Content:
     """A row, and what it holds or is to hold.
 
@@ -36,13 +35,12 @@ class KeptRows:
 
     def __init__(self, cache: SlotCache) -> None:
         self._cache = cache
-        self._kept: OrderedDict[int, Content] = OrderedDict()
-        self._slots = 0
+        self._kept: list[Content] = []
 
     @property
     def used_slots(self) -> int:
         """Slots of rows that are in use, without those that are only kept."""
-        return self._cache.reserved - self._slots
+        return self._cache.reserved - sum(each.row.capacity for each in self._kept)
 
     @property
     def available_slots(self) -> int:
@@ -59,7 +57,7 @@ class KeptRows:
         source, shared = self._best_source(wanted.tokens[:-1], wanted.key, running)
         row = self._make_room(lambda: self._cache.reserve(capacity), capacity, spared=source)
         if row is not None and source is not None and source.row.length >= shared:
-            self._copy(source.row, row, shared)
+            self._copy(source, row, shared)
         return row
 
     def grow(self, row: Row, capacity: int) -> bool:
@@ -74,21 +72,20 @@ class KeptRows:
             self._cache.release(row)
             return
         self._cache.resize(row, row.length)
-        self._kept[id(row)] = Content(row, content.tokens[: row.length], content.key)
-        self._slots += row.capacity
+        self._kept.append(Content(row, content.tokens[: row.length], content.key))
         if len(self._kept) > MOST_KEPT_ROWS:
-            self._forget(next(iter(self._kept.values())))
+            self._forget(self._kept[0])
 
     def forget_all(self) -> None:
         """Keep nothing any more."""
-        for content in list(self._kept.values()):
-            self._forget(content)
+        while self._kept:
+            self._forget(self._kept[0])
 
     def _best_source(
         self, tokens: Sequence[int], key: Hashable, running: Iterable[Content]
     ) -> tuple[Content | None, int]:
         best, shared = None, LEAST_SHARED_TOKENS - 1
-        for content in (*self._kept.values(), *running):
+        for content in (*self._kept, *running):
             most = min(len(tokens), content.row.length)
             # Most rows begin otherwise: one look at where they would have to be better.
             if content.key != key or most <= shared or tokens[shared] != content.tokens[shared]:
@@ -98,14 +95,15 @@ class KeptRows:
                 best, shared = content, common
         return best, shared
 
-    def _copy(self, source: Row, row: Row, length: int) -> None:
+    def _copy(self, source: Content, row: Row, length: int) -> None:
         try:
-            self._cache.copy(source, row, length)
+            self._cache.copy(source.row, row, length)
         except BaseException:
             self._cache.release(row)  # nobody else knows of it yet
             raise
-        if id(source) in self._kept:
-            self._kept.move_to_end(id(source))
+        if source in self._kept:
+            self._kept.remove(source)
+            self._kept.append(source)
 
     def _make_room(
         self, attempt: Callable[[], Found | None], slots: int, *, spared: Content | None = None
@@ -117,16 +115,14 @@ class KeptRows:
         if slots > self.available_slots:
             return None
         while not (found := attempt()):
-            victims = sorted(self._kept.values(), key=lambda each: each is spared)
-            if not victims:
+            if not self._kept:
                 self._cache.close_gaps()
                 return attempt()
-            self._forget(victims[0])
+            self._forget(min(self._kept, key=lambda each: each is spared))
         return found
 
     def _forget(self, content: Content) -> None:
-        del self._kept[id(content.row)]
-        self._slots -= content.row.capacity
+        self._kept.remove(content)
         self._cache.release(content.row)
 
 
