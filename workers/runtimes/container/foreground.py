@@ -52,8 +52,9 @@ class Foreground:
                 self._serve(engine)
                 return self._status(engine)
         except ContainerRefused as refused:
-            is_away = refused.failure.code == failures.AWAY
-            raise failures.lost(str(refused)) if self._is_started and is_away else refused from None
+            if self._is_started and refused.failure.code == failures.AWAY:
+                raise failures.lost(str(refused)) from refused
+            raise
         finally:
             with suppress(ContainerRefused):
                 remove_containers(self._mark, self._environment)
