@@ -108,6 +108,19 @@ def no_runtime(runtime: str) -> StepFailure:
     )
 
 
+def unknown_version(runtime: str, version: str, known: Sequence[str]) -> StepFailure:
+    """Return the failure for a runtime in a version that no command is written for."""
+    return StepFailure(
+        Failure(
+            code="EHB-RUNTIME-VERSION",
+            blame=Blame.MACHINE,
+            sentence=f"This build worker has `{runtime}` {version}, which is not known here.",
+            field="enginehouse.runtime",
+            hint=f"Install one of {', '.join(known)} on its host, or a newer Enginehouse.",
+        )
+    )
+
+
 def engine_slow(seconds: float, last_lines: str) -> StepFailure:
     """Return the failure for an engine that did not get ready."""
     return StepFailure(

@@ -17,17 +17,15 @@ from workers.build_steps.adapter_questions import ask_adapters
 from workers.build_steps.encoder_question import ask_encoder
 from workers.build_steps.engine_process import EngineProcess, free_port
 from workers.build_steps.events import Events
-from workers.build_steps.failures import StepFailure, no_runtime
+from workers.build_steps.installed_runtime import installed_runtime
 from workers.build_steps.job import Job
 from workers.build_steps.processor import has_native_bfloat16
 from workers.build_steps.question import ANSWER_TOKENS, QUESTION, ask
 from workers.build_steps.step import StepResult
-from workers.runtimes.container.failures import FILE_NAME, ContainerRefused
+from workers.runtimes.container.failures import FILE_NAME
 from workers.runtimes.container.launch import contained, model_in_container
 from workers.runtimes.container.order import Mount
 from workers.runtimes.installed import Installed
-from workers.runtimes.launcher import Launcher
-from workers.runtimes.launchers import LAUNCHERS
 from workers.runtimes.standing_name import standing_name
 
 _HOST = "127.0.0.1"
@@ -42,7 +40,7 @@ log = logging.getLogger(__name__)
 def run(job: Job, events: Events) -> StepResult:
     """Return the answers, how fast they came, and what the engine reports of itself."""
     spec = Spec.model_validate(job.spec)
-    launcher, installed = _installed(job, spec)
+    launcher, installed = installed_runtime(spec.runtime_name, own_python=job.python)
     model = _take_out(job)
     events.progress(1, _STAGES, "steps")
     launch = _launch(job, spec, model, installed)
@@ -102,17 +100,6 @@ def _take_out(job: Job) -> Path:
 
 def _digest(job: Job) -> str:
     return str(outputs.read(job.input("package")).values["content_digest"])
-
-
-def _installed(job: Job, spec: Spec) -> tuple[Launcher, Installed]:
-    launcher = LAUNCHERS.get(spec.runtime_name)
-    try:
-        found = launcher.installed(os.environ, own_python=job.python) if launcher else None
-    except ContainerRefused as refused:
-        raise StepFailure(refused.failure) from refused
-    if launcher is None or found is None:
-        raise no_runtime(spec.runtime_name)
-    return launcher, found
 
 
 def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:

@@ -1,0 +1,25 @@
+"""The runtime of a config as this host has it, in a version that commands are written for."""
+
+import os
+
+from controlplane.domain.runtimes import RUNTIMES
+from workers.build_steps.failures import StepFailure, no_runtime, unknown_version
+from workers.runtimes.container.failures import ContainerRefused
+from workers.runtimes.installed import Installed
+from workers.runtimes.launcher import Launcher
+from workers.runtimes.launchers import LAUNCHERS
+
+
+def installed_runtime(name: str, *, own_python: str) -> tuple[Launcher, Installed]:
+    """Return what starts the runtime here. Raises StepFailure where nothing does."""
+    launcher = LAUNCHERS.get(name)
+    try:
+        found = launcher.installed(os.environ, own_python=own_python) if launcher else None
+    except ContainerRefused as refused:
+        raise StepFailure(refused.failure) from refused
+    if launcher is None or found is None:
+        raise no_runtime(name)
+    known = RUNTIMES[name].capabilities
+    if found.version is not None and found.version not in known.VERSIONS:
+        raise unknown_version(name, found.version, known.VERSIONS)
+    return launcher, found
