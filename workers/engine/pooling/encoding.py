@@ -42,12 +42,7 @@ class Encoder:
         self._check_count(len(texts), field)
         if prompt:
             texts = [prompt + text for text in texts if isinstance(text, str)]
-        try:
-            found = self._backend.encode_batch(list(texts), add_special_tokens=True)
-        except (TypeError, UnicodeEncodeError):
-            raise RequestRefused(
-                f"`{field}` holds half a surrogate pair, which is no character.", field=field
-            ) from None
+        found = self._backend.encode_batch(list(texts), add_special_tokens=True)
         return [
             self._row(text, encoding, cut, f"{field}.{index}")
             for index, (text, encoding) in enumerate(zip(texts, found, strict=True))

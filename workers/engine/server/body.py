@@ -1,6 +1,7 @@
 """A request's body, checked against the fields of its route."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -10,6 +11,10 @@ from starlette.requests import Request
 
 from workers.engine.errors import RequestRefused
 
+WORDS = {"model_type": "should be an object"}
+"""Where pydantic's own would not help a client."""
+HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
+"""Every half of a pair is written so, and most of these belong to whole ones."""
 MOST_CHARACTERS = 60
 """Of a wrong value that is repeated to its sender."""
 
@@ -33,18 +38,33 @@ Fields = TypeVar("Fields", bound=Body)
 async def read_body(kind: type[Fields], request: Request) -> Fields:
     """Give back the checked body. Raises: `RequestRefused` that names the first bad field."""
     try:
-        sent = json.loads(await request.body())
+        text = (await request.body()).decode("utf-8-sig")
+        sent = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise RequestRefused(f"The body is not JSON: {error}.") from None
     if not isinstance(sent, dict):
         raise RequestRefused(f"The body is a JSON {_kind(sent)}; send an object.")
+    if HALF_PAIR.search(text) and (field := next(_half_pairs(sent), None)):
+        raise RequestRefused(
+            f"`{field}` holds half a surrogate pair, which is no character.", field=field
+        )
     try:
         return kind.model_validate(sent)
     except ValidationError as error:
         found = _most_precise(error.errors(), sent)
         field = _path(found, sent)
-        message = found["msg"].removeprefix("Value error, ")
+        message = WORDS.get(found["type"]) or found["msg"].removeprefix("Value error, ")
         raise RequestRefused(f"`{field}`: {message}{_value(found)}.", field=field) from None
+
+
+def _half_pairs(sent: object, place: str = "") -> Iterator[str]:
+    """The places of texts that no tokenizer and no answer could hold."""
+    if isinstance(sent, str):
+        if any("\ud800" <= character <= "\udfff" for character in sent):
+            yield place.removeprefix(".")
+    elif isinstance(sent, Mapping | list):
+        for name, value in sent.items() if isinstance(sent, Mapping) else enumerate(sent):
+            yield from _half_pairs(value, f"{place}.{name}")
 
 
 def _kind(sent: object) -> str:

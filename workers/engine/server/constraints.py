@@ -75,7 +75,7 @@ def _compile(grammars: Grammars, field: str, kind: str, value: Any) -> Grammar:
 def _schema(value: Any, field: str) -> dict[str, Any]:
     try:
         schema = json.loads(value) if isinstance(value, str) else value
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RequestRefused(f"`{field}` is not JSON: {error}.", field=field) from None
     if not isinstance(schema, dict):
         raise RequestRefused(f"`{field}` should be a JSON schema.", field=field)

@@ -1,6 +1,6 @@
 """The request bodies that the engine understands."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import (
@@ -97,7 +97,7 @@ class ChatFields(GenerationFields):
     logprobs: StrictBool = False
     top_logprobs: Scores = 0
     chat_template_kwargs: dict[str, Any] = {}
-    tools: Sequence[Tool] = ()
+    tools: list[Tool] = []
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = True
 

@@ -27,7 +27,7 @@ def _arguments(value: object) -> object:
     """Clients send the arguments as JSON in a text; templates write them out themselves."""
     try:
         return json.loads(value or "{}") if isinstance(value, str) else value
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("should be a JSON object in a text") from None
 
 

@@ -101,6 +101,22 @@ def test_a_text_too_long_is_refused_where_cutting_is_forbidden(reranker: TestCli
     assert answer.json()["error_type"] == "invalid_request_error"
 
 
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (rb'{"query": "\ud83d", "texts": ["a"]}', "query"),
+        (rb'{"query": "\ud83d\ude42", "texts": ["a", "\ude42"]}', "texts.1"),
+        (rb'{"query": "a", "texts": ["a"], "model": "\ud800"}', "model"),
+    ],
+)
+def test_half_a_character_is_refused_wherever_it_stands(
+    reranker: TestClient, body: bytes, field: str
+) -> None:
+    answer = reranker.post("/rerank", content=body)
+    assert (answer.status_code, answer.json()["param"]) == (422, field)
+    assert "half a surrogate pair" in answer.json()["error"]
+
+
 def test_a_classifier_names_the_likeliest_label_first_and_equals_the_pipeline(
     classifier: TestClient, classifier_folder: Path
 ) -> None:

@@ -33,6 +33,7 @@ SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type":
         ("guided_choice", {"guided_choice": []}),
         ("guided_grammar", {"guided_grammar": "start: missing"}),
         ("guided_json", {"guided_json": "{"}),
+        ("guided_json", {"guided_json": "[" * 100_000}),
         ("guided_choice", {"guided_choice": ["a"], "guided_regex": "a"}),
         ("response_format", {"guided_choice": ["a"], "response_format": {"type": "json_object"}}),
         ("structured_outputs.tag", {"structured_outputs": {"tag": 1}}),
@@ -135,7 +136,16 @@ def test_half_a_character_is_refused(server: EngineServer) -> None:
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, "prompt")
 
 
-@pytest.mark.parametrize("content", [b"{", b"[]", b'"text"', b""])
+def test_half_a_character_is_refused_where_only_the_answer_would_hold_it(
+    server: EngineServer,
+) -> None:
+    answer = server.http.post(
+        CHAT, content=rb'{"messages": [{"role": "user", "content": "a"}], "model": "\ud800"}'
+    )
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "model")
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'"text"', b"", b"[" * 100_000])
 def test_a_body_that_is_no_object_is_refused(server: EngineServer, content: bytes) -> None:
     answer = server.http.post(CHAT, content=content)
     assert answer.status_code == 400

@@ -1,15 +1,25 @@
 """The HTTP routes of an engine that pools."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.routing import Route
 
 from workers.engine.pooling.engine import PoolingEngine
+from workers.engine.pooling.scores import usual_function
 from workers.engine.server.errors import error_handlers
-from workers.engine.server.pooling.embeddings import EmbeddingRoutes
-from workers.engine.server.pooling.scoring import ScoreRoutes
-from workers.engine.server.pooling.token_labels import TokenRoutes
+from workers.engine.server.pooling.compute import pooling_route
+from workers.engine.server.pooling.embeddings import Embeddings, weights
+from workers.engine.server.pooling.fields import (
+    EmbeddingFields,
+    PredictFields,
+    RerankFields,
+    SparseFields,
+    TokenFields,
+)
+from workers.engine.server.pooling.scoring import labelled, ranks
+from workers.engine.server.pooling.token_labels import TokenLabels
 from workers.engine.server.status import status_routes
 from workers.engine.task import Task
 
@@ -23,16 +33,23 @@ def create_app(engine: PoolingEngine) -> Starlette:
 
 
 def _routes(engine: PoolingEngine) -> Iterator[Route]:
-    model = engine.model
+    model, encode = engine.model, engine.encoder.encode
     if model.sentence is not None:
-        made = EmbeddingRoutes(engine, model.sentence)
-        yield Route("/v1/embeddings", made.embeddings, methods=["POST"])
+        made = Embeddings(engine, model.sentence)
+        yield pooling_route("/v1/embeddings", engine, EmbeddingFields, made.rows, made.body)
         if model.sentence.splade is not None:
-            yield Route("/embed_sparse", made.embed_sparse, methods=["POST"])
+            yield pooling_route("/embed_sparse", engine, SparseFields, made.sparse_rows, weights)
     if model.task is Task.CLASSIFY:
-        scores = ScoreRoutes(engine)
-        yield Route("/predict", scores.predict, methods=["POST"])
+        yield pooling_route(
+            "/predict", engine, PredictFields,
+            lambda fields: encode(fields.inputs.texts, fields.cut, field="inputs"),
+            partial(labelled, model.labels, usual_function(model.module.config)),
+        )  # fmt: skip
         if len(model.labels) == 1:
-            yield Route("/rerank", scores.rerank, methods=["POST"])
+            yield pooling_route(
+                "/rerank", engine, RerankFields,
+                lambda fields: encode(fields.pairs, fields.cut, field="texts"), ranks,
+            )  # fmt: skip
     if model.task is Task.LABEL_TOKENS:
-        yield Route("/predict_tokens", TokenRoutes(engine).predict_tokens, methods=["POST"])
+        tokens = TokenLabels(engine)
+        yield pooling_route("/predict_tokens", engine, TokenFields, tokens.rows, tokens.body)

@@ -1,4 +1,4 @@
-"""Carries a request's texts to the model thread and back."""
+"""Carries a request's texts to the model thread and back, for every route that pools."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -8,11 +8,13 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 from torch import Tensor
 
 from workers.engine.errors import RowFailed
 from workers.engine.pooling.engine import PoolingEngine
 from workers.engine.pooling.rows import Row
+from workers.engine.server.body import Fields, read_body
 from workers.engine.server.errors import EngineFailed
 from workers.engine.server.leaving import unless_client_leaves
 
@@ -33,25 +35,31 @@ class Computed:
         return sum(map(len, self.rows))
 
 
-async def pool(
-    request: Request,
+def pooling_route(
+    path: str,
     engine: PoolingEngine,
-    encode: Callable[[], Sequence[Row]],
-    body: Callable[[Computed], Any],
-) -> Response:
-    """Tokenize beside the event loop, wait for the model or for the client to leave, and write.
+    kind: type[Fields],
+    encode: Callable[[Fields], Sequence[Row]],
+    body: Callable[[Fields, Computed], Any],
+) -> Route:
+    """Give back a route that reads fields, encodes their texts and writes what comes of them.
 
-    Beside the event loop too: a body may hold millions of numbers.
+    Both go on beside the event loop: a request may hold megabytes, an answer millions of numbers.
     """
-    rows = await run_in_threadpool(encode)
-    answer = engine.submit(rows).answer
-    try:
-        outputs = await unless_client_leaves(request, asyncio.wrap_future(answer))
-    except RowFailed as error:
-        raise EngineFailed(str(error)) from error
-    finally:
-        answer.cancel()  # no effect on an answer that is there
-    computed = Computed(rows=rows, outputs=outputs)
-    written = await run_in_threadpool(lambda: JSONResponse(body(computed)))
-    written.headers[TOKENS_HEADER] = str(computed.tokens)
-    return written
+
+    async def answer(request: Request) -> Response:
+        fields = await read_body(kind, request)
+        rows = await run_in_threadpool(encode, fields)
+        pooled = engine.submit(rows).answer
+        try:
+            outputs = await unless_client_leaves(request, asyncio.wrap_future(pooled))
+        except RowFailed as error:
+            raise EngineFailed(str(error)) from error
+        finally:
+            pooled.cancel()  # no effect on an answer that is there
+        computed = Computed(rows=rows, outputs=outputs)
+        written = await run_in_threadpool(lambda: JSONResponse(body(fields, computed)))
+        written.headers[TOKENS_HEADER] = str(computed.tokens)
+        return written
+
+    return Route(path, answer, methods=["POST"])

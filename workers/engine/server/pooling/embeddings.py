@@ -3,50 +3,41 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import Response
 from torch import Tensor, nn
 
 from workers.engine.errors import RequestRefused
 from workers.engine.pooling.engine import PoolingEngine
 from workers.engine.pooling.rows import Row
 from workers.engine.pooling.sentence import Sentence
-from workers.engine.server.body import read_body
-from workers.engine.server.pooling.compute import Computed, pool
+from workers.engine.server.pooling.compute import Computed
 from workers.engine.server.pooling.fields import EmbeddingFields, SparseFields
 
 
-class EmbeddingRoutes:
-    """Handlers of a model that makes vectors."""
+class Embeddings:
+    """What a model that makes vectors answers."""
 
     def __init__(self, engine: PoolingEngine, sentence: Sentence) -> None:
         self._engine = engine
         self._sentence = sentence
 
-    async def embeddings(self, request: Request) -> Response:
-        """One vector per text, with the tokens that were read."""
-        fields = await read_body(EmbeddingFields, request)
+    def rows(self, fields: EmbeddingFields) -> Sequence[Row]:
+        """Encode the texts of an embedding. Raises: `RequestRefused`."""
         known = self._engine.model.dimensions
         if fields.dimensions is not None and fields.dimensions > known:
             raise RequestRefused(
                 f"`dimensions` is {fields.dimensions}; this model's vectors have {known}.",
                 field="dimensions",
             )
-        encode = partial(self._rows, fields.input, fields, "input")
-        return await pool(request, self._engine, encode, partial(self._body, fields))
+        return self._rows(fields.input, fields, "input")
 
-    async def embed_sparse(self, request: Request) -> Response:
-        """Per text the words that weigh anything, as pairs of index and value."""
-        fields = await read_body(SparseFields, request)
-        encode = partial(self._rows, fields.inputs, fields, "inputs")
-        return await pool(
-            request, self._engine, encode, lambda computed: list(map(_weights, computed.outputs))
-        )
+    def sparse_rows(self, fields: SparseFields) -> Sequence[Row]:
+        """Encode the texts of a sparse one. Raises: `RequestRefused`."""
+        return self._rows(fields.inputs, fields, "inputs")
 
-    def _body(self, fields: EmbeddingFields, computed: Computed) -> dict[str, Any]:
+    def body(self, fields: EmbeddingFields, computed: Computed) -> dict[str, Any]:
+        """Give back one vector per text, with the tokens that were read."""
         return {
             "object": "list",
             "data": [
@@ -101,7 +92,10 @@ class EmbeddingRoutes:
         return vector.tolist()
 
 
-def _weights(vector: Tensor) -> list[dict[str, Any]]:
-    found = vector.nonzero().flatten()
-    weighed = zip(found.tolist(), vector[found].tolist(), strict=True)
-    return [{"index": index, "value": value} for index, value in weighed]
+def weights(_fields: SparseFields, computed: Computed) -> list[list[dict[str, Any]]]:
+    """Give back per text the words that weigh anything, as pairs of index and value."""
+    return [
+        [{"index": index, "value": float(vector[index])} for index in places]
+        for vector in computed.outputs
+        for places in [vector.nonzero().flatten().tolist()]
+    ]

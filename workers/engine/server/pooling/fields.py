@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, StrictInt
 
 from workers.engine.pooling.encoding import Cut, Side, Text
 from workers.engine.pooling.names import Strategy
@@ -78,7 +78,7 @@ class EmbeddingFields(PoolingFields):
     input: Inputs
     prompt_name: str | None = None
     encoding_format: Literal["float", "base64"] = "float"
-    dimensions: Annotated[int, Field(ge=1)] | None = None
+    dimensions: Annotated[StrictInt, Field(ge=1)] | None = None
 
 
 class RerankFields(PoolingFields):
@@ -86,6 +86,11 @@ class RerankFields(PoolingFields):
     texts: list[str] = Field(min_length=1)
     raw_scores: bool = False
     return_text: bool = False
+
+    @property
+    def pairs(self) -> Sequence[Text]:
+        """What is scored."""
+        return [(self.query, text) for text in self.texts]
 
 
 class PredictFields(PoolingFields):
