@@ -30,7 +30,10 @@ def peft_greedy(
     checkpoint: Path, adapter: Path, prompt: Sequence[int], tokens: int, **how: Any
 ) -> list[int]:
     """Give back what `generate` continues a prompt with under PEFT."""
-    model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32)
+    # Eager: the other kernel of Transformers 5.17 leaves Gemma 2's soft cap out.
+    model = AutoModelForCausalLM.from_pretrained(
+        checkpoint, dtype=torch.float32, attn_implementation="eager"
+    )
     adapted = PeftModel.from_pretrained(model, adapter)
     output = adapted.generate(
         input_ids=torch.tensor([list(prompt)]), max_new_tokens=tokens, do_sample=False,
