@@ -61,7 +61,8 @@ def page_of(gate: dict[str, Any], **passport: Any) -> str:
 
 
 def test_the_gate_shows_its_figures_beside_the_limit_and_the_worst_samples_as_text() -> None:
-    page = page_of(GATE)
+    page = page_of(GATE | {"compute_dtype": "bfloat16"})
+    assert "emulation of the exported files, computed in bfloat16" in page
     for shown in ("20.19", "20.96", "+3.8\u2009%", "+6.0\u2009%", "0.0123 nats", "97\u2009%"):
         assert shown in page, shown
     assert "8 held-out samples of enginehouse/general" in page

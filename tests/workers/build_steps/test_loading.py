@@ -2,18 +2,23 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from controlplane.domain.forecast.calibration_memory import comparison_bytes
+from controlplane.domain.spec import Spec
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.workers.build_steps.quantizing import fetched, quantized_spec, run_here, tensors_of
 from workers.build_steps.crashes import told_apart
 from workers.build_steps.failures import StepFailure
+from workers.build_steps.gating import served
 from workers.build_steps.quantization import loading
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
 from workers.build_steps.quantization.failures import no_card_memory
 from workers.build_steps.quantization.loading import Device, choose_dtype, device_of
+from workers.tasks.building import needs
 
 ON_CARDS = Device(kind="cuda", threads=1)
 
@@ -84,6 +89,55 @@ def test_on_a_cpu_the_type_fits_what_the_build_holds_however_much_is_free(
     assert choose_dtype(checkpoint, held) is torch.float32
     little = device_of({"device": "cpu", "cpu_threads": 1, "memory_bytes": 10**6})
     assert choose_dtype(checkpoint, little) is torch.bfloat16
+
+
+ON_A_GPU = {"resources": {"accelerator": "H100"}, "enginehouse": {"runtime": "native"}}
+IN_FULL, IN_HALF = ({"enginehouse": {"dtype": each}} for each in ("float32", "bfloat16"))
+AS_VECTORS = {"trt_llm": {"build": {"base_model": "encoder"}}}
+
+
+@pytest.mark.parametrize(
+    ("change", "is_native_half", "expected"),
+    [
+        ({}, False, torch.float32), ({}, True, torch.bfloat16),
+        (IN_FULL, True, torch.float32), (IN_HALF, False, torch.bfloat16),
+        (AS_VECTORS, True, torch.float32), (ON_A_GPU, False, torch.bfloat16),
+    ],
+)  # fmt: skip
+def test_the_gate_computes_in_what_the_native_engine_will_and_asks_for_that_memory(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, dict[str, Any]], is_native_half: bool, expected: torch.dtype,
+) -> None:  # fmt: skip
+    spec = Spec.model_validate(_merged(quantized_spec(checkpoint.folder, "fp8"), change))
+    for module in (served, needs, loading):
+        monkeypatch.setattr(module, "has_native_bfloat16", lambda: is_native_half)
+    held = device_of({"device": "cpu", "cpu_threads": 1, "memory_bytes": 10**12})
+    assert served.served_dtype(spec, checkpoint, held) is expected
+    if spec.accelerator is None:
+        facts = checkpoint.facts.model_dump(mode="json")
+        need = needs.step_need("gate", spec, facts, smallest_card_bytes=10**12)
+        asked = comparison_bytes(
+            checkpoint.facts, number_bytes=expected.itemsize, batch_tokens=held.batch_tokens,
+            is_encoder=spec.base_model.is_encoder,
+        )  # fmt: skip
+        assert need.memory_bytes == asked
+
+
+def test_other_engines_are_measured_in_the_checkpoints_own_type(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_vllm = {**ON_A_GPU, "enginehouse": {"runtime": "vllm"}}
+    spec = Spec.model_validate(_merged(quantized_spec(checkpoint.folder, "fp8"), on_vllm))
+    assert served.served_dtype(spec, checkpoint, ON_CARDS) is choose_dtype(checkpoint, ON_CARDS)
+
+
+def _merged(spec: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(spec)
+    for name, value in change.items():
+        old = merged.get(name)
+        is_block = isinstance(old, dict) and isinstance(value, Mapping)
+        merged[name] = _merged(old, value) if is_block else value
+    return merged
 
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="this machine has no two GPUs")
