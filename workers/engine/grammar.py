@@ -73,6 +73,10 @@ class Grammars:
     def _start(self, text: str, what: str, field: str) -> "Grammar":
         failed, messages = LLMatcher.validate_grammar_with_warnings(text, self._tokenizer)
         matcher = LLMatcher(self._tokenizer, text, log_level=0)
+        if not matcher.is_error():
+            matcher.compute_bitmask()
+            if matcher.is_error():  # a schema that leads back to itself before any text
+                messages = ["no answer could ever begin"]
         if failed or messages or matcher.is_error():
             reason = "; ".join(messages).strip() or matcher.get_error().strip()
             raise RequestRefused(f"`{field}`: this {what} cannot be held to: {reason}", field=field)
@@ -125,7 +129,8 @@ class Grammar:
 
     def _raise_error(self) -> None:
         if self.matcher.is_error():
-            raise RowFailed(f"the grammar stopped: {self.matcher.get_error().strip()}")
+            reason = self.matcher.get_error().strip().partition("\n")[0]  # its whole state follows
+            raise RowFailed(f"the grammar stopped: {reason}")
 
 
 def _as_part(text: str) -> Mapping[str, Any]:

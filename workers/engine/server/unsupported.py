@@ -7,23 +7,12 @@ from typing import Any
 from workers.engine.errors import RequestRefused
 
 WITHOUT_EFFECT: Mapping[str, Sequence[Any]] = {
-    "best_of": (1,),
-    "prompt_logprobs": (0,),
-    "length_penalty": (1,),
-    "functions": ([],),
-    "function_call": ("none", "auto"),
-    "echo": (False,),
-    "suffix": ("",),
-    "bad_words": ([],),
-    "use_beam_search": (False,),
-    "modalities": (["text"],),
-    "audio": (),
-    "prediction": (),
-    "add_generation_prompt": (True,),
-    "continue_final_message": (False,),
-    "chat_template": (),
+    "best_of": (1,), "prompt_logprobs": (0,), "length_penalty": (1,), "functions": ([],),
+    "function_call": ("none", "auto"), "echo": (False,), "suffix": ("",), "bad_words": ([],),
+    "use_beam_search": (False,), "modalities": (["text"],), "audio": (), "prediction": (),
+    "add_generation_prompt": (True,), "continue_final_message": (False,), "chat_template": (),
     "lora_request": (),
-}
+}  # fmt: skip
 """Field to the values, beside null, that ask for nothing."""
 
 INSTEAD: Mapping[str, str] = {

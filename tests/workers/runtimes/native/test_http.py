@@ -12,6 +12,7 @@ pytestmark = pytest.mark.engine
 CHAT = "/v1/chat/completions"
 MESSAGES = [{"role": "user", "content": "Hello"}]
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "nonsense"}}}
+ENDLESS = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"$ref": "#"}}}
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,7 @@ SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type":
         ("response_format.type", {"response_format": {"type": "regex"}}),
         ("response_format.json_schema", {"response_format": {"type": "json_schema"}}),
         ("response_format.json_schema.schema", {"response_format": SCHEMA}),
+        ("response_format.json_schema.schema", {"response_format": ENDLESS}),
     ],
 )
 def test_a_field_that_cannot_be_honoured_is_named(
