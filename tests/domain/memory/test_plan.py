@@ -4,6 +4,7 @@ import pytest
 
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.memory import builder_cards, longest_sequence, plan
+from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
 from controlplane.domain.rules import CardOffer
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, SMOLLM2_135M, facts
 from tests.domain.conftest import MakeSpec
@@ -20,6 +21,33 @@ def test_smollm2_on_a_cpu_is_planned_in_float32(make_spec: MakeSpec) -> None:
     assert planned.full_length_requests == planned.batch_size == 8
     assert planned.binding == "max_batch_size"
     assert planned.free_bytes > 0
+
+
+def test_a_processor_that_computes_bfloat16_halves_weights_and_cache(make_spec: MakeSpec) -> None:
+    full, half = (
+        plan(make_spec(), SMOLLM2_135M, HOST, "native", computes_bfloat16=each)
+        for each in (False, True)
+    )
+    assert 2 * half.weights_bytes == full.weights_bytes
+    assert 2 * half.kv_cache_bytes == full.kv_cache_bytes
+    assert half.kv_tokens == full.kv_tokens
+    assert half.to_json()["kv_cache"]["element_bytes"] == 2
+
+
+def test_the_native_engine_on_a_gpu_is_planned_in_bfloat16_with_the_steps_that_it_takes(
+    make_spec: MakeSpec,
+) -> None:
+    h100 = CardOffer(kind="H100", count=8, memory_bytes=80 * GIB)
+    spec = make_spec(resources={"accelerator": "H100"}, enginehouse={"runtime": "native"})
+    planned = plan(spec, SMOLLM2_135M, h100, "native")
+    assert planned.weights_bytes == 2 * 134_515_008
+    assert planned.kv_bytes_per_token == 2 * 3 * 64 * 30 * 2
+    assert planned.step_tokens == DECODER_STEP_TOKENS
+    assert planned.full_length_requests == planned.batch_size == 8
+    on_cpu = plan(make_spec(), SMOLLM2_135M, HOST, "native")
+    assert planned.step_tokens == on_cpu.step_tokens
+    assert planned.overhead_bytes > on_cpu.overhead_bytes
+    assert planned.estimates
 
 
 @pytest.mark.parametrize("algorithm", ["FP8", "NVFP4"])

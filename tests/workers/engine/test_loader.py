@@ -89,6 +89,7 @@ def test_float32_is_chosen_where_bfloat16_is_not_native() -> None:
     assert (choose_dtype("auto", "cpu") == torch.bfloat16) == bool(expected)
     assert choose_dtype("auto", "cuda") == torch.bfloat16
     assert choose_dtype("float32", "cuda") == torch.float32
+    assert choose_dtype("auto", "cpu", pools=True) == torch.float32
 
 
 def _refusal(folder: Path, **settings: Any) -> str:
