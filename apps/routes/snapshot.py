@@ -18,7 +18,7 @@ from apps.deployments.selectors import (
     shares_prefixes,
 )
 from controlplane.domain.lifecycle import ReplicaState
-from controlplane.domain.runtimes import ADAPTERS_BY_FOLDER, SALTED_EVERYWHERE
+from controlplane.domain.runtimes import ADAPTERS_BY_FOLDER, BARE_SCHEMAS, SALTED_EVERYWHERE
 
 FORMAT = 1
 _SCOPES = {
@@ -87,6 +87,7 @@ def _deployments(environment_of: Mapping[str, str]) -> Mapping[str, dict[str, An
             "salts_every_route": deployment.runtime in SALTED_EVERYWHERE,
             "default_max_tokens": default_max_tokens(deployment),
             "refuses_adapters": deployment.runtime in ADAPTERS_BY_FOLDER,
+            "bare_schemas": deployment.runtime in BARE_SCHEMAS,
             "replicas": replicas.get(deployment.id, []),
         }
     return found

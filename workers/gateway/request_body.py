@@ -65,6 +65,8 @@ def _prepared(
             malformed("`lora_request` is not taken from clients: name the adapter in `model`.")
         )
     changed = route in MODEL_ROUTES and _name_model(data, deployment)
+    if deployment.bare_schemas and route in COMPLETION_ROUTES:
+        changed |= _unwrap_schema(data)
     stream = data.get("stream") is True
     streams_completion = stream and route in COMPLETION_ROUTES
     hides_usage = streams_completion and _force_usage(data)
@@ -92,6 +94,17 @@ def _name_model(data: dict[str, object], deployment: Deployment) -> bool:
             raise Refused(malformed(_NO_ADAPTER.format(name)))
         return False
     data["model"] = served
+    return True
+
+
+def _unwrap_schema(data: dict[str, object]) -> bool:
+    """Give a schema without OpenAI's wrapper around it, in which the engine would lose it."""
+    wanted = data.get("response_format")
+    wrapper = wanted.get("json_schema") if isinstance(wanted, dict) else None
+    schema = wrapper.get("schema") if isinstance(wrapper, dict) else None
+    if not isinstance(schema, dict):
+        return False
+    data["response_format"] = {"type": "json", "schema": schema}
     return True
 
 

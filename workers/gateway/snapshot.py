@@ -47,6 +47,8 @@ class Deployment:
     """Length of answers to requests that name none, where the engine has no such setting."""
     refuses_adapters: bool
     """Whether the engine would answer with the base model where an adapter is named."""
+    bare_schemas: bool
+    """Whether the engine would lose a schema in OpenAI's wrapper around it."""
     replicas: tuple[Replica, ...]
 
 
@@ -130,6 +132,7 @@ def _deployment(id: str, model_id: str, row: Mapping[str, Any]) -> Deployment:
         salts_every_route=bool(row.get("salts_every_route")),
         default_max_tokens=row.get("default_max_tokens"),
         refuses_adapters=bool(row.get("refuses_adapters")),
+        bare_schemas=bool(row.get("bare_schemas")),
         replicas=tuple(
             _replica(replica["id"], replica["host"], int(replica["port"]))
             for replica in row["replicas"]

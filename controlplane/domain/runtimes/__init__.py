@@ -17,6 +17,11 @@ WITHOUT_DEFAULT_LENGTH = frozenset({"vllm", "trtllm"})
 """Those that cannot be told how long answers are where a request does not say; the gateway is."""
 ADAPTERS_BY_FOLDER = frozenset({"trtllm"})
 """Those whose requests name an adapter's folder on their host, which the gateway does not know."""
+BARE_SCHEMAS = frozenset({"trtllm"})
+"""Those that are given a schema as `{"type": "json", "schema": …}`, which all versions read.
+
+TensorRT-LLM 1.2 loses the schema inside OpenAI's `json_schema`. Source: NVIDIA/TensorRT#4855.
+"""
 SALTED_EVERYWHERE = frozenset({"vllm"})
 """Those that take a `cache_salt` on every route with a JSON body, or pass it over.
 
@@ -27,6 +32,7 @@ native engine reuses beginnings on the routes of chats and completions alone. So
 
 __all__ = [
     "ADAPTERS_BY_FOLDER",
+    "BARE_SCHEMAS",
     "RUNTIMES",
     "SALTED_EVERYWHERE",
     "STARTABLE",

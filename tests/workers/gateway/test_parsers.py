@@ -29,7 +29,8 @@ DONE = b"data: [DONE]\n\n"
 DEPLOYMENT = Deployment(
     id="d", model_id="m", name="d", status="ACTIVE", environment=None, served_model_name="served",
     predict_route="/v1/chat/completions", adapters=frozenset({"polite"}), shares_prefixes=False,
-    salts_every_route=False, default_max_tokens=None, refuses_adapters=False, replicas=(),
+    salts_every_route=False, default_max_tokens=None, refuses_adapters=False,
+    bare_schemas=False, replicas=(),
 )  # fmt: skip
 WHO = Key(
     id="keyaaaaa", scope=Scope.INVOKE, team_id="t", model_ids=None, environments=None,
@@ -271,3 +272,24 @@ def test_an_adapter_that_the_engine_would_pass_over_is_refused_and_no_other_name
     assert "The adapter `polite` cannot be asked" in raised.value.refusal.message
     sent = prepare(b'{"model":"other"}', "/v1/chat/completions", by_folder, WHO).body
     assert json.loads(sent)["model"] == "served"
+
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "null"}}}
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"type": "json_schema", "json_schema": {"name": "a", "schema": SCHEMA}},
+         {"type": "json", "schema": SCHEMA}),
+        ({"type": "json_object"}, {"type": "json_object"}),
+        ({"type": "json_schema", "json_schema": {"name": "a"}},
+         {"type": "json_schema", "json_schema": {"name": "a"}}),
+    ],
+)  # fmt: skip
+def test_a_schema_goes_bare_to_an_engine_that_would_lose_it_in_its_wrapper(given, sent):
+    body = json.dumps({"model": "served", "response_format": given}).encode()
+    bare = prepare(body, "/v1/chat/completions", replace(DEPLOYMENT, bare_schemas=True), WHO)
+    assert json.loads(bare.body)["response_format"] == sent
+    wrapped = prepare(body, "/v1/chat/completions", DEPLOYMENT, WHO)
+    assert json.loads(wrapped.body)["response_format"] == given

@@ -88,8 +88,8 @@ def _by_version(feature: Feature, version: str) -> Capability | None:
                             _SPECULATION)  # fmt: skip
         case Feature.STRUCTURED_OUTPUT if version == "1.2":
             return emulated(
-                "xgrammar, but the server of 1.2.1 loses the schema of `json_schema`: the answer "
-                "is valid JSON of any shape",
+                "xgrammar; the server of 1.2.1 loses the schema inside `json_schema`, so the "
+                "gateway gives it bare",
                 sources.tensorrt_llm("NVIDIA/TensorRT#4855"),
             )
         case Feature.STRUCTURED_OUTPUT:
