@@ -18,7 +18,7 @@ from apps.deployments.selectors import (
     shares_prefixes,
 )
 from controlplane.domain.lifecycle import ReplicaState
-from controlplane.domain.runtimes import ADAPTERS_BY_FOLDER, BARE_SCHEMAS, SALTED_EVERYWHERE
+from controlplane.domain.runtimes import OF_OWN_WORDS, SALTED_EVERYWHERE
 
 FORMAT = 1
 _SCOPES = {
@@ -86,8 +86,7 @@ def _deployments(environment_of: Mapping[str, str]) -> Mapping[str, dict[str, An
             "shares_prefixes": shares_prefixes(deployment),
             "salts_every_route": deployment.runtime in SALTED_EVERYWHERE,
             "default_max_tokens": default_max_tokens(deployment),
-            "refuses_adapters": deployment.runtime in ADAPTERS_BY_FOLDER,
-            "bare_schemas": deployment.runtime in BARE_SCHEMAS,
+            "has_own_words": deployment.runtime in OF_OWN_WORDS,
             "replicas": replicas.get(deployment.id, []),
         }
     return found

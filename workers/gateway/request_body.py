@@ -65,8 +65,8 @@ def _prepared(
             malformed("`lora_request` is not taken from clients: name the adapter in `model`.")
         )
     changed = route in MODEL_ROUTES and _name_model(data, deployment)
-    if deployment.bare_schemas and route in COMPLETION_ROUTES:
-        changed |= _unwrap_schema(data)
+    if deployment.has_own_words and route in COMPLETION_ROUTES:
+        changed |= _unwrap_schema(data) | _let_tools_be_called(data)
     stream = data.get("stream") is True
     streams_completion = stream and route in COMPLETION_ROUTES
     hides_usage = streams_completion and _force_usage(data)
@@ -90,7 +90,7 @@ def _name_model(data: dict[str, object], deployment: Deployment) -> bool:
     if served is None or name == served or not isinstance(name, str | None):
         return False
     if name in deployment.adapters:
-        if deployment.refuses_adapters:
+        if deployment.has_own_words:
             raise Refused(malformed(_NO_ADAPTER.format(name)))
         return False
     data["model"] = served
@@ -105,6 +105,14 @@ def _unwrap_schema(data: dict[str, object]) -> bool:
     if not isinstance(schema, dict):
         return False
     data["response_format"] = {"type": "json", "schema": schema}
+    return True
+
+
+def _let_tools_be_called(data: dict[str, object]) -> bool:
+    """Say what OpenAI means where a request has tools and no word of them."""
+    if not data.get("tools") or data.get("tool_choice") is not None:
+        return False
+    data["tool_choice"] = "auto"
     return True
 
 

@@ -45,10 +45,8 @@ class Deployment:
     """Whether the engine takes a salt wherever it takes JSON, not only for completions."""
     default_max_tokens: int | None
     """Length of answers to requests that name none, where the engine has no such setting."""
-    refuses_adapters: bool
-    """Whether the engine would answer with the base model where an adapter is named."""
-    bare_schemas: bool
-    """Whether the engine would lose a schema in OpenAI's wrapper around it."""
+    has_own_words: bool
+    """Whether the engine is asked in TensorRT-LLM's words where they differ from OpenAI's."""
     replicas: tuple[Replica, ...]
 
 
@@ -131,8 +129,7 @@ def _deployment(id: str, model_id: str, row: Mapping[str, Any]) -> Deployment:
         shares_prefixes=bool(row.get("shares_prefixes")),
         salts_every_route=bool(row.get("salts_every_route")),
         default_max_tokens=row.get("default_max_tokens"),
-        refuses_adapters=bool(row.get("refuses_adapters")),
-        bare_schemas=bool(row.get("bare_schemas")),
+        has_own_words=bool(row.get("has_own_words")),
         replicas=tuple(
             _replica(replica["id"], replica["host"], int(replica["port"]))
             for replica in row["replicas"]

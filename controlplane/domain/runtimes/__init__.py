@@ -15,12 +15,12 @@ STARTABLE = frozenset({"native", "vllm"})
 """Those that a config may name wherever it is built; others where a host is set up for them."""
 WITHOUT_DEFAULT_LENGTH = frozenset({"vllm", "trtllm"})
 """Those that cannot be told how long answers are where a request does not say; the gateway is."""
-ADAPTERS_BY_FOLDER = frozenset({"trtllm"})
-"""Those whose requests name an adapter's folder on their host, which the gateway does not know."""
-BARE_SCHEMAS = frozenset({"trtllm"})
-"""Those that are given a schema as `{"type": "json", "schema": …}`, which all versions read.
+OF_OWN_WORDS = frozenset({"trtllm"})
+"""Those that the gateway asks in TensorRT-LLM's words instead of OpenAI's.
 
-TensorRT-LLM 1.2 loses the schema inside OpenAI's `json_schema`. Source: NVIDIA/TensorRT#4855.
+Requests name an adapter's folder on the engine's host, which the gateway does not know; a schema
+inside OpenAI's `json_schema` is lost by 1.2; tools are not called unless `tool_choice` says so.
+Source: NVIDIA/TensorRT#4855 and `serve/openai_protocol.py`, read 2026-11-27.
 """
 SALTED_EVERYWHERE = frozenset({"vllm"})
 """Those that take a `cache_salt` on every route with a JSON body, or pass it over.
@@ -31,8 +31,7 @@ native engine reuses beginnings on the routes of chats and completions alone. So
 """
 
 __all__ = [
-    "ADAPTERS_BY_FOLDER",
-    "BARE_SCHEMAS",
+    "OF_OWN_WORDS",
     "RUNTIMES",
     "SALTED_EVERYWHERE",
     "STARTABLE",

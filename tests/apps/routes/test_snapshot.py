@@ -52,8 +52,7 @@ def test_ready_replicas_are_reached_through_model_and_environment() -> None:
                     "shares_prefixes": False,
                     "salts_every_route": False,
                     "default_max_tokens": None,
-                    "refuses_adapters": False,
-                    "bare_schemas": False,
+                    "has_own_words": False,
                     "replicas": [{"id": replica.id, "host": "127.0.0.1", "port": 9000}],
                 }
             },
@@ -115,8 +114,7 @@ def test_every_route_is_salted_where_the_runtime_takes_it(runtime: str, salts: b
     deployment = make_deployment(environment="production", runtime=runtime)
     model = routes_snapshot()["models"][deployment.model_id]
     assert model["deployments"][deployment.id]["salts_every_route"] is salts
-    assert model["deployments"][deployment.id]["refuses_adapters"] is (runtime == "trtllm")
-    assert model["deployments"][deployment.id]["bare_schemas"] is (runtime == "trtllm")
+    assert model["deployments"][deployment.id]["has_own_words"] is (runtime == "trtllm")
 
 
 @pytest.mark.parametrize(("runtime", "length"), [("native", None), ("vllm", 256), ("trtllm", 256)])

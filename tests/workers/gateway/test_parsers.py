@@ -29,8 +29,7 @@ DONE = b"data: [DONE]\n\n"
 DEPLOYMENT = Deployment(
     id="d", model_id="m", name="d", status="ACTIVE", environment=None, served_model_name="served",
     predict_route="/v1/chat/completions", adapters=frozenset({"polite"}), shares_prefixes=False,
-    salts_every_route=False, default_max_tokens=None, refuses_adapters=False,
-    bare_schemas=False, replicas=(),
+    salts_every_route=False, default_max_tokens=None, has_own_words=False, replicas=(),
 )  # fmt: skip
 WHO = Key(
     id="keyaaaaa", scope=Scope.INVOKE, team_id="t", model_ids=None, environments=None,
@@ -266,11 +265,11 @@ def test_celerys_broker_url_is_read_as_redis_py_reads_it(broker, client):
 
 
 def test_an_adapter_that_the_engine_would_pass_over_is_refused_and_no_other_name():
-    by_folder = replace(DEPLOYMENT, refuses_adapters=True)
+    of_own_words = replace(DEPLOYMENT, has_own_words=True)
     with pytest.raises(Refused) as raised:
-        prepare(b'{"model":"polite"}', "/v1/chat/completions", by_folder, WHO)
+        prepare(b'{"model":"polite"}', "/v1/chat/completions", of_own_words, WHO)
     assert "The adapter `polite` cannot be asked" in raised.value.refusal.message
-    sent = prepare(b'{"model":"other"}', "/v1/chat/completions", by_folder, WHO).body
+    sent = prepare(b'{"model":"other"}', "/v1/chat/completions", of_own_words, WHO).body
     assert json.loads(sent)["model"] == "served"
 
 
@@ -289,7 +288,20 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "null"}}}
 )  # fmt: skip
 def test_a_schema_goes_bare_to_an_engine_that_would_lose_it_in_its_wrapper(given, sent):
     body = json.dumps({"model": "served", "response_format": given}).encode()
-    bare = prepare(body, "/v1/chat/completions", replace(DEPLOYMENT, bare_schemas=True), WHO)
+    bare = prepare(body, "/v1/chat/completions", replace(DEPLOYMENT, has_own_words=True), WHO)
     assert json.loads(bare.body)["response_format"] == sent
     wrapped = prepare(body, "/v1/chat/completions", DEPLOYMENT, WHO)
     assert json.loads(wrapped.body)["response_format"] == given
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"), [({}, "auto"), ({"tool_choice": None}, "auto"),
+                        ({"tool_choice": "none"}, "none")],
+)  # fmt: skip
+def test_tools_may_be_called_where_the_engine_would_leave_them(given, sent):
+    deployment = replace(DEPLOYMENT, has_own_words=True)
+    body = json.dumps({"model": "served", "tools": [{"type": "function"}], **given}).encode()
+    prepared = prepare(body, "/v1/chat/completions", deployment, WHO)
+    assert json.loads(prepared.body)["tool_choice"] == sent
+    plain = prepare(b'{"model":"served"}', "/v1/chat/completions", deployment, WHO)
+    assert "tool_choice" not in json.loads(plain.body)
