@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import dataclass
 
+from workers.gateway.engine_words import length_of_answer, say_in_own_words
 from workers.gateway.refusals import Refused, malformed
 from workers.gateway.snapshot import Deployment, Key
 
@@ -16,7 +17,6 @@ _NO_ADAPTER = (
     "The adapter `{}` cannot be asked under TensorRT-LLM, which wants its folder in each request: "
     "serve the config with vLLM."
 )
-_LENGTHS = ("max_tokens", "max_completion_tokens")
 _OURS = (_SALT.encode(), b"lora_request")
 
 
@@ -30,8 +30,7 @@ class Prepared:
 
 
 def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepared:
-    """Return the body for the engine: its own model name, the tenant's salt, usage in a stream,
-    and how long an answer is where neither the client nor the engine says it.
+    """Return the body for the engine: its model name, the tenant's salt, length, usage in a stream.
 
     Bodies that are not a JSON object pass as they are: the engine says what is wrong with them.
     Raises Refused for fields that only the gateway may set.
@@ -50,7 +49,9 @@ def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepar
     tenant = key.team_id if deployment.shares_prefixes else key.id
     salt = _salt(data.get(_SALT), tenant) if salts or _SALT in data else None
     added: dict[str, object] = {} if salt is None else {_SALT: salt}
-    return _prepared(body, data, route, deployment, added | _length(data, route, deployment))
+    if deployment.default_max_tokens is not None and route in COMPLETION_ROUTES:
+        added |= length_of_answer(data, deployment.default_max_tokens)
+    return _prepared(body, data, route, deployment, added)
 
 
 def _prepared(
@@ -66,7 +67,7 @@ def _prepared(
         )
     changed = route in MODEL_ROUTES and _name_model(data, deployment)
     if deployment.has_own_words and route in COMPLETION_ROUTES:
-        changed |= _unwrap_schema(data) | _let_tools_be_called(data)
+        changed |= say_in_own_words(data)
     stream = data.get("stream") is True
     streams_completion = stream and route in COMPLETION_ROUTES
     hides_usage = streams_completion and _force_usage(data)
@@ -97,25 +98,6 @@ def _name_model(data: dict[str, object], deployment: Deployment) -> bool:
     return True
 
 
-def _unwrap_schema(data: dict[str, object]) -> bool:
-    """Give a schema without OpenAI's wrapper around it, in which the engine would lose it."""
-    wanted = data.get("response_format")
-    wrapper = wanted.get("json_schema") if isinstance(wanted, dict) else None
-    schema = wrapper.get("schema") if isinstance(wrapper, dict) else None
-    if not isinstance(schema, dict):
-        return False
-    data["response_format"] = {"type": "json", "schema": schema}
-    return True
-
-
-def _let_tools_be_called(data: dict[str, object]) -> bool:
-    """Say what OpenAI means where a request has tools and no word of them."""
-    if not data.get("tools") or data.get("tool_choice") is not None:
-        return False
-    data["tool_choice"] = "auto"
-    return True
-
-
 def _salt(asked: object, tenant: str) -> str | None:
     """What keeps a tenant's cached beginnings apart, and within them what the client keeps apart.
 
@@ -124,17 +106,6 @@ def _salt(asked: object, tenant: str) -> str | None:
     if asked is None or asked == "":
         return tenant
     return f"{tenant}/{asked}" if isinstance(asked, str) else None
-
-
-def _length(data: dict[str, object], route: str, deployment: Deployment) -> dict[str, object]:
-    """Return the deployment's length of answers where the request names none."""
-    length = deployment.default_max_tokens
-    if length is None or route not in COMPLETION_ROUTES:
-        return {}
-    if any(data.get(name) is not None for name in _LENGTHS):
-        return {}
-    # TensorRT-LLM 1.2 refuses a request that has both, be one of them null.
-    return {next((name for name in _LENGTHS if name in data), _LENGTHS[0]): length}
 
 
 def _can_begin_with(added: dict[str, object], body: bytes, data: dict[str, object]) -> bool:
