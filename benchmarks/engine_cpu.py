@@ -97,7 +97,7 @@ def measure(ours: Ours, rivals: Mapping[str, Rival], *, full: bool) -> dict[str,
             for _ in range(BATCH * (6 if full else 2))
         ],
     }
-    rounds = {"equal": 7 if full else 2, "mixed": 3 if full else 2}
+    rounds = {"equal": 7 if full else 2, "mixed": 3 if full else 1}
     sides: dict[str, Ours | Rival] = {OURS: ours, **rivals}
     figures: dict[str, Any] = {"ready_seconds": round(ours.ready_seconds, 2)}
     for name, requests in workloads.items():
