@@ -26,8 +26,9 @@ from tests.workers.build_steps.quantizing import (
 )
 from tests.workers.build_steps.supervising import Supervisor, finished, run, wait_for
 from workers.build_steps import outputs
-from workers.build_steps.child import OutcomeKind, Verdict
+from workers.build_steps.child import OutcomeKind, StepCommand, Verdict
 from workers.build_steps.clock import Clock
+from workers.build_steps.environment import SAMPLE_DELAY_VARIABLE
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.processes import kill_all
 from workers.build_steps.quantization import memory
@@ -103,12 +104,6 @@ def test_what_failed_the_gate_is_packaged_only_when_somebody_promotes_it(
     assert passport["gate"]["state"] == "failed"
 
 
-@pytest.fixture
-def slow(tmp_path: Path) -> Path:
-    """A checkpoint wide enough that calibration can be caught in the middle."""
-    return make_family("llama", tmp_path / "roots" / "slow")
-
-
 def in_the_middle(supervisor: Supervisor) -> bool:
     """Return whether samples have gone through and more are to come."""
     return any(
@@ -117,52 +112,44 @@ def in_the_middle(supervisor: Supervisor) -> bool:
     )
 
 
-def many_samples(supervisor: Supervisor, checkpoint: Path) -> dict[str, Any]:
-    """Return a spec whose calibration takes a while."""
+@pytest.fixture
+def calibrating(supervisor: Supervisor, tiny: Path) -> StepCommand:
+    """A calibration that stands still after each of many batches."""
     path = supervisor.folder / "many.jsonl"
     words = "The sky is blue and the sea is deep. " * 60
-    path.write_text("".join(json.dumps({"text": f"{n} {words}"}) + "\n" for n in range(1200)))
+    path.write_text("".join(json.dumps({"text": f"{n} {words}"}) + "\n" for n in range(200)))
     supervisor.options = {
         "memory_bytes": 8_000_000_000,
         "local_checkpoint_roots": [str(supervisor.folder)],
     }
-    return quantized_spec(
-        checkpoint,
-        "fp8_kv",
-        samples=1024,
-        quantization_config={"calib_dataset": str(path), "calib_max_seq_length": 512},
-    )
+    calibration = {"calib_dataset": str(path), "calib_max_seq_length": 512}
+    spec = quantized_spec(tiny, "fp8_kv", samples=160, quantization_config=calibration)
+    job = supervisor.job("calibrate", spec, fetch=fetched(tiny, supervisor.folder / "fetch"))
+    return supervisor.command("calibrate", job, environment={SAMPLE_DELAY_VARIABLE: "1.5"})
 
 
 def test_a_cancel_in_the_middle_of_calibration_ends_it_at_once(
-    supervisor: Supervisor, slow: Path
+    supervisor: Supervisor, calibrating: StepCommand
 ) -> None:
-    spec = many_samples(supervisor, slow)
-    job = supervisor.job("calibrate", spec, fetch=fetched(slow, supervisor.folder / "fetch"))
-
     def cancel() -> Verdict:
         return Verdict.CANCEL if in_the_middle(supervisor) else Verdict.CONTINUE
 
-    outcome = supervisor.run(supervisor.command("calibrate", job), cancel)
+    outcome = supervisor.run(calibrating, cancel)
     assert outcome.kind is OutcomeKind.CANCELLED, supervisor.log.decode()
     assert supervisor.marked() == []
 
 
 @pytest.mark.recovery
 def test_a_kill_in_the_middle_of_calibration_leaves_nothing_to_publish(
-    supervisor: Supervisor, slow: Path
+    supervisor: Supervisor, calibrating: StepCommand
 ) -> None:
-    spec = many_samples(supervisor, slow)
-    source = fetched(slow, supervisor.folder / "fetch")
-    job = supervisor.job("calibrate", spec, fetch=source)
-
     def kill() -> Verdict:
         if in_the_middle(supervisor):
             kill_all(lambda each: each.pid in {found.pid for found in supervisor.marked()})
         return Verdict.CONTINUE
 
-    outcome = supervisor.run(supervisor.command("calibrate", job), kill)
-    assert outcome.kind is OutcomeKind.CRASHED
+    outcome = supervisor.run(calibrating, kill)
+    assert outcome.kind is OutcomeKind.CRASHED, supervisor.log.decode()
     assert outcome.failure is not None
     assert outcome.failure.code == "EHB-KILLED"
     assert not outputs.verify(supervisor.folder / "tmp" / "calibrate")
