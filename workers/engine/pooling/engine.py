@@ -64,8 +64,7 @@ class PoolingEngine:
 
         More is no faster on a CPU and only makes the others wait.
         """
-        asked = self.settings.max_num_tokens
-        return min(asked, ENCODER_STEP_TOKENS) if self.settings.device == "cpu" else asked
+        return min(self.settings.max_num_tokens, ENCODER_STEP_TOKENS)
 
     def start(self) -> None:
         """Run the model once, so that the first request finds it warm, then take requests."""
