@@ -1,7 +1,7 @@
 """What `make test` spends, by area, against what each area may spend.
 
-Seconds of the tests added up. Three processes share two cores, so that it takes a third of them, and
-half of those of tests/e2e, with two processes: twelve minutes in all.
+Seconds of the tests added up. Three processes share two cores, so that it takes a third of them,
+and half of those of tests/e2e, with two processes: twelve minutes in all.
 """
 
 import collections
