@@ -26,7 +26,7 @@ from benchmarks.gpu.stages.holders import (
     wait_until_held,
 )
 from benchmarks.gpu.stages.serving import streamed
-from controlplane.domain.card_users import CardUser
+from benchmarks.gpu.stages.watching import Watch, fault, wait
 
 _REPORT_SECONDS = 2.5
 """In which the agent has told once more what is on its cards."""
@@ -37,56 +37,83 @@ _OVER = ("succeeded", "failed", "cancelled")
 
 def kill(show: Show) -> dict[str, Any]:
     """The engine killed; then a process of it, a half dead one and a stranger keep the card."""
-    model, engine = show.model("smollm2"), show.engine()
-    size = min(max(int(show.card["memory_bytes"] - show.card["used_bytes"]) // 5, _LEAST_BYTES),
-               _MOST_BYTES)  # fmt: skip
-    watch = _Watch(show, model)
-    ends: dict[str, float] = {}
-    with ExitStack() as held:
-        left = held.enter_context(_left_of(engine, size))
-        half_dead = held.enter_context(starting(HALF_DEAD, size))
-        stranger = held.enter_context(starting(STRANGER, size))
-        for each in (left, half_dead, stranger):
-            wait_until_held(each)
-        _wait(_REPORT_SECONDS, lambda: None)
-        beside = watch.cards()
-
-        def is_told_and_left() -> bool:
-            if left.poll() is not None:
-                ends.setdefault("left", watch.seconds)
-            return watch.says(stranger.pid) and "left" in ends
-
-        watch.begin()
-        os.kill(engine["pid"], signal.SIGKILL)
-        watch.during(_TOLD_SECONDS, is_told_and_left)
-        stranger.kill()
-        stranger.wait()
-        ends["stranger"] = watch.seconds
-        watch.during(_TOLD_SECONDS, lambda: watch.is_told_without(stranger.pid, left.pid))
-        ends["half dead"] = watch.seconds
+    model = show.model("smollm2")
+    watch = Watch(show, model)
+    with _three_beside(show) as beside_it:
+        wait(_REPORT_SECONDS, lambda: None)
+        cards = watch.cards()
+        ends = _kill_engine_then_holders(show, watch, beside_it)
     watch.during(600, lambda: _serves(show))
-    answers = watch.seconds
-    rows = [
-        _row("the engine killed while it served (SIGKILL)", watch.end_of_engine(), answers,
-             "after the kill: it answers again, and all of the following is over"),
-        _row("a process of that engine left alive, with memory of the card", watch.of(left.pid),
-             ends.get("left"), "after the kill: it is ended by us"),
-        _row("somebody else's process on the card, which ends later", watch.of(stranger.pid),
-             round(ends["half dead"] - ends["stranger"], 1), "after its end: it is named no more"),
-        _row("a process that has ended and holds memory still, gone last",
-             watch.of(half_dead.pid), round(answers - ends["half dead"], 1),
-             "after it was gone: an engine has started and answers"),
-    ]  # fmt: skip
+    pids = {name: process.pid for name, process in beside_it.items()}
     return {
-        "faults": rows,
-        "pids": {"left": left.pid, "stranger": stranger.pid, "half dead": half_dead.pid},
+        "faults": _rows(watch, pids, ends, answers=watch.seconds),
+        "pids": pids,
         "ended_after_seconds": ends,
-        "cards_with_all_three_beside": beside,
+        "cards_with_all_three_beside": cards,
         "said": watch.seen,
-        "seconds_from_free_card_to_answer": round(answers - ends["half dead"], 1),
+        "seconds_from_free_card_to_answer": round(watch.seconds - ends["half dead"], 1),
         "after": show.deployment(model),
         "replicas_after": show.replicas(model),
     }
+
+
+@contextmanager
+def _three_beside(show: Show) -> Iterator[dict[str, "subprocess.Popen[str]"]]:
+    """Run a process with the marks of the engine, a half dead one and a stranger on its card."""
+    free = int(show.card["memory_bytes"] - show.card["used_bytes"])
+    size = min(max(free // 5, _LEAST_BYTES), _MOST_BYTES)
+    with (
+        _left_of(show.engine(), size) as left,
+        starting(HALF_DEAD, size) as half_dead,
+        starting(STRANGER, size) as stranger,
+    ):
+        found = {"left": left, "half dead": half_dead, "stranger": stranger}
+        for each in found.values():
+            wait_until_held(each)
+        yield found
+
+
+def _kill_engine_then_holders(
+    show: Show, watch: Watch, holders: Mapping[str, "subprocess.Popen[str]"]
+) -> dict[str, float]:
+    """Return when each holder was gone; the one that is left of the engine ends by our doing."""
+    left, half_dead, stranger = (holders[name] for name in ("left", "half dead", "stranger"))
+    ends: dict[str, float] = {}
+
+    def is_told_and_left() -> bool:
+        if left.poll() is not None:
+            ends.setdefault("left", watch.seconds)
+        return watch.says(stranger.pid) and "left" in ends
+
+    engine = show.engine()["pid"]
+    watch.begin()
+    os.kill(engine, signal.SIGKILL)
+    watch.during(_TOLD_SECONDS, is_told_and_left)
+    stranger.kill()
+    stranger.wait()
+    ends["stranger"] = watch.seconds
+    watch.during(_TOLD_SECONDS, lambda: watch.is_told_without(stranger.pid, left.pid))
+    half_dead.kill()
+    half_dead.wait()
+    ends["half dead"] = watch.seconds
+    return ends
+
+
+def _rows(
+    watch: Watch, pids: Mapping[str, int], ends: Mapping[str, float], *, answers: float
+) -> list[dict[str, Any]]:
+    return [
+        fault("the engine killed while it served (SIGKILL)", watch.end_of_engine(), answers,
+              "after the kill: it answers again, and all of the following is over"),
+        fault("a process of that engine left alive, with memory of the card",
+              watch.of(pids["left"]), ends.get("left"), "after the kill: it is ended by us"),
+        fault("somebody else's process on the card, which ends later", watch.of(pids["stranger"]),
+              round(ends["half dead"] - ends["stranger"], 1),
+              "after its end: it is named no more"),
+        fault("a process that has ended and holds memory still, gone last",
+              watch.of(pids["half dead"]), round(answers - ends["half dead"], 1),
+              "after it was gone: an engine has started and answers"),
+    ]  # fmt: skip
 
 
 def out_of_memory(show: Show) -> dict[str, Any]:
@@ -95,9 +122,9 @@ def out_of_memory(show: Show) -> dict[str, Any]:
     Somebody takes the whole card in the moment in which calibration has begun to use it.
     """
     text = small_config(show, "fp8")
-    with holder(TAKES_ALL) if "REHEARSAL" not in os.environ else _nobody() as taker:
-        build, waited = _wait_for_the_card(show, text)
-        if taker is not None:
+    with _nobody() if _is_rehearsal() else holder(TAKES_ALL) as taker:
+        build, rows = _wait_for_the_card(show, text)
+        if taker is not None and taker.stdin is not None:
             taker.stdin.write("now\n")
             taker.stdin.flush()
         began = time.monotonic()
@@ -105,27 +132,34 @@ def out_of_memory(show: Show) -> dict[str, Any]:
         seconds = round(time.monotonic() - began, 1)
     first = {"state": failed["state"], "failure": failed["failure"],
              "log": show.log_of(failed)[-60:]}  # fmt: skip
-    rows = [*waited]
     if failed["state"] == "failed":
-        again = time.monotonic()
-        show.job._post(f"builds/{failed['id']}/retry", {})
-        until(lambda: show.look_at(build)["state"], lambda state: state != "failed")
-        ended = show.succeeded(failed)
-        took = round(time.monotonic() - again, 1)
-        said = {"after_seconds": seconds, "failure": failed["failure"]}
-        rows.append(_row("all memory of the card taken while calibration ran", said, took,
-                         "after the retry: the build has succeeded"))  # fmt: skip
-    elif "REHEARSAL" not in os.environ:
+        rows.append(_tried_again(show, failed, after_seconds=seconds))
+    elif not _is_rehearsal():
         raise Missed("calibration did not run out of memory", {"first": first, "faults": rows})
-    else:
-        ended = show.succeeded(failed)
+    ended = show.succeeded(failed)
     return {"faults": rows, "first": first, **told(show, ended, text, show.checkpoint)}
+
+
+def _tried_again(show: Show, failed: Mapping[str, Any], *, after_seconds: float) -> dict[str, Any]:
+    """Return the row of a build that failed and, tried again, succeeds."""
+    again = time.monotonic()
+    show.job._post(f"builds/{failed['id']}/retry", {})
+    until(lambda: show.look_at(failed)["state"], lambda state: state != "failed")
+    show.succeeded(failed)
+    said = {"after_seconds": after_seconds, "failure": failed["failure"]}
+    took = round(time.monotonic() - again, 1)
+    done = "all memory of the card taken while calibration ran"
+    return fault(done, said, took, "after the retry: the build has succeeded")
+
+
+def _is_rehearsal() -> bool:
+    return "REHEARSAL" in os.environ
 
 
 def _wait_for_the_card(show: Show, text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return a build that has got its card, and what it said while others were on it."""
     modes = {STRANGER: "somebody else's process on the card before calibration"}
-    if "REHEARSAL" in os.environ:
+    if _is_rehearsal():
         modes = {HIDDEN: "memory held by a process that no list shows", **modes}
     build, rows, reason = None, [], ""
     with ExitStack() as held:
@@ -133,12 +167,12 @@ def _wait_for_the_card(show: Show, text: str) -> tuple[dict[str, Any], list[dict
         for mode, done in modes.items():
             present = held.enter_context(holder(mode, _MOST_BYTES))
             if build is None:
-                _wait(_REPORT_SECONDS, lambda: None)
+                wait(_REPORT_SECONDS, lambda: None)
                 build = show.start_build("smollm2-fp8", text)
             old = reason
             after, reason = _waits(show, build, lambda now, old=old: now != old, ending=before)
             said = {"after_seconds": after, "failure": {"code": "", "sentence": reason}}
-            rows.append(_row(done, said, None, "after its end: it is waited for no more"))
+            rows.append(fault(done, said, None, "after its end: it is waited for no more"))
             before = present
         assert build is not None
         rows[-1]["recovered_after_seconds"], _ = _waits(
@@ -177,91 +211,6 @@ def _nobody() -> Iterator[Any]:
     yield None
 
 
-class _Watch:
-    """What the product says of a deployment and of its card, each time that it is new."""
-
-    def __init__(self, show: Show, model: Mapping[str, Any]) -> None:
-        self._show, self._model = show, model
-        self._began = time.monotonic()
-        self.seen: list[dict[str, Any]] = []
-
-    def begin(self) -> None:
-        """Count seconds from now on."""
-        self._began = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        return round(time.monotonic() - self._began, 1)
-
-    def during(self, seconds: float, is_over: Callable[[], Any]) -> None:
-        """Note what is new until it is over, or so many seconds long."""
-        _wait(seconds, lambda: self._note() or is_over())
-
-    def cards(self) -> Any:
-        """Return the GPUs as the REST API tells of them."""
-        nodes = self._show.job._get("nodes")["nodes"]
-        return [card for node in nodes for card in node["cards"] if card["kind"] != "CPU"]
-
-    def says(self, pid: int) -> bool:
-        """Return whether the deployment now gives this process as its cause, or one not shown."""
-        failure = self.seen[-1]["deployment"]["failure"] or {}
-        return _names(failure.get("sentence", ""), pid)
-
-    def is_told_without(self, *pids: int) -> bool:
-        """Return whether the deployment still waits for its card, and not for these."""
-        failure = self.seen[-1]["deployment"]["failure"] or {}
-        sentence = failure.get("sentence", "")
-        is_for_card = "in use by" in sentence or "are held" in sentence
-        return is_for_card and not any(f"process {pid}" in sentence for pid in pids)
-
-    def of(self, pid: int) -> dict[str, Any]:
-        """Return how and when the deployment first named a process, or else its card did."""
-        for each in self.seen:
-            failure = each["deployment"]["failure"]
-            if failure and _names(failure["sentence"], pid):
-                return {"after_seconds": each["after_seconds"], "failure": failure}
-        for each in self.seen:
-            for user in (user for card in each["cards"] for user in card["used_by"]):
-                if user["pid"] == pid:
-                    said = {"code": "", "sentence": CardUser.from_json(user).words}
-                    return {"after_seconds": each["after_seconds"], "failure": said}
-        return {}
-
-    def end_of_engine(self) -> dict[str, Any]:
-        """Return how and when the end of the engine was first told."""
-        for each in self.seen:
-            for failure in (replica["failure"] for replica in each["replicas"]):
-                if failure and "SIGKILL" in failure["sentence"]:
-                    return {"after_seconds": each["after_seconds"], "failure": failure}
-        return {}
-
-    def _note(self) -> None:
-        now = self._show.deployment(self._model)
-        replicas = self._show.replicas(self._model)["replicas"]
-        kept = ("id", "state", "failure")
-        said = {
-            "deployment": {key: now[key] for key in ("status", "failure")},
-            "replicas": [{key: each[key] for key in kept} for each in replicas],
-            "cards": [{key: card[key] for key in ("is_clean", "used_by", "claimed_bytes")}
-                      for card in self.cards()],
-        }  # fmt: skip
-        last = {key: self.seen[-1][key] for key in said} if self.seen else None
-        if said != last:
-            self.seen.append({"after_seconds": self.seconds, **said})
-
-
-def _row(
-    done: str, said: Mapping[str, Any], seconds: float | None, recovered: str
-) -> dict[str, Any]:
-    return {
-        "done": done,
-        "said": said.get("failure"),
-        "said_after_seconds": said.get("after_seconds"),
-        "recovered_after_seconds": seconds,
-        "recovered": recovered,
-    }
-
-
 def _left_of(engine: Mapping[str, Any], size: int) -> Any:
     """Run a process that carries the marks of the engine, as one that it started would."""
     folder = engine["folder"]
@@ -269,17 +218,6 @@ def _left_of(engine: Mapping[str, Any], size: int) -> Any:
     marks = {"ENGINEHOUSE_LEASE": f"replica/{replica}/{generation}",
              "ENGINEHOUSE_INSTANCE": str(folder.parent.resolve())}  # fmt: skip
     return starting(STRANGER, size, marks)
-
-
-def _names(sentence: str, pid: int) -> bool:
-    """Return whether a sentence names the process, or says that none is shown."""
-    return f"process {pid}" in sentence or "shows no process" in sentence
-
-
-def _wait(seconds: float, is_over: Callable[[], Any]) -> None:
-    ends = time.monotonic() + seconds
-    while time.monotonic() < ends and not is_over():
-        time.sleep(0.1)
 
 
 def _serves(show: Show) -> bool:
