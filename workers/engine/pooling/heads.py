@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -73,7 +74,7 @@ def score_texts(model: Any, batch: Batch) -> Sequence[Tensor]:
     # A decoder's own class finds the last token by its id, and so takes a text that ends in the
     # padding token for a shorter one.
     hidden = model.base_model(**batch.inputs).last_hidden_state
-    return list(model.score(_last(hidden, batch)).float())
+    return list(model.score(_at(hidden, batch.lengths - 1)).float())
 
 
 def score_tokens(model: Any, batch: Batch) -> Sequence[Tensor]:
@@ -82,44 +83,26 @@ def score_tokens(model: Any, batch: Batch) -> Sequence[Tensor]:
     return [row[:length] for row, length in zip(logits, batch.lengths.tolist(), strict=True)]
 
 
-def _first(hidden: Tensor, batch: Batch) -> Tensor:
-    return _at(hidden, torch.minimum(batch.prompts, batch.lengths - 1))
-
-
-def _last(hidden: Tensor, batch: Batch) -> Tensor:
-    return _at(hidden, batch.lengths - 1)
-
-
 def _at(hidden: Tensor, places: Tensor) -> Tensor:
     return hidden[torch.arange(len(hidden), device=hidden.device), places]
 
 
-def _largest(hidden: Tensor, batch: Batch) -> Tensor:
-    return hidden.masked_fill(~batch.kept, -torch.inf).amax(1)
-
-
-def _mean(hidden: Tensor, batch: Batch) -> Tensor:
-    return _sum(hidden, batch.kept) / batch.kept.sum(1).clamp(min=1)
-
-
-def _mean_by_root(hidden: Tensor, batch: Batch) -> Tensor:
-    return _sum(hidden, batch.kept) / batch.kept.sum(1).clamp(min=1).sqrt()
+def _mean(hidden: Tensor, batch: Batch, *, power: float = 1.0) -> Tensor:
+    """Divide by the number of tokens that count, or by its root."""
+    total = (hidden.float() * batch.kept).sum(1)
+    return total / batch.kept.sum(1).clamp(min=1) ** power
 
 
 def _weighted_mean(hidden: Tensor, batch: Batch) -> Tensor:
     weights = batch.kept * torch.arange(1, hidden.shape[1] + 1, device=hidden.device)[:, None]
-    return _sum(hidden, weights) / weights.sum(1).clamp(min=1)
-
-
-def _sum(hidden: Tensor, weights: Tensor) -> Tensor:
-    return (hidden.float() * weights).sum(1)
+    return (hidden.float() * weights).sum(1) / weights.sum(1).clamp(min=1)
 
 
 _POOLINGS: Mapping[str, Callable[[Tensor, Batch], Tensor]] = {
-    "cls": _first,
-    "lasttoken": _last,
-    "max": _largest,
+    "cls": lambda hidden, batch: _at(hidden, torch.minimum(batch.prompts, batch.lengths - 1)),
+    "lasttoken": lambda hidden, batch: _at(hidden, batch.lengths - 1),
+    "max": lambda hidden, batch: hidden.masked_fill(~batch.kept, -torch.inf).amax(1),
     "mean": _mean,
-    "mean_sqrt_len_tokens": _mean_by_root,
+    "mean_sqrt_len_tokens": partial(_mean, power=0.5),
     "weightedmean": _weighted_mean,
 }

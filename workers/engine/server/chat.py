@@ -10,7 +10,7 @@ from workers.engine.server.constraints import compile_constraint
 from workers.engine.server.fields import ChatFields
 from workers.engine.server.plan import Plan
 from workers.engine.server.tools.dialects import HERMES, Dialect, choose_dialect
-from workers.engine.server.tools.fields import Function, NamedChoice
+from workers.engine.server.tools.fields import Function, Tool
 from workers.engine.server.tools.forced import call_grammar
 from workers.engine.server.tools.generic import generic_messages
 from workers.engine.server.tools.reader import THINK, THINK_END, ChatReader
@@ -109,7 +109,7 @@ class _Chat:
         is_forced = choice != "auto" or (self._is_generic and not may_speak)
         if not is_forced and (constraint is None or self._is_generic):
             return constraint
-        is_single = isinstance(choice, NamedChoice) or self._is_generic
+        is_single = isinstance(choice, Tool) or self._is_generic
         calls = call_grammar(
             self._dialect, self._functions, special_tokens=self._engine.codec.special_tokens,
             is_parallel=self._fields.parallel_tool_calls and not is_single,
@@ -130,7 +130,7 @@ def _offered(fields: ChatFields) -> list[Function]:
         raise RequestRefused(
             "`tool_choice` wants a call, but `tools` is empty.", field="tool_choice"
         )
-    if not isinstance(choice, NamedChoice):
+    if not isinstance(choice, Tool):
         return functions
     named = [one for one in functions if one.name == choice.function.name]
     if not named:

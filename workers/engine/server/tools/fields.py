@@ -18,13 +18,5 @@ class Tool(Body):
     function: Function
 
 
-class NamedFunction(Body):
-    name: str
-
-
-class NamedChoice(Body):
-    type: Literal["function"]
-    function: NamedFunction
-
-
-ToolChoice = Literal["auto", "none", "required"] | NamedChoice
+ToolChoice = Literal["auto", "none", "required"] | Tool
+"""A tool by itself stands for its name."""
