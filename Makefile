@@ -51,7 +51,7 @@ test-oldest: $(OLDEST)/.made  ## what a GPU host's older torch and transformers 
 	@$(OLDEST)/bin/python -m pytest -q -m "not long" $(or $(TESTS),$(OLD_TESTS))
 
 lint: $(VENV)/.dev  ## ruff, mypy, import-linter, djlint, bandit
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync $(LINTERS)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync --keep-going $(LINTERS)
 
 lint-types:
 	$(VENV)/bin/mypy
