@@ -1,6 +1,6 @@
 """Which tests share a process of `make test`, and which begin first.
 
-Three processes on two cores: many tests wait, for a lease that runs out or for a browser.
+One process more than cores: many tests wait, for a lease that runs out or for a browser.
 """
 
 from xdist.scheduler import LoadScopeScheduling
@@ -16,6 +16,8 @@ FIRST = (
     "tests/workers/runtimes/",
     "tests/workers/gateway/",
     "tests/controlplane/",
+    "tests/e2e/test_recovery",
+    "tests/e2e/test_main_job",
 )
 """The longest first, so that no process ends long after the others."""
 
