@@ -5,8 +5,8 @@ One process more than cores: many tests wait, for a lease that runs out or for a
 
 from xdist.scheduler import LoadScopeScheduling
 
-TOGETHER = ("tests/e2e/newcomer/",)
-"""Folders whose files share one installation."""
+TOGETHER = ("tests/e2e/newcomer/", "tests/workers/runtimes/container/")
+"""Folders whose files share one installation, or one engine of Docker's."""
 FIRST = (
     "tests/workers/tasks/",
     "tests/browser/",
