@@ -22,7 +22,7 @@ MOST_CHARACTERS = 60
 class Body(BaseModel):
     """An object of a request: unknown fields pass, and null is as good as nothing."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -44,7 +44,7 @@ async def read_body(kind: type[Fields], request: Request) -> Fields:
         raise RequestRefused(f"The body is not JSON: {error}.") from None
     if not isinstance(sent, dict):
         raise RequestRefused(f"The body is a JSON {_kind(sent)}; send an object.")
-    if HALF_PAIR.search(text) and (field := next(_half_pairs(sent), None)):
+    if HALF_PAIR.search(text) and (field := _half_pair(sent)):
         raise RequestRefused(
             f"`{field}` holds half a surrogate pair, which is no character.", field=field
         )
@@ -57,14 +57,19 @@ async def read_body(kind: type[Fields], request: Request) -> Fields:
         raise RequestRefused(f"`{field}`: {message}{_value(found)}.", field=field) from None
 
 
-def _half_pairs(sent: object, place: str = "") -> Iterator[str]:
-    """The places of texts that no tokenizer and no answer could hold."""
-    if isinstance(sent, str):
-        if any("\ud800" <= character <= "\udfff" for character in sent):
-            yield place.removeprefix(".")
-    elif isinstance(sent, Mapping | list):
-        for name, value in sent.items() if isinstance(sent, Mapping) else enumerate(sent):
-            yield from _half_pairs(value, f"{place}.{name}")
+def _half_pair(sent: Any) -> str | None:
+    """The place of a text that no tokenizer and no answer could hold."""
+    left = [("", sent)]
+    while left:
+        place, value = left.pop()
+        if isinstance(value, Mapping):
+            left += [(place or ".body", name) for name in value]
+        if isinstance(value, Mapping | list):
+            parts = value.items() if isinstance(value, Mapping) else enumerate(value)
+            left += [(f"{place}.{name}", part) for name, part in parts]
+        elif isinstance(value, str) and any("\ud800" <= each <= "\udfff" for each in value):
+            return place.removeprefix(".").encode(errors="replace").decode()
+    return None
 
 
 def _kind(sent: object) -> str:

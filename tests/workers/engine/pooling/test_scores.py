@@ -107,6 +107,8 @@ def test_a_text_too_long_is_refused_where_cutting_is_forbidden(reranker: TestCli
         (rb'{"query": "\ud83d", "texts": ["a"]}', "query"),
         (rb'{"query": "\ud83d\ude42", "texts": ["a", "\ude42"]}', "texts.1"),
         (rb'{"query": "a", "texts": ["a"], "model": "\ud800"}', "model"),
+        (rb'{"query": "a", "texts": ["a"], "\ud800": "\ud800"}', "?"),
+        (rb'{"query": "a", "texts": ["a"], "x": {"\ud800": 1}}', "x"),
     ],
 )
 def test_half_a_character_is_refused_wherever_it_stands(
