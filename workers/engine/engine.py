@@ -56,9 +56,7 @@ class Engine:
         slots = _slots(settings, model)
         self._cache = SlotCache(model.shape, slots=slots, device=device, scales=model.cache_scales)
         self.max_seq_len = min(model.max_positions, slots, settings.total_token_limit)
-        self.step_tokens = settings.max_num_tokens
-        if settings.device == "cpu":
-            self.step_tokens = min(self.step_tokens, DECODER_STEP_TOKENS)
+        self.step_tokens = min(settings.max_num_tokens, DECODER_STEP_TOKENS)
         self.metrics = EngineMetrics()
         runner = ModelRunner(model.module, self._cache, self._deltas, device, model.long_rope)
         self._runner = runner
