@@ -48,7 +48,10 @@ def write_reference() -> str:
 
 
 def _runtimes() -> Iterator[str]:
-    yield f"| `native` | {native.capabilities.VERSION} | yes | in every test, on a CPU |\n"
+    yield (
+        f"| `native` | {native.capabilities.VERSION} | yes | "
+        f"in every test, on a CPU; {native.capabilities.RUN_ON_A_CARD} |\n"
+    )
     for name, module, label in (
         ("vllm", vllm, vllm.capabilities.RUN_BY_US),
         ("trtllm", trtllm, trtllm.capabilities.RUN_BY_US or trtllm.capabilities.NOT_YET_RUN),
