@@ -7,6 +7,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.quantization import NVFP4_BYTES, PRECISIONS
 from controlplane.domain.memory.activations import gpu_activation_bytes
 from controlplane.domain.memory.adapters import adapter_bytes
+from controlplane.domain.memory.beside_weights import bytes_beside_weights
 from controlplane.domain.memory.estimates import estimates_of
 from controlplane.domain.memory.kv_cache import KvLayout, kv_bytes_per_token, layout_of
 from controlplane.domain.memory.memory_plan import MemoryPlan, PlanInputs, in_blocks
@@ -104,7 +105,7 @@ def _fixed_bytes(inputs: PlanInputs, parts: _Parts) -> dict[str, int]:
     checkpoint, divided = inputs.checkpoint, parts.divided
     weights = parts.weights.per_card(divided, checkpoint.experts)
     return {
-        "weights_bytes": weights + parts.adapters_bytes,
+        "weights_bytes": weights + parts.adapters_bytes + _beside_weights(inputs, parts),
         "activations_bytes": gpu_activation_bytes(
             checkpoint,
             max_num_tokens=parts.step_tokens,
@@ -117,6 +118,18 @@ def _fixed_bytes(inputs: PlanInputs, parts: _Parts) -> dict[str, int]:
             quantized_bytes=-(-parts.weights.quantized_bytes // divided.cards),
         ),
     }
+
+
+def _beside_weights(inputs: PlanInputs, parts: _Parts) -> int:
+    if not runtime_memory(inputs.runtime_name).counts_beside_weights:
+        return 0
+    stored = inputs.checkpoint.existing_quantization
+    asked = PRECISIONS[inputs.spec.quantization_type.value].weight_bytes
+    return bytes_beside_weights(
+        inputs.checkpoint,
+        number_bytes=stored.bytes_per_weight if stored else asked,
+        cards=parts.divided.cards,
+    )
 
 
 def _held(inputs: PlanInputs, parts: _Parts, budget: int) -> _Held:

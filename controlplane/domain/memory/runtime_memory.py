@@ -26,6 +26,8 @@ class RuntimeMemory:
     block_reserve: float = 0.005
     """Share of the KV budget that the block allocator keeps, and that CUDA shows less than NVML."""
     block_tokens: int = 32
+    counts_beside_weights: bool = False
+    """Whether its report counts position tables and rests of segments as weights."""
     measured: bool = False
     """Whether the constants were held against runs on more than one kind of card."""
 
@@ -38,6 +40,7 @@ RUNTIME_MEMORY: Mapping[str, RuntimeMemory] = MappingProxyType(
             context_bytes=round(0.75 * GIB),
             quantized_workspace=0.0,
             block_tokens=16,
+            counts_beside_weights=True,
         ),
     }
 )

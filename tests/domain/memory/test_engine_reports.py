@@ -1,0 +1,54 @@
+"""Plans against what engines reported of themselves on cards, as kept with the benchmarks."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controlplane.domain.facts import checkpoints
+from controlplane.domain.memory import MemoryPlan, plan
+from controlplane.domain.memory.beside_weights import bytes_beside_weights
+from controlplane.domain.spec import parse_mapping
+from tests.domain.memory.models import QWEN3_8B, card, spec_for
+
+KEPT = Path(__file__).resolve().parents[3] / "benchmarks/results"
+REPORTS = [
+    pytest.param(entry, id=f"{entry['config']['model_name']} on {entry['card']['kind']}")
+    for path in sorted(KEPT.glob("memory-*.json"))
+    for entry in json.loads(path.read_text())
+]
+
+
+def planned(entry: dict[str, Any]) -> MemoryPlan:
+    spec = parse_mapping(entry["config"]).spec
+    assert spec is not None
+    facts = checkpoints.read(entry["checkpoint"], weight_bytes=entry["weight_bytes"])
+    present = replace(card(entry["card"]["kind"]), memory_bytes=entry["card"]["memory_bytes"])
+    return plan(spec, facts, present, entry["runtime"])
+
+
+@pytest.mark.parametrize("entry", REPORTS)
+def test_weights_are_planned_within_half_a_percent(entry: dict[str, Any]) -> None:
+    told, rounding = entry["report"]["weights_bytes"], entry["weights_rounded_to_bytes"]
+    assert abs(planned(entry).weights_bytes - told) <= 0.005 * told + rounding / 2
+
+
+@pytest.mark.parametrize("entry", REPORTS)
+def test_tokens_are_planned_within_three_percent_and_one_above(entry: dict[str, Any]) -> None:
+    assert -0.03 <= planned(entry).kv_tokens / entry["report"]["kv_tokens"] - 1 <= 0.01
+
+
+def test_only_matrices_between_one_and_ten_megabytes_leave_rests_of_segments() -> None:
+    table = (QWEN3_8B.max_positions or 0) * (QWEN3_8B.head_dim or 0) * 2
+    assert bytes_beside_weights(QWEN3_8B, number_bytes=2, cards=1) == table
+    assert bytes_beside_weights(QWEN3_8B, number_bytes=2, cards=8) > table
+
+
+def test_only_vllm_counts_tables_as_weights() -> None:
+    spec = spec_for("H100")
+    ours, theirs = (
+        plan(spec, QWEN3_8B, card("H100"), name).weights_bytes for name in ("vllm", "trtllm")
+    )
+    assert ours - theirs == bytes_beside_weights(QWEN3_8B, number_bytes=2, cards=1)
