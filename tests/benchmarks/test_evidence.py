@@ -26,6 +26,4 @@ def test_a_fault_is_told_with_what_was_said_and_how_long_it_took() -> None:
            "recovered_after_seconds": 2.0, "recovered": "after its end"}  # fmt: skip
     found = {"faults": [row], "card": "H100", "date": "2026-11-28", "command": "run.sh"}
     page = evidence_faults.told("kill-h100-2026-11-28.json", found)
-    assert (
-        "| `EHD-CARD-IN-USE`: Card 0 is used by `a\\|b`. | 1.2 s | 2.0 s after its end |" in page
-    )
+    assert "| `EHD-CARD-IN-USE`: Card 0 is used by `a\\|b`. | 1.2 s | 2.0 s after its end |" in page
