@@ -9,15 +9,15 @@ import collections
 import pytest
 
 BUDGET_SECONDS = {
-    "domain": 40,
+    "domain": 50,
     "seeds": 10,
-    "sources": 40,
+    "sources": 35,
     "artifacts": 10,
-    "controlplane": 50,
-    "contracts": 30,
-    "apps": 140,
-    "workers": 840,
-    "browser": 220,
+    "controlplane": 45,
+    "contracts": 50,
+    "apps": 180,
+    "workers": 740,
+    "browser": 250,
     "e2e": 480,
 }
 
