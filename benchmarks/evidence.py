@@ -10,13 +10,14 @@ import argparse
 import datetime
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import evidence_faults as faults
+from benchmarks import evidence_memory as memory
 from benchmarks import evidence_serving as serving
 from benchmarks.evidence_table import engine_lines, one_line, section
 from benchmarks.gpu.wanted import WANTED
@@ -70,7 +71,12 @@ def _build(name: str, found: Mapping[str, Any]) -> str:
                                           f"first after {smoke['first_token_seconds']} s"),
         *((each["name"], f"{_seconds(each)} s") for each in found["steps"]),
     ]  # fmt: skip
-    return section("A build on a card", name, found, rows, engine_lines(found))
+    title = f"A build on a card: `{_name_of(found)}`"
+    return section(title, name, found, rows, engine_lines(found))
+
+
+def _name_of(found: Mapping[str, Any]) -> str:
+    return str(found["config_text"].partition("\n")[0].partition(": ")[2])
 
 
 def _faults_and_build(name: str, found: Mapping[str, Any]) -> str:
@@ -107,23 +113,6 @@ def _quantized(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     )
 
 
-def _memory(name: str, entries: Iterable[Mapping[str, Any]]) -> str:
-    lines = ["## The memory plan beside the engine's report", "",
-             f"`{name}`, as `memory_plan.py` replays it.", "",
-             "| config | card | figure | planned | reported | difference |",
-             "|---|---|---|---|---|---|"]  # fmt: skip
-    for each in entries:
-        planned, said = each["planned"], each["report"]
-        shown = {"weights": "weights_bytes", "KV cache": "kv_cache_bytes", "KV tokens": "kv_tokens"}
-        start = f"| `{each['config']['model_name']}` | {each['card']['kind']} |"
-        for words, key in shown.items():
-            change = f"{planned[key] / said[key] - 1:+.2%}"
-            note = _rounded(each) if key == "weights_bytes" else ""
-            amounts = f"{_amount(key, planned[key])} | {_amount(key, said[key])}"
-            lines.append(f"{start} {words} | {amounts} | {change}{note} |")
-    return "\n".join([*lines, ""])
-
-
 def _native(name: str, found: Mapping[str, Any]) -> str:
     parted = [row for row in found["rows"] if not row["same"]]
     told = [f"parts at token {row['part_at_token']}, where the best two lie "
@@ -145,8 +134,8 @@ def _native(name: str, found: Mapping[str, Any]) -> str:
 
 
 def _native_deploy(name: str, found: Mapping[str, Any]) -> str:
-    memory = found["memory"]
-    planned, said = memory["planned"], memory["report"]
+    kept = found["memory"]
+    planned, said = kept["planned"], kept["report"]
     parted = [row for row in found["rows"] if not row["same"]]
     told = [f"parts at token {row['part_at_token']}, where the best two lie "
             f"{row['gap_of_best_two_there']} apart" for row in parted]  # fmt: skip
@@ -160,7 +149,7 @@ def _native_deploy(name: str, found: Mapping[str, Any]) -> str:
         *((words, f"{_amount(key, planned[key])} planned, {_amount(key, said[key])} reported")
           for words, key in (("weights", "weights_bytes"), ("KV cache", "kv_cache_bytes"),
                              ("KV tokens", "kv_tokens"))),
-        ("taken of the card", f"{memory['taken_of_the_card_bytes'] / _GIB:.3f} GiB; planned at "
+        ("taken of the card", f"{kept['taken_of_the_card_bytes'] / _GIB:.3f} GiB; planned at "
                               f"most {_at_most(planned) / _GIB:.3f} GiB"),
     ]  # fmt: skip
     return section("The native engine through the product", name, found, rows)
@@ -191,11 +180,6 @@ def _came_through(content: Any) -> bool:
     return not isinstance(content, dict) or content.get("state", "done") == "done"
 
 
-def _rounded(entry: Mapping[str, Any]) -> str:
-    step = entry.get("weights_rounded_to_bytes")
-    return f"; the engine rounds to {step / _GIB:.2f} GiB" if step else ""
-
-
 def _amount(key: str, value: int) -> str:
     return f"{value:,}" if key == "kv_tokens" else f"{value / _GIB:.3f} GiB"
 
@@ -210,7 +194,9 @@ _SECTIONS = {
     "build": _build,
     "large_build": _build,
     "no_quant": _build,
-    "memory": _memory,
+    "memory": memory.beside_reports,
+    "large_fp8_kv": memory.report_of,
+    "large_no_quant": memory.report_of,
     "native": _native,
     "native_deploy": _native_deploy,
     "deploy": serving.deployed,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.evidence_table import one_line, table
+from benchmarks.evidence_table import about, one_line, table
 
 _COLUMNS = ("done", "said", "told after", "over")
 _NOTE = "Seconds count from what was done; those of a stranger before calibration from its end."
@@ -20,7 +20,8 @@ def told(name: str, found: Mapping[str, Any]) -> str:
     if found.get("state", "done") != "done":
         rows.append(("the stage", f"failed: {one_line(found['reason'])}", "–", "–"))
     is_said = all("recovered" in each for each in found.get("faults", ()))
-    return table("Faults on a card", name, found, _COLUMNS, rows, () if is_said else ("", _NOTE))
+    title = about("Faults on a card", name)
+    return table(title, name, found, _COLUMNS, rows, () if is_said else ("", _NOTE))
 
 
 def _said(failure: Mapping[str, Any] | None) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.evidence_table import engine_lines, one_line, section, table
+from benchmarks.evidence_table import about, engine_lines, one_line, section, table
 
 _GIB = 1024**3
 _SMALL = "SmolLM2-135M-Instruct, its own"
@@ -19,7 +19,8 @@ def deployed(name: str, found: Mapping[str, Any]) -> str:
         ("from the order to active", f"{found['seconds_to_active']} s"),
         ("used of the card then", f"{found['card_used_bytes'] / _GIB:.2f} GiB"),
     ]  # fmt: skip
-    return section("An artifact served on a card", name, found, rows, engine_lines(found))
+    title = about("An artifact served on a card", name)
+    return section(title, name, found, rows, engine_lines(found))
 
 
 def asked(name: str, found: Mapping[str, Any]) -> str:
@@ -55,13 +56,14 @@ def speed(name: str, found: Mapping[str, Any]) -> str:
         "all turns",
         "all turns alone",
     )
-    about = found.get("weights") or found.get("model", "")
+    weights = found.get("weights") or found.get("model", "")
     note = (
-        f"Tokens per second of {about}: the best of the turns, which alternate in one call at one "
-        f"engine, with answers of {_tokens(found)} tokens. A negative cost is noise."
+        f"Tokens per second of {weights}: the best of the turns, which alternate in one call at "
+        f"one engine, with answers of {_tokens(found)} tokens. A negative cost is noise."
     )
     more = ["", note]
-    return table("Speed through the gateway beside vLLM alone", name, found, columns, rows, more)
+    title = about("Speed through the gateway beside vLLM alone", name)
+    return table(title, name, found, columns, rows, more)
 
 
 def taken_down(name: str, found: Mapping[str, Any]) -> str:
@@ -71,7 +73,7 @@ def taken_down(name: str, found: Mapping[str, Any]) -> str:
         ("the card's memory free", f"after {found['seconds_until_the_card_is_free']} s, "
                                    f"{found['card_used_bytes'] / _GIB:.2f} GiB used by nobody"),
     ]  # fmt: skip
-    return section("A deployment deactivated on a card", name, found, rows)
+    return section(about("A deployment deactivated on a card", name), name, found, rows)
 
 
 def _afterwards(cancel: Mapping[str, Any]) -> str:

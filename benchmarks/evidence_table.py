@@ -25,9 +25,14 @@ def table(
 ) -> str:
     """Return a section with a table of these columns, and `more` lines below it."""
     where = found.get("card") or found.get("machine")
-    about = f"`{name}`: {where}, {found['date']}, `{found['command']}`"
+    seen = f"`{name}`: {where}, {found['date']}, `{found['command']}`"
     lines = [_row(columns), "|---" * len(columns) + "|", *map(_row, rows)]
-    return "\n".join([f"## {title}", "", about, "", *lines, *more, ""])
+    return "\n".join([f"## {title}", "", seen, "", *lines, *more, ""])
+
+
+def about(subject: str, name: str) -> str:
+    """Return a title that also says which stage a result's file is of."""
+    return f"{subject}: `{name.partition('-')[0]}`"
 
 
 def engine_lines(found: Mapping[str, Any]) -> list[str]:

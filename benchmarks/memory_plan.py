@@ -13,7 +13,7 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ def _engine_reports() -> dict[str, Any]:
     """Return how far plans are from the engines' own reports; None where none is kept."""
     weights, tokens, over = [], [], []
     for entry in _reports():
-        planned, report = _report_plan(entry), entry["report"]
+        planned, report = report_plan(entry), entry["report"]
         weights.append(_weights_error(planned, entry))
         error = 100 * (planned.kv_tokens / report["kv_tokens"] - 1)
         over.append(max(0.0, error))
@@ -140,7 +140,8 @@ def _reports() -> Iterator[dict[str, Any]]:
         yield from json.loads(path.read_text())
 
 
-def _report_plan(entry: dict[str, Any]) -> MemoryPlan:
+def report_plan(entry: Mapping[str, Any]) -> MemoryPlan:
+    """Return today's plan of a kept report."""
     spec = parse_mapping(entry["config"]).spec
     if spec is None:
         raise SystemExit(f"a kept report has a config that no longer parses: {entry['config']}")
