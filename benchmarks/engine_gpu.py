@@ -3,8 +3,8 @@
     python benchmarks/engine_gpu.py [--json] [--full]
 
 Where there is none it prints the newest results that are kept, with card and age, and exits 3. The
-bar (native engine, Qwen3-8B shape, FP8, verify 64 tokens, one row: 4.5 ms) is judged by no stage
-yet, so its figure is null.
+bars are on the Qwen3-8B shape: what the gateway costs of vLLM's tokens per second, 2 %; and what the
+native engine takes in FP8 to verify 64 tokens of one row, 4.5 ms, null while no stage judges it.
 """
 
 import argparse
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks/results"
 NO_HARDWARE = 3
 _SHORT = "build,native,deploy,ask,speed"
-_BARS = {"native_verify_64_milliseconds": 4.5}
+_BARS = {"gateway_cost_percent": 2.0, "native_verify_64_milliseconds": 4.5}
 _RIVALS = {
     "vllm_0_25_1_verify_milliseconds": 8.1,
     "compiled_probe_milliseconds": 6.8,
@@ -39,6 +39,7 @@ def main() -> int:
     found, status = _run(options.full) if has_card else (_newest(), NO_HARDWARE)
     figures = {
         "results": found,
+        "gateway_cost_percent": _gateway_cost(found),
         "native_verify_64_milliseconds": None,
         "bars": _BARS,
         "bars_met": None,
@@ -47,6 +48,17 @@ def main() -> int:
     }
     print(json.dumps(figures, indent=1) if options.json else _table(found, has_card=has_card))
     return status
+
+
+def _gateway_cost(found: list[dict[str, Any]]) -> float | None:
+    """Return the most that it costs of the large shape's rate, at any number of streams."""
+    costs = [
+        row["cost_percent"]
+        for each in found
+        if each["what"] == "large_speed"
+        for row in each.get("rows", ())
+    ]
+    return max(costs, default=None)
 
 
 def _run(full: bool) -> tuple[list[dict[str, Any]], int]:
