@@ -4,7 +4,8 @@
 
 Where there is none it prints the newest results that are kept, with card and age, and exits 3. The
 bars are on the Qwen3-8B shape: what the gateway costs of vLLM's tokens per second, 2 %; and
-what the native engine takes in FP8 to verify 64 tokens of one row, 4.5 ms, null while no stage judges it.
+what the native engine takes in FP8 to verify 64 tokens of one row, 4.5 ms, null while no stage
+judges it.
 """
 
 import argparse
