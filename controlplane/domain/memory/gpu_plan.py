@@ -29,9 +29,7 @@ def plan_gpu(inputs: PlanInputs) -> MemoryPlan:
     parts = _parts(inputs)
     spec, memory = inputs.spec, runtime_memory(inputs.runtime_name)
     fixed = _fixed_bytes(inputs, parts)
-    free = max(0, inputs.card.memory_bytes - sum(fixed.values()))
-    share = min(max(spec.kv_cache_fraction, 0.0), 1.0)
-    held = _held(inputs, parts, int(free * share * (1 - memory.block_reserve)))
+    held = _held(inputs, parts, _budget(inputs, sum(fixed.values())))
     kept_bytes = kv_bytes_per_token(inputs.checkpoint, element_bytes=parts.element_bytes)
     return MemoryPlan(
         inputs=inputs,
@@ -130,6 +128,17 @@ def _beside_weights(inputs: PlanInputs, parts: _Parts) -> int:
         number_bytes=stored.bytes_per_weight if stored else asked,
         cards=parts.divided.cards,
     )
+
+
+def _budget(inputs: PlanInputs, fixed_bytes: int) -> int:
+    """Return what the KV cache may take: a share of the rest, within what the engine is given."""
+    memory, card_bytes = runtime_memory(inputs.runtime_name), inputs.card.memory_bytes
+    kept = 1 - memory.block_reserve
+    share = min(max(inputs.spec.kv_cache_fraction, 0.0), 1.0)
+    budget = (card_bytes - fixed_bytes) * share * kept
+    if memory.most_of_card is not None:
+        budget = min(budget, card_bytes * memory.most_of_card * kept - fixed_bytes)
+    return max(0, int(budget))
 
 
 def _held(inputs: PlanInputs, parts: _Parts, budget: int) -> _Held:

@@ -10,6 +10,7 @@ import pytest
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.memory import MemoryPlan, plan
 from controlplane.domain.memory.beside_weights import bytes_beside_weights
+from controlplane.domain.runtimes.vllm.render import render
 from controlplane.domain.spec import parse_mapping
 from tests.domain.memory.models import QWEN3_8B, card, spec_for
 
@@ -52,3 +53,16 @@ def test_only_vllm_counts_tables_as_weights() -> None:
         plan(spec, QWEN3_8B, card("H100"), name).weights_bytes for name in ("vllm", "trtllm")
     )
     assert ours - theirs == bytes_beside_weights(QWEN3_8B, number_bytes=2, cards=1)
+
+
+@pytest.mark.parametrize("kind", ["L4", "H100"])
+def test_vllm_is_planned_within_the_most_that_its_command_gives_it(kind: str) -> None:
+    spec, present = spec_for(kind), card(kind)
+    launch = render(
+        spec, QWEN3_8B, model_dir="/m", host="h", port=1, python="p", threads=1,
+        memory_bytes=present.memory_bytes,
+    )  # fmt: skip
+    given = launch.argv[launch.argv.index("--gpu-memory-utilization") + 1]
+    within = plan(spec, QWEN3_8B, present, "vllm")
+    used = within.kv_cache_bytes + within.weights_bytes + within.activations_bytes
+    assert used + within.overhead_bytes <= float(given) * present.memory_bytes

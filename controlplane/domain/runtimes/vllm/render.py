@@ -10,6 +10,7 @@ from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.facts.gpus import CPU, PLANNABLE_GPUS
 from controlplane.domain.memory import UnplannableError
 from controlplane.domain.memory.plan import plan
+from controlplane.domain.memory.runtime_memory import MOST_OF_A_CARD
 from controlplane.domain.runtimes.launch import Launch
 from controlplane.domain.runtimes.outside_engine import account
 from controlplane.domain.runtimes.served_name import served_model_name
@@ -26,8 +27,6 @@ from controlplane.domain.runtimes.vllm.reasons import REASONS
 from controlplane.domain.spec import Spec
 
 MODULE = "vllm.entrypoints.cli.main"
-MOST_OF_A_CARD = 0.95
-"""What vLLM may take at most: its CUDA context and graphs lie outside of its own share."""
 _TOKENS_REASON = "vLLM wants a step to hold a whole prompt without chunked prefill."
 _LENGTH_REASON = (
     "vLLM would cut every answer at it; the gateway gives it to requests that name no length."
