@@ -1,5 +1,7 @@
 """/health and /metrics."""
 
+import time
+
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -41,12 +43,15 @@ def test_requests_are_counted_by_deployment_and_status_class(house, http):
         call.connection.close()
         raise OSError
 
+    started = time.monotonic()
     http.post(url + CHAT, json={})
     engine.script = lambda call: call.answer({"error": "no"}, 400)
     http.post(url + CHAT, json={})
     engine.script = breaks
     http.post(url + CHAT, json={"stream": True})
-    http.post(url + CHAT, headers={"authorization": "Bearer wrong"})
+    longest = time.monotonic() - started
+    # On a new connection: the gateway closes the one whose answer broke, and that may come late.
+    httpx.post(url + CHAT, headers={"authorization": "Bearer wrong"})
 
     found = metrics(url)
     assert found["gateway_requests_total", "2xx"] == 1
@@ -58,7 +63,7 @@ def test_requests_are_counted_by_deployment_and_status_class(house, http):
     assert found["gateway_snapshot_version", ""] == 1
     assert found["gateway_request_duration_seconds_count", ""] == 3
     assert found["gateway_time_to_first_byte_seconds_bucket", "+Inf"] == 3
-    assert 0 < found["gateway_request_duration_seconds_sum", ""] < 5
+    assert 0 < found["gateway_request_duration_seconds_sum", ""] < longest
 
 
 def test_a_key_sees_the_metrics_of_its_own_team_only(serve, http):
