@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,19 +87,23 @@ class Engine:
 
     def kill(self) -> None:
         """Kill it with the containerd that it started, not with what runs in containers."""
-        if self.process is not None:
+        # One that has ended is let be: its number may be another process's by now.
+        if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait(60)
-            for left in ("pid", "exec/containerd/containerd.pid"):
-                (self.folder / left).unlink(missing_ok=True)
+        for left in ("pid", "exec/containerd/containerd.pid"):
+            (self.folder / left).unlink(missing_ok=True)
 
     def end(self) -> None:
         """End it and all that a failed test may have left in it."""
-        if self.process is not None and self.process.poll() is None:
-            with closing(APIClient(base_url=self.address, timeout=60)) as client:
-                for each in client.containers(all=True):
-                    client.remove_container(each["Id"], force=True)
-        self.kill()
+        try:
+            if self.process is not None and self.process.poll() is None:
+                with closing(APIClient(base_url=self.address, timeout=60)) as client:
+                    for each in client.containers(all=True):
+                        client.remove_container(each["Id"], force=True)
+        finally:
+            self.kill()
+            until(lambda: not _kill_processes_of(self.folder), 60, "the end of Docker")
 
     def import_image(self) -> Docker:
         """Return the engine with an image that has a `python3` and looks as if it had vLLM."""
@@ -121,8 +125,10 @@ def private_engine() -> Iterator[Engine]:
     try:
         yield engine
     finally:
-        engine.end()
-        _remove(engine.folder)
+        try:
+            engine.end()
+        finally:
+            _remove(engine.folder)
 
 
 @pytest.fixture(scope="session")
@@ -150,6 +156,27 @@ def _listens(folder: Path) -> bool:
     # The SDK leaves a socket open where nobody listens, so it is asked later.
     with socket.socket(socket.AF_UNIX) as attempt:
         return attempt.connect_ex(f"{folder}/docker.sock") == 0
+
+
+def _kill_processes_of(folder: Path) -> list[int]:
+    """Return those that were killed: containerd, its shims, and what is left in containers."""
+    found = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal()]
+    ours = [pid for pid in found if _belongs_to(pid, folder)]
+    for pid in ours:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return ours
+
+
+def _belongs_to(pid: int, folder: Path) -> bool:
+    """Return whether the process was started with this folder, or has its root there."""
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        mounts = Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
+    except OSError:  # it has ended
+        return False
+    roots = [line for line in mounts if line.split()[4] == "/"]
+    return f"{folder}/".encode() in command or any(f"{folder}/" in line for line in roots)
 
 
 def _remove(folder: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_container_removed_by_force_is_told_as_killed(start: Any, docker: Dock
 def test_host_memory_that_ran_out_is_the_cause_that_is_told(start: Any, docker: Docker) -> None:
     standing = start(
         "import sys, time\nprint('up', flush=True)\nwhile True:\n"
-        "    time.sleep(0.05)\n    try: held = bytearray(open('/tmp/size').read() and 1 << 28)\n"
+        "    time.sleep(0.05)\n    try: held = bytearray(bool(open('/tmp/size').read()) << 28)\n"
         "    except OSError: continue",
     )
     up = standing.until_up()
