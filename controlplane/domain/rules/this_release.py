@@ -15,7 +15,8 @@ from controlplane.domain.rules.rule import (
     at,
 )
 from controlplane.domain.runtimes.capability import Feature
-from controlplane.domain.runtimes.native.capabilities import capability
+from controlplane.domain.runtimes.native import capabilities as native
+from controlplane.domain.runtimes.vllm import capabilities as vllm
 
 _ACCELERATOR = "resources.accelerator"
 _RELEASE = sources.enginehouse("what this release builds and serves")
@@ -34,7 +35,8 @@ def _serve_on_cpu(c: Context) -> Patch:
 
 
 def _use_what_starts(c: Context) -> Patch:
-    if c.spec.accelerator is not None and "vllm" in (c.known.runtimes or ()):
+    takes_card = not vllm.capability(Feature.ACCELERATOR, c.gpu.kind).is_refused
+    if takes_card and "vllm" in (c.known.runtimes or ()):
         return {"enginehouse.runtime": "vllm", "model_metadata.enginehouse.runtime": None}
     return _serve_on_cpu(c)
 
@@ -64,7 +66,7 @@ NO_DRIVER = Rule(
 
 def _why_not_on_gpu(c: Context) -> str:
     """Return why the native engine does not take the cards asked for; empty where it does."""
-    found = capability(Feature.ACCELERATOR, c.gpu.kind)
+    found = native.capability(Feature.ACCELERATOR, c.gpu.kind)
     if found.is_refused:
         return f"does not run on `{c.gpu.kind}`: {found.how}"
     if c.spec.accelerator_count > 1:
@@ -83,7 +85,7 @@ NATIVE_ON_GPU = Rule(
     fields=at(_ACCELERATOR, "enginehouse.runtime"),
     when=lambda c: bool(_why_not_on_gpu(c)),
     message=lambda c: f"The native engine {_why_not_on_gpu(c)}.",
-    fix=Fix(label="Use an engine that takes them", patch=_use_what_starts, safe=False),
+    fix=Fix(label="Use vLLM or the CPU", patch=_use_what_starts, safe=False),
     source=_RELEASE,
     bad=Example(config={_ACCELERATOR: "L4:2", "enginehouse.runtime": "native"}),
     good=Example(config={_ACCELERATOR: "L4", "enginehouse.runtime": "native"}),

@@ -204,7 +204,7 @@ def test_a_model_taken_from_elsewhere_is_not_judged_by_an_empty_repository() -> 
 
 @pytest.mark.parametrize(
     ("runtime", "label"),
-    [("trtllm", "Use an engine that starts here"), ("native", "Use an engine that takes them")],
+    [("trtllm", "Use an engine that starts here"), ("native", "Use vLLM or the CPU")],
 )
 def test_the_fix_that_serves_on_the_cpu_leaves_nothing_of_a_gpu(runtime: str, label: str) -> None:
     text = (
@@ -226,9 +226,14 @@ def test_the_fix_that_serves_on_the_cpu_leaves_nothing_of_a_gpu(runtime: str, la
     assert not codes & {"EH690", "EH691", "EH113", "EH651"}
 
 
-def test_where_vllm_starts_a_config_for_tensorrt_keeps_its_gpu() -> None:
+@pytest.mark.parametrize(
+    ("cards", "runtime", "kept"), [("H100:2", "vllm", "H100:2"), ("V100:2", "native", "None")]
+)
+def test_where_vllm_starts_a_config_for_tensorrt_keeps_a_gpu_that_vllm_takes(
+    cards: str, runtime: str, kept: str
+) -> None:
     text = (
-        "resources:\n  accelerator: H100:2\n"
+        f"resources:\n  accelerator: {cards}\n"
         "trt_llm:\n  build:\n    tensor_parallel_count: 2\n"
         "    checkpoint_repository: {source: LOCAL, repo: /x}\n"
     )
@@ -240,5 +245,5 @@ def test_where_vllm_starts_a_config_for_tensorrt_keeps_its_gpu() -> None:
     assert finding.fix is not None
     mended = examine(edit_yaml(text, finding.fix.patch), known)
     assert mended.spec is not None
-    assert (mended.spec.runtime_name, str(mended.spec.accelerator)) == ("vllm", "H100:2")
+    assert (mended.spec.runtime_name, str(mended.spec.accelerator)) == (runtime, kept)
     assert "EH690" not in {found.code for found in mended.report.findings}
