@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import tarfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -92,9 +93,12 @@ def _run_script(tmp_path: Path, engine: str) -> subprocess.CompletedProcess[str]
 
 
 def _free_port() -> str:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return str(listener.getsockname()[1])
+    """Return one below those that the kernel gives out: nobody gets it before the engine starts."""
+    for port in range(20_000 + os.getpid() % 10_000, 32_768):
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return str(port)
+    raise AssertionError("no port is free")
 
 
 def _program(path: Path, line: str) -> None:
