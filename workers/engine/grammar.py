@@ -40,7 +40,11 @@ class Grammars:
 
     def compile(self, schema: Mapping[str, Any] | bool, *, field: str) -> "Grammar":
         """Give back a matcher at its start. Raises: `RequestRefused` that names `field`."""
-        text = LLMatcher.grammar_from_json_schema(json.dumps(schema), defaults=JSON_STYLE)
+        try:
+            text = LLMatcher.grammar_from_json_schema(json.dumps(schema), defaults=JSON_STYLE)
+        except (ValueError, RecursionError) as error:  # it is nested deeper than can be read
+            message = f"`{field}`: this schema cannot be held to: {error}"
+            raise RequestRefused(message, field=field) from None
         return self._start(text, "schema", field)
 
     def compile_regex(self, pattern: str, *, field: str) -> "Grammar":

@@ -100,7 +100,7 @@ class TextCodec:
                     tools=list(tools) if tools else None, **options,
                 )
             )  # fmt: skip
-        except (TemplateError, TypeError, ValueError) as error:
+        except (TemplateError, TypeError, ValueError, RecursionError) as error:
             raise RequestRefused(
                 f"The checkpoint's chat template refused the messages: {error}", field="messages"
             ) from error

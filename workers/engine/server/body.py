@@ -11,10 +11,11 @@ from starlette.requests import Request
 
 from workers.engine.errors import RequestRefused
 
-WORDS = {"model_type": "should be an object"}
+WORDS = {"model_type": "should be an object", "frozen_set_type": "should be a list"}
 """Where pydantic's own would not help a client."""
 HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 """Every half of a pair is written so, and most of these belong to whole ones."""
+LONE_HALF = re.compile("[\ud800-\udfff]")
 MOST_CHARACTERS = 60
 """Of a wrong value that is repeated to its sender."""
 
@@ -67,7 +68,7 @@ def _half_pair(sent: Any) -> str | None:
         if isinstance(value, Mapping | list):
             parts = value.items() if isinstance(value, Mapping) else enumerate(value)
             left += [(f"{place}.{name}", part) for name, part in parts]
-        elif isinstance(value, str) and any("\ud800" <= each <= "\udfff" for each in value):
+        elif isinstance(value, str) and LONE_HALF.search(value):
             return place.removeprefix(".").encode(errors="replace").decode()
     return None
 

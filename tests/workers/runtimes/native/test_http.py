@@ -1,5 +1,6 @@
 """What goes over the wire when a request is wrong, too long, abandoned or one too many."""
 
+from functools import reduce
 from typing import Any
 
 import httpx
@@ -13,6 +14,7 @@ CHAT = "/v1/chat/completions"
 MESSAGES = [{"role": "user", "content": "Hello"}]
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "nonsense"}}}
 ENDLESS = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"$ref": "#"}}}
+DEEP: Any = reduce(lambda inner, _: {"items": inner}, range(600), {})
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,8 @@ ENDLESS = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"$ref"
         ("guided_grammar", {"guided_grammar": "start: missing"}),
         ("guided_json", {"guided_json": "{"}),
         ("guided_json", {"guided_json": "[" * 100_000}),
+        ("guided_json", {"guided_json": DEEP}),
+        ("messages", {"chat_template_kwargs": {"deep": DEEP}}),
         ("guided_choice", {"guided_choice": ["a"], "guided_regex": "a"}),
         ("response_format", {"guided_choice": ["a"], "response_format": {"type": "json_object"}}),
         ("structured_outputs.tag", {"structured_outputs": {"tag": 1}}),
@@ -119,6 +123,7 @@ def test_an_answer_ends_at_the_limit_of_the_sequence(server: EngineServer) -> No
         ({"temperature": 3}, "temperature", "less than or equal to 2; 3 was sent."),
         ({"tool_choice": "any"}, "tool_choice", """'required'; "any" was sent."""),
         ({"tool_choice": {"type": "function"}}, "tool_choice.function", "Field required."),
+        ({"stop_token_ids": 5}, "stop_token_ids", "should be a list; 5 was sent."),
         ({"logit_bias": {"a": 1}}, "logit_bias.a", """as an integer; "a" was sent."""),
         ({"use_beam_search": True}, "use_beam_search", "leave it out or send false."),
     ],
