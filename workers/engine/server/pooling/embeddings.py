@@ -95,7 +95,10 @@ class Embeddings:
 def weights(_fields: SparseFields, computed: Computed) -> list[list[dict[str, Any]]]:
     """Give back per text the words that weigh anything, as pairs of index and value."""
     return [
-        [{"index": index, "value": float(vector[index])} for index in places]
+        [
+            {"index": index, "value": value}
+            for index, value in zip(places.tolist(), vector[places].tolist(), strict=True)
+        ]
         for vector in computed.outputs
-        for places in [vector.nonzero().flatten().tolist()]
+        for places in [vector.nonzero().flatten()]
     ]
