@@ -70,7 +70,7 @@ def read_scheme(folder: Path, config: Mapping[str, Any]) -> Scheme | None:
             return None
         case "modelopt":
             cache = block.get("kv_cache_scheme")
-            named = {"kv_cache_quant_algo": cache and _named(cache)}
+            named = {"kv_cache_quant_algo": _named(cache) if cache else None}
             return _modelopt({**block, **named, "exclude_modules": block.get("ignore")})
         case "compressed-tensors":
             return _compressed_tensors(block)

@@ -18,6 +18,7 @@ from tests.workers.engine.quantized_folders import (
     make_artifact,
 )
 from workers.engine.engine import Engine
+from workers.engine.scheme import read_scheme
 from workers.engine.settings import EngineSettings
 
 pytestmark = pytest.mark.engine
@@ -122,6 +123,13 @@ def test_modelopts_block_in_config_json_is_enough(
     path = folder_of()
     (path / "hf_quant_config.json").unlink()
     assert torch.equal(engine_logits(path), engine_logits(made(QuantizationType.FP8_KV).path))
+
+
+def test_an_empty_scheme_of_the_cache_rounds_nothing_there(tmp_path: Path) -> None:
+    block = {"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_scheme": {}}
+    scheme = read_scheme(tmp_path, {"quantization_config": block})
+    assert scheme is not None
+    assert not scheme.has_fp8_cache
 
 
 def test_compressed_tensors_fp8_gives_the_same_answers(
