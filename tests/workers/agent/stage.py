@@ -32,13 +32,14 @@ class AgentProcess:
 
     data_dir: Path
     environment: dict[str, str]
+    module: str = "workers.agent"
     process: subprocess.Popen[bytes] | None = None
     extra: dict[str, str] = field(default_factory=dict)
 
     def start(self) -> "AgentProcess":
         with (self.data_dir / "agent.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "workers.agent"],
+                [sys.executable, "-m", self.module],
                 env={**self.environment, **self.extra},
                 stdout=log,
                 stderr=log,

@@ -3,7 +3,6 @@
 import os
 import signal
 import time
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -51,21 +50,12 @@ def test_from_enrollment_to_routes_measurements_and_logs(serving: Serving) -> No
     assert _pss_kilobytes(agent) < 60_000
 
 
-def test_an_order_is_heard_through_the_broker_at_once(
-    agent: AgentProcess, artifact: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_order_is_heard_through_the_broker_at_once(agent: AgentProcess, artifact: Any) -> None:
+    agent.module = "tests.workers.agent.patient_agent"
     agent.start()
     until(lambda: Node.objects.filter(last_heartbeat_at__isnull=False).exists(), seconds=60)
-    time.sleep(0.5)  # the subscription itself has no sign
-    names = (f"tiny-{number}" for number in count())
-
-    def seconds_until_ready() -> float:
-        started = time.monotonic()
-        deployment = deploy(artifact, next(names))
-        until(lambda: deployment.replicas.filter(state="ready").exists())
-        return time.monotonic() - started
-
-    assert quickest(seconds_until_ready, enough=3.0) < 3.0
+    deployment = deploy(artifact)
+    until(lambda: deployment.replicas.filter(state="ready").exists(), seconds=60)
 
 
 def test_a_killed_engine_and_a_killed_runner_are_reported_and_replaced(serving: Serving) -> None:
