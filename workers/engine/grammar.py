@@ -43,8 +43,7 @@ class Grammars:
         try:
             text = LLMatcher.grammar_from_json_schema(json.dumps(schema), defaults=JSON_STYLE)
         except (ValueError, RecursionError) as error:  # it is nested deeper than can be read
-            message = f"`{field}`: this schema cannot be held to: {error}"
-            raise RequestRefused(message, field=field) from None
+            raise _refusal(field, "schema", error) from None
         return self._start(text, "schema", field)
 
     def compile_regex(self, pattern: str, *, field: str) -> "Grammar":
@@ -83,7 +82,7 @@ class Grammars:
                 messages = ["no answer could ever begin"]
         if failed or messages or matcher.is_error():
             reason = "; ".join(messages).strip() or matcher.get_error().strip()
-            raise RequestRefused(f"`{field}`: this {what} cannot be held to: {reason}", field=field)
+            raise _refusal(field, what, reason)
         return Grammar(
             text=text, matcher=matcher, vocabulary=self._vocabulary,
             unlisted_ends=self._unlisted_ends,
@@ -149,5 +148,8 @@ def _from_gbnf(grammar: str, field: str) -> str:
     try:
         return gbnf_to_lark(grammar)
     except Exception as error:  # llguidance raises nothing narrower for a slip in the grammar
-        message = f"`{field}`: this grammar cannot be held to: {error}"
-        raise RequestRefused(message, field=field) from error
+        raise _refusal(field, "grammar", error) from error
+
+
+def _refusal(field: str, what: str, reason: object) -> RequestRefused:
+    return RequestRefused(f"`{field}`: this {what} cannot be held to: {reason}", field=field)
