@@ -93,7 +93,9 @@ def make_stage() -> Stage:
     secret_set(team=team, name="hf_access_token", value="not-a-token", user=owner)
     factories.make_api_key(team=team, name="playground")
     factories.make_calibration_version(team=team, created_by=owner)
-    node = factories.make_node(name="workbench", agent_version="0.1.0", host_memory_bytes=16 * _GIB)
+    node = factories.make_node(
+        name="workbench", agent_version="0.1.0", host_memory_bytes=16 * _GIB, runtimes=["native"]
+    )
     card = factories.make_card(node=node, memory_bytes=8 * _GIB, used_bytes=3 * _GIB, name="EPYC")
     worker_arrived(name="control@workbench", version="0.1.0")
     worker_arrived(name="build.default@workbench", version="0.1.0")

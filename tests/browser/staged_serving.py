@@ -31,7 +31,12 @@ def serving_deployment(build: Build, node: Node, card: Card, owner: User) -> Dep
         node=node,
         memory_bytes=2 * _GIB,
         ready_at=timezone.now() - timedelta(minutes=45),
-        report={"weights_bytes": 538_060_032, "kv_cache_bytes": 755_000_000, "kv_tokens": 16_384},
+        report={
+            "dtype": "float32",
+            "weights_bytes": 538_060_032,
+            "kv_cache_bytes": 755_000_000,
+            "kv_tokens": 16_384,
+        },
         metrics={"requests_running": 2, "requests_waiting": 0, "kv_cache_used_ratio": 0.18},
     )
     factories.make_lease(card=card, holder=f"replica:{replica.id}", memory_bytes=2 * _GIB)

@@ -31,6 +31,13 @@ def test_the_page_shows_who_is_on_a_card_that_nobody_claimed_and_beside_its_hold
     assert "70.0 GiB of card 0 are held, and this host shows no process that holds them." in page
 
 
+def test_what_a_node_starts_is_shown_among_all_and_on_its_own_page() -> None:
+    node = make_node(runtimes=["native", "vllm"])
+    browser = signed_in(make_cast().owner)
+    for address in ("/nodes/", f"/nodes/{node.id}/"):
+        assert "<dd><code>native, vllm</code></dd>" in browser.get(address).content.decode()
+
+
 def test_the_page_takes_the_committed_number_of_queries() -> None:
     for _ in range(6):
         make_lease(card=make_card())
