@@ -20,7 +20,8 @@ def _part_text(part: object) -> str:
     kind = part.get("type") if isinstance(part, dict) else type(part).__name__
     if not isinstance(part, dict) or kind != "text":
         raise ValueError(f"has a part of type `{kind}`; this model reads `text` alone")
-    return str(part.get("text", ""))
+    text = part.get("text")
+    return "" if text is None else str(text)
 
 
 def _arguments(value: object) -> object:
