@@ -22,7 +22,7 @@ class JsonCalls:
         self.count = 0
         self._first_index = first_index
         self._names = names
-        self._found = Delta()
+        self._found, self._said = Delta(), ""
         self._reading = self._read()
         next(self._reading)
 
@@ -30,6 +30,7 @@ class JsonCalls:
         """Take a piece of text; give back what it adds to the calls."""
         for character in text:
             self._reading.send(character)
+        self._tell()
         found, self._found = self._found, Delta()
         return found
 
@@ -61,7 +62,7 @@ class JsonCalls:
                 if has_name:
                     self._begin(name, arguments)
         if has_name and not arguments:
-            self._say("{}")
+            self._said += "{}"
 
     def _text(
         self, ends: str, *, says: bool = False, opened: str = ""
@@ -82,17 +83,22 @@ class JsonCalls:
                 depth += (character in "{[") - (character in "}]")
             text += character
             if says:
-                self._say(character)
+                self._said += character
             if opened and not depth:
                 return text, character
 
     def _begin(self, name: str, arguments: str) -> None:
+        self._tell()
         self.count += 1
-        self._say(arguments, name)
+        self._said = arguments
+        self._tell(name)
 
-    def _say(self, arguments: str, name: str | None = None) -> None:
-        index = self._first_index + self.count - 1
-        self._found += Delta(calls=(CallPiece(index=index, name=name, arguments=arguments),))
+    def _tell(self, name: str | None = None) -> None:
+        """Add what was said of the newest call to what is found."""
+        if self._said or name is not None:
+            index = self._first_index + self.count - 1
+            piece = CallPiece(index=index, name=name, arguments=self._said)
+            self._found, self._said = self._found + Delta(calls=(piece,)), ""
 
 
 def read_python_calls(text: str, *, first_index: int) -> Delta:
