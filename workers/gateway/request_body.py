@@ -35,13 +35,18 @@ def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepar
     Bodies that are not a JSON object pass as they are: the engine says what is wrong with them.
     Raises Refused for fields that only the gateway may set.
     """
+    try:
+        return _read(body, route, deployment, key)
+    except RecursionError:
+        raise Refused(malformed("The JSON body is nested too deeply.")) from None
+
+
+def _read(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepared:
     salts = route in COMPLETION_ROUTES or deployment.salts_every_route
     if not salts and route not in MODEL_ROUTES and not _may_hold_ours(body):
         return Prepared(body, _STREAMED.search(body) is not None, False, False)
     try:
         data = json.loads(body)
-    except RecursionError:
-        raise Refused(malformed("The JSON body is nested too deeply.")) from None
     except ValueError:
         return Prepared(body, False, False, False)
     if not isinstance(data, dict):

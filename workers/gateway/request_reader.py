@@ -171,6 +171,9 @@ class RequestReader:
         A server may ignore `Upgrade` (RFC 9110, 7.8); the parser would skip the body otherwise.
         """
         request = self.request
+        if request.method == b"CONNECT":  # the parser would say the same of it for ever
+            self.broken = malformed("`CONNECT` asks for a tunnel, and the gateway makes none.")
+            return
         self._parser = httptools.HttpRequestParser(self)
         version = b"1.0" if request.http_10 else b"1.1"
         lines = [b"%b %b HTTP/%b" % (request.method, request.url, version)]
