@@ -6,6 +6,7 @@ here the rest is cleared away, and nothing counts as ended before that is done.
 
 import logging
 import subprocess
+import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
@@ -15,6 +16,8 @@ from workers.agent.folders import ReplicaFolder, is_locked, replica_folder
 from workers.runtimes.container.failures import ContainerRefused
 from workers.runtimes.container.leftovers import reap_containers, uses_containers
 
+_PAUSE_SECONDS = 5.0
+"""Before Docker is asked again where it did not answer."""
 _log = logging.getLogger(__name__)
 
 
@@ -26,6 +29,7 @@ class Removal:
         self._passed_on = passed_on
         self._process: subprocess.Popen[bytes] | None = None
         self._is_done = False
+        self._not_before = 0.0
 
     def is_done(self) -> bool:
         """Return whether none is left; begins to remove what is there, and asks again if need be.
@@ -35,11 +39,12 @@ class Removal:
         command = (self._folder.read("launch") or {}).get("remove")
         if self._is_done or not command:
             return True
-        if self._process is None:
+        if self._process is None and time.monotonic() >= self._not_before:
             self._process = self._begin(command)
-        status = self._process.poll()
+        status = self._process.poll() if self._process is not None else None
         if status is not None:
             self._process, self._is_done = None, status == 0
+            self._not_before = time.monotonic() + _PAUSE_SECONDS
         return self._is_done
 
     def _begin(self, command: list[str]) -> subprocess.Popen[bytes]:
