@@ -24,7 +24,7 @@ OSV_URL ?=
 SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
 LINTERS := lint-types lint-style lint-imports lint-templates lint-security
 
-.PHONY: help demo up test test-long containers lint audit format screenshots chromium clean $(LINTERS)
+.PHONY: help demo up test test-long test-oldest containers lint audit format screenshots chromium clean $(LINTERS)
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -68,6 +68,11 @@ lint-templates:
 
 lint-security:
 	$(VENV)/bin/bandit --quiet --recursive --configfile pyproject.toml apps controlplane workers
+
+containers: $(VENV)/.dev  ## the tests of engines in containers; says what they need
+	@command -v dockerd >/dev/null && [ "$$(id -u)" = 0 ] || { echo "These tests start a Docker engine of their own, as root, in a temporary folder." >&2; \
+		echo "  On Debian: apt-get install --no-install-recommends docker.io iptables" >&2; exit 1; }
+	@$(PY) -m pytest -q -rs tests/workers/runtimes/container
 
 audit: $(VENV)/.dev  ## ask a vulnerability database about every package: PyPI's, or the one at OSV_URL
 	@$(VENV)/bin/pip-audit --strict --desc off --requirement constraints.txt --no-deps --disable-pip \
