@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-GIB = 1024**3
+from controlplane.domain.facts.gpus import GIB
 
 
 @dataclass(frozen=True, kw_only=True)
