@@ -53,7 +53,7 @@ def test_from_enrollment_to_routes_measurements_and_logs(serving: Serving) -> No
 def test_an_order_is_heard_through_the_broker_at_once(agent: AgentProcess, artifact: Any) -> None:
     agent.module = "tests.workers.agent.patient_agent"
     agent.start()
-    until(lambda: Node.objects.filter(last_heartbeat_at__isnull=False).exists(), seconds=60)
+    until((agent.data_dir / "agent" / "wanted.json").exists, seconds=60)  # it has asked by itself
     deployment = deploy(artifact)
     until(lambda: deployment.replicas.filter(state="ready").exists(), seconds=60)
 
