@@ -22,14 +22,17 @@ class AttentionRule:
 def attend_one_query(q: Tensor, k: Tensor, v: Tensor, rule: AttentionRule, output: Tensor) -> None:
     """Fill `output` for a row that decodes.
 
-    Heads that share a KV head are rows of one product, so that no key is copied. Plain products:
-    for one query they take half the fused kernel's time on a CPU.
+    Heads that share a KV head are rows of one product, so that no key is copied. On a CPU plain
+    products take half the fused kernel's time in float32, and twice its time in bfloat16.
     Shapes: `q` (scaled already), `output` `[kv_heads, group, head_dim]`; `k`
     `[kv_heads, head_dim, length]`; `v` `[kv_heads, length, head_dim]`.
     """
     window = rule.window
     if window is not None and v.shape[1] > window:
         k, v = k[:, :, -window:], v[:, -window:]
+    if q.dtype == torch.bfloat16 and q.device.type == "cpu" and rule.soft_cap is None:
+        output.copy_(scaled_dot_product_attention(q[None], k.mT[None], v[None], scale=1.0)[0])
+        return
     torch.bmm(_bent(torch.bmm(q, k), rule.soft_cap).softmax(-1), v, out=output)
 
 
