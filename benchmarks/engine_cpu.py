@@ -89,21 +89,27 @@ def main() -> int:
 def measure(ours: Ours, rivals: Mapping[str, Rival], *, full: bool) -> dict[str, Any]:
     """Give back every figure by name, ours beside the rivals'."""
     choice = random.Random(7)
-    equal_tokens = 64 if full else 24
+    equal_tokens, mixed = (64, BATCH * 6) if full else (48, BATCH * 4)
+    # New prompts for each round: ours keeps the beginnings of those that it has seen.
     workloads = {
-        "equal": [_request(choice, equal_tokens, equal_tokens) for _ in range(BATCH)],
+        "equal": [
+            [_request(choice, equal_tokens, equal_tokens) for _ in range(BATCH)]
+            for _ in range(7 if full else 1)
+        ],
         "mixed": [
-            _request(choice, choice.choice(MIXED_PROMPTS), choice.choice(MIXED_ANSWERS))
-            for _ in range(BATCH * (6 if full else 2))
+            [
+                _request(choice, choice.choice(MIXED_PROMPTS), choice.choice(MIXED_ANSWERS))
+                for _ in range(mixed)
+            ]
+            for _ in range(3 if full else 1)
         ],
     }
-    rounds = {"equal": 7 if full else 2, "mixed": 3 if full else 1}
     sides: dict[str, Ours | Rival] = {OURS: ours, **rivals}
     figures: dict[str, Any] = {"ready_seconds": round(ours.ready_seconds, 2)}
-    for name, requests in workloads.items():
+    for name, rounds in workloads.items():
         measured = [
             {side: _timed(process, requests) for side, process in sides.items()}
-            for _ in range(rounds[name])
+            for requests in rounds
         ]
         figures |= _figures(name, measured)
     return figures
