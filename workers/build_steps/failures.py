@@ -38,6 +38,22 @@ def of_checkpoint(
     )
 
 
+def of_machine(
+    code: str, sentence: str, *, hint: str, field: str | None = None, detail: str | None = None
+) -> StepFailure:
+    """Return a failure whose fault is the machine's, or that of a place it asks."""
+    return StepFailure(
+        Failure(
+            code=code,
+            blame=Blame.MACHINE,
+            sentence=sentence,
+            field=field,
+            hint=hint,
+            detail=detail,
+        )
+    )
+
+
 def no_checkpoint() -> StepFailure:
     """Return the failure for a config that names no checkpoint."""
     return StepFailure(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from controlplane.domain.failures import Blame, Failure
-from workers.build_steps.failures import StepFailure
+from workers.build_steps.failures import StepFailure, of_machine
 
 FIELD = "trt_llm.build.quantization_config.calib_dataset"
 OFFLINE_CHOICES = (
@@ -15,30 +15,33 @@ OFFLINE_CHOICES = (
 
 def offline(name: str, endpoint: str, detail: str) -> StepFailure:
     """Return the failure for a hub that cannot be reached."""
-    return _machine(
+    return of_machine(
         "EHC-OFFLINE",
         f"{endpoint} cannot be reached from this machine, so the calibration data set `{name}` "
         "was not read, and nothing else is used in its place.",
-        f"Check the network and HF_ENDPOINT, then retry. {OFFLINE_CHOICES}",
-        detail,
+        field=FIELD,
+        hint=f"Check the network and HF_ENDPOINT, then retry. {OFFLINE_CHOICES}",
+        detail=detail,
     )
 
 
 def unavailable(name: str, endpoint: str, status: int) -> StepFailure:
     """Return the failure for a hub that answers with an error of its own."""
-    return _machine(
+    return of_machine(
         "EHC-UNAVAILABLE",
         f"{endpoint} answered HTTP {status} for the calibration data set `{name}`.",
-        f"Retry later. {OFFLINE_CHOICES}",
+        field=FIELD,
+        hint=f"Retry later. {OFFLINE_CHOICES}",
     )
 
 
 def broken_off(name: str, path: str) -> StepFailure:
     """Return the failure for a file that did not arrive whole."""
-    return _machine(
+    return of_machine(
         "EHC-BROKEN",
         f"`{path}` of the calibration data set `{name}` did not arrive whole.",
-        f"Retry. {OFFLINE_CHOICES}",
+        field=FIELD,
+        hint=f"Retry. {OFFLINE_CHOICES}",
     )
 
 
@@ -207,19 +210,6 @@ def changed(name: str, expected: str, found: str) -> StepFailure:
 def _configuration(code: str, sentence: str, hint: str) -> StepFailure:
     return StepFailure(
         Failure(code=code, blame=Blame.CONFIGURATION, sentence=sentence, field=FIELD, hint=hint)
-    )
-
-
-def _machine(code: str, sentence: str, hint: str, detail: str | None = None) -> StepFailure:
-    return StepFailure(
-        Failure(
-            code=code,
-            blame=Blame.MACHINE,
-            sentence=sentence,
-            field=FIELD,
-            hint=hint,
-            detail=detail,
-        )
     )
 
 

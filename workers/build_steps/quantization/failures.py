@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from controlplane.domain.failures import Blame, Failure
 from workers.build_steps.crashes import explain_crash
-from workers.build_steps.failures import StepFailure, of_checkpoint
+from workers.build_steps.failures import StepFailure, of_checkpoint, of_machine
 
 TYPE_FIELD = "trt_llm.build.quantization_type"
 _USE_NO_QUANT = {TYPE_FIELD: "no_quant"}
@@ -118,7 +118,7 @@ def no_tokenizer(reason: str) -> StepFailure:
 
 def no_host_memory(needed: int, free: int, what: str) -> StepFailure:
     """Return the failure for a machine that cannot hold the model."""
-    return _machine(
+    return of_machine(
         "EHQ-MEMORY",
         f"{what} needs {needed:,} bytes of memory ({_gigabytes(needed)}), and {free:,} bytes "
         f"({_gigabytes(free)}) are free on this build machine.",
@@ -131,7 +131,7 @@ def no_card_memory(detail: str, cards: int) -> StepFailure:
     known = explain_crash("The step", 1, detail)
     if known.code == "EHB-CARD-SHARED":
         return StepFailure(known)
-    return _machine(
+    return of_machine(
         "EHQ-CARD-MEMORY",
         f"The model and one calibration sample do not fit on {cards} card(s).",
         hint="Raise `num_builder_gpus`, or lower `calib_max_seq_length`.",
@@ -142,7 +142,7 @@ def no_card_memory(detail: str, cards: int) -> StepFailure:
 
 def no_room_for_weights(needed: int, on_cards: int, cards: int, on_host: int) -> StepFailure:
     """Return the failure for weights that neither the cards nor the host beside them hold."""
-    return _machine(
+    return of_machine(
         "EHQ-CARD-MEMORY",
         f"The weights need {_gigabytes(needed)}; {cards} leased card(s) have room for "
         f"{_gigabytes(on_cards)} of them, and this machine's own memory for {_gigabytes(on_host)}.",
@@ -153,7 +153,7 @@ def no_room_for_weights(needed: int, on_cards: int, cards: int, on_host: int) ->
 
 def no_card() -> StepFailure:
     """Return the failure for a build that was promised a card and sees none."""
-    return _machine(
+    return of_machine(
         "EHQ-NO-CARD",
         "This build is to run on a GPU, and PyTorch sees none in this process.",
         hint="Check the driver and that this machine's PyTorch is a CUDA build.",
@@ -191,21 +191,6 @@ def _configuration(code: str, sentence: str, *, hint: str, fix: dict[str, str]) 
             field=TYPE_FIELD,
             hint=hint,
             fix=fix,
-        )
-    )
-
-
-def _machine(
-    code: str, sentence: str, *, hint: str, field: str | None = None, detail: str | None = None
-) -> StepFailure:
-    return StepFailure(
-        Failure(
-            code=code,
-            blame=Blame.MACHINE,
-            sentence=sentence,
-            field=field,
-            hint=hint,
-            detail=detail,
         )
     )
 
