@@ -12,24 +12,27 @@
 # the config is about; --config names its card in `resources.accelerator`.
 #
 #   benchmarks/gpu/trtllm.sh --config config.yaml --model /path/to/artifact [--version 1.2]
-#       [--engine-python python3] [--python .venv/bin/python] [--out trtllm-result]
+#       [--engine-python python3] [--python PYTHON] [--out trtllm-result]
 #       [--results benchmarks/results]
 #
-# Where Enginehouse's own Python is missing it is made, which takes a package index. The result is
-# benchmarks/results/trtllm-<card>-<date>.json, and one .tar.gz of it with rendered files, versions,
-# the engine's log, answers and metrics. Neither weights nor secrets are in it. Please attach the
-# .tar.gz to an issue of this repository named "TensorRT-LLM on <card>", or add the JSON file in a
-# pull request: `python benchmarks/evidence.py` puts it on the page of evidence.
+# --python has Enginehouse's packages; by itself that is .venv, as `make up` makes it, and where that
+# is missing an environment below ~/.cache, made with Python 3.11 or 3.12 from a package index.
+# The engine listens on PORT (18080) and may take WAIT_SECONDS (1200) to become ready.
+#
+# The result is benchmarks/results/trtllm-<card>-<date>.json, and one .tar.gz of it with rendered
+# files, versions, the engine's log, answers and metrics. Neither weights nor secrets are in it.
+# Please attach the .tar.gz to an issue of this repository named "TensorRT-LLM on <card>", or add
+# the JSON file in a pull request: `python benchmarks/evidence.py` puts it on the page of evidence.
 # Exit status: 0 every answer as asked, 1 not, 2 wrong use, 3 no card.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 command_line="benchmarks/gpu/trtllm.sh $*"
-config="" model="" version="1.2" engine_python="python3" python="${here}/.venv/bin/python"
+config="" model="" version="1.2" engine_python="python3" python=""
 out="trtllm-result" port="${PORT:-18080}" wait_seconds="${WAIT_SECONDS:-1200}"
 results="${here}/benchmarks/results"
 
-usage() { sed -n '2,26p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
+usage() { sed -n '2,/^# Exit status/p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
 
 while [[ $# -gt 0 ]]; do
   [[ $# -ge 2 ]] || usage
@@ -47,6 +50,7 @@ while [[ $# -gt 0 ]]; do
 done
 [[ -f "$config" && -d "$model" ]] || usage
 command -v nvidia-smi >/dev/null || { echo "No nvidia-smi: this needs an NVIDIA card." >&2; exit 3; }
+command -v curl >/dev/null || { echo "No curl, which asks the engine: please install it." >&2; exit 2; }
 
 mkdir -p "$out" "$results"
 out=$(cd "$out" && pwd)
@@ -54,11 +58,17 @@ results=$(cd "$results" && pwd)
 model=$(cd "$model" && pwd)
 config=$(cd "$(dirname "$config")" && pwd)/$(basename "$config")
 
-if ! command -v "$python" >/dev/null; then
-  echo "Making ${here}/.venv for Enginehouse's own Python"
-  python3 -m venv "${here}/.venv"
-  "${here}/.venv/bin/python" -m pip -q install -c "${here}/constraints.txt" -e "$here"
-  python="${here}/.venv/bin/python"
+if [[ -z "$python" ]] && "$here/.venv/bin/python" -c 'import django' 2>/dev/null; then
+  python="$here/.venv/bin/python"
+elif [[ -z "$python" ]]; then
+  # Not in the clone, whose .venv is of another Python where this is a container.
+  environment="${XDG_CACHE_HOME:-$HOME/.cache}/enginehouse-trtllm"
+  python="$environment/bin/python"
+  echo "Installing Enginehouse's packages into $environment"
+  python3 -m venv "$environment"
+  # NVIDIA's images name constraints of their own for every pip.
+  env -u PIP_CONSTRAINT "$python" -m pip -q --disable-pip-version-check install \
+    -c "$here/constraints.txt" -e "$here"
 fi
 
 echo "1/5 Writing the engine's files"
@@ -111,8 +121,9 @@ ask chat /v1/chat/completions \
   "{\"model\":\"$name\",\"messages\":$question,\"max_tokens\":64,\"temperature\":0}"
 ask stream /v1/chat/completions \
   "{\"model\":\"$name\",\"messages\":$question,\"max_tokens\":64,\"stream\":true,\"stream_options\":{\"include_usage\":true}}"
+# The schema as the gateway gives it: in OpenAI's wrapper the server of 1.2 would lose it.
 ask schema /v1/chat/completions \
-  "{\"model\":\"$name\",\"messages\":$question,\"max_tokens\":64,\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"colours\",\"schema\":{\"type\":\"object\",\"properties\":{\"colours\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},\"required\":[\"colours\"]}}}}"
+  "{\"model\":\"$name\",\"messages\":$question,\"max_tokens\":64,\"response_format\":{\"type\":\"json\",\"schema\":{\"type\":\"object\",\"properties\":{\"colours\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},\"required\":[\"colours\"]}}}"
 ask long /v1/completions \
   "{\"model\":\"$name\",\"prompt\":\"Once upon a time\",\"max_tokens\":512,\"temperature\":0,\"ignore_eos\":true}"
 curl -sS "$url/version" > "$out/version.txt" || true
@@ -128,6 +139,10 @@ file=$("$python" "$here/benchmarks/gpu/trtllm_result.py" "$out" --config "$confi
   --model "$model" --results "$results" --command "$command_line") || status=$?
 [[ -z "$file" ]] || cp "$file" "$out/"
 pack
-[[ $status -eq 0 ]] || echo "An answer was not what was asked for: see answers in ${file:-$out}." >&2
-echo "Wrote ${file:-nothing}. Please attach $out.tar.gz to an issue of this repository named \"TensorRT-LLM on <your card>\"."
+if [[ -z "$file" ]]; then
+  echo "No result was made of what is in $out: see the error above." >&2
+elif [[ $status -ne 0 ]]; then
+  echo "An answer was not what was asked for: see answers in $file." >&2
+fi
+echo "Wrote ${file:-no result}. Please attach $out.tar.gz to an issue of this repository named \"TensorRT-LLM on <your card>\"."
 exit "$status"

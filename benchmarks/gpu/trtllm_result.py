@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.gpu.stages.building import compared
+from benchmarks.gpu.beside_plan import compared
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
 from controlplane.domain.runtimes import trtllm
 from controlplane.domain.spec import parse_text

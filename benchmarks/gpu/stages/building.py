@@ -1,15 +1,11 @@
 """SmolLM2 in three precisions, built on the card; the memory plan beside the engine's report."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.gpu.beside_plan import compared
 from benchmarks.gpu.product import Show, samples
-from controlplane.domain.facts import checkpoints
-from controlplane.domain.memory.plan import plan
-from controlplane.domain.spec import parse_text
 
 CONFIG = """\
 model_name: {name}
@@ -31,14 +27,6 @@ enginehouse:
 """
 SERVED = "fp8_kv"
 SERVED_NAME = "smollm2-fp8-kv"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """A card as the memory plan wants it."""
-
-    kind: str
-    memory_bytes: int
 
 
 def build(show: Show) -> dict[str, Any]:
@@ -82,40 +70,3 @@ def told(show: Show, ended: Mapping[str, Any], text: str, checkpoint: Path) -> d
         "memory": compared(show.card, text, checkpoint, smoke.get("engine") or {}),
         "log": show.log_of(ended),
     }  # fmt: skip
-
-
-def compared(
-    card: Mapping[str, Any],
-    text: str,
-    checkpoint: Path,
-    report: Mapping[str, Any],
-    *,
-    runtime: str = "vllm",
-) -> dict[str, Any]:
-    """Return the plan beside the engine's report, in the form that `memory_plan.py` replays."""
-    spec = parse_text(text).spec
-    assert spec is not None
-    config = json.loads((checkpoint / "config.json").read_text())
-    weights = sum(each.stat().st_size for each in checkpoint.glob("*.safetensors"))
-    present = card_of(card)
-    planned = plan(spec, checkpoints.read(config, weight_bytes=weights), present, runtime)
-    return {
-        "config": spec.model_dump(mode="json", exclude_unset=True),
-        "checkpoint": config,
-        "weight_bytes": weights,
-        "runtime": runtime,
-        "card": {"kind": present.kind, "memory_bytes": present.memory_bytes},
-        "report": dict(report),
-        "planned": {
-            "weights_bytes": planned.weights_bytes,
-            "kv_cache_bytes": planned.kv_cache_bytes,
-            "kv_tokens": planned.kv_tokens,
-            "activations_bytes": planned.activations_bytes,
-            "overhead_bytes": planned.overhead_bytes,
-        },
-    }
-
-
-def card_of(seen: Mapping[str, Any]) -> Card:
-    """Return the card that the agent sees."""
-    return Card(kind=seen["kind"], memory_bytes=int(seen["memory_bytes"]))

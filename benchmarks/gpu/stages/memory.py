@@ -16,9 +16,10 @@ from typing import Any
 
 import httpx
 
+from benchmarks.gpu.beside_plan import card_of, compared
 from benchmarks.gpu.product import Missed, Show, until
 from benchmarks.gpu.random_checkpoint import FOLDER
-from benchmarks.gpu.stages.building import CONFIG, card_of, compared
+from benchmarks.gpu.stages.building import CONFIG
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import parse_text

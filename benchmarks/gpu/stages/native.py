@@ -11,9 +11,9 @@ import time
 import urllib.request
 from typing import Any
 
+from benchmarks.gpu.beside_plan import compared
 from benchmarks.gpu.native_on_cuda import PROMPTS, TOKENS, beside, reference
 from benchmarks.gpu.product import Missed, Show, until
-from benchmarks.gpu.stages.building import compared
 from benchmarks.gpu.stages.serving import streamed
 
 NAME = "smollm2-native"

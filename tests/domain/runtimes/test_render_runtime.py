@@ -65,6 +65,14 @@ def test_the_script_for_owners_of_an_h100_runs_against_a_stand_in_and_keeps_a_re
         assert f"out/{file.name}" in archive.getnames()
 
 
+def test_the_result_is_made_where_only_the_packages_of_enginehouse_itself_are() -> None:
+    named_apart = "openai", "torch", "transformers"
+    words = f"import sys; sys.modules.update(dict.fromkeys({named_apart}))"
+    command = [sys.executable, "-c", f"{words}; import benchmarks.gpu.trtllm_result"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.long
 def test_an_engine_that_ends_at_once_is_told_with_its_last_lines_and_packed(tmp_path: Path) -> None:
     done = _run_script(tmp_path, "no_such_engine.py")
