@@ -66,7 +66,8 @@ def test_a_card_that_has_failed_ends_the_engine_and_its_server(
     server = _DrainingServer(uvicorn.Config(_no_app), engine)
     assert not asyncio.run(server.on_tick(1))
     monkeypatch.setattr(engine._runner, "forward", _fail)
-    asked = [Asked(engine, PROMPT, max_tokens=4) for _ in range(2)]
+    with engine._scheduler.changed:  # both are in line before the step that fails
+        asked = [Asked(engine, PROMPT, max_tokens=4) for _ in range(2)]
     failures = {one.finish().failure for one in asked}
     assert failures == {"the engine failed on this request (AcceleratorError)"}
     _await_end(engine)
@@ -74,7 +75,7 @@ def test_a_card_that_has_failed_ends_the_engine_and_its_server(
     engine.stop()
 
 
-def test_texts_on_a_card_that_has_failed_end_and_the_pooling_engine_with_them(
+def test_all_texts_end_with_their_card_and_the_pooling_engine_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_encoder("Bert", tmp_path)
@@ -83,9 +84,11 @@ def test_texts_on_a_card_that_has_failed_end_and_the_pooling_engine_with_them(
     assert engine.report()["dtype"] == "float32"
     engine.start()
     monkeypatch.setattr(engine._runner, "forward", _fail)
-    asked = engine.submit([Row(ids=[1, 5, 2], types=None) for _ in range(2)])
-    with pytest.raises(RowFailed, match="AcceleratorError"):
-        asked.answer.result(PATIENCE_SECONDS)
+    with engine._loop._changed:  # both wait before the forward that fails, which takes the first
+        asked = [engine.submit([Row(ids=[5] * length)]) for length in (3, 60)]
+    for one in asked:
+        with pytest.raises(RowFailed, match="AcceleratorError"):
+            one.answer.result(PATIENCE_SECONDS)
     _await_end(engine)
     engine.stop()
 

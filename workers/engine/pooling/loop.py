@@ -1,7 +1,7 @@
 """The pooling loop: take like rows, run them, hand the results over, again."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
 from threading import Condition
@@ -89,12 +89,13 @@ class PoolingLoop:
             for each, output in zip(batch, outputs, strict=True):
                 self._hand_over(each, output)
         except torch.AcceleratorError as error:
-            for each in batch:
-                self._fail(each.request, error)
+            with self._changed:
+                everyone = tuple(self._requests)
+            self._fail(everyone, error)
             raise
         except Exception as error:
             if len(batch) == 1:
-                self._fail(batch[0].request, error)
+                self._fail([batch[0].request], error)
                 return
             told = repr(error)  # the record of a log may live long
             log.warning("a batch of %d failed, running them one by one: %s", len(batch), told)
@@ -112,13 +113,16 @@ class PoolingLoop:
         # False for a request that was cancelled; from here on it cannot be.
         if request.answer.set_running_or_notify_cancel():
             self._metrics.answered(request)
+            self._forget(request)  # before its client knows, who may send the next at once
             request.answer.set_result([request.outputs[at] for at in range(len(request.rows))])
 
-    def _fail(self, request: Request, error: Exception) -> None:
+    def _fail(self, requests: Iterable[Request], error: Exception) -> None:
         log.error("a text failed", exc_info=error)
         failure = RowFailed(f"the engine failed on this request ({type(error).__name__})")
-        with suppress(InvalidStateError):  # it may have been cancelled a moment ago
-            request.answer.set_exception(failure)
+        for request in requests:
+            self._forget(request)
+            with suppress(InvalidStateError):  # it may have been cancelled a moment ago
+                request.answer.set_exception(failure)
 
     def _forget(self, request: Request) -> None:
         with self._changed:

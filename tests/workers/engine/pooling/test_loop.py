@@ -12,9 +12,9 @@ from workers.engine.errors import QueueFull, RowFailed
 from workers.engine.pooling.batching import Buckets
 from workers.engine.pooling.loop import PoolingLoop
 from workers.engine.pooling.metrics import PoolingMetrics
-from workers.engine.pooling.rows import Row
+from workers.engine.pooling.rows import Request, Row
 
-PATIENCE_SECONDS = 10
+PATIENCE_SECONDS = 60
 POISON = 666
 
 
@@ -24,9 +24,11 @@ class Runner:
     def __init__(self) -> None:
         self.may_go_on = Event()
         self.may_go_on.set()
+        self.has_begun = Event()
         self.batches: list[int] = []
 
     def forward(self, rows: Sequence[Row]) -> list[Tensor]:
+        self.has_begun.set()
         assert self.may_go_on.wait(PATIENCE_SECONDS)
         self.batches.append(len(rows))
         if any(POISON in row.ids for row in rows):
@@ -43,6 +45,13 @@ class Stage:
         self.loop = PoolingLoop(runner, buckets, self.metrics, **{"max_requests": 9, **limits})
         self.thread = Thread(target=self.loop.run)
         self.thread.start()
+
+    def hold(self) -> Request:
+        """Give back a request in whose forward the loop stands still until it may go on."""
+        self.runner.may_go_on.clear()
+        held = self.loop.submit(rows(1))
+        assert self.runner.has_begun.wait(PATIENCE_SECONDS)
+        return held
 
     def __enter__(self) -> "Stage":
         return self
@@ -64,8 +73,7 @@ def rows(*first: int) -> list[Row]:
 
 def test_one_bad_text_fails_its_own_request_and_no_other() -> None:
     with Stage() as stage:
-        stage.runner.may_go_on.clear()
-        first = stage.loop.submit(rows(1))  # holds the loop until the others wait together
+        first = stage.hold()
         bad = stage.loop.submit([*rows(2), Row(ids=[POISON, 0])])
         good = stage.loop.submit(rows(3, 4))
         stage.runner.may_go_on.set()
@@ -90,8 +98,7 @@ def test_an_error_that_belongs_to_no_text_ends_its_batch_only(
 
 def test_who_leaves_makes_room_and_is_not_computed() -> None:
     with Stage(max_requests=2) as stage:
-        stage.runner.may_go_on.clear()
-        held, left = stage.loop.submit(rows(1)), stage.loop.submit(rows(2, 3))
+        held, left = stage.hold(), stage.loop.submit(rows(2, 3))
         with pytest.raises(QueueFull, match="2 requests"):
             stage.loop.submit(rows(4))
         assert left.answer.cancel()
@@ -102,6 +109,23 @@ def test_who_leaves_makes_room_and_is_not_computed() -> None:
         assert sum(stage.runner.batches) == 2
         assert stage.metric("engine_requests_running") == 0
         assert stage.metric("engine_requests_waiting") == 0
+
+
+def test_an_answer_counts_no_more_when_its_client_learns_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Stage() as stage:
+        held, counted = stage.hold(), list[float]()
+        tell = held.answer.set_result
+
+        def count(outputs: list[Tensor]) -> None:
+            counted.append(stage.metric("engine_requests_running"))
+            tell(outputs)
+
+        monkeypatch.setattr(held.answer, "set_result", count)
+        stage.runner.may_go_on.set()
+        held.answer.result(PATIENCE_SECONDS)
+        assert counted == [0]
 
 
 def test_padding_and_tokens_are_counted() -> None:
