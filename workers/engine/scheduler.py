@@ -54,9 +54,9 @@ class Scheduler:
 
     def admit(self) -> None:
         """Free the rows of those who left, then give rows to those who wait longest."""
-        for answer in [answer for answer in self.running if answer.is_cancelled]:
-            self.leave(answer)
         with self.changed:
+            for answer in [answer for answer in self.running if answer.is_cancelled]:
+                self.leave(answer)
             self.waiting = deque(answer for answer in self.waiting if not answer.is_cancelled)
             while len(self.running) < self._settings.max_batch_size and self._admit_one():
                 pass

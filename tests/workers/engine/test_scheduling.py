@@ -2,16 +2,24 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 from safetensors.numpy import load_file, save_file
 
 from controlplane.domain.runtimes.native import metrics
 from tests.tiny_checkpoint import make_tiny_checkpoint
-from tests.workers.engine.asking import Asked, Hold, start_engine, transformers_greedy
+from tests.workers.engine.asking import (
+    PATIENCE_SECONDS,
+    Asked,
+    Hold,
+    start_engine,
+    transformers_greedy,
+)
+from tests.workers.engine.reading_metrics import metric
 from workers.engine.engine import Engine
 from workers.engine.errors import QueueFull
-from workers.engine.generation import FinishReason
+from workers.engine.generation import FinishReason, Progress
 from workers.engine.scheduler import Scheduler
 
 pytestmark = pytest.mark.engine
@@ -84,8 +92,8 @@ def test_a_cancelled_row_is_free_at_the_next_step(slow_engine: Engine) -> None:
     assert seen[-1] - before <= 5
     staying.answer.cancel()
     assert Asked(slow_engine, PROMPT, max_tokens=2).finish().failure is None
-    assert _gauge(slow_engine, "engine_requests_running") == 0
-    assert _gauge(slow_engine, "engine_kv_cache_used_ratio") == 0
+    assert metric(slow_engine, "engine_requests_running") == 0
+    assert metric(slow_engine, "engine_kv_cache_used_ratio") == 0
 
 
 def test_a_cancelled_request_leaves_the_line(slow_engine: Engine) -> None:
@@ -129,17 +137,25 @@ def test_a_token_the_model_does_not_know_fails_its_own_row_only(engine: Engine) 
 
 
 def test_a_reader_that_raises_loses_its_own_row_only(engine: Engine) -> None:
+    told: SimpleQueue[Progress] = SimpleQueue()
+
+    def refuse(piece: Progress) -> None:
+        told.put(piece)
+        raise ConnectionError("nobody listens")
+
     good = Asked(engine, PROMPT, max_tokens=30)
-    Asked(engine, PROMPT, max_tokens=30, report=_refuse)
+    Asked(engine, PROMPT, max_tokens=30, report=refuse)
     assert good.finish().failure is None
-    assert _gauge(engine, "engine_requests_running") == 0
+    while not told.get(timeout=PATIENCE_SECONDS).is_last:
+        pass
+    assert metric(engine, "engine_requests_running") == 0
 
 
 def test_an_error_that_belongs_to_no_row_ends_all_rows_and_not_the_loop(
     slow_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = Asked(slow_engine, PROMPT, max_tokens=20).finish().tokens
-    failed = _gauge(slow_engine, "engine_requests_failed_total")
+    failed = metric(slow_engine, "engine_requests_failed_total")
     asked = [Asked(slow_engine, PROMPT, max_tokens=2000, ignore_eos=True) for _ in range(3)]
     for one in asked[:2]:
         next(one.pieces())
@@ -148,9 +164,9 @@ def test_an_error_that_belongs_to_no_row_ends_all_rows_and_not_the_loop(
         failures = {one.finish().failure for one in asked}
     assert failures == {"the engine failed on this request (ArithmeticError)"}
     assert slow_engine.is_alive
-    assert _gauge(slow_engine, "engine_requests_failed_total") == failed + 3
-    assert _gauge(slow_engine, "engine_requests_running") == 0
-    assert _gauge(slow_engine, "engine_kv_cache_used_ratio") == 0
+    assert metric(slow_engine, "engine_requests_failed_total") == failed + 3
+    assert metric(slow_engine, "engine_requests_running") == 0
+    assert metric(slow_engine, "engine_kv_cache_used_ratio") == 0
     assert Asked(slow_engine, PROMPT, max_tokens=20).finish().tokens == expected
 
 
@@ -169,11 +185,11 @@ def test_counters_add_up(checkpoint: Path) -> None:
     for tokens in (1, 5, 9):
         Asked(engine, PROMPT, max_tokens=tokens, ignore_eos=True).finish()
     engine.stop()
-    assert _gauge(engine, "engine_prompt_tokens_total") == 3 * len(PROMPT)
-    assert _gauge(engine, "engine_completion_tokens_total") == 15
-    assert _gauge(engine, "engine_time_to_first_token_seconds_count") == 3
-    assert _gauge(engine, "engine_inter_token_seconds_count") == 12
-    assert _gauge(engine, "engine_end_to_end_seconds_count") == 3
+    assert metric(engine, "engine_prompt_tokens_total") == 3 * len(PROMPT)
+    assert metric(engine, "engine_completion_tokens_total") == 15
+    assert metric(engine, "engine_time_to_first_token_seconds_count") == 3
+    assert metric(engine, "engine_inter_token_seconds_count") == 12
+    assert metric(engine, "engine_end_to_end_seconds_count") == 3
 
 
 def test_all_that_is_exported_is_read_under_the_names_of_every_runtime(engine: Engine) -> None:
@@ -189,14 +205,3 @@ def test_all_that_is_exported_is_read_under_the_names_of_every_runtime(engine: E
 
 def _break(_: object) -> None:
     raise ArithmeticError("nobody's fault")
-
-
-def _refuse(_: object) -> None:
-    raise ConnectionError("nobody listens")
-
-
-def _gauge(engine: Engine, name: str) -> float:
-    for line in engine.metrics.expose().decode().splitlines():
-        if line.startswith(f"{name} "):
-            return float(line.split()[1])
-    raise LookupError(name)
