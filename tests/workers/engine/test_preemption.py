@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workers.engine.asking import Asked, Hold, start_engine
+from tests.workers.engine.asking import Asked, Hold, make_engine, start_engine
 from tests.workers.engine.reading_metrics import metric
 from workers.engine.engine import Engine
 
@@ -20,7 +20,7 @@ def _prompts(lengths: tuple[int, ...]) -> list[list[int]]:
 
 
 def _tight(checkpoint: Path, policy: str, tokens: int = 256, **settings: object) -> Engine:
-    return start_engine(
+    return make_engine(
         checkpoint, kv_cache_bytes=tokens * BYTES_PER_TOKEN, scheduler_policy=policy,
         max_batch_size=4, **settings,
     )  # fmt: skip
@@ -31,6 +31,7 @@ def test_rows_that_give_way_answer_as_if_alone(checkpoint: Path, step_tokens: in
     engine = _tight(checkpoint, "max_utilization", max_num_tokens=step_tokens)
     prompts = _prompts((20, 3, 30, 11, 5, 40))
     asked = [Asked(engine, prompt, max_tokens=180, ignore_eos=True) for prompt in prompts]
+    engine.start()  # only now, so that all rows want the cache at once
     answers = [one.finish().tokens for one in asked]
     assert metric(engine, "engine_preemptions_total") > 0
     assert [len(answer) for answer in answers] == [180] * 6
@@ -44,6 +45,7 @@ def test_rows_that_give_way_answer_as_if_alone(checkpoint: Path, step_tokens: in
 
 def test_without_eviction_a_row_is_promised_all_it_may_need(checkpoint: Path) -> None:
     engine = _tight(checkpoint, "guaranteed_no_evict")
+    engine.start()
     hold = Hold(times=2)
     asked = [Asked(engine, [5, 6, 7], max_tokens=120, on_piece=hold, ignore_eos=True)]
     with hold:
@@ -58,6 +60,7 @@ def test_without_eviction_a_row_is_promised_all_it_may_need(checkpoint: Path) ->
 
 def test_full_use_admits_more_rows_than_could_all_run_to_their_end(checkpoint: Path) -> None:
     engine = _tight(checkpoint, "max_utilization", tokens=400)
+    engine.start()
     hold = Hold(times=2)
     how = {"max_tokens": 250, "ignore_eos": True}
     asked = [Asked(engine, [5, 6, 7], on_piece=hold, **how)]
@@ -109,6 +112,7 @@ def test_a_long_prompt_ends_while_short_ones_keep_coming(checkpoint: Path) -> No
 
 def test_a_large_request_is_passed_a_few_times_only(checkpoint: Path) -> None:
     engine = _tight(checkpoint, "guaranteed_no_evict", tokens=100)
+    engine.start()
     hold = Hold()
     small = [Asked(engine, [5, 6, 7], max_tokens=30, ignore_eos=True, on_piece=hold)]
     with hold:
