@@ -13,7 +13,7 @@ from apps.accounts.models import (
     TeamRole,
 )
 from tests import factories
-from tests.apps.accounts.test_two_steps import PASSWORD
+from tests.apps.accounts.test_two_steps import PASSWORD, stop_the_clock_of_codes
 from tests.apps.hostile.test_pages import NOT_PAGES, PART, VALUES
 from tests.apps.page_posts import POSTS, World
 from tests.apps.pages import signed_in
@@ -42,7 +42,8 @@ CHECKED_ELSEWHERE = {
 
 
 @pytest.fixture
-def world(settings: Any, tmp_path: Any) -> World:
+def world(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> World:
+    stop_the_clock_of_codes(monkeypatch)
     settings.KEY_RING_FILE = tmp_path / "ring" / "keys"
     team = factories.make_team()
     admin = factories.make_user(team=team, is_admin=True, role=TeamRole.ADMIN)

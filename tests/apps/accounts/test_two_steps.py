@@ -21,7 +21,11 @@ PASSWORD = "correct horse battery"
 
 @pytest.fixture(autouse=True)
 def _one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No code ends between its making and its use, however long the test takes."""
+    stop_the_clock_of_codes(monkeypatch)
+
+
+def stop_the_clock_of_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no code end between its making and its use, however long the test takes."""
     moment = time.time()
     monkeypatch.setattr(models, "time", SimpleNamespace(time=lambda: moment))
 
