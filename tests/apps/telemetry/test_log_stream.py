@@ -1,7 +1,9 @@
 """Logs as server-sent events: each line as it comes, and after a break those behind the last."""
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -101,10 +103,12 @@ def test_a_stream_ends_by_itself_so_that_the_session_is_asked_for_again(
     cast: Cast, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build = make_build(team=cast.team, state=BuildState.FETCHING)
-    monkeypatch.setattr(log_stream, "STREAM_SECONDS", 0.2)
-    text = browser.get(f"/builds/{build.number}/log/", headers=EVENTS).text
-    assert "event: beat" in text
-    assert "event: end" not in text
+    with browser.stream("GET", f"/builds/{build.number}/log/", headers=EVENTS) as answer:
+        lines = answer.iter_lines()
+        assert "event: beat" in lines
+        later = SimpleNamespace(monotonic=lambda: time.monotonic() + log_stream.STREAM_SECONDS)
+        monkeypatch.setattr(log_stream, "time", later)
+        assert "event: end" not in list(lines)
 
 
 def test_a_server_without_streaming_answers_with_what_is_there(cast: Cast) -> None:
