@@ -2,11 +2,13 @@
 
 import json
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import redis
 from django.db import connection
 from django.test import Client
 from rest_framework.request import Request
@@ -186,11 +188,17 @@ def test_a_revision_can_be_guarded_by_the_list_of_revisions(cast: Cast) -> None:
     assert ask("post", path, key, body | {"expected_revision": 2}, if_match=tag).status_code == 412
 
 
-def test_a_caller_who_asks_too_often_is_told_when_to_come_back(
-    cast: Cast, settings: Any, broker: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # It may have been out of reach a moment ago, for another test.
+@pytest.fixture
+def counted(broker: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Valkey counts callers, however long it takes, and whether or not it was away just now."""
     monkeypatch.setattr(rate_limits, "_silent_until", 0.0)
+    with redis.from_url(broker) as patient:
+        monkeypatch.setattr(rate_limits, "_valkey", lambda url: patient)
+        yield
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_caller_who_asks_too_often_is_told_when_to_come_back(cast: Cast, settings: Any) -> None:
     settings.API_REQUESTS_PER_MINUTE = 3
     key = make_api_key(team=cast.team)
     answers = [ask("get", "/v1/teams", key) for _ in range(8)]
@@ -206,12 +214,12 @@ def test_a_caller_who_asks_too_often_is_told_when_to_come_back(
     assert ask("get", "/v1/teams", make_api_key(team=cast.team)).status_code == 200
 
 
+@pytest.mark.usefixtures("counted")
 def test_who_waits_as_long_as_told_is_served(
-    cast: Cast, settings: Any, broker: str, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = SimpleNamespace(time=lambda: moment[0], monotonic=time.monotonic)
     monkeypatch.setattr(rate_limits, "time", clock)
-    monkeypatch.setattr(rate_limits, "_silent_until", 0.0)
     settings.API_REQUESTS_PER_MINUTE = 1
     moment, key = [1_795_702_512.4], make_api_key(team=cast.team)
     assert ask("get", "/v1/teams", key).status_code == 200
@@ -223,7 +231,10 @@ def test_who_waits_as_long_as_told_is_served(
     assert ask("get", "/v1/teams", key).status_code == 200
 
 
-def test_without_valkey_callers_are_served(cast: Cast, settings: Any) -> None:
+def test_without_valkey_callers_are_served(
+    cast: Cast, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate_limits, "_silent_until", 0.0)
     settings.BROKER_URL = "redis://127.0.0.1:1/0"
     answer = ask("get", "/v1/teams", make_api_key(team=cast.team))
     assert answer.status_code == 200
