@@ -45,6 +45,13 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ids
 
 
+@pytest.fixture(autouse=True)
+def _nothing_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let leases and requests grow old by what a test does, and not because the machine is slow."""
+    monkeypatch.setattr(facts_module, "LEASE_SECONDS", 3600.0)
+    monkeypatch.setattr(facts_module, "SEND_AGAIN_AFTER", timedelta(hours=1))
+
+
 def aged(record: CheckpointRecord, **age: float) -> None:
     """Make the record's last reading older."""
     past = timezone.now() - timedelta(**age)
@@ -216,7 +223,7 @@ def test_a_new_value_of_the_secret_is_tried_at_once(sent: list[str]) -> None:
 def test_the_sweep_sends_what_was_lost_and_forgets_what_nobody_asks_for(sent: list[str]) -> None:
     lost = make_checkpoint_record()
     held, fresh, old = (make_checkpoint_record() for _ in range(3))
-    ago = timezone.now() - timedelta(seconds=10)
+    ago = timezone.now() - timedelta(hours=2)
     CheckpointRecord.objects.filter(id__in=[lost.id, held.id]).update(requested_at=ago)
     facts_claim(facts_id=held.id)
     aged(old, days=31)
