@@ -17,6 +17,7 @@ from tests.factories import make_user
 
 # The provider stands on parts of Authlib that are on their way out.
 pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+PATIENCE = 60
 
 
 @pytest.fixture(scope="module")
@@ -41,19 +42,21 @@ def provider(issuer: str, settings: Settings) -> None:
         }
     ]
     settings.SOCIALACCOUNT_PROVIDERS = providers
+    settings.SOCIALACCOUNT_REQUESTS_TIMEOUT = PATIENCE
     settings.OIDC_ISSUER_URL = issuer
     settings.OIDC_NAME = "Company login"
 
 
 def vouch(issuer: str, subject: str, **claims: Any) -> None:
-    httpx.put(f"{issuer}/users/{subject}", json=claims).raise_for_status()
+    told = httpx.put(f"{issuer}/users/{subject}", json=claims, timeout=PATIENCE)
+    told.raise_for_status()
 
 
 def come_in(browser: Client, subject: str, *, wanted: str = "/") -> Any:
     """Go to the provider, agree there, and come back; return the answer to the way back."""
     away = browser.get(f"/sign-in/oidc/login/?next={wanted}")
     assert away.status_code == 302, away.content
-    agreed = httpx.post(away.headers["Location"], data={"sub": subject})
+    agreed = httpx.post(away.headers["Location"], data={"sub": subject}, timeout=PATIENCE)
     back = agreed.headers["Location"]
     return browser.get(back.removeprefix("http://testserver"))
 

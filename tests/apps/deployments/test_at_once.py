@@ -68,7 +68,7 @@ def test_no_deadlock_and_no_lost_card(broker: str) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join()
     assert failures == []
     live = Replica.objects.exclude(state__in=REPLICA_TERMINAL)
     held = CardLease.objects.filter(released_at=None)
