@@ -2,7 +2,7 @@
 
 import os
 import shutil
-import socket
+import signal
 import subprocess
 import tempfile
 from collections.abc import Generator, Iterator
@@ -14,6 +14,7 @@ import hypothesis
 import pytest
 import pytest_django
 
+from controlplane.processes import ports
 from tests.embedded_postgres import postgres_command
 from tests.side_by_side import SideBySide, rank
 from tests.time_budget import TimeBudget
@@ -23,21 +24,15 @@ from workers.imports import without_collecting
 _DATA_DIR = Path(tempfile.mkdtemp(prefix="eh-"))
 _DATA_DIR.chmod(0o755)
 
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
-_BROKER_PORT = _free_port()
+# Kept from now on, since Django's settings name it before the server is started.
+_BROKER_PORT = ports.reserved()
 
 
 def _broker_url() -> str:
     from controlplane.processes import valkey
 
     (_DATA_DIR / "valkey").mkdir(exist_ok=True)
-    return valkey.url(_DATA_DIR / "valkey", port=_BROKER_PORT)
+    return valkey.url(_DATA_DIR / "valkey", port=ports.port_of(_BROKER_PORT))
 
 
 def _prepare_django() -> None:
@@ -135,7 +130,7 @@ def broker(data_dir: Path) -> Iterator[str]:
     from controlplane.processes import valkey
 
     folder = data_dir / "valkey"
-    valkey.initialise(folder, port=_BROKER_PORT)
+    valkey.initialise(folder, port=ports.port_of(_BROKER_PORT))
     with _running(list(valkey.command(folder).argv), user=None, log=data_dir / "valkey.log"):
         valkey.wait_until_ready(_broker_url(), timeout_seconds=30)
         yield _broker_url()
@@ -166,9 +161,10 @@ class _running:
         return None
 
     def __exit__(self, *exception: object) -> None:
-        self._process.terminate()
+        # At SIGTERM, PostgreSQL would wait for every client to leave.
+        self._process.send_signal(signal.SIGINT)
         try:
-            self._process.wait(10)
+            self._process.wait(60)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(5)
+            self._process.wait(60)

@@ -52,6 +52,8 @@ class Machine:
     plan: Plan
     say: Say
     listeners: dict[str, socket.socket] = field(default_factory=dict)
+    valkey_port: socket.socket | None = None
+    """Held for it while it is restarted; clients know no other."""
     is_ready: bool = False
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -107,7 +109,8 @@ class Machine:
 
     async def _start_valkey(self, supervisor: Supervisor) -> str:
         folder = self.plan.data_dir / "valkey"
-        port = ports.free_port()
+        self.valkey_port = ports.reserved()
+        port = ports.port_of(self.valkey_port)
         valkey.initialise(folder, port=port)
         await supervisor.start(Supervised(name="valkey", command=valkey.command(folder)))
         return valkey.url(folder, port=port)

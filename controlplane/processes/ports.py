@@ -15,7 +15,7 @@ def listen(host: str, preferred: int, *, tries: int = 20) -> socket.socket:
     """Return a listening socket on `preferred`, or on the next free port after it."""
     for port in range(preferred, preferred + tries):
         try:
-            return _bound(host, port)
+            return _listening(host, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
@@ -30,21 +30,32 @@ def port_of(listener: socket.socket) -> int:
     return int(listener.getsockname()[1])
 
 
-def free_port(host: str = "127.0.0.1") -> int:
-    """Return a port that nothing listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return port_of(probe)
+def reserved(host: str = "127.0.0.1") -> socket.socket:
+    """Return a socket that keeps a free port, while it is open, for a server that we start.
+
+    It does not listen. A server that reuses addresses, as servers do, binds beside it, also after
+    it was killed; nobody else is given that port meanwhile.
+    """
+    return _bound(host, 0)
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def _listening(host: str, port: int) -> socket.socket:
+    listener = _bound(host, port)
     try:
-        listener.bind((host, port))
         listener.listen(1024)
     except OSError:
         listener.close()
         raise
     listener.setblocking(False)
     return listener
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError:
+        bound.close()
+        raise
+    return bound

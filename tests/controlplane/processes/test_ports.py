@@ -9,23 +9,38 @@ from controlplane.processes import ports
 
 
 def test_the_preferred_port_is_taken_when_it_is_free() -> None:
-    wanted = ports.free_port()
-    with closing(ports.listen("127.0.0.1", wanted)) as listener:
-        assert ports.port_of(listener) == wanted
+    with (
+        closing(ports.reserved()) as kept,
+        closing(ports.listen("127.0.0.1", ports.port_of(kept))) as listener,
+    ):
+        assert ports.port_of(listener) == ports.port_of(kept)
 
 
 def test_the_next_free_port_is_taken_when_the_preferred_is_not() -> None:
     with (
-        closing(ports.listen("127.0.0.1", ports.free_port())) as first,
+        closing(ports.listen("127.0.0.1", 0)) as first,
         closing(ports.listen("127.0.0.1", ports.port_of(first))) as second,
     ):
         assert ports.port_of(second) > ports.port_of(first)
 
 
+def test_a_reserved_port_is_a_servers_again_after_its_end_and_refuses_meanwhile() -> None:
+    with closing(ports.reserved()) as kept:
+        address = ("127.0.0.1", ports.port_of(kept))
+        for _ in range(2):
+            with closing(ports.listen(*address)) as server:
+                assert ports.port_of(server) == ports.port_of(kept)
+                socket.create_connection(address, timeout=60).close()
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(address, timeout=60)
+        with closing(socket.socket()) as other, pytest.raises(OSError, match="in use"):
+            other.bind(address)
+
+
 def test_a_waiting_connection_survives_until_somebody_accepts_it() -> None:
-    listener = ports.listen("127.0.0.1", ports.free_port())
+    listener = ports.listen("127.0.0.1", 0)
     address = ("127.0.0.1", ports.port_of(listener))
-    with closing(listener), socket.create_connection(address, timeout=2) as client:
+    with closing(listener), socket.create_connection(address, timeout=60) as client:
         client.sendall(b"early")
         listener.setblocking(True)
         accepted, _ = listener.accept()
@@ -34,7 +49,7 @@ def test_a_waiting_connection_survives_until_somebody_accepts_it() -> None:
 
 
 def test_too_many_taken_ports_are_an_error_that_names_them() -> None:
-    with closing(ports.listen("127.0.0.1", ports.free_port())) as listener:
+    with closing(ports.listen("127.0.0.1", 0)) as listener:
         taken = ports.port_of(listener)
         with pytest.raises(ports.NoFreePort, match=f"Ports {taken} to {taken}"):
             ports.listen("127.0.0.1", taken, tries=1)

@@ -38,7 +38,7 @@ def _python(code: str) -> ServerCommand:
     return ServerCommand(argv=(sys.executable, "-c", code))
 
 
-async def _until(holds: Callable[[], bool], seconds: float = 10) -> None:
+async def _until(holds: Callable[[], bool], seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while not holds():
             await asyncio.sleep(0.02)
@@ -102,7 +102,7 @@ def test_a_process_that_keeps_dying_is_restarted_more_and_more_slowly() -> None:
 
 
 def test_a_socket_is_handed_down_again_after_a_restart() -> None:
-    with closing(ports.listen("127.0.0.1", ports.free_port())) as listener:
+    with closing(ports.listen("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{ports.port_of(listener)}/"
 
         async def work(supervisor: Supervisor, lines: Lines) -> None:
@@ -146,7 +146,7 @@ asyncio.run(main())
             sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE
         )
         assert process.stdout is not None
-        line = await asyncio.wait_for(process.stdout.readline(), 10)
+        line = await asyncio.wait_for(process.stdout.readline(), 60)
         process.kill()
         await process.wait()
         await _until(lambda: not psutil.pid_exists(int(line.split()[1])))
@@ -163,5 +163,5 @@ def test_one_off_work_gives_its_exit_status_and_its_output() -> None:
 
 
 def _status(url: str) -> int:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return int(answer.status)

@@ -119,7 +119,7 @@ def test_a_signal_in_the_middle_of_the_start_ends_the_start(tmp_path: Path) -> N
     )
     _until(lambda: (tmp_path / "valkey" / "valkey.conf").exists())
     process.terminate()
-    assert process.wait(10) == 0
+    assert process.wait(60) == 0
 
 
 def test_gateway_and_agent_get_no_database_and_no_secret_key(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import stat
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,13 @@ from controlplane.processes import ports, valkey
 
 def test_a_folder_with_blanks_and_quotes_in_its_name_is_fine(tmp_path: Path) -> None:
     folder = tmp_path / 'my "own" code'
-    port = ports.free_port()
-    valkey.initialise(folder, port=port)
-    url = valkey.url(folder, port=port)
-    with subprocess.Popen(valkey.command(folder).argv, stdout=subprocess.DEVNULL) as server:
+    kept = ports.reserved()
+    valkey.initialise(folder, port=ports.port_of(kept))
+    url = valkey.url(folder, port=ports.port_of(kept))
+    argv = valkey.command(folder).argv
+    with closing(kept), subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
         try:
-            valkey.wait_until_ready(url, timeout_seconds=10)
+            valkey.wait_until_ready(url, timeout_seconds=60)
             with redis.from_url(url) as client:
                 assert client.config_get("appendonly") == {"appendonly": "yes"}
                 assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
@@ -33,5 +35,7 @@ def test_the_password_is_kept_and_readable_by_the_owner_alone(tmp_path: Path) ->
 
 
 def test_a_server_that_does_not_answer_is_said(tmp_path: Path) -> None:
-    with pytest.raises(TimeoutError, match="Valkey did not answer"):
-        valkey.wait_until_ready(valkey.url(tmp_path, port=ports.free_port()), timeout_seconds=0.1)
+    with closing(ports.reserved()) as kept:
+        url = valkey.url(tmp_path, port=ports.port_of(kept))
+        with pytest.raises(TimeoutError, match="Valkey did not answer"):
+            valkey.wait_until_ready(url, timeout_seconds=0.1)
