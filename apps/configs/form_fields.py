@@ -9,6 +9,7 @@ from controlplane.domain.spec.choices import (
     BaseModelKind,
     BatchSchedulerPolicy,
     CheckpointSource,
+    Dtype,
     QuantizationType,
     RuntimeChoice,
 )
@@ -125,6 +126,11 @@ PRECISION = Group(
             kind=Kind.CHOICE,
             choices=tuple(kind for kind in QuantizationType if not kind.is_legacy),
             default=QuantizationType.NO_QUANT, help="Of the weights; `_kv` also of the KV cache.",
+        ),
+        Field(
+            name="dtype", label="Computes in", path="enginehouse.dtype", kind=Kind.CHOICE,
+            choices=tuple(Dtype), default=Dtype.AUTO,
+            help="Of the native engine; the checks say what `auto` comes to.",
         ),
         Field(
             name="calib_dataset", label="Calibration data", path=f"{_CALIBRATION}.calib_dataset",

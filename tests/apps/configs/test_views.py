@@ -79,6 +79,17 @@ def test_a_check_writes_touched_fields_into_the_text_and_saves_nothing() -> None
     assert not Config.objects.exists()
 
 
+def test_what_the_native_engine_computes_in_is_chosen_in_the_form() -> None:
+    client = signed_in(make_cast().owner)
+    form = posted(config_text(), changed="dtype", dtype="float32")
+    page = client.post("/configs/new/check/", form).content.decode()
+    assert "enginehouse:\n  dtype: float32" in page
+    assert '<option value="float32" selected>' in page
+    assert '<option value="bfloat16">' in page
+    back = posted(f"{config_text()}enginehouse: {{dtype: float32}}\n", changed="dtype", dtype="")
+    assert "dtype: float32" not in client.post("/configs/new/check/", back).content.decode()
+
+
 def test_an_emptied_field_leaves_the_text() -> None:
     client = signed_in(make_cast().owner)
     form = posted(config_text(), changed="max_batch_size", max_batch_size="")
