@@ -67,14 +67,8 @@ class Exchange:
 
     def routes_changed(self) -> None:
         """Try again: the replica that was going away has perhaps been replaced."""
-        if self._phase is not Phase.WAITING or self._connects is not None:
-            return
-        try:
-            self.admission = self._ledger.admit_again(self.admission)
-        except Refused as refused:
-            self._refuse(refused.refusal)
-            return
-        self._dispatch()
+        if self._phase is Phase.WAITING and self._connects is None:
+            self._dispatch_anew()
 
     def tick(self, now: float) -> None:
         """Once a second: write down that it runs, and end it when it takes too long."""
@@ -198,18 +192,25 @@ class Exchange:
 
     def _dispatch(self) -> None:
         self._leave_upstream()
-        upstream = self._another()
-        if upstream is None:
+        if (upstream := self._another()) is None:
             self._hold()
             return
-        self._held_until = None
-        self._upstream = upstream
+        self._held_until, self._upstream = None, upstream
         upstream.in_flight += 1
         self._ledger.record(self.line(RecordState.OPEN, time.monotonic()))
         if (connection := upstream.take_idle(time.monotonic())) is None:
             self._connect()
         else:
             self.connected(connection, reused=True)
+
+    def _dispatch_anew(self) -> None:
+        """Go on by today's routes, which need not be those that it was admitted by."""
+        try:
+            self.admission = self._ledger.admit_again(self.admission)
+        except Refused as refused:
+            self._refuse(refused.refusal)
+        else:
+            self._dispatch()
 
     def _connect(self) -> None:
         if self._upstream is not None:
@@ -230,7 +231,7 @@ class Exchange:
             self._upstream.eject()
             self._tried.add(self._upstream.replica.address)
         if self._another() is None or self._ledger.retries.spend():
-            self._dispatch()
+            self._dispatch_anew()
         else:
             self._refuse(no_replica(self.admission.deployment))
 
@@ -247,8 +248,7 @@ class Exchange:
             return False
         self._meter.upstream_failed(f"status_{status}")
         connection.drop()
-        self._connection = None
-        self._phase = Phase.WAITING
+        self._connection, self._phase = None, Phase.WAITING
         self._dispatch()
         return True
 
@@ -283,8 +283,7 @@ class Exchange:
 
     def _end(self, status: int) -> None:
         now = time.monotonic()
-        self._phase = Phase.ENDED
-        self._held_until = None
+        self._phase, self._held_until = Phase.ENDED, None
         if self._connection is not None:
             self._connection.drop()
             self._connection = None

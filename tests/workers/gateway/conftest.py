@@ -1,3 +1,4 @@
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,17 +34,19 @@ class House:
         self.publish_snapshot(routes(*ports, version=self.version + 1, **changes))
 
     def publish_snapshot(self, snapshot: dict[str, Any]) -> None:
+        applied = len(self.plane.applied)
         self.version = snapshot["version"]
         self.plane.snapshot = snapshot
-        if self.gateways:
-            until(lambda: self.version in self.plane.applied)
+        running = sum(gateway.process.poll() is None for gateway in self.gateways)
+        self._wait_for_reports(running, after=applied)
 
     def gateway(self, *options: str, broker: str = "") -> GatewayProcess:
+        applied = len(self.plane.applied)
         folder = self.folder / f"data{len(self.gateways)}"
         gateway = GatewayProcess(self.plane.url, folder, *options, broker=broker)
         self.gateways.append(gateway)
         if self.plane.snapshot is not None:
-            until(lambda: self.version in self.plane.applied)
+            self._wait_for_reports(1, after=applied)
         return gateway
 
     def record_of(self, answer: httpx.Response) -> dict[str, Any]:
@@ -54,6 +57,10 @@ class House:
         records = self.plane.records
         until(lambda: records.get(request_id, {}).get("state") == "closed")
         return records[request_id]
+
+    def _wait_for_reports(self, gateways: int, *, after: int) -> None:
+        """Wait until so many gateways have said that they have applied the present version."""
+        until(lambda: self.plane.applied[after:].count(self.version) >= gateways)
 
     def close(self) -> None:
         for gateway in self.gateways:
@@ -92,6 +99,14 @@ def serve(shared_house: House) -> Callable[[Script], tuple[GatewayProcess, Engin
         return shared_house.gateways[0], engine
 
     return serve
+
+
+@pytest.fixture
+def refusing_port() -> Iterator[int]:
+    """A port that nobody listens on, and that nobody else is given meanwhile."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
 
 
 @pytest.fixture
