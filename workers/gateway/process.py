@@ -29,7 +29,6 @@ log = logging.getLogger(__name__)
 Work = Coroutine[Any, Any, None]
 BACKLOG = 2048
 LAST_WORDS_SECONDS = 0.1
-LAST_SHIPMENT_SECONDS = 3.0
 SWEEP_SECONDS = 1.0
 
 
@@ -132,7 +131,7 @@ class Process:
         self._gateway.abort()
         self._shipper.add(self._journal.close())
         try:
-            async with asyncio.timeout(LAST_SHIPMENT_SECONDS):
+            async with asyncio.timeout(self._settings.bounds.last_shipment_seconds):
                 await self._ship_once(None)
         except TimeoutError:
             log.warning("the last usage records stay in the journal until the next start")

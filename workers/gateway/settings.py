@@ -43,6 +43,8 @@ class Bounds:
     eject_seconds: float = 1.0
     drain_seconds: float = 8.0
     """Below the 10 s that `manage.py up` gives a process to stop."""
+    last_shipment_seconds: float = 3.0
+    """How long a gateway that stops tries to hand in its usage."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +89,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Setti
             total_seconds=options.total_seconds,
             hold_seconds=options.hold_seconds,
             drain_seconds=options.drain_seconds,
+            last_shipment_seconds=options.last_shipment_seconds,
         ),
     )
 
@@ -120,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
         ("total-seconds", Bounds.total_seconds),
         ("hold-seconds", Bounds.hold_seconds),
         ("drain-seconds", Bounds.drain_seconds),
+        ("last-shipment-seconds", Bounds.last_shipment_seconds),
     ):
         parser.add_argument(f"--{name}", type=float, default=value)
     return parser
