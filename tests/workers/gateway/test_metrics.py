@@ -11,9 +11,12 @@ from tests.workers.gateway.stage.routes import CHAT, FOREIGN_METRICS_KEY, KEY, M
 from tests.workers.gateway.stage.scripts import answers, piece
 
 
-def metrics(url: str, key: str = METRICS_KEY) -> dict[tuple[str, str], float]:
-    """Return the samples by name and the label that tells them apart."""
-    text = httpx.get(f"{url}/metrics", headers={"authorization": f"Bearer {key}"}).text
+def page(http: httpx.Client, url: str, key: str = METRICS_KEY) -> httpx.Response:
+    return http.get(f"{url}/metrics", headers={"authorization": f"Api-Key {key}"})
+
+
+def samples(text: str) -> dict[tuple[str, str], float]:
+    """Return the samples of a page by name and the label that tells them apart."""
     found = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
@@ -23,13 +26,13 @@ def metrics(url: str, key: str = METRICS_KEY) -> dict[tuple[str, str], float]:
     return found
 
 
-def test_health_needs_no_key_and_names_the_routes_it_serves(serve, http):
+def test_health_needs_no_key_and_names_the_routes_it_serves(serve):
     gateway, _ = serve(answers)
 
-    answer = httpx.get(f"{gateway.url}/health")
+    answer = httpx.get(f"{gateway.url}/health", timeout=20)
 
     assert (answer.status_code, answer.json()) == (200, {"status": "ok", "snapshot_version": 1})
-    assert httpx.head(f"{gateway.url}/health").content == b""
+    assert httpx.head(f"{gateway.url}/health", timeout=20).content == b""
 
 
 def test_requests_are_counted_by_deployment_and_status_class(house, http):
@@ -43,14 +46,14 @@ def test_requests_are_counted_by_deployment_and_status_class(house, http):
         call.connection.close()
         raise OSError
 
-    httpx.post(url + CHAT, headers={"authorization": "Bearer wrong"})
+    http.post(url + CHAT, headers={"authorization": "Bearer wrong"})
     started = time.monotonic()
     http.post(url + CHAT, json={})
     engine.script = lambda call: call.answer({"error": "no"}, 400)
     http.post(url + CHAT, json={})
     engine.script = breaks
     http.post(url + CHAT, json={"stream": True})
-    found = metrics(url)
+    found = samples(page(http, url).text)
     # A client may have read an answer before the gateway has noted its end: the page comes after.
     longest = time.monotonic() - started
 
@@ -70,19 +73,14 @@ def test_a_key_sees_the_metrics_of_its_own_team_only(serve, http):
     gateway, _ = serve(answers)
     http.post(gateway.url + CHAT, json={})
 
-    def text(key: str) -> str:
-        headers = {"authorization": f"Bearer {key}"}
-        return httpx.get(f"{gateway.url}/metrics", headers=headers).text
-
-    assert "modelaaa" in text(METRICS_KEY)
-    assert "modelaaa" not in text(FOREIGN_METRICS_KEY)
-    assert "gateway_snapshot_version 1.0" in text(FOREIGN_METRICS_KEY)
+    foreign = page(http, gateway.url, FOREIGN_METRICS_KEY).text
+    assert "modelaaa" in page(http, gateway.url).text
+    assert "modelaaa" not in foreign
+    assert "gateway_snapshot_version 1.0" in foreign
 
 
 @pytest.mark.parametrize(("key", "status"), [(METRICS_KEY, 200), (KEY, 403), ("wrong", 401)])
-def test_metrics_need_a_key_that_may_read_them(serve, key, status):
+def test_metrics_need_a_key_that_may_read_them(serve, http, key, status):
     gateway, _ = serve(answers)
 
-    answer = httpx.get(f"{gateway.url}/metrics", headers={"authorization": f"Api-Key {key}"})
-
-    assert answer.status_code == status
+    assert page(http, gateway.url, key).status_code == status

@@ -6,7 +6,13 @@ import threading
 import pytest
 
 from tests.workers.gateway.conftest import House
-from tests.workers.gateway.stage.connections import read_answer, read_until_closed, request_bytes
+from tests.workers.gateway.stage.connections import (
+    read_answer,
+    read_until,
+    read_until_closed,
+    request_bytes,
+    request_id,
+)
 from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.gateway import GatewayProcess
 from tests.workers.gateway.stage.routes import CHAT, METRICS_KEY, digest, key_row, routes
@@ -104,17 +110,14 @@ def test_a_mistake_in_the_middle_of_a_stream_is_an_event_and_the_engine_is_let_g
     slipping_house.engines[0].script = script
     with gateway.connect() as connection:
         connection.sendall(request_bytes(STREAM))
-        answer = b""
-        while b'"content": "one"' not in answer:
-            answer += connection.recv(4096)
+        answer = read_until(connection, b'"content": "one"')
         begun.set()
         answer += read_until_closed(connection)
     assert b'event: error\ndata: {"error": {"message": "The gateway failed' in answer
     assert b"[DONE]" not in answer
     assert answer.endswith(b"0\r\n\r\n")
     assert hung_up.wait(30)
-    id = answer.split(b"x-request-id: ")[1].split(b"\r\n")[0].decode()
-    assert slipping_house.closed_record(id)["status"] == 500
+    assert slipping_house.closed_record(request_id(answer))["status"] == 500
 
 
 def test_mistakes_are_counted_and_neither_they_nor_a_broken_sweep_end_the_gateway(gateway, http):

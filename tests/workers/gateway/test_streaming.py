@@ -5,7 +5,7 @@ import threading
 import openai
 import pytest
 
-from tests.workers.gateway.stage.connections import read_until_closed, request_bytes
+from tests.workers.gateway.stage.connections import read_until_closed, request_bytes, request_id
 from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.routes import CHAT, KEY
 from tests.workers.gateway.stage.scripts import USAGE, piece, streams
@@ -129,8 +129,7 @@ def test_an_engine_that_breaks_off_ends_in_an_error_and_never_in_done(shared_hou
     assert b"event: error\ndata: {" in answer
     assert b"engine_failed" in answer
     assert b"[DONE]" not in answer
-    id = answer.split(b"x-request-id: ")[1].split(b"\r\n")[0].decode()
-    assert shared_house.closed_record(id)["status"] == 502
+    assert shared_house.closed_record(request_id(answer))["status"] == 502
 
 
 def test_the_openai_client_raises_when_a_stream_breaks(serve, client):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.workers.gateway.stage.routes import CHAT
+from tests.workers.gateway.stage.routes import CHAT, routes
 from tests.workers.gateway.stage.scripts import answers
 
 SLEEPING = "/m/modelaaa/deployment/sleeping/sync/v1/chat/completions"
@@ -32,12 +32,9 @@ def test_a_deployment_without_replicas_says_what_state_it_is_in(house, http, sta
     assert "`deploy01`" in answer.json()["error"]["message"]
 
 
-def test_a_request_waits_for_the_replica_that_replaces_one_going_away(house, http):
-    gone = house.engine(answers)
-    house.publish(gone)
-    gateway = house.gateway()
-    gone.close()
-    house.engines.remove(gone)
+def test_a_request_waits_for_the_replica_that_replaces_one_going_away(house, http, refusing_port):
+    house.publish_snapshot(routes(refusing_port))
+    gateway = house.gateway("--hold-seconds=30")
     replies = []
     asking = threading.Thread(
         target=lambda: replies.append(http.post(gateway.url + CHAT, json={"seed": 5}))
@@ -65,7 +62,7 @@ def test_a_request_does_not_wait_for_ever(house, http):
 
 def test_a_waiting_request_learns_that_its_deployment_was_deactivated(house, http):
     house.publish()
-    gateway = house.gateway()
+    gateway = house.gateway("--hold-seconds=30")
     replies = []
     asking = threading.Thread(target=lambda: replies.append(http.post(gateway.url + CHAT, json={})))
     asking.start()

@@ -24,8 +24,24 @@ def read_answer(connection: socket.socket) -> tuple[int, dict[str, str], bytes]:
     headers = {k.lower(): v for k, v in (line.split(": ", 1) for line in lines)}
     body = b""
     while len(body) < int(headers.get("content-length", 0)):
-        body += connection.recv(int(headers["content-length"]) - len(body))
+        piece = connection.recv(int(headers["content-length"]) - len(body))
+        assert piece, f"closed after {len(body)} bytes of a body"
+        body += piece
     return int(first.split(" ")[1]), headers, body
+
+
+def read_until(connection: socket.socket, end: bytes) -> bytes:
+    """Return what comes up to `end` and perhaps a little after it."""
+    answer = b""
+    while end not in answer:
+        piece = connection.recv(4096)
+        assert piece, f"closed after {answer!r}"
+        answer += piece
+    return answer
+
+
+def request_id(answer: bytes) -> str:
+    return answer.split(b"x-request-id: ")[1].split(b"\r\n")[0].decode()
 
 
 def read_until_closed(connection: socket.socket) -> bytes:

@@ -1,6 +1,7 @@
 """The part of a control plane that gateways speak with."""
 
 import json
+import socket
 import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,14 +15,25 @@ CREDENTIAL = "gateway-credential"
 class ControlPlane:
     """Speaks the part of /internal/v1 that gateways use; keeps what it is told."""
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self) -> None:
         self.snapshot: dict[str, Any] | None = None
         self.enrolled: list[dict[str, Any]] = []
         self.applied: list[int] = []
-        self.committed: dict[str, int] = {}
         self.records: dict[str, dict[str, Any]] = {}
         self.batches: list[dict[str, Any]] = []
         self.loses_next_usage_answer = False
+        self._committed: dict[str, int] = {}
+        self._commits = threading.Lock()
+        # Bound and never listening: while the plane is away its port refuses, and stays its own.
+        self._kept = socket.socket()
+        self._kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._kept.bind(("127.0.0.1", 0))
+        host, port = self._kept.getsockname()
+        self.url = f"http://{host}:{port}"
+        self.come_back()
+
+    def come_back(self) -> None:
+        """Answer again, by what was told before."""
         plane = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -34,17 +46,20 @@ class ControlPlane:
                 length = int(self.headers.get("content-length", 0))
                 plane._post(self, json.loads(self.rfile.read(length)))
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self._server.daemon_threads = True
-        self.port = self._server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self._server = ThreadingHTTPServer(self._kept.getsockname(), Handler)
+        self._server.daemon_threads = False  # so that closing waits for what is being answered
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         self._thread.start()
 
-    def close(self) -> None:
+    def go_away(self) -> None:
+        """Answer what has been asked, then refuse connections."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    def close(self) -> None:
+        self.go_away()
+        self._kept.close()
 
     def closed_records(self) -> list[dict[str, Any]]:
         return [record for record in list(self.records.values()) if record["state"] == "closed"]
@@ -76,17 +91,22 @@ class ControlPlane:
             self._usage(http, body)
 
     def _usage(self, http: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
-        self.batches.append(body)
-        committed = self.committed.get(body["journal"], 0)
-        if body["from_offset"] == committed:
-            for record in body["records"]:
-                self.records[record["request_id"]] = record
-            committed = self.committed[body["journal"]] = body["to_offset"]
+        with self._commits:
+            committed = self._commit(body)
         if self.loses_next_usage_answer and body["records"]:
             self.loses_next_usage_answer = False
             http.close_connection = True
             return
         _answer(http, 200, {"committed_offset": committed})
+
+    def _commit(self, body: dict[str, Any]) -> int:
+        self.batches.append(body)
+        committed = self._committed.get(body["journal"], 0)
+        if body["from_offset"] == committed:
+            for record in body["records"]:
+                self.records[record["request_id"]] = record
+            committed = self._committed[body["journal"]] = body["to_offset"]
+        return committed
 
 
 def _answer(http: BaseHTTPRequestHandler, status: int, body: Any) -> None:

@@ -68,12 +68,14 @@ class Engine:
         self._open: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
-        self._threads = [threading.Thread(target=self._accept)]
-        self._threads[0].start()
+        self._threads: list[threading.Thread] = []
+        self._accepts = threading.Thread(target=self._accept)
+        self._accepts.start()
 
     def close(self) -> None:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
+        self._accepts.join()  # from now on no connection is added
         self._listener.close()
         for connection in self._open:
             with suppress(OSError):
@@ -108,7 +110,9 @@ class Engine:
                 call = Call(connection, head, b"", number)
                 length = int(call.headers.get("content-length", 0))
                 while len(pending) < length:
-                    pending += connection.recv(65536)
+                    if not (data := connection.recv(65536)):
+                        return
+                    pending += data
                 call.body, pending = pending[:length], pending[length:]
                 self.calls.append(call)
                 self.script(call)
