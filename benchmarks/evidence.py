@@ -7,7 +7,6 @@ result there is listed as not run. With `--check`, exit 1 where the page is stal
 """
 
 import argparse
-import datetime
 import json
 import sys
 from collections.abc import Iterator, Mapping
@@ -18,8 +17,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import evidence_faults as faults
 from benchmarks import evidence_memory as memory
+from benchmarks import evidence_native as native
 from benchmarks import evidence_serving as serving
-from benchmarks.evidence_table import engine_lines, one_line, section
+from benchmarks import evidence_trtllm as trtllm
+from benchmarks.evidence_summary import summary
+from benchmarks.evidence_table import (
+    about,
+    came_through,
+    engine_lines,
+    one_line,
+    section,
+    step_seconds,
+    what_of,
+)
 from benchmarks.gpu.wanted import WANTED
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,7 +42,6 @@ What was seen on cards, where and when; generated from the files of `benchmarks/
 `python benchmarks/evidence.py`. `benchmarks/README.md` holds the figures taken on CPUs, their bars
 and their rivals. The raw outputs are in `benchmarks/results/raw`.
 """
-_GIB = 1024**3
 
 
 def main() -> int:
@@ -46,17 +55,22 @@ def main() -> int:
     return 0
 
 
-def page() -> str:
-    """Return the page as the kept results make it."""
-    found = {path: json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))}
+def page(folder: Path = RESULTS) -> str:
+    """Return the page as the results that are kept in a folder make it."""
+    found = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
     results = {
-        path: each for path, each in found.items() if isinstance(each, list) or "card" in each
+        name: each for name, each in found.items() if isinstance(each, list) or "card" in each
     }
-    parts = [_INTRODUCTION]
-    for path, content in results.items():
-        write = _SECTIONS.get(path.name.partition("-")[0])
-        parts.append(write(path.name, content) if write else _plain(path.name, content))
-    return "\n".join([*parts, _not_run(results)])
+    sections = [_section(name, each) for name, each in results.items()]
+    return "\n".join([_INTRODUCTION, summary(results), *sections, _not_run(results)])
+
+
+def _section(name: str, content: Any) -> str:
+    what = what_of(name)
+    if what in _TELLS_FAILURE or came_through(content):
+        return _SECTIONS[what](name, content)
+    rows = [("the stage", f"failed: {one_line(content['reason'])}")]
+    return section(about("Seen on a card, and not as it should be", name), name, content, rows)
 
 
 def _build(name: str, found: Mapping[str, Any]) -> str:
@@ -69,7 +83,7 @@ def _build(name: str, found: Mapping[str, Any]) -> str:
         ("its answer", f"“{one_line(smoke['answer'])}” to “{smoke['question']}”"),
         ("one stream, by the smoke test", f"{smoke['tokens_per_second']} tokens per second, the "
                                           f"first after {smoke['first_token_seconds']} s"),
-        *((each["name"], f"{_seconds(each)} s") for each in found["steps"]),
+        *((each["name"], f"{step_seconds(each)} s") for each in found["steps"]),
     ]  # fmt: skip
     title = f"A build on a card: `{_name_of(found)}`"
     return section(title, name, found, rows, engine_lines(found))
@@ -113,81 +127,14 @@ def _quantized(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     )
 
 
-def _native(name: str, found: Mapping[str, Any]) -> str:
-    parted = [row for row in found["rows"] if not row["same"]]
-    told = [f"parts at token {row['part_at_token']}, where the best two lie "
-            f"{row['gap_of_best_two_there']} apart" for row in parted]  # fmt: skip
-    tests = found.get("tests")
-    rows = [
-        ("answers", f"{found['identical']} of {found['of']} the same text as Transformers', "
-                    "greedy, bfloat16"),
-        ("the others", "; ".join(told) or "none"),
-        ("one stream", f"{found['tokens_per_second_one_stream']} tokens per second"),
-    ]  # fmt: skip
-    if isinstance(tests, dict):
-        rows.append(
-            (f"`{tests['file']}`", f"{tests['passed']} passed, {len(tests['failed'])} failed")
-        )
-        rows += [("failed", f"`{each}`") for each in tests["failed"]]
-        rows += [("why", tests["why"])] if "why" in tests else []
-    return section("The native engine on a card", name, found, rows)
-
-
-def _native_deploy(name: str, found: Mapping[str, Any]) -> str:
-    kept = found["memory"]
-    planned, said = kept["planned"], kept["report"]
-    parted = [row for row in found["rows"] if not row["same"]]
-    told = [f"parts at token {row['part_at_token']}, where the best two lie "
-            f"{row['gap_of_best_two_there']} apart" for row in parted]  # fmt: skip
-    rows = [
-        ("answers behind the gateway", f"{found['identical']} of {found['of']} the same text as "
-                                       "Transformers', greedy, bfloat16"),
-        ("the others", "; ".join(told) or "none"),
-        ("computed in", f"{said['dtype']} on {said['device']}"),
-        ("from the order to active", f"{found['seconds_to_active']} s"),
-        ("one stream", f"{found['tokens_per_second_one_stream']} tokens per second"),
-        *((words, f"{_amount(key, planned[key])} planned, {_amount(key, said[key])} reported")
-          for words, key in (("weights", "weights_bytes"), ("KV cache", "kv_cache_bytes"),
-                             ("KV tokens", "kv_tokens"))),
-        ("taken of the card", f"{kept['taken_of_the_card_bytes'] / _GIB:.3f} GiB; planned at "
-                              f"most {_at_most(planned) / _GIB:.3f} GiB"),
-    ]  # fmt: skip
-    return section("The native engine through the product", name, found, rows)
-
-
-def _at_most(planned: Mapping[str, int]) -> int:
-    return sum(size for key, size in planned.items() if key.endswith("_bytes"))
-
-
-def _plain(name: str, found: Mapping[str, Any]) -> str:
-    """Return the figures of a benchmark that prints one object."""
-    rows = [(key.replace("_", " "), str(value)) for key, value in found.items()
-            if isinstance(value, int | float | bool)]  # fmt: skip
-    return section(name.partition("-")[0].replace("_", " ").capitalize(), name, found, rows)
-
-
-def _not_run(results: Mapping[Path, Any]) -> str:
+def _not_run(results: Mapping[str, Any]) -> str:
     """Return what is wanted of a card and has no result that came through."""
-    done = {
-        each.name.partition("-")[0] for each, content in results.items() if _came_through(content)
-    }
+    done = {what_of(name) for name, content in results.items() if came_through(content)}
     missing = [f"- {words}" for what, words in WANTED.items() if what not in done]
-    return "\n".join(["## Not run yet", "", "Written, and no claim of ours:", "",
-                       *missing, ""])  # fmt: skip
-
-
-def _came_through(content: Any) -> bool:
-    return not isinstance(content, dict) or content.get("state", "done") == "done"
-
-
-def _amount(key: str, value: int) -> str:
-    return f"{value:,}" if key == "kv_tokens" else f"{value / _GIB:.3f} GiB"
-
-
-def _seconds(step: Mapping[str, Any]) -> float:
-    began, ended = (datetime.datetime.fromisoformat(step[key].replace("Z", "+00:00"))
-                    for key in ("started_at", "finished_at"))  # fmt: skip
-    return round((ended - began).total_seconds(), 1)
+    cards = sorted({each["card"].partition(",")[0] for each in results.values()
+                    if isinstance(each, dict)})  # fmt: skip
+    others = f"- any of it on another card than {' and '.join(cards)}" if cards else ""
+    return "\n".join(["## Not run yet", "", "No claim of ours:", "", *missing, others, ""])
 
 
 _SECTIONS = {
@@ -197,8 +144,8 @@ _SECTIONS = {
     "memory": memory.beside_reports,
     "large_fp8_kv": memory.report_of,
     "large_no_quant": memory.report_of,
-    "native": _native,
-    "native_deploy": _native_deploy,
+    "native": native.compared,
+    "native_deploy": native.deployed,
     "deploy": serving.deployed,
     "large_deploy": serving.deployed,
     "kill": faults.told,
@@ -208,7 +155,10 @@ _SECTIONS = {
     "large_speed": serving.speed,
     "take_down": serving.taken_down,
     "large_take_down": serving.taken_down,
+    "trtllm": trtllm.asked,
 }
+_TELLS_FAILURE = ("kill", "out_of_memory", "trtllm")
+"""What is told by its own section even where it failed."""
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from benchmarks.evidence_table import about
+from benchmarks.evidence_table import about, amount
 from benchmarks.memory_plan import report_plan
 
 _GIB = 1024**3
@@ -47,9 +47,9 @@ def _rows(entry: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
             entry["runtime"],
             entry["card"]["kind"],
             words,
-            _amount(key, then[key]),
-            _amount(key, today),
-            _amount(key, said[key]),
+            amount(key, then[key]),
+            amount(key, today),
+            amount(key, said[key]),
             f"{today / said[key] - 1:+.2%}{rounded}",
         )
 
@@ -57,7 +57,3 @@ def _rows(entry: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def _rounded(entry: Mapping[str, Any]) -> str:
     step = entry.get("weights_rounded_to_bytes")
     return f"; the engine rounds to {step / _GIB:.2f} GiB" if step else ""
-
-
-def _amount(key: str, value: int) -> str:
-    return f"{value:,}" if key == "kv_tokens" else f"{value / _GIB:.3f} GiB"

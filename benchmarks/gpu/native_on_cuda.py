@@ -5,6 +5,7 @@ python -m benchmarks.gpu.native_on_cuda CHECKPOINT OUTPUT.json
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -12,6 +13,8 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from workers.build_steps.engine_process import free_port
 
 PROMPTS = (
     "The capital of France is",
@@ -22,7 +25,6 @@ PROMPTS = (
 TOKENS = 32
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = "tests/workers/engine/test_cuda.py"
-_PORT = 18099
 _REFERENCE = """
 import json, sys, torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -46,7 +48,8 @@ def main() -> None:
     found = compare(Path(sys.argv[1]))
     if tests is not None:
         output, _ = tests.communicate(timeout=120)
-        found["tests"] = {"exit": tests.returncode, "output": output[-6000:]}
+        found["tests"] = {"exit": tests.returncode, **told_by_pytest(output)}
+        found["log"] = output.splitlines()[-400:]
     Path(sys.argv[2]).write_text(json.dumps(found, indent=1))
 
 
@@ -60,20 +63,28 @@ def _start_tests() -> "subprocess.Popen[str] | None":
     )  # fmt: skip
 
 
+def told_by_pytest(output: str) -> dict[str, Any]:
+    """Return how many tests passed and which failed, by the last lines of a run."""
+    passed = re.findall(r"(\d+) passed", output)
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+    return {"file": TESTS, "passed": int(passed[-1]) if passed else 0, "failed": failed}
+
+
 def compare(checkpoint: Path) -> dict[str, Any]:
     """Return both answers to each prompt and how long they agree."""
     device = os.environ.get("NATIVE_DEVICE", "cuda")
     expected = reference(checkpoint, device)
+    url = f"http://127.0.0.1:{(port := free_port('127.0.0.1'))}"
     command = [
         *(sys.executable, "-m", "workers.runtimes.native", "--model-dir", str(checkpoint)),
-        *("--device", device, "--dtype", "bfloat16", "--port", str(_PORT)),
+        *("--device", device, "--dtype", "bfloat16", "--port", str(port)),
         *("--max-seq-len", "2048", "--kv-cache-bytes", str(2**30)),
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as engine:
         try:
-            _wait(engine)
+            _wait(engine, url)
             started = time.perf_counter()
-            answers = [_ask(prompt) for prompt in PROMPTS]
+            answers = [_ask(url, prompt) for prompt in PROMPTS]
             seconds = time.perf_counter() - started
         finally:
             engine.terminate()
@@ -103,24 +114,24 @@ def reference(checkpoint: Path, device: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in output.strip().splitlines()]
 
 
-def _wait(engine: "subprocess.Popen[bytes]") -> None:
+def _wait(engine: "subprocess.Popen[bytes]", url: str) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if engine.poll() is not None:
             assert engine.stdout is not None
             raise RuntimeError(f"the engine ended: {engine.stdout.read()[-2000:]!r}")
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{_PORT}/health", timeout=2):
+            with urllib.request.urlopen(f"{url}/health", timeout=2):
                 return
         except OSError:
             time.sleep(0.2)
     raise RuntimeError("the engine did not become ready within 120 s")
 
 
-def _ask(prompt: str) -> str:
+def _ask(url: str, prompt: str) -> str:
     body = {"model": "any", "prompt": prompt, "max_tokens": TOKENS, "temperature": 0}
     request = urllib.request.Request(
-        f"http://127.0.0.1:{_PORT}/v1/completions",
+        f"{url}/v1/completions",
         data=json.dumps(body).encode(),
         headers={"Content-Type": "application/json"},
     )

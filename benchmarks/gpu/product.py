@@ -23,6 +23,8 @@ from workers.agent import nvidia
 
 _ENDED = ("succeeded", "failed", "cancelled")
 _PAUSE_SECONDS = 0.1
+_FREE_BYTES = 2 * 1024**3
+"""Used of a card by nobody: what the driver keeps for itself."""
 
 
 class Missed(Exception):
@@ -50,6 +52,13 @@ class Show:
     def card(self) -> Mapping[str, Any]:
         """The first card of this host, as the agent sees it."""
         return nvidia.cards()[0]
+
+    def free_card(self) -> Mapping[str, Any]:
+        """Return the card once all of its memory has been given back."""
+        card: Mapping[str, Any] = until(
+            lambda: self.card, lambda card: card["used_bytes"] < _FREE_BYTES
+        )
+        return card
 
     def client(self, model: Mapping[str, Any]) -> openai.OpenAI:
         local = httpx2.Client(trust_env=False, timeout=120)

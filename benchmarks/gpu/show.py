@@ -46,7 +46,9 @@ def _show(options: argparse.Namespace, data: Path) -> int:
     began = time.monotonic()
     failed = 0
     with open_show(data) as show:
-        _write(options.out, "start", {"seconds": round(time.monotonic() - began, 1)})
+        _write(
+            options.out, "start", {"seconds": round(time.monotonic() - began, 1), "data": str(data)}
+        )
         names = options.stages.split(",")
         if "large_build" in names:
             _begin_large(show)

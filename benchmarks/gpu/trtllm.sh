@@ -137,7 +137,6 @@ echo "5/5 Writing the result"
 status=0
 file=$("$python" "$here/benchmarks/gpu/trtllm_result.py" "$out" --config "$config" \
   --model "$model" --results "$results" --command "$command_line") || status=$?
-[[ -z "$file" ]] || cp "$file" "$out/"
 pack
 if [[ -z "$file" ]]; then
   echo "No result was made of what is in $out: see the error above." >&2

@@ -15,6 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.gpu.beside_plan import compared
+from benchmarks.gpu.keep import keep_one
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
 from controlplane.domain.runtimes import trtllm
 from controlplane.domain.spec import parse_text
@@ -25,7 +26,7 @@ _MIB = 1024**2
 
 
 def main() -> int:
-    """Write the file and say where it is; 1 where an answer is not what was asked for."""
+    """Write the result, keep it, and say where; 1 where an answer is not what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--config", type=Path, required=True)
@@ -34,18 +35,10 @@ def main() -> int:
     parser.add_argument("--command", required=True)
     options = parser.parse_args()
     found = result(options.out, options.config.read_text(), options.model, options.command)
-    options.results.mkdir(parents=True, exist_ok=True)
-    path = options.results / file_name(found)
-    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    print(path)
-    return 0 if all(each["as_asked"] for each in found["answers"].values()) else 1
-
-
-def file_name(found: Mapping[str, Any]) -> str:
-    """Return the name that the page of evidence reads: what, card, date."""
-    words = re.findall(r"[a-z0-9]+", str(found["card"]).split(",")[0].lower())
-    kind = next((word for word in words if word not in ("nvidia", "geforce", "rtx")), "card")
-    return f"trtllm-{kind}-{found['date']}.json"
+    own = options.out / "trtllm.json"
+    own.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    print(keep_one(found, options.results) or own)
+    return 0 if found["state"] == "done" else 1
 
 
 def result(out: Path, config: str, model: Path, command: str) -> dict[str, Any]:
@@ -54,14 +47,18 @@ def result(out: Path, config: str, model: Path, command: str) -> dict[str, Any]:
     pages = {"/version": out / "version.txt"}
     report = read_report(lambda path: pages[path].read_bytes(), log) or {}
     card = _line_after(out / "card.csv", 1)
+    answers = {name: _answer(out / f"{name}.txt", name) for name in _AS_ASKED}
+    wrong = [name for name, each in answers.items() if not each["as_asked"]]
     return {
         "what": "trtllm",
+        "state": "failed" if wrong else "done",
+        "reason": f"not as asked: {', '.join(wrong)}" if wrong else "",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "card": card,
         "command": command,
         "versions": (out / "versions.txt").read_text().splitlines(),
         "files": {name: (out / name).read_text() for name in ("rendered.txt", "engine.yaml")},
-        "answers": {name: _answer(out / f"{name}.txt", name) for name in _AS_ASKED},
+        "answers": answers,
         "metrics": trtllm.metrics.read((out / "metrics.txt").read_text(errors="replace")),
         "card_memory_mib": {
             "free_before": _line_after(out / "card.csv", 1).split(",")[-1].strip(),

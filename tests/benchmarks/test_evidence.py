@@ -1,9 +1,13 @@
 """The page of evidence is what the kept results make it."""
 
+import json
+import re
+
 from benchmarks import evidence_faults
-from benchmarks.evidence import PAGE, page
+from benchmarks.evidence import _SECTIONS, PAGE, RESULTS, page
 from benchmarks.gpu.stages import STAGES
 from benchmarks.gpu.wanted import WANTED
+from benchmarks.memory_plan import report_plan
 
 
 def test_the_page_is_fresh() -> None:
@@ -16,8 +20,30 @@ def test_what_has_no_result_is_listed_as_not_run() -> None:
     assert "asked once" not in not_run
 
 
-def test_every_stage_is_wanted_of_a_card() -> None:
+def test_every_stage_is_wanted_of_a_card_and_has_a_section() -> None:
     assert set(STAGES) <= set(WANTED)
+    assert set(STAGES) <= set(_SECTIONS)
+
+
+def test_what_the_readme_says_of_the_gateway_is_what_was_kept() -> None:
+    text = " ".join((PAGE.parents[1] / "README.md").read_text().split())
+    said = re.search(r"the gateway costs at most ([\d.]+) % of vLLM's own rate", text)
+    costs = [max(row["cost_percent"], row["cost_of_medians_percent"])
+             for path in RESULTS.glob("large_speed-*.json")
+             for row in json.loads(path.read_text())["rows"]]  # fmt: skip
+    assert said is not None
+    assert max(costs) <= float(said[1])
+
+
+def test_what_the_readme_says_of_the_memory_plan_is_what_was_kept() -> None:
+    text = " ".join((PAGE.parents[1] / "README.md").read_text().split())
+    said = re.search(r"the memory plan is within ([\d.]+) % of what vLLM reports", text)
+    entries = [each for path in RESULTS.glob("memory-*.json")
+               for each in json.loads(path.read_text())]  # fmt: skip
+    errors = [100 * abs(report_plan(each).kv_tokens / each["report"]["kv_tokens"] - 1)
+              for each in entries]  # fmt: skip
+    assert said is not None
+    assert max(errors) <= float(said[1])
 
 
 def test_a_fault_is_told_with_what_was_said_and_how_long_it_took() -> None:

@@ -28,8 +28,6 @@ from workers.runtimes.launchers import LAUNCHERS
 
 _HOST = "127.0.0.1"
 _NOT_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.model")
-_FREE_BYTES = 2 * 1024**3
-"""Used by nobody: what the driver keeps for itself."""
 _ADDED = ("--load-format", "dummy")
 NOTE = (
     "no build: vLLM was started by the words that the product renders for this config, with "
@@ -95,7 +93,7 @@ def _argv(show: Show, text: str, checkpoint: Path, shape: str) -> list[str]:
 @contextmanager
 def _engine(show: Show, argv: list[str]) -> Iterator[tuple[str, Callable[[], str]]]:
     """Run the engine until it answers; its address, and what it has said so far."""
-    until(lambda: show.card["used_bytes"] < _FREE_BYTES)
+    show.free_card()
     path = show.data / "logs" / "shape.log"
     with path.open("wb") as output:
         engine = subprocess.Popen(

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.gpu.beside_plan import compared
 from benchmarks.gpu.native_on_cuda import PROMPTS, TOKENS, beside, reference
-from benchmarks.gpu.product import Missed, Show, until
+from benchmarks.gpu.product import Missed, Show
 from benchmarks.gpu.stages.serving import streamed
 
 NAME = "smollm2-native"
@@ -54,7 +54,7 @@ def native_deploy(show: Show) -> dict[str, Any]:
     """The engine asked for by a config: built, served behind the gateway, beside Transformers."""
     # First, so that the card is clean when the product starts an engine there.
     expected = reference(show.checkpoint, os.environ.get("NATIVE_DEVICE", "cuda"))
-    empty = until(lambda: show.card, lambda card: card["used_bytes"] < 2 * 1024**3)
+    empty = show.free_card()
     text = CONFIG.format(name=NAME, card=show.card["kind"], folder=show.checkpoint.name)
     build = show.built(NAME, text)
     started = time.monotonic()
@@ -79,11 +79,11 @@ def native_deploy(show: Show) -> dict[str, Any]:
         "memory": memory | {"taken_of_the_card_bytes": taken},
         "card_while_it_served": dict(show.card),
         "replicas": show.replicas(model),
-        "metrics": _page(f"{show.engine()['url']}/metrics")[-4000:],
+        "metrics": _page(f"{show.engine()['url']}/metrics").splitlines(),
     }
     path = f"models/{model['id']}/deployments/{model['deployment']['id']}"
     show.job._post(f"{path}/deactivate", {})
-    until(lambda: show.card["used_bytes"] < 2 * 1024**3)
+    show.free_card()
     return found | {"card_free_after_deactivation": True}
 
 

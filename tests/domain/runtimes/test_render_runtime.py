@@ -49,7 +49,7 @@ def test_the_script_for_owners_of_an_h100_runs_against_a_stand_in_and_keeps_a_re
 ) -> None:
     done = _run_script(tmp_path, "stand_in.py")
     assert done.returncode == 0, done.stdout + done.stderr
-    [file] = (tmp_path / "results").glob("*.json")
+    [file] = (tmp_path / "results").glob("trtllm-*.json")
     found = json.loads(file.read_text())
     assert file.name == f"trtllm-h100-{found['date']}.json"
     assert (found["card"].split(",")[0], found["what"]) == ("NVIDIA H100 80GB HBM3", "trtllm")
@@ -59,10 +59,12 @@ def test_the_script_for_owners_of_an_h100_runs_against_a_stand_in_and_keeps_a_re
     )
     assert found["memory"]["report"]["weights_bytes"] == round(8.5 * 1024**3)
     assert found["memory"]["planned"]["kv_tokens"] > 0
+    [entry] = json.loads(file.with_name(file.name.replace("trtllm-", "memory-")).read_text())
+    assert (entry["source"], entry["runtime"]) == (file.name, "trtllm")
     assert found["metrics"] == {"requests_finished_total": 4.0}
     assert "decoding_type: NGram" in found["files"]["engine.yaml"]
     with tarfile.open(tmp_path / "out.tar.gz") as archive:
-        assert f"out/{file.name}" in archive.getnames()
+        assert "out/trtllm.json" in archive.getnames()
 
 
 def test_the_result_is_made_where_only_the_packages_of_enginehouse_itself_are() -> None:
