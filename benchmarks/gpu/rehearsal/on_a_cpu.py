@@ -1,0 +1,28 @@
+"""Lets builds that hold the rehearsed card compute on the CPU; imported as Python starts."""
+
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
+
+_MODULE = "workers.tasks.building.cards"
+
+
+class _Loader(SourceFileLoader):
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        module.HeldCards.device = property(lambda held: "cpu")
+
+
+class _Finder(PathFinder):
+    @classmethod
+    def find_spec(
+        cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        found = super().find_spec(name, path, target) if name == _MODULE else None
+        if found is not None and found.origin is not None:
+            found.loader = _Loader(name, found.origin)
+        return found
+
+
+sys.meta_path.insert(0, _Finder)

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Rehearses `run.sh` on a machine without a card: a stand-in for vLLM, NVIDIA's library as it
+# presents one H100, a small shape for the large one, and PyTorch on the CPU.
+#
+#   benchmarks/gpu/rehearsal/rehearse.sh FOLDER [--stages build,ask,…] [--seconds 900] [--data FOLDER]
+#
+# ENGINEHOUSE_PYTHON (.venv/bin/python) has Enginehouse. FOLDER gets what `run.sh` writes, and below
+# `kept` what it would have kept. `native_deploy` is left out: the agent starts that engine on CUDA.
+set -euo pipefail
+[[ $# -ge 1 && $1 != -* ]] || { sed -n '2,9p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
+rehearsal=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=$(cd "$rehearsal/../../.." && pwd)
+python=${ENGINEHOUSE_PYTHON:-$here/.venv/bin/python}
+out=$1
+shift
+stages=build,native,deploy,ask,speed,kill,take_down,no_quant,out_of_memory,large_build,large_deploy
+stages+=,large_speed,large_take_down,large_fp8_kv,large_no_quant
+
+environment=$(mktemp -d)
+trap 'rm -rf "$environment"' EXIT
+"$python" -m venv --without-pip "$environment"
+site() { "$1" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])'; }
+# The rehearsed parts before the real ones. A file, since children get no PYTHONPATH of ours.
+printf '%s\n' "$rehearsal" "$(site "$python")" "$here" "import on_a_cpu" \
+  > "$(site "$environment/bin/python")/rehearsal.pth"
+
+export ENGINEHOUSE_PYTHON="$environment/bin/python" VLLM_PYTHON="$rehearsal/stand_in_vllm.py"
+export REHEARSAL=1 NATIVE_DEVICE=cpu CALIBRATION_SAMPLES=2 SPEED_TOKENS=24
+export LARGE_CONFIG='{"hidden_size": 256, "num_hidden_layers": 2, "intermediate_size": 512,
+  "vocab_size": 49152, "num_attention_heads": 2, "num_key_value_heads": 1}'
+"$here/benchmarks/gpu/run.sh" --out "$out" --results "$out/kept" --stages "$stages" "$@"
