@@ -1,4 +1,4 @@
-"""A hub on the loopback, a checkpoint to put there, and options that give up soon."""
+"""A hub on the loopback, a checkpoint to put there, and options that try again soon."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,7 +39,7 @@ def options(hub: HubServer, tmp_path: Path) -> SourceOptions:
     return SourceOptions(
         hf_endpoint=hub.url,
         cache_dir=tmp_path / "cache",
-        timeout_seconds=0.5,
+        timeout_seconds=60,
         attempts=3,
         backoff_seconds=0.01,
     )

@@ -20,7 +20,7 @@ def options(tmp_path: Path) -> SourceOptions:
     return SourceOptions(
         allow_private_addresses=True,
         cache_dir=tmp_path / "cache",
-        timeout_seconds=0.5,
+        timeout_seconds=60,
         attempts=3,
         backoff_seconds=0.01,
     )

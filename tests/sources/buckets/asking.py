@@ -28,7 +28,7 @@ class Asking:
             azure_endpoint=server.endpoint,
             azure_account="weightsaccount",
             cache_dir=cache,
-            timeout_seconds=0.5,
+            timeout_seconds=60,
             attempts=3,
             backoff_seconds=0.01,
         )
