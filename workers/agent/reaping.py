@@ -28,9 +28,8 @@ def reap_orphans(is_live: Callable[[str], bool], *, instance: str) -> list[str]:
 def kill_marked(folder: ReplicaFolder, *, timeout_seconds: float = 1.0) -> bool:
     """Kill every process of the replica; return whether none is left."""
     deadline = time.monotonic() + timeout_seconds
-    wanted = (folder.marker, folder.instance)
     # Again until a look finds none: one that was killed late may have started another.
-    while pids := [pid for pid, *marks in _marked() if tuple(marks) == wanted]:
+    while pids := marked_processes(folder):
         for pid in pids:
             _kill(pid)
         if time.monotonic() > deadline:
@@ -39,9 +38,10 @@ def kill_marked(folder: ReplicaFolder, *, timeout_seconds: float = 1.0) -> bool:
     return True
 
 
-def marked_processes(marker: str) -> list[int]:
-    """Return the processes that carry this marker now."""
-    return [pid for pid, found, _ in _marked() if found == marker]
+def marked_processes(folder: ReplicaFolder) -> list[int]:
+    """Return the processes of the replica that run now."""
+    wanted = (folder.marker, folder.instance)
+    return [pid for pid, *marks in _marked() if tuple(marks) == wanted]
 
 
 def _kill(pid: int) -> bool:

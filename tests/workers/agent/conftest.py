@@ -53,5 +53,5 @@ def deployment(artifact: "Artifact") -> "Deployment":
 def serving(agent: AgentProcess, deployment: "Deployment") -> "tuple[AgentProcess, Deployment]":
     """An agent whose deployment has become active."""
     agent.start()
-    until_state(deployment, "active", seconds=60)
+    until_state(deployment, "active")
     return agent, deployment

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 ENGINE = Path(__file__).parent / "stand_in_engine.py"
 
 
-def until(condition: Callable[[], Any], seconds: float = 15, what: str = "it") -> Any:
+PATIENCE_SECONDS = 60
+"""How long a busy machine may take for what has to come; no bound on the product."""
+
+
+def until(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS, what: str = "it") -> Any:
     """Return what the condition gives once it is true."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
@@ -50,23 +55,39 @@ class AgentProcess:
     def signal(self, number: signal.Signals) -> int:
         assert self.process is not None
         self.process.send_signal(number)
-        return self.process.wait(15)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Return the exit status once it has ended."""
+        assert self.process is not None
+        return self.process.wait(PATIENCE_SECONDS)
 
     @property
     def log(self) -> str:
         return (self.data_dir / "agent.log").read_text()
 
-    def folder(self, replica_id: str) -> Any:
+    def folder(self, replica_id: str, generation: int = 1) -> Any:
         from workers.agent.folders import replica_folder
 
-        return replica_folder(self.data_dir / "agent" / "replicas", replica_id, 1)
+        return replica_folder(self.data_dir / "agent" / "replicas", replica_id, generation)
+
+    def processes(self, replica_id: str, generation: int = 1) -> list[int]:
+        """Return what runs of the replica: its preparation, or its engine and what that left."""
+        from workers.agent.reaping import marked_processes
+
+        return marked_processes(self.folder(replica_id, generation))
 
     def end(self) -> None:
-        """Kill the agent, its runners, and with them their engines."""
+        """End the agent, kill its runners, and with them their engines."""
+        from workers.agent.folders import replica_folders
+
         if self.process is not None:
+            # Not killed at once: a request that it had sent would go on into the next test.
+            self.process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self.wait()
             self.process.kill()
             self.process.wait()
-        from workers.agent.folders import replica_folders
 
         for folder in replica_folders(self.data_dir / "agent" / "replicas"):
             until(lambda folder=folder: _end_replica(folder), what="the end")
@@ -111,7 +132,7 @@ def deploy(artifact: "Artifact", name: str = "tiny") -> "Deployment":
     return model_create(team=artifact.team, name=name, build=build)[1]
 
 
-def until_state(deployment: "Deployment", state: str, seconds: float = 15) -> None:
+def until_state(deployment: "Deployment", state: str, seconds: float = PATIENCE_SECONDS) -> None:
     """Sweep until the deployment is in that state."""
     from apps.deployments.models import Deployment
     from apps.deployments.services import deployments_sweep

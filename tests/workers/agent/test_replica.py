@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workers.agent.stage import until
+from tests.workers.agent.stage import PATIENCE_SECONDS, until
 from workers.agent import replica as replica_module
 from workers.agent.folders import ReplicaFolder
 from workers.agent.reaping import kill_marked, marked_processes
@@ -35,7 +35,6 @@ def create(settings: Settings) -> Iterator[Start]:
     created: list[Replica] = []
 
     def one(program: str) -> Replica:
-        # A name of this module's own: another may run beside it and is told apart by name only.
         replica = Replica.create({"id": "bbbbb", "generation": 1, "runtime": "native"}, settings)
         argv = [sys.executable, "-c", program]
         launch = {"argv": argv, "environment": {}, "host": "127.0.0.1", "port": 1}
@@ -47,8 +46,8 @@ def create(settings: Settings) -> Iterator[Start]:
     for replica in created:
         replica.kill()
         assert replica._spawned is not None
-        replica._spawned.wait(10)
-        assert kill_marked(replica.folder, timeout_seconds=5)
+        replica._spawned.wait(PATIENCE_SECONDS)
+        assert kill_marked(replica.folder, timeout_seconds=PATIENCE_SECONDS)
 
 
 @pytest.fixture
@@ -82,7 +81,7 @@ def test_a_stop_that_no_signal_followed_is_carried_out_by_the_next_agent(
     assert adopted.observed()["state"] == "draining"
     until(lambda: look(adopted))
     assert adopted.observed()["state"] == "stopped"
-    assert marked_processes(first.folder.marker) == []
+    assert marked_processes(first.folder) == []
 
 
 def test_a_stop_before_the_runner_has_said_who_it_is_ends_the_replica(
@@ -93,7 +92,7 @@ def test_a_stop_before_the_runner_has_said_who_it_is_ends_the_replica(
     replica.stop()
     until(lambda: look(replica) and not replica.is_running())
     assert replica.observed()["state"] == "stopped"
-    assert marked_processes(replica.folder.marker) == []
+    assert marked_processes(replica.folder) == []
 
 
 def test_a_runner_that_does_not_stop_in_time_is_killed(
@@ -106,7 +105,7 @@ def test_a_runner_that_does_not_stop_in_time_is_killed(
     assert not look(replica), "it still has time"
     until(lambda: look(replica))
     assert replica.observed()["state"] == "stopped"
-    assert marked_processes(replica.folder.marker) == []
+    assert marked_processes(replica.folder) == []
 
 
 def test_what_left_the_session_of_a_killed_runner_s_engine_ends_with_it(
@@ -114,11 +113,11 @@ def test_what_left_the_session_of_a_killed_runner_s_engine_ends_with_it(
 ) -> None:
     replica = create(WITH_CHILD)
     runner = serve(replica)
-    until(lambda: len(marked_processes(replica.folder.marker)) == 2)
+    until(lambda: len(marked_processes(replica.folder)) == 2)
     os.kill(runner, signal.SIGKILL)
     until(lambda: look(replica))
     assert replica.observed()["failure"]["code"] == "EHN-RUNNER-KILLED"
-    assert marked_processes(replica.folder.marker) == []
+    assert marked_processes(replica.folder) == []
 
 
 def test_the_processes_of_another_agent_s_replica_of_that_name_are_left_alone(
@@ -128,4 +127,4 @@ def test_the_processes_of_another_agent_s_replica_of_that_name_are_left_alone(
     serve(replica)
     other = ReplicaFolder(path=tmp_path / "other" / replica.folder.path.name)
     assert kill_marked(other)
-    assert len(marked_processes(replica.folder.marker)) == 1
+    assert len(marked_processes(replica.folder)) == 1

@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.workers.agent.stage import PATIENCE_SECONDS, until
 from workers.agent.folders import ReplicaFolder, is_locked, replica_folder
 from workers.agent.identity import ProcessIdentity, is_alive
 from workers.agent.reaping import marked_processes, reap_orphans
@@ -45,21 +45,12 @@ def start(tmp_path: Path) -> Iterator[Callable[..., tuple[ReplicaFolder, subproc
     for folder, process in started:
         process.kill()
         process.wait()
-        until(lambda folder=folder: not marked_processes(folder.marker))
-
-
-def until(condition: Callable[[], Any], seconds: float = 10) -> Any:
-    """Return what the condition gives once it is true."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.02)
-    return found
+        until(lambda folder=folder: not marked_processes(folder))
 
 
 def test_the_engine_s_end_is_recorded_with_its_exit_code_and_output(start: Any) -> None:
     folder, process = start("import sys; print('last words'); sys.exit(3)")
-    assert process.wait(10) == 0
+    assert process.wait(PATIENCE_SECONDS) == 0
     record = folder.read("exit")
     assert (record["phase"], record["exit_code"], record["requested"]) == ("engine", 3, False)
     assert "last words" in folder.log.read_text()
@@ -67,7 +58,7 @@ def test_the_engine_s_end_is_recorded_with_its_exit_code_and_output(start: Any) 
 
 def test_an_engine_that_names_itself_keeps_the_marks_by_which_it_is_found(start: Any) -> None:
     folder, process = start("import os; print('SPT_NOENV', os.environ['SPT_NOENV'])")
-    assert process.wait(10) == 0
+    assert process.wait(PATIENCE_SECONDS) == 0
     assert "SPT_NOENV 1" in folder.log.read_text()
 
 
@@ -80,7 +71,7 @@ def test_sigterm_drains_the_engine(start: Any) -> None:
     folder, process = start(program)
     until(lambda: folder.log.exists() and "up" in folder.log.read_text())
     process.terminate()
-    assert process.wait(10) == 0
+    assert process.wait(PATIENCE_SECONDS) == 0
     assert folder.read("exit")["requested"] is True
     assert "drained" in folder.log.read_text()
 
@@ -90,7 +81,7 @@ def test_an_engine_that_will_not_drain_is_killed(start: Any) -> None:
     folder, process = start(program, drain_seconds=0.3)
     until(lambda: folder.log.exists() and "up" in folder.log.read_text())
     process.terminate()
-    assert process.wait(10) == 0
+    assert process.wait(PATIENCE_SECONDS) == 0
     assert folder.read("exit")["signal"] == "SIGKILL"
 
 
@@ -110,8 +101,8 @@ def test_nothing_below_the_engine_survives_it(start: Any) -> None:
         "print(child.pid, flush=True)"
     )
     folder, process = start(program)
-    assert process.wait(10) == 0
-    assert marked_processes(folder.marker) == []
+    assert process.wait(PATIENCE_SECONDS) == 0
+    assert marked_processes(folder) == []
 
 
 def test_a_card_is_locked_as_long_as_its_runner_lives(start: Any, tmp_path: Path) -> None:
@@ -128,7 +119,7 @@ def test_a_second_runner_of_one_replica_leaves_at_once(start: Any) -> None:
     folder, _ = start(SLEEP)
     engine = until(lambda: folder.read("engine"))
     second = subprocess.run(
-        [sys.executable, "-m", "workers.agent.runner", str(folder.path)], timeout=10
+        [sys.executable, "-m", "workers.agent.runner", str(folder.path)], timeout=PATIENCE_SECONDS
     )
     assert second.returncode == 0
     assert folder.read("engine") == engine
@@ -145,23 +136,24 @@ def test_the_record_names_the_very_process(start: Any) -> None:
 
 
 def test_an_orphan_is_found_by_its_marker_and_killed(tmp_path: Path) -> None:
+    folder = replica_folder(tmp_path, "orphn", 1)
     orphan = subprocess.Popen(
         [sys.executable, "-c", SLEEP],
         env={
             **os.environ,
-            "ENGINEHOUSE_LEASE": "replica/orphn/1",
-            "ENGINEHOUSE_INSTANCE": str(tmp_path),
+            "ENGINEHOUSE_LEASE": folder.marker,
+            "ENGINEHOUSE_INSTANCE": folder.instance,
         },
         start_new_session=True,
         stdout=subprocess.DEVNULL,
     )
     try:
-        until(lambda: marked_processes("replica/orphn/1"))
-        here = str(tmp_path)
+        until(lambda: marked_processes(folder))
+        here = folder.instance
         assert reap_orphans(lambda marker: False, instance=f"{here}/other") == []
         assert reap_orphans(lambda marker: True, instance=here) == []
-        assert reap_orphans(lambda marker: False, instance=here) == ["replica/orphn/1"]
-        assert orphan.wait(5) == -signal.SIGKILL
+        assert reap_orphans(lambda marker: False, instance=here) == [folder.marker]
+        assert orphan.wait(PATIENCE_SECONDS) == -signal.SIGKILL
     finally:
         orphan.kill()
         orphan.wait()

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +97,8 @@ def make_host(docker: Docker, tmp_path: Path) -> Iterator[Host]:
             "HF_TOKEN": "a token of the agent's own",
         }
     )
-    # A name of the folder's own: tests may run side by side and see each other's processes.
-    name = f"c{sha256(str(tmp_path).encode()).hexdigest()[:7]}"
     wanted = {
-        "id": name,
+        "id": "ccccc",
         "generation": 1,
         "runtime": "vllm",
         "spec": spec(),
@@ -123,7 +120,7 @@ def _end(found: Host) -> None:
         each.kill()
         if each._spawned is not None:
             each._spawned.wait(SECONDS)
-    until(lambda: not marked_processes(found.replica.folder.marker), SECONDS, "the end")
+    until(lambda: not marked_processes(found.replica.folder), SECONDS, "the end")
     found.docker.remove_all(found.instance)
     found.pool.shutdown()
 
@@ -219,7 +216,7 @@ def test_a_docker_engine_that_is_killed_ends_the_replica_and_comes_back_to_none(
             engine.kill()
             seen = host.until_state("failed")
             assert seen["failure"]["code"] == "EHN-DOCKER-LOST"
-            assert marked_processes(host.replica.folder.marker) == []
+            assert marked_processes(host.replica.folder) == []
             assert not host.replica.is_cleared(), "nobody knows while Docker is away"
             engine.start()
             until(host.replica.is_cleared, SECONDS, "the removal")
