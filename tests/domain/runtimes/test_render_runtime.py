@@ -2,16 +2,16 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tarfile
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import yaml
 from django.core.management import CommandError, call_command
+
+from controlplane.processes import ports
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "benchmarks" / "gpu" / "trtllm.sh"
@@ -93,22 +93,18 @@ def _run_script(tmp_path: Path, engine: str) -> subprocess.CompletedProcess[str]
         tools / "engine-python",
         f'[ "$1" = -c ] && exit 0; exec {sys.executable} {Path(__file__).parent}/{engine} "$@"',
     )
-    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "PORT": _free_port()}
     command = ["bash", str(SCRIPT), "--config", str(CONFIG), "--model", str(model), "--out",
                str(tmp_path / "out"), "--python", sys.executable, "--engine-python",
                "engine-python", "--results", str(tmp_path / "results")]  # fmt: skip
-    return subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
-
-
-def _free_port() -> str:
-    """Return one below those that the kernel gives out: nobody gets it before the engine starts."""
-    for port in range(20_000 + os.getpid() % 10_000, 32_768):
-        with socket.socket() as listener, suppress(OSError):
-            listener.bind(("127.0.0.1", port))
-            return str(port)
-    raise AssertionError("no port is free")
+    with ports.reserved() as kept:
+        environment = {
+            **os.environ,
+            "PATH": f"{tools}:{os.environ['PATH']}",
+            "PORT": str(ports.port_of(kept)),
+        }
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
 
 
 def _program(path: Path, line: str) -> None:
