@@ -103,6 +103,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(_DATA_DIR, ignore_errors=True)
+    _BROKER_PORT.close()
 
 
 @pytest.fixture(scope="session")
