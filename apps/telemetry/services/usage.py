@@ -66,7 +66,7 @@ class UsageRecord(BaseModel):
         return {4: 4, 5: 5}.get(self.status // 100, 2)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, order=True)
 class _Key:
     minute: datetime
     deployment_id: str
@@ -140,9 +140,10 @@ def _one_more(counts: list[int], seconds: float) -> list[int]:
 
 
 def _add_minutes(minutes: Mapping[_Key, UsageMinute]) -> None:
-    # Another gateway may be adding to the same minutes: make sure the rows exist, lock, add.
+    # Another gateway may be adding to the same minutes: make sure the rows exist, lock, add. All
+    # in one order, so that two of them never wait for each other.
     UsageMinute.objects.bulk_create(
-        [UsageMinute(model_id=more.model_id, **_identity(key)) for key, more in minutes.items()],
+        [UsageMinute(model_id=minutes[key].model_id, **_identity(key)) for key in sorted(minutes)],
         ignore_conflicts=True,
     )
     wanted = {key.minute for key in minutes}, {key.deployment_id for key in minutes}

@@ -91,6 +91,13 @@ def test_two_gateways_add_to_the_same_minute(client: Client, key: ApiKey) -> Non
     assert UsageMinute.objects.get().requests == 2
 
 
+def test_minutes_are_made_in_one_order_whoever_tells_of_them(client: Client, key: ApiKey) -> None:
+    late, early = _record(key, at=NOON + 60), _record(key, at=NOON)
+    _send(client, uuid4(), 0, 100, [late, early])
+    made = UsageMinute.objects.order_by("id").values_list("minute", flat=True)
+    assert [minute.timestamp() for minute in made] == [NOON, NOON + 60]
+
+
 def test_a_line_that_cannot_be_read_does_not_block_the_journal(client: Client, key: ApiKey) -> None:
     broken = {**_record(key), "deployment_id": "x" * 99}
     answer = _send(client, uuid4(), 0, 100, [broken, _record(key)])
