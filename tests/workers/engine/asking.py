@@ -34,6 +34,13 @@ def make_engine(checkpoint: Path, **settings: Any) -> Engine:
     )
 
 
+def report_of(settings: EngineSettings) -> dict[str, Any]:
+    """Give back what an engine that was only loaded tells of itself."""
+    engine = Engine(settings)
+    engine.stop()
+    return engine.report()
+
+
 class Hold:
     """Lets an engine stand still within a step: inside a `with` block nothing moves.
 

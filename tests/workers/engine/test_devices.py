@@ -8,12 +8,12 @@ import torch
 from torch import nn
 
 from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
+from tests.workers.engine.asking import report_of
 from tests.workers.engine.no_mixing import CARD, NoMixing
 from tests.workers.engine.pooling.encoders import make_encoder, write_sentence_files
 from tests.workers.engine.shapes import make_shape
 from workers.engine.adapters import Adapter
 from workers.engine.deltas import AdapterDeltas
-from workers.engine.engine import Engine
 from workers.engine.kv_cache import CacheScales, SlotCache
 from workers.engine.loader import LoadedModel, find_model_class, load_model
 from workers.engine.pooling.loader import load_encoder
@@ -57,7 +57,7 @@ def test_a_step_takes_what_the_plan_counts_on_every_device(device: str, tmp_path
         model_dir=make_shape("llama", tmp_path), served_model_name="x", device=device,
         max_num_tokens=8192, kv_cache_bytes=1 << 20,
     )  # fmt: skip
-    assert Engine(settings).report()["step_tokens"] == DECODER_STEP_TOKENS
+    assert report_of(settings)["step_tokens"] == DECODER_STEP_TOKENS
 
 
 MODES = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens",

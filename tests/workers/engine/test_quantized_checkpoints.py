@@ -8,7 +8,7 @@ import torch
 
 from controlplane.domain.spec.choices import QuantizationType
 from tests.tiny_families import make_family
-from tests.workers.engine.asking import Asked, start_engine
+from tests.workers.engine.asking import Asked, report_of, start_engine
 from tests.workers.engine.quantized_folders import (
     ROW,
     Make,
@@ -17,7 +17,6 @@ from tests.workers.engine.quantized_folders import (
     engine_logits,
     make_artifact,
 )
-from workers.engine.engine import Engine
 from workers.engine.scheme import read_scheme
 from workers.engine.settings import EngineSettings
 
@@ -69,8 +68,8 @@ def test_the_engine_answers_close_to_the_original(kind: QuantizationType, made: 
 def test_the_report_says_what_is_emulated_and_what_memory_it_takes(
     kind: QuantizationType, words: list[str], made: Make
 ) -> None:
-    plain = Engine(_settings(made(kind).original)).report()
-    report = Engine(_settings(made(kind).path)).report()
+    plain = report_of(_settings(made(kind).original))
+    report = report_of(_settings(made(kind).path))
     assert plain["emulated"] == []
     assert report["emulated"] == words
     assert report["weights_bytes"] == plain["weights_bytes"]
@@ -85,7 +84,7 @@ def test_an_artifact_of_another_family_is_served(family: str, tmp_path: Path) ->
         engine_logits(tmp_path / "artifact"), engine_logits(original), dim=-1
     )
     assert 0.98 < float(close.mean()) < 0.9999
-    reports = [Engine(_settings(tmp_path / name)).report() for name in ("original", "artifact")]
+    reports = [report_of(_settings(tmp_path / name)) for name in ("original", "artifact")]
     assert reports[0]["weights_bytes"] == reports[1]["weights_bytes"]
 
 
@@ -146,13 +145,13 @@ def test_scales_per_token_or_none_are_what_compressed_tensors_asks_for(
     path, original = folder_of(QuantizationType.FP8), made(QuantizationType.FP8).original_logits
     as_compressed_tensors(path, PER_TOKEN)
     per_token = engine_logits(path)
-    assert "each token's own scales" in Engine(_settings(path)).report()["emulated"][1]
+    assert "each token's own scales" in report_of(_settings(path))["emulated"][1]
     as_block = {"config_groups": {"group_0": {
         "targets": ["Linear"], "weights": STATIC, "input_activations": None,
     }}}  # fmt: skip
     change_json(path / "config.json", lambda each: each["quantization_config"].update(as_block))
     untouched = engine_logits(path)
-    assert len(Engine(_settings(path)).report()["emulated"]) == 1
+    assert len(report_of(_settings(path))["emulated"]) == 1
     assert 0 < (untouched - original).norm() < (per_token - original).norm()
 
 
