@@ -12,7 +12,7 @@ from baseten_performance_client import PerformanceClient, RequestProcessingPrefe
 
 from tests.workers.engine.pooling.encoders import make_encoder
 from tests.workers.engine.pooling.minilm import minilm
-from tests.workers.runtimes.native.server import EngineServer, wait_until
+from tests.workers.runtimes.native.server import PATIENCE_SECONDS, EngineServer, refusal
 
 pytestmark = pytest.mark.engine
 TEXTS = [f"text number {number} " + "and more " * (number % 9) for number in range(50)]
@@ -104,18 +104,14 @@ def test_a_full_engine_answers_429_and_a_drained_one_has_answered_everybody(
     def ask(text: str) -> httpx.Response:
         return reranker.post("/predict", inputs=[[text]])
 
+    refused = refusal(lambda: ask("three"), clients=3)
     with ThreadPoolExecutor(2) as pool:
         waiting = [pool.submit(ask, text) for text in ("one", "two " * 40)]
-        wait_until(lambda: _busy(reranker) == 2)
-        refused = ask("three")
+        reranker.wait_until_let_in(waiting)
         reranker.process.send_signal(signal.SIGTERM)
         answers = [each.result() for each in waiting]
     assert refused.status_code == 429
     assert refused.headers["retry-after"] == "1"
     assert refused.json()["error_type"] == "rate_limit_error"
     assert [answer.status_code for answer in answers] == [200, 200]
-    assert reranker.process.wait(30) == 0
-
-
-def _busy(server: EngineServer) -> float:
-    return server.metric("engine_requests_running") + server.metric("engine_requests_waiting")
+    assert reranker.process.wait(PATIENCE_SECONDS) == 0

@@ -7,12 +7,14 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.workers.runtimes.native.server import (
+    PATIENCE_SECONDS,
     EngineServer,
     engine_command,
-    free_port,
+    refusal,
     wait_until,
 )
 
@@ -21,24 +23,23 @@ pytestmark = pytest.mark.engine
 
 def test_sigterm_finishes_what_was_begun_and_exits_0(tiny_folder: Path, tmp_path: Path) -> None:
     options = ("--max-batch-size", "1", "--max-waiting-requests", "1")
-    ask = {"prompt": [5], "max_tokens": 100, "ignore_eos": True}
     with (
         EngineServer(
             tiny_folder, log=tmp_path / "log", step_delay_seconds=0.02, options=options
         ) as server,
         ThreadPoolExecutor(2) as clients,
     ):
-        running = clients.submit(server.post, "/v1/completions", **ask)
-        wait_until(lambda: server.metric("engine_requests_running") == 1)
-        waiting = clients.submit(server.post, "/v1/completions", **ask)
-        wait_until(lambda: server.metric("engine_requests_waiting") == 1)
-        refused = server.post("/v1/completions", **ask)
+        refused = refusal(lambda: _complete(server, tokens=20), clients=3)
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
         assert refused.json()["error"]["code"] == "queue_full"
+        running = clients.submit(_complete, server, tokens=70)
+        wait_until(lambda: server.metric("engine_requests_running") == 1 or running.done())
+        waiting = clients.submit(_complete, server, tokens=70)
+        server.wait_until_let_in([running, waiting])
         server.process.send_signal(signal.SIGTERM)
         for answer in (running.result(), waiting.result()):
-            assert answer.json()["usage"]["completion_tokens"] == 100
-        assert server.process.wait(timeout=30) == 0
+            assert answer.json()["usage"]["completion_tokens"] == 70
+        assert server.process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_a_taken_port_is_said_at_once(tiny_folder: Path) -> None:
@@ -46,7 +47,7 @@ def test_a_taken_port_is_said_at_once(tiny_folder: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        ended = _run(tiny_folder, port)
+        ended = _run(tiny_folder, port=port)
     assert ended.returncode == 2
     assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in ended.stderr
 
@@ -54,14 +55,17 @@ def test_a_taken_port_is_said_at_once(tiny_folder: Path) -> None:
 def test_a_folder_that_cannot_be_served_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").touch()
     (tmp_path / "config.json").write_text(json.dumps({"architectures": ["AlbertModel"]}))
-    ended = _run(tmp_path, free_port())
+    ended = _run(tmp_path)
     assert ended.returncode == 2
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("ERROR checkpoint refused: ")
     assert "`AlbertModel`" in last
 
 
-def _run(folder: Path, port: int) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        engine_command(folder, port), capture_output=True, text=True, timeout=90, check=False
-    )
+def _complete(server: EngineServer, *, tokens: int) -> httpx.Response:
+    return server.post("/v1/completions", prompt=[5], max_tokens=tokens, ignore_eos=True)
+
+
+def _run(folder: Path, *, port: int = 0) -> "subprocess.CompletedProcess[str]":
+    command = engine_command(folder, port=port)
+    return subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
