@@ -30,15 +30,15 @@ class ScriptedGateway:
     """Answered first, one after the other: status, headers, body."""
     chunks: list[dict[str, Any]] | None = None
     """The deltas of a stream, in place of `WORDS`."""
-    never_ends: bool = False
+    waits: bool = False
+    """Whether a stream stops after its first piece until it may go on, for as long as it takes."""
     went_on: threading.Event = field(default_factory=threading.Event)
-    """A stream that never ends waits for it after its first piece, for as long as it takes."""
     was_left: threading.Event = field(default_factory=threading.Event)
     """Set when the caller closed the connection before the end."""
 
     def forget(self) -> None:
         """Be as new."""
-        self.asked, self.replies, self.chunks, self.never_ends = [], [], None, False
+        self.asked, self.replies, self.chunks, self.waits = [], [], None, False
         self.went_on.clear()
         self.was_left.clear()
 
@@ -68,7 +68,7 @@ class ScriptedGateway:
         await send({"type": "http.response.start", "status": 200, "headers": kind})
         for delta in self.chunks or [{"content": word} for word in WORDS]:
             await self._event({"choices": [{"index": 0, "delta": delta}]}, send)
-            if self.never_ends and await self._is_left(receive):
+            if self.waits and await self._is_left(receive):
                 return
         ended = {"index": 0, "delta": {}, "finish_reason": "stop"}
         await self._event({"choices": [ended]}, send)

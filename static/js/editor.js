@@ -2,6 +2,7 @@
 const form = document.getElementById("editor");
 const changed = new Set();
 const controls = () => form.querySelectorAll("[data-edits]");
+const told = (control) => control.dataset.value ?? control.defaultValue;
 const countLines = () => {
   const rows = form.elements.text.value.split("\n");
   document.getElementById("lines").textContent = rows.map((_, index) => index + 1).join("\n");
@@ -16,6 +17,14 @@ form.addEventListener("input", (event) => {
   for (const asking of [form, ...form.querySelectorAll("[hx-post]")]) htmx.trigger(asking, "htmx:abort");
 });
 
+// What was typed before this script came has been heard by nobody.
+window.addEventListener("load", () => {
+  for (const control of controls()) {
+    const isTyped = control.value !== told(control) || control.checked !== control.defaultChecked;
+    if (isTyped) control.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+});
+
 document.addEventListener("htmx:after:swap", (event) => {
   // It opens above the form, where whoever pressed the button does not look.
   if (event.target.id === "show-fit") document.getElementById("fit-title").focus();
@@ -25,8 +34,7 @@ document.addEventListener("htmx:after:swap", (event) => {
   form.elements.changed.value = "";
   for (const control of controls()) {
     const isTyping = control === document.activeElement && control.tagName !== "SELECT";
-    const wanted = control.dataset.value ?? control.defaultValue;
-    if (!isTyping && control.value !== wanted) control.value = wanted;
+    if (!isTyping && control.value !== told(control)) control.value = told(control);
   }
   countLines();
   // The button of a fix is gone once it worked: the keyboard goes on at the checks.

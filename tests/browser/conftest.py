@@ -5,6 +5,7 @@ Imports of the product wait for Django's set-up.
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,11 +14,13 @@ from playwright.sync_api import (
     ConsoleMessage,
     Page,
     Playwright,
+    Route,
     expect,
     sync_playwright,
 )
 
 from tests.debian_parts import program
+from tests.processes import wait_for
 from tests.web_server import wait_until_all_is_answered
 
 if TYPE_CHECKING:
@@ -107,6 +110,16 @@ def visit(chromium: Browser, live_server: Any, stage: "Stage") -> Iterator[OpenP
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+@contextmanager
+def held_back(page: Page, address: str) -> Iterator[None]:
+    """Keep back the answer to what is asked of an address until the end of the block."""
+    asked: list[Route] = []
+    page.route(address, lambda route: asked.append(route))
+    yield
+    wait_for(lambda: asked, seconds=60, what=address, meanwhile=lambda: page.wait_for_timeout(20))
+    asked[0].continue_()
 
 
 def session_cookie(user: "User", url: str) -> Any:

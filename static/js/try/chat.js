@@ -57,3 +57,5 @@ document.getElementById("anew").addEventListener("click", async () => {
   prompt.focus();
 });
 show();
+// Off until now: sent by the form itself, a question would end up in the address.
+busy(null);

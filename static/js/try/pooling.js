@@ -55,3 +55,5 @@ texts.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); form.requestSubmit(); }
 });
 show();
+// Off until now: sent by the form itself, the texts would end up in the address.
+form.querySelector("[type=submit]").disabled = false;

@@ -78,7 +78,7 @@ def test_a_gateway_that_is_away_is_said_in_the_stream() -> None:
 
 
 def test_the_gateway_is_left_as_soon_as_nobody_reads_on(gateway: ScriptedGateway) -> None:
-    gateway.never_ends = True
+    gateway.waits = True
 
     async def read_two_pieces() -> None:
         stream = call(gateway.url)
