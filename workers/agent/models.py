@@ -1,5 +1,6 @@
 """Copies of artifacts on this host: made before a start, dropped when unused for a day."""
 
+import math
 import os
 import shutil
 import time
@@ -27,7 +28,14 @@ def prune_models(
     horizon = time.time() - kept_seconds
     dropped = []
     for folder in models.iterdir() if models.is_dir() else ():
-        if folder.name not in used and folder.stat().st_mtime < horizon:
+        if folder.name not in used and _used_at(folder) < horizon:
             shutil.rmtree(folder, ignore_errors=True)
             dropped.append(folder.name)
     return dropped
+
+
+def _used_at(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except FileNotFoundError:  # a copy that has just been moved to its place
+        return math.inf
