@@ -27,7 +27,7 @@ from workers.agent.reaping import kill_marked
 
 PREPARE_DRAIN_SECONDS = 2.0
 LOCK_WAIT_SECONDS = 15.0
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 10.0
 REMOVE_SECONDS = 30.0
 
 
@@ -51,8 +51,11 @@ def main() -> int:
 def _lock_of(folder: ReplicaFolder) -> int | None:
     """Return the lock that makes this the only runner; None where there is another."""
     deadline = time.monotonic() + LOOK_SECONDS
-    # An agent that looks whether a runner lives holds the lock for a moment itself.
-    while (held := try_lock(folder.runner_lock)) is None and time.monotonic() < deadline:
+    # An agent that looks whether a runner lives holds the lock for a moment itself: only a runner
+    # says who it is.
+    while (held := try_lock(folder.runner_lock)) is None:
+        if folder.runner() is not None or time.monotonic() > deadline:
+            return None
         time.sleep(0.02)
     return held
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.workers.agent.stage import PATIENCE_SECONDS, until
-from workers.agent.folders import ReplicaFolder, is_locked, replica_folder
+from workers.agent.folders import ReplicaFolder, is_locked, replica_folder, try_lock
 from workers.agent.identity import ProcessIdentity, is_alive
 from workers.agent.reaping import marked_processes, reap_orphans
 
@@ -29,7 +30,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., tuple[ReplicaFolder, subproc
         program: str, *, replica: str = "aaaaa", drain_seconds: float = 5, locks: Any = ()
     ) -> tuple[ReplicaFolder, subprocess.Popen[bytes]]:
         folder = replica_folder(tmp_path, replica, 1)
-        folder.path.mkdir()
+        folder.path.mkdir(exist_ok=True)
         folder.write("run", {"locks": list(locks), "prepare": [], "drain_seconds": drain_seconds})
         argv = [sys.executable, "-c", program]
         launch = {"argv": argv, "environment": {}, "host": "127.0.0.1", "port": 1}
@@ -124,6 +125,17 @@ def test_a_second_runner_of_one_replica_leaves_at_once(start: Any) -> None:
     assert second.returncode == 0
     assert folder.read("engine") == engine
     assert folder.read("exit") is None
+
+
+def test_a_runner_waits_for_an_agent_that_holds_its_lock_to_look(
+    start: Any, tmp_path: Path
+) -> None:
+    looking = try_lock(replica_folder(tmp_path, "aaaaa", 1).runner_lock)
+    assert looking is not None
+    folder, _ = start(SLEEP)
+    time.sleep(2)  # as long as a busy machine may keep the agent from letting go
+    os.close(looking)
+    until(lambda: folder.read("engine"))
 
 
 def test_the_record_names_the_very_process(start: Any) -> None:
