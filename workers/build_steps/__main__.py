@@ -23,6 +23,7 @@ from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure, disk_full
 from workers.build_steps.job import Job, read_job
 from workers.build_steps.processes import memory_of
+from workers.build_steps.standstill import stand_still
 from workers.build_steps.step import StepResult
 from workers.imports import without_collecting
 
@@ -59,6 +60,7 @@ def _run(step: str, job: Job, events: Events) -> Failure | None:
     try:
         events.progress(0, None, "steps")
         time.sleep(float(os.environ.get(STEP_DELAY_VARIABLE) or 0))
+        stand_still(step)
         # What a killed try left here must not be sealed into this one's output.
         shutil.rmtree(job.output, ignore_errors=True)
         job.output.mkdir(parents=True)

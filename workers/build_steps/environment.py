@@ -8,6 +8,8 @@ from workers.build_steps.processes import INSTANCE_VARIABLE, LEASE_VARIABLE
 STEP_DELAY_VARIABLE = "ENGINEHOUSE_STEP_DELAY_SECONDS"
 SAMPLE_DELAY_VARIABLE = "ENGINEHOUSE_SAMPLE_DELAY_SECONDS"
 """In each batch of calibration samples: time in which to do harm, as at the start of each step."""
+HOLDS_VARIABLE = "ENGINEHOUSE_STEP_HOLDS"
+"""A folder whose files say where steps stand still, for harm that takes its time."""
 
 _ALLOWED = (
     "PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP",
@@ -19,6 +21,7 @@ _ALLOWED = (
     "VLLM_IMAGE", "TRTLLM_IMAGE", "ENGINE_CACHE_DIR", "ENGINE_CONTAINER_WRITABLE",
     "DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH",
     "VLLM_USE_FLASHINFER_SAMPLER", "LOG_LEVEL", STEP_DELAY_VARIABLE, SAMPLE_DELAY_VARIABLE,
+    HOLDS_VARIABLE,
 )  # fmt: skip
 
 _FIXED = {

@@ -18,6 +18,7 @@ from tests.workers.build_steps.supervising import (
 )
 from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, Verdict
+from workers.build_steps.environment import HOLDS_VARIABLE
 
 SECRET = "hf_ThisIsTheSecretValue0123456789"
 
@@ -181,3 +182,25 @@ def test_the_delay_comes_after_the_first_progress_and_before_the_work(
     supervisor.run(command, look)
     assert supervisor.progress[0].done == 0
     wait_for(lambda: supervisor.marked() == [])
+
+
+def test_a_step_that_is_held_stands_still_before_its_work_until_it_is_let_go(
+    supervisor: Supervisor, tiny: Path
+) -> None:
+    held = supervisor.folder / "holds" / "fetch"
+    held.parent.mkdir()
+    held.touch()
+    job = supervisor.job("fetch", spec_of(str(tiny)))
+    command = supervisor.command("fetch", job, environment={HOLDS_VARIABLE: str(held.parent)})
+    looks: list[bool] = []
+
+    def let_go_at_the_third_look() -> Verdict:
+        if supervisor.progress and held.exists():
+            looks.append((supervisor.folder / "tmp" / "fetch").exists())
+        if len(looks) == 3:
+            held.unlink(missing_ok=True)
+        return Verdict.CONTINUE
+
+    outcome = supervisor.run(command, let_go_at_the_third_look)
+    assert outcome.kind is OutcomeKind.FINISHED, supervisor.log.decode()
+    assert looks == [False] * 3

@@ -51,21 +51,14 @@ def make_build(revision: "Revision", data_dir: Path) -> "Iterator[MakeBuild]":
 def pair(
     request: pytest.FixtureRequest, broker: str, django_db_setup: None, django_db_blocker: Any
 ) -> "Iterator[Pair]":
-    """Ready build workers whose steps take a while, of a pool of their own."""
-    from tests.workers.tasks.pair import DELAY_SECONDS, Pair
-    from workers.build_steps.environment import SAMPLE_DELAY_VARIABLE, STEP_DELAY_VARIABLE
-
-    def wanted(name: str, default: float) -> float:
-        value: float = getattr(request.module, name, default)
-        return value
+    """Ready build workers whose steps can be held, of a pool of their own."""
+    from tests.workers.tasks.pair import Pair
+    from workers.build_steps.environment import SAMPLE_DELAY_VARIABLE
 
     workers = Pair(
         request.module.__name__.rpartition(".")[2],
-        environment={
-            STEP_DELAY_VARIABLE: str(wanted("STEP_DELAY_SECONDS", DELAY_SECONDS)),
-            SAMPLE_DELAY_VARIABLE: str(wanted("SAMPLE_DELAY_SECONDS", 0.0)),
-        },
-        count=int(wanted("WORKERS", 2)),
+        environment={SAMPLE_DELAY_VARIABLE: getattr(request.module, "SAMPLE_DELAY_SECONDS", "0")},
+        count=getattr(request.module, "WORKERS", 2),
     )
     try:
         with django_db_blocker.unblock():
@@ -108,7 +101,7 @@ def restart_postgres(
         pid = int((folder / "postmaster.pid").read_text().split()[0])
         _kill_with_children(pid)
         try:
-            wait_for(is_missed, seconds=10, what="somebody to miss the database")
+            wait_for(is_missed, seconds=60, what="somebody to miss the database")
         finally:
             command = postgres_command(folder)
             replacements.append(_start(command.argv, user=command.user))
@@ -158,9 +151,9 @@ def _kill_with_children(pid: int) -> None:
         found = [process(each.pid) for each in gone]
         return all(each is None or each.ended for each in found)
 
-    wait_for(have_ended, seconds=10, what="their end")
+    wait_for(have_ended, seconds=60, what="their end")
     # It is a child of ours: PostgreSQL takes an unburied one for a server that still runs.
-    family.wait(10)
+    family.wait(60)
 
 
 def _start(argv: Sequence[str], *, user: str | None) -> "subprocess.Popen[bytes]":

@@ -69,7 +69,7 @@ def wait_for_step(build: Build, step: str) -> int:
     """Return the pid of the step's child, once it is at work."""
     wait_for_build(build, lambda each: step_is(each, step, "running"))
     return wait_for(
-        lambda: next(iter(child_pids(fresh(build))), 0), seconds=20, what=f"a child of {step}"
+        lambda: next(iter(child_pids(fresh(build))), 0), seconds=60, what=f"a child of {step}"
     )
 
 
@@ -93,11 +93,28 @@ def kill_process(pid: int) -> None:
     signal_process(found, signal.SIGKILL)
 
 
-def assert_nothing_left(build: Build) -> None:
-    """No process of a lease that nobody holds, and no output that is half done."""
-    wait_for(lambda: not orphans(), seconds=CANCEL_SECONDS, what=lambda: f"no orphan: {orphans()}")
-    drafts = (settings.DATA_DIR / "builds" / build.id).glob(".*")
-    assert not list(drafts), "a draft was left"
+def wait_until_nothing_is_left(build: Build) -> None:
+    """Return once no output is half done, and no process is there of a lease that nobody holds.
+
+    The worker tells of the end before it cleans up.
+    """
+    folder = settings.DATA_DIR / "builds" / build.id
+    wait_for(lambda: not list(folder.glob(".*")), seconds=60, what="the end of its drafts")
+    wait_for_no_orphans()
+
+
+def wait_for_no_orphans() -> None:
+    wait_for(lambda: not orphans(), seconds=60, what=lambda: f"no orphan: {orphans()}")
+
+
+def wait_for_end(pid: int) -> None:
+    """Return once the process is gone, or dead and not yet buried."""
+
+    def has_ended() -> bool:
+        found = process(pid)
+        return found is None or found.ended
+
+    wait_for(has_ended, seconds=60, what=f"the end of process {pid}")
 
 
 def child_pids(build: Build) -> list[int]:

@@ -1,11 +1,11 @@
 """Build workers on one queue; a killed one is replaced."""
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from tests.processes import CeleryWorker
-
-DELAY_SECONDS = 1.5
-"""Time in the middle of each step, in which to do harm."""
+from workers.build_steps.environment import HOLDS_VARIABLE
 
 
 class Pair:
@@ -13,7 +13,9 @@ class Pair:
 
     def __init__(self, pool: str, *, environment: Mapping[str, str], count: int = 2) -> None:
         self.pool = pool
-        self._environment = environment
+        self._holds = Path(os.environ["DATA_DIR"]) / "holds" / pool
+        self._holds.mkdir(parents=True, exist_ok=True)
+        self._environment = {**environment, HOLDS_VARIABLE: str(self._holds)}
         self._count = count
         self._workers: dict[int, CeleryWorker] = {}
         self._gone: list[CeleryWorker] = []
@@ -29,6 +31,16 @@ class Pair:
     def wait_until_ready(self) -> None:
         for worker in self._workers.values():
             worker.wait_until_ready()
+
+    def hold(self, *places: str) -> None:
+        """Let the children of these workers stand still there, until they are let go."""
+        for place in places:
+            (self._holds / place).touch()
+
+    def let_go(self, *places: str) -> None:
+        """Let them go on."""
+        for place in places:
+            (self._holds / place).unlink(missing_ok=True)
 
     def take(self, pid: int) -> CeleryWorker:
         """Hand over a worker to be ended, and start another in its place."""

@@ -15,6 +15,7 @@ from workers.build_steps.quantization.forward import run_batch
 from workers.build_steps.quantization.loading import Device
 from workers.build_steps.quantization.modelopt import logged_warnings, quantize
 from workers.build_steps.quantization.recipes import ModelOptConfig
+from workers.build_steps.standstill import SAMPLES, stand_still
 from workers.engine.rounding import NVFP4_BLOCK
 
 _NOT_FINITE = re.compile(r"detected (nan|inf) values in amax")
@@ -89,6 +90,7 @@ class _Forward:
             time.sleep(pause)
             done += len(batch)
             self._on_samples(done, len(self._samples), clock.seconds_left(done))
+            stand_still(SAMPLES)
 
     def _run(self, model: nn.Module, batch: Sequence[Sequence[int]]) -> None:
         size = max(1, min(len(batch), self._tokens // len(batch[0])))
