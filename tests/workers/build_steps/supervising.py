@@ -149,7 +149,7 @@ def package(supervisor: Supervisor, spec: dict[str, Any]) -> Packaged:
     return Packaged(spec, folders, (supervisor.folder / "artifacts").as_uri())
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
     """Return the condition's value once it is true; fail after that many seconds."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):

@@ -47,7 +47,7 @@ class Fetching:
         self.supervisor = supervisor
         self.options: dict[str, Any] = {
             "cache_dir": str(supervisor.folder / "cache"),
-            "timeout_seconds": 5,
+            "timeout_seconds": 60,
             "attempts": 2,
             "backoff_seconds": 0.05,
         }

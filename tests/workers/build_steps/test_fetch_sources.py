@@ -34,7 +34,7 @@ def job(supervisor: Supervisor, server: BucketServer) -> Path:
         "gcs_endpoint": server.endpoint,
         "azure_endpoint": server.endpoint,
         "cache_dir": str(supervisor.folder / "cache"),
-        "timeout_seconds": 5,
+        "timeout_seconds": 60,
         "attempts": 2,
         "backoff_seconds": 0.05,
     }

@@ -52,7 +52,7 @@ def test_the_memory_of_a_step_is_that_of_all_its_processes_together(
         meter = PeakMeter(process.pid)
         wait_for(
             lambda: (meter.look(), (meter.peaks().host_bytes or 0) > 140 * MIB)[1],
-            seconds=10,
+            seconds=60,
             what="both processes to be counted",
         )
     held = meter.peaks()

@@ -1,6 +1,5 @@
 """The last step: it starts a real engine on the published artifact."""
 
-import os
 import shutil
 import signal
 from pathlib import Path
@@ -11,6 +10,7 @@ from controlplane.domain.failures import Blame
 from tests.workers.build_steps.supervising import Packaged, Supervisor
 from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, StepOutcome, Verdict
+from workers.build_steps.processes import send
 
 
 def with_fake_engine(
@@ -82,7 +82,7 @@ def test_an_engine_that_never_gets_ready_is_given_up(
     supervisor: Supervisor, packaged: Packaged
 ) -> None:
     body = "echo still loading; exec sleep 600"
-    failure = with_fake_engine(supervisor, packaged, body, engine_start_seconds=0.3).failure
+    failure = with_fake_engine(supervisor, packaged, body, engine_start_seconds=3.0).failure
     assert failure is not None
     assert failure.code == "EHB-ENGINE-SLOW"
     assert "still loading" in (failure.detail or "")
@@ -109,7 +109,7 @@ def test_a_killed_engine_fails_the_step_by_name(supervisor: Supervisor, packaged
         marked = supervisor.marked()
         for each in marked:
             if any(each.parent == other.pid for other in marked):
-                os.kill(each.pid, signal.SIGKILL)
+                send(each, signal.SIGKILL)
         return Verdict.CONTINUE
 
     job = packaged.smoke_test_job(supervisor)
@@ -126,7 +126,7 @@ def test_a_killed_step_takes_its_engine_with_it(supervisor: Supervisor, packaged
         marked = supervisor.marked()
         if len(marked) == 2:
             parents = {each.parent for each in marked}
-            os.kill(next(each.pid for each in marked if each.pid in parents), signal.SIGKILL)
+            send(next(each for each in marked if each.pid in parents), signal.SIGKILL)
         return Verdict.CONTINUE
 
     job = packaged.smoke_test_job(supervisor)

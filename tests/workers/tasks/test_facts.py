@@ -50,7 +50,7 @@ def test_a_check_gets_its_facts_from_the_control_worker(data_dir: Path) -> None:
     folder = make_tiny_checkpoint(data_dir / "checkpoints" / "tiny-for-worker")
     assert examine_text(team=team, text=config_text(str(folder))).blocks_build
     record = CheckpointRecord.objects.get(team=team)
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + 120
     while record.state == FactsState.WAITING and time.monotonic() < deadline:
         time.sleep(0.1)
         record.refresh_from_db()

@@ -57,14 +57,14 @@ def test_a_worker_that_is_killed_leaves_the_preview_to_the_next(revision: Revisi
     slow = {"ENGINEHOUSE_STEP_DELAY_SECONDS": "30"}
     with CeleryWorker(f"build.{POOL}", concurrency=1, environment=slow) as killed:
         killed.wait_until_ready()
-        wait_for(lambda: fresh(preview).state == "running", seconds=20, what="a claim")
+        wait_for(lambda: fresh(preview).state == "running", seconds=60, what="a claim")
         killed.send(signal.SIGKILL)
     aged(preview)
     with CeleryWorker(f"build.{POOL}", concurrency=1, environment={}) as worker:
         worker.wait_until_ready()
         wait_for(
             lambda: fresh(preview).finished_at,
-            seconds=60,
+            seconds=120,
             what=lambda: worker.log.read_text()[-2000:],
             meanwhile=previews_sweep,
         )
