@@ -72,7 +72,10 @@ class NodeObject(serializers.Serializer[Any]):
     cordoned = serializers.BooleanField()
     draining_since = serializers.DateTimeField(allow_null=True)
     labels = serializers.DictField(child=serializers.CharField(allow_blank=True))
-    runtimes = serializers.ListField(child=serializers.CharField())
+    runtimes = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="What its host is set up to start; empty where its agent does not say.",
+    )
     address = serializers.CharField()
     pool = serializers.CharField()
     agent_version = serializers.CharField(allow_blank=True)
