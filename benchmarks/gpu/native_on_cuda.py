@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workers.build_steps.engine_process import free_port
+from workers.runtimes.ports import free_port
 
 PROMPTS = (
     "The capital of France is",

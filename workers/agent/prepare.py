@@ -6,7 +6,6 @@ it imports.
 
 import logging
 import os
-import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ from workers.runtimes.container.launch import contained, model_in_container, rem
 from workers.runtimes.container.order import Mount
 from workers.runtimes.installed import Installed
 from workers.runtimes.launchers import LAUNCHERS
+from workers.runtimes.ports import free_port
 from workers.runtimes.standing_name import standing_name
 
 _log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def _launch(
         model_dir = model_in_container(digest)
     else:
         model_dir = standing_name(runtime, folder.path, model, digest)
-    host, port = str(run["host"]), _free_port(str(run["host"]))
+    host, port = str(run["host"]), free_port(str(run["host"]))
     # What an older control plane does not say is not run.
     runs_own_code = bool(wanted.get("runs_own_code", False))
     launch = RUNTIMES[runtime].render.render(
@@ -146,13 +146,6 @@ def _materialize(digest: str, wanted: Mapping[str, Any], models_dir: Path) -> Pa
     mark_used(destination)
     _log.info("Copied and verified in %.1f s.", time.monotonic() - started)
     return destination
-
-
-def _free_port(host: str) -> int:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as listener:
-        listener.bind((host, 0))
-        return int(listener.getsockname()[1])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -137,10 +136,3 @@ class EngineProcess:
 def _page(client: httpx.Client, path: str) -> bytes | None:
     answer = client.get(path)
     return answer.content if answer.status_code == httpx.codes.OK else None
-
-
-def free_port(host: str) -> int:
-    """Return a port that nothing listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])

@@ -15,7 +15,7 @@ from controlplane.domain.spec import Spec
 from workers.build_steps import outputs, own_code
 from workers.build_steps.adapter_questions import ask_adapters
 from workers.build_steps.encoder_question import ask_encoder
-from workers.build_steps.engine_process import EngineProcess, free_port
+from workers.build_steps.engine_process import EngineProcess
 from workers.build_steps.events import Events
 from workers.build_steps.installed_runtime import installed_runtime
 from workers.build_steps.job import Job
@@ -26,6 +26,7 @@ from workers.runtimes.container.failures import FILE_NAME
 from workers.runtimes.container.launch import contained, model_in_container
 from workers.runtimes.container.order import Mount
 from workers.runtimes.installed import Installed
+from workers.runtimes.ports import free_port
 from workers.runtimes.standing_name import standing_name
 
 _HOST = "127.0.0.1"

@@ -23,8 +23,8 @@ from benchmarks.gpu.stages.building import CONFIG
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import parse_text
-from workers.build_steps.engine_process import free_port
 from workers.runtimes.launchers import LAUNCHERS
+from workers.runtimes.ports import free_port
 
 _HOST = "127.0.0.1"
 _NOT_WEIGHTS = ("*.json", "*.jinja", "*.txt", "*.model")
