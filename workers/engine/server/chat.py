@@ -1,5 +1,6 @@
 """Plans a chat: its prompt, what holds its answer, and who reads it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +11,7 @@ from workers.engine.server.constraints import compile_constraint
 from workers.engine.server.fields import ChatFields
 from workers.engine.server.plan import Plan
 from workers.engine.server.tools.dialects import HERMES, Dialect, choose_dialect
-from workers.engine.server.tools.fields import Function, Tool
+from workers.engine.server.tools.fields import AllowedToolChoice, Function, Tool, ToolChoice
 from workers.engine.server.tools.forced import call_grammar
 from workers.engine.server.tools.generic import generic_messages
 from workers.engine.server.tools.reader import THINK, THINK_END, ChatReader
@@ -54,6 +55,7 @@ class _Chat:
             make_reader=partial(
                 ChatReader, self._dialect, thinks=thinks, is_thinking=is_thinking,
                 tool_names=[one.name for one in self._functions],
+                holds_to_names=isinstance(self._fields.tool_choice, AllowedToolChoice),
                 is_parallel=self._fields.parallel_tool_calls,
             ),
         )  # fmt: skip
@@ -97,6 +99,7 @@ class _Chat:
     def _grammar(self) -> Grammar | None:
         """What holds the answer: its schema, the form of a forced call, or either of the two."""
         grammars, choice = self._engine.grammars, self._fields.tool_choice
+        mode = choice.allowed_tools.mode if isinstance(choice, AllowedToolChoice) else choice
         constraint = compile_constraint(grammars, self._fields)
         if self._dialect is None:
             return constraint
@@ -106,7 +109,7 @@ class _Chat:
                 grammars.compile(tool.function.parameters, field=field)
         # A model that never saw tools calls none by itself; once it was answered it may speak.
         may_speak = self._is_generic and self._fields.messages[-1].role == "tool"
-        is_forced = choice != "auto" or (self._is_generic and not may_speak)
+        is_forced = mode != "auto" or (self._is_generic and not may_speak)
         if not is_forced and (constraint is None or self._is_generic):
             return constraint
         is_single = isinstance(choice, Tool) or self._is_generic
@@ -121,22 +124,29 @@ class _Chat:
 
 
 def _offered(fields: ChatFields) -> list[Function]:
-    """The functions that may be called: all of them, the named one, or none."""
+    """The functions that may be called: all of them, those that are named, or none."""
     functions = [tool.function for tool in fields.tools]
     choice = fields.tool_choice
     if choice in ("auto", "none"):
         return [] if choice == "none" else functions
     if not functions:
         raise RequestRefused(
-            "`tool_choice` wants a call, but `tools` is empty.", field="tool_choice"
+            "`tool_choice` asks for tools, but `tools` is empty.", field="tool_choice"
         )
-    if not isinstance(choice, Tool):
-        return functions
-    named = [one for one in functions if one.name == choice.function.name]
-    if not named:
-        raise RequestRefused(
-            f"`tool_choice` names `{choice.function.name}`; `tools` has "
-            f"{', '.join(f'`{one.name}`' for one in functions)}.",
-            field="tool_choice.function.name",
-        )
-    return named
+    known = ", ".join(f"`{one.name}`" for one in functions)
+    named = _named(choice)
+    for field, name in named.items():
+        if name not in (one.name for one in functions):
+            raise RequestRefused(f"`{field}` is `{name}`; `tools` has {known}.", field=field)
+    return [one for one in functions if one.name in named.values()] if named else functions
+
+
+def _named(choice: ToolChoice) -> Mapping[str, str]:
+    """The fields of a choice that name a function."""
+    if isinstance(choice, Tool):
+        return {"tool_choice.function.name": choice.function.name}
+    tools = choice.allowed_tools.tools if isinstance(choice, AllowedToolChoice) else ()
+    return {
+        f"tool_choice.allowed_tools.tools.{at}.function.name": tool.function.name
+        for at, tool in enumerate(tools)
+    }

@@ -132,6 +132,11 @@ def test_an_answer_ends_at_the_limit_of_the_sequence(server: EngineServer) -> No
         ({"temperature": 3}, "temperature", "less than or equal to 2; 3 was sent."),
         ({"tool_choice": "any"}, "tool_choice", """'required'; "any" was sent."""),
         ({"tool_choice": {"type": "function"}}, "tool_choice.function", "Field required."),
+        (
+            {"tool_choice": {"type": "allowed_tools"}},
+            "tool_choice.allowed_tools",
+            "Field required.",
+        ),
         ({"stop_token_ids": 5}, "stop_token_ids", "should be a list; 5 was sent."),
         ({"logit_bias": {"a": 1}}, "logit_bias.a", """as an integer; "a" was sent."""),
         ({"use_beam_search": True}, "use_beam_search", "leave it out or send false."),

@@ -77,6 +77,29 @@ def test_required_makes_one_call_or_several(tools: EngineServer) -> None:
     assert len(set(ids)) == len(ids)
 
 
+def test_all_tools_are_shown_and_only_the_allowed_ones_called(tools: EngineServer) -> None:
+    def allowed(mode: str) -> dict[str, Any]:
+        return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": [TIME]}}
+
+    ask = {**ASK, "n": 12, "parallel_tool_calls": False}
+    required = tools.openai.chat.completions.create(
+        **{**ask, "n": 2}, tool_choice=allowed("required")
+    )
+    auto = tools.openai.chat.completions.create(
+        **ask, tool_choice=allowed("auto"), extra_body={"guided_regex": "[ab]"}
+    )
+    shown = tools.openai.chat.completions.create(**{**ASK, "max_tokens": 1})
+    assert required.usage
+    assert auto.usage
+    assert shown.usage
+    assert required.usage.prompt_tokens == auto.usage.prompt_tokens == shown.usage.prompt_tokens
+    called = [choice.message.tool_calls or [] for choice in required.choices]
+    assert [[call.function.name for call in calls] for calls in called] == [["get_time"]] * 2
+    called = [choice.message.tool_calls or [] for choice in auto.choices]
+    assert {call.function.name for calls in called for call in calls} == {"get_time"}
+    assert not all(called), "with random weights some of twelve speak"
+
+
 def test_a_streamed_call_joins_to_the_whole_one(tools: EngineServer) -> None:
     ask = {**ASK, "tool_choice": "required", "parallel_tool_calls": False}
     whole = tools.openai.chat.completions.create(**ask).choices[0].message.tool_calls or []
@@ -167,6 +190,25 @@ def test_a_call_and_its_result_are_given_back_to_the_template(tools: EngineServe
     [
         ("tool_choice", {"tools": None, "tool_choice": "required"}),
         ("tool_choice.function.name", {"tool_choice": {**TIME, "function": {"name": "x"}}}),
+        (
+            "tool_choice.allowed_tools.tools.1.function.name",
+            {
+                "tool_choice": {
+                    "type": "allowed_tools",
+                    "allowed_tools": {
+                        "mode": "auto", "tools": [TIME, {**TIME, "function": {"name": "x"}}],
+                    },
+                }
+            },
+        ),
+        (
+            "tool_choice.allowed_tools.mode",
+            {
+                "tool_choice": {
+                    "type": "allowed_tools", "allowed_tools": {"mode": "none", "tools": [TIME]},
+                }
+            },
+        ),
         ("guided_regex", {"guided_regex": "("}),
         ("tools.0.type", {"tools": [{"type": "web_search"}]}),
         ("tools.0.function.name", {"tools": [{"type": "function", "function": {"name": "a b"}}]}),

@@ -40,8 +40,10 @@ class JsonCalls:
             while (character := (yield)) != "{":
                 head += character
             if bare := BARE_NAME.match(head):
-                self._begin(bare[1], character)
-                yield from self._text("", says=True, opened=character)
+                is_known = self._names is None or bare[1] in self._names
+                if is_known:
+                    self._begin(bare[1], character)
+                yield from self._text("", says=is_known, opened=character)
             else:
                 yield from self._object()
 
@@ -101,16 +103,17 @@ class JsonCalls:
             self._found, self._said = self._found + Delta(calls=(piece,)), ""
 
 
-def read_python_calls(text: str, *, first_index: int) -> Delta:
+def read_python_calls(text: str, *, first_index: int, names: Collection[str]) -> Delta:
     """Give back calls as in `[get_weather(city="Boston")]`, or none where it is anything else."""
     try:
         body = ast.parse(text.strip(), mode="eval").body
         calls = [_read_call(call) for call in body.elts] if isinstance(body, ast.List) else []
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return Delta()
+    known = [call for call in calls if call[0] in names]
     pieces = [
         CallPiece(index=index, name=name, arguments=arguments)
-        for index, (name, arguments) in enumerate(calls, first_index)
+        for index, (name, arguments) in enumerate(known, first_index)
     ]
     return Delta(calls=tuple(pieces))
 

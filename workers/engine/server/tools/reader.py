@@ -27,12 +27,14 @@ class ChatReader:
         dialect: Dialect | None,
         *,
         tool_names: Collection[str] = (),
+        holds_to_names: bool = False,
         thinks: bool = False,
         is_thinking: bool = False,
         is_parallel: bool = True,
     ) -> None:
         self._dialect = dialect or Dialect(name="none")
         self._names = tool_names
+        self._holds_to_names = holds_to_names or bool(self._dialect.first_characters)
         self._thinks = thinks
         self._is_parallel = is_parallel
         self._state = State.THINKING if is_thinking else State.CONTENT
@@ -105,21 +107,21 @@ class ChatReader:
         return (self._space + text).lstrip()[:1] in tuple(opening)
 
     def _begin_call(self) -> None:
-        names = self._names if self._dialect.first_characters else None
+        names = self._names if self._holds_to_names else None
         self._json_calls = JsonCalls(first_index=self._calls, names=names)
         self._state, self._call_text = State.CALLING, ""
 
-    def _end_call(self) -> Delta:
+    def _end_call(self, closed_by: str = "") -> Delta:
         self._state = State.CONTENT
         found, count = Delta(), self._json_calls.count
         if self._is_python:
-            found = read_python_calls(self._call_text, first_index=self._calls)
+            found = read_python_calls(self._call_text, first_index=self._calls, names=self._names)
             count = len(found.calls)
         self._calls += count
         if count or not self._call_text.strip():
             return found
         self._has_content = True
-        return Delta(content=self._dialect.opens + self._call_text)
+        return Delta(content=self._dialect.opens + self._call_text + closed_by)
 
     def _switch(self, marker: str) -> Delta:
         """Move to where a marker leads."""
@@ -130,7 +132,8 @@ class ChatReader:
         ended = Delta()
         if marker in (self._dialect.opens, self._dialect.closes):
             if self._state is State.CALLING:
-                ended = self._end_call()
+                is_open = marker == self._dialect.opens
+                ended = self._end_call("" if is_open else marker)
             if marker == self._dialect.opens:
                 self._begin_call()
         return ended

@@ -1,6 +1,7 @@
 """Each dialect's calls are read whatever the pieces in which their text arrives."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -85,10 +86,12 @@ def test_arguments_leave_before_the_call_is_whole() -> None:
     [
         (HERMES, "a < b and <tool\nbox>"),
         (HERMES, "<tool_call>this is no call"),
+        (HERMES, "<tool_call>{neither}</tool_call> this"),
         (LLAMA3, '{"name": "Ada", "age": 36}'),
         (LLAMA3, "  The sky {is} blue."),
         (PYTHONIC, "[see here](https://example.com)"),
         (PYTHONIC, "[1, 2, 3]"),
+        (PYTHONIC, "[print(text='blue')]"),
         (MISTRAL, "[TOOL_CALLING is a word]"),
     ],
 )
@@ -103,6 +106,28 @@ def test_only_the_first_call_counts_where_one_is_wanted(size: int) -> None:
     _, text, _ = TWO_CALLS[0]
     said = _read(HERMES, text, size, is_parallel=False)
     assert [one.name for one in said.calls] == ["get_weather"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "call"),
+    [
+        (HERMES, f"<tool_call>{JSON_CALL}</tool_call>"),
+        (
+            DEEPSEEK_BARE,
+            '<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"name": "get_time"}<｜tool▁call▁end｜>',
+        ),
+        (LLAMA3, LLAMA_CALL),
+        (PYTHONIC, "[get_weather(city='Boston')]"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 5, 200])
+def test_a_call_of_a_tool_that_is_not_allowed_stays_content(
+    dialect: Dialect, call: str, size: int
+) -> None:
+    said = _read(dialect, call, size, tool_names=["get_time"], holds_to_names=True)
+    assert (said.content, said.calls) == (call, ())
+    (told,) = _read(dialect, call, size, holds_to_names=True).calls
+    assert told.name == "get_weather"
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
@@ -142,11 +167,11 @@ def test_the_template_tells_the_dialect(template: str, dialect: Dialect | None) 
     assert choose_dialect(template) is dialect
 
 
-def _reader(dialect: Dialect | None, **how: bool) -> ChatReader:
-    return ChatReader(dialect, tool_names=["get_weather", "get_time"], **how)
+def _reader(dialect: Dialect | None, **how: Any) -> ChatReader:
+    return ChatReader(dialect, **{"tool_names": ["get_weather", "get_time"], **how})
 
 
-def _read(dialect: Dialect | None, text: str, size: int, **how: bool) -> Delta:
+def _read(dialect: Dialect | None, text: str, size: int, **how: Any) -> Delta:
     reader = _reader(dialect, **how)
     pieces = [reader.push(text[start : start + size]) for start in range(0, len(text), size)]
     return sum([*pieces, reader.finish()], Delta())
