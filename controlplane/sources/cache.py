@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from controlplane.domain.spec.choices import CheckpointSource
@@ -33,10 +34,12 @@ def prune(cache_dir: Path, older_than_seconds: float) -> int:
     Safe beside running builds: what they published are links of their own.
     """
     removed = 0
-    for folder in (each for pattern in _PRUNED for each in cache_dir.glob(pattern)):
-        if time.time() - _last_use(folder) >= older_than_seconds:
-            shutil.rmtree(folder)
-            removed += 1
+    for folder in [each for pattern in _PRUNED for each in cache_dir.glob(pattern)]:
+        # What vanishes under the look is in use, or another worker removes it just now.
+        with suppress(FileNotFoundError):
+            if time.time() - _last_use(folder) >= older_than_seconds:
+                shutil.rmtree(folder)
+                removed += 1
     return removed
 
 

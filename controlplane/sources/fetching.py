@@ -5,6 +5,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from controlplane.artifacts.digests import FileEntry
@@ -89,7 +90,12 @@ def _outcome(download: Download, stop: threading.Event) -> str | Exception:
 
 
 def _bytes_in(folder: Path) -> int:
-    return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
+    """Return the bytes of its files, to which another build may be giving their names just now."""
+    found = 0
+    for each in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            found += each.stat().st_size if each.is_file() else 0
+    return found
 
 
 class _Counter:

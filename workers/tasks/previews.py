@@ -5,7 +5,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -181,8 +181,10 @@ def _folder(lease: PreviewLease) -> Iterator[Path]:
     folder = root / f"{lease.preview_id}.{lease.token}"
     folder.mkdir(parents=True, exist_ok=True)
     for other in root.iterdir():
-        if time.time() - other.stat().st_mtime > _LEFT_BEHIND_SECONDS:
-            shutil.rmtree(other, ignore_errors=True)
+        # Another worker may end its own just now.
+        with suppress(FileNotFoundError):
+            if time.time() - other.stat().st_mtime > _LEFT_BEHIND_SECONDS:
+                shutil.rmtree(other, ignore_errors=True)
     try:
         yield folder
     finally:

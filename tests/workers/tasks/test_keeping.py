@@ -1,5 +1,6 @@
 """A lease is kept, given up in time, and its host cleaned."""
 
+import shutil
 import subprocess
 import threading
 import time
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.db import OperationalError
+from pytest_django import Settings
 
 from apps.builds.models import Build
 from apps.builds.services import Lease, build_cancel, build_claim, builds_expire_leases
@@ -159,6 +161,22 @@ def test_a_new_holder_removes_the_drafts_of_earlier_ones(lease: Lease) -> None:
     assert folder.published("fetch").exists()
     prune_folders(lambda build_id, _age: build_id != lease.build_id)
     assert not folder.published("fetch").exists()
+
+
+def test_a_folder_that_another_worker_removes_meanwhile_is_passed_over(
+    tmp_path: Path, settings: Settings
+) -> None:
+    settings.DATA_DIR = tmp_path
+    folders = [tmp_path / "builds" / name for name in ("elsewher", "gonelong")]
+    for each in folders:
+        each.mkdir(parents=True)
+
+    def is_wanted_by_nobody(_build_id: str, _age: float) -> bool:
+        for each in folders:
+            shutil.rmtree(each, ignore_errors=True)
+        return False
+
+    assert prune_folders(is_wanted_by_nobody) == 1
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ cancelled keeps its published steps for a retry, for a few days.
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -73,9 +74,11 @@ def prune_folders(is_wanted: Callable[[str, float], bool]) -> int:
     removed = 0
     root = builds_folder()
     for folder in root.iterdir() if root.is_dir() else ():
-        if not is_wanted(folder.name, time.time() - folder.stat().st_mtime):
-            shutil.rmtree(folder, ignore_errors=True)
-            removed += 1
+        # Another worker may remove it just now.
+        with suppress(FileNotFoundError):
+            if not is_wanted(folder.name, time.time() - folder.stat().st_mtime):
+                shutil.rmtree(folder, ignore_errors=True)
+                removed += 1
     return removed
 
 
