@@ -41,7 +41,6 @@ class Engine:
 
     def __init__(self, settings: EngineSettings) -> None:
         self.settings = settings
-        self.served_model_name = settings.served_model_name
         self.adapter_names = tuple(settings.adapters)
         self._model_class = find_model_class(settings.model_dir)
         self.codec = TextCodec(settings.model_dir)

@@ -1,6 +1,7 @@
 """The pooling engine's own measurements in Prometheus' text form."""
 
 from collections.abc import Sequence
+from functools import partial
 from time import monotonic
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -16,24 +17,17 @@ class PoolingMetrics:
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
-        self.running = Gauge("engine_requests_running", "Requests begun.", registry=registry)
-        self.waiting = Gauge(
-            "engine_requests_waiting", "Requests that no forward has touched.", registry=registry
-        )
-        self._tokens = Counter("engine_prompt_tokens", "Tokens read.", registry=registry)
-        self._padding = Counter(
-            "engine_padding_tokens", "Tokens that only filled rows up.", registry=registry
-        )
-        self._cut = Counter(
-            "engine_truncated_inputs", "Texts cut at the model's limit.", registry=registry
-        )
-        self._rows = Histogram(
-            "engine_forward_rows", "Texts of one forward.", buckets=ROWS, registry=registry
-        )
-        self._whole = Histogram(
-            "engine_end_to_end_seconds", "Arrival to last result.",
-            buckets=SECONDS, registry=registry,
-        )  # fmt: skip
+        gauge = partial(Gauge, namespace="engine", registry=registry)
+        counter = partial(Counter, namespace="engine", registry=registry)
+        histogram = partial(Histogram, namespace="engine", registry=registry)
+
+        self.running = gauge("requests_running", "Requests begun.")
+        self.waiting = gauge("requests_waiting", "Requests that no forward has touched.")
+        self._tokens = counter("prompt_tokens", "Tokens read.")
+        self._padding = counter("padding_tokens", "Tokens that only filled rows up.")
+        self._cut = counter("truncated_inputs", "Texts cut at the model's limit.")
+        self._rows = histogram("forward_rows", "Texts of one forward.", buckets=ROWS)
+        self._whole = histogram("end_to_end_seconds", "Arrival to last result.", buckets=SECONDS)
 
     def computed(self, lengths: Sequence[int]) -> None:
         """Count one forward."""
