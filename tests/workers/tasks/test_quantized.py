@@ -11,8 +11,8 @@ from tests.workers.tasks.building import MakeBuild, make_quantized, steps
 from workers.tasks.build import build_run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
-LOSING_SEED = 4
-"""A random model may well gain by rounding; this one loses one percent."""
+LOSING_SEED = 18
+"""A random model may well gain by rounding; this one loses two percent, in bfloat16 as well."""
 STRICT = """enginehouse:
   gate:
     max_perplexity_increase: 0.00000001
