@@ -17,7 +17,7 @@ def test_without_a_card_the_newest_results_are_printed_with_card_and_age(tmp_pat
         text=True,
         check=False,
     )
-    assert found.returncode == 3
+    assert found.returncode == 3, found.stderr
     results = json.loads(found.stdout)["results"]
     assert {each["what"] for each in results} >= {"build", "native"}
     assert all(each["card"] and each["age_days"] >= 0 for each in results)
