@@ -90,11 +90,12 @@ def _outcome(download: Download, stop: threading.Event) -> str | Exception:
 
 
 def _bytes_in(folder: Path) -> int:
-    """Return the bytes of its files, to which another build may be giving their names just now."""
+    """Return the bytes of its files, which another build may rename or remove just now."""
     found = 0
-    for each in folder.rglob("*"):
-        with suppress(FileNotFoundError):
-            found += each.stat().st_size if each.is_file() else 0
+    for within, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                found += Path(within, name).stat().st_size
     return found
 
 
