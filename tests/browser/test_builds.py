@@ -38,4 +38,5 @@ def test_two_builds_marked_in_the_list_are_compared_and_the_address_says_which(
     expect(page.get_by_role("heading", level=1)).to_have_text(
         f"Builds {numbers[0]} and {numbers[1]}"
     )
+    page.wait_for_load_state()  # its styles too
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

@@ -1,5 +1,6 @@
 """A set is uploaded, refused, looked at and previewed in a real browser."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ def choose(page: Page, content: bytes) -> None:
 
 
 def assert_fits(page: Page) -> None:
+    page.wait_for_load_state()  # its styles too
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, page.url
 
 
@@ -70,6 +72,8 @@ def test_a_file_past_the_limit_is_told_before_it_is_sent(
 def test_a_set_goes_only_when_its_name_is_typed(visit: OpenPage, stage: "Stage") -> None:
     page = visit("/calibration-sets/")
     page.get_by_role("link", name="team/support-chats").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("support-chats"))
+    page.wait_for_load_state()  # its scripts too
     page.get_by_role("button", name="Delete", exact=True).click()
     delete = page.get_by_role("button", name="Delete set")
     expect(delete).to_be_disabled()

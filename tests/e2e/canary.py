@@ -1,6 +1,7 @@
 """Values that must be found nowhere, and the places where to look for them."""
 
 import base64
+import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -76,9 +77,11 @@ def _held(client: "redis.Redis", key: bytes) -> bytes:  # type: ignore[type-arg]
 
 def files(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Return every file below a folder: store, jobs, logs, caches, and the servers' own data."""
-    for path in folder.rglob("*"):
-        if path.is_file() and not path.is_symlink():
-            yield f"file {path.relative_to(folder)}", _content(path)
+    # Not by `rglob`, which fails over a folder that a server put away meanwhile.
+    for place, _, names in os.walk(folder):
+        for path in (Path(place, name) for name in names):
+            if path.is_file() and not path.is_symlink():
+                yield f"file {path.relative_to(folder)}", _content(path)
 
 
 def _content(path: Path) -> bytes:

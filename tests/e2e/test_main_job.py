@@ -5,13 +5,14 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.processes import wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(420)]
 _ROOT = Path(__file__).resolve().parents[2]
@@ -70,10 +71,10 @@ def first_run(folder: Path) -> str:
     return _once(folder)
 
 
-def _answered_seconds(said: str) -> int:
-    answered = re.search(r"Answered (\d+) s after the start", said)
-    assert answered is not None
-    return int(answered[1])
+def _building_seconds(said: str) -> float:
+    done = re.search(r"^Building it.+?done in ([\d.]+) s$", said, re.DOTALL | re.MULTILINE)
+    assert done is not None, said
+    return float(done[1])
 
 
 def test_the_first_run_builds_deploys_and_answers_and_leaves_nothing_running(
@@ -85,7 +86,7 @@ def test_the_first_run_builds_deploys_and_answers_and_leaves_nothing_running(
     _assert_gated_and_emulated(said)
     for label in ("Endpoint", "API key", "Dashboard", "Sign in", "curl -s"):
         assert label in said
-    assert _processes_of(folder) == []
+    _wait_until_nothing_runs(folder)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +119,7 @@ def second_run(folder: Path, first_run: str) -> Iterator[Serving]:
             process.kill()
 
 
-def test_the_second_run_reuses_the_artifact_and_answers_much_sooner(
+def test_the_second_run_reuses_the_artifact_instead_of_building_it(
     first_run: str, second_run: Serving
 ) -> None:
     said = "\n".join(second_run.lines)
@@ -126,8 +127,9 @@ def test_the_second_run_reuses_the_artifact_and_answers_much_sooner(
     assert "Paris" in said
     _assert_gated_and_emulated(said)
     assert "calibrating" not in said
-    # A ratio, since how fast this machine is at the moment is a benchmark's business.
-    assert _answered_seconds(said) < 0.75 * _answered_seconds(first_run)
+    # A ratio of a look to a build, which holds however busy this machine is at either.
+    assert _building_seconds(said) < 0.5 * _building_seconds(first_run)
+    assert re.search(r"^Answered \d+ s after the start\.$", said, re.MULTILINE)
 
 
 def test_the_printed_curl_line_works_and_ctrl_c_stops_everything(
@@ -142,7 +144,7 @@ def test_the_printed_curl_line_works_and_ctrl_c_stops_everything(
     assert re.match(r"http://127\.0\.0\.1:\d+/", link)
     second_run.process.send_signal(signal.SIGINT)
     assert second_run.process.wait(60) == 0
-    assert _processes_of(folder) == []
+    _wait_until_nothing_runs(folder)
 
 
 def test_a_killed_demonstration_takes_everything_along(folder: Path) -> None:
@@ -152,14 +154,18 @@ def test_a_killed_demonstration_takes_everything_along(folder: Path) -> None:
         env=_environment(folder),
         stdout=subprocess.DEVNULL,
     )
-    _until(lambda: any("workers.agent" in words for words in _processes_of(folder)), 60)
-    process.kill()
-    process.wait(30)
-    _until(lambda: _processes_of(folder) == [], 45)
+    try:
+        wait_for(
+            lambda: any("workers.agent" in words for words in _processes_of(folder)),
+            seconds=90,
+            what="an agent",
+        )
+    finally:
+        process.kill()
+        process.wait(60)
+    _wait_until_nothing_runs(folder)
 
 
-def _until(holds: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {seconds:.0f} s"
-        time.sleep(0.2)
+def _wait_until_nothing_runs(folder: Path) -> None:
+    """Processes of processes may be on their way out still when their starter has gone."""
+    wait_for(lambda: not _processes_of(folder), seconds=45, what=lambda: _processes_of(folder))

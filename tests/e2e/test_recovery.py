@@ -98,7 +98,7 @@ def test_a_build_survives_its_worker_the_broker_and_the_database(
     )
     ended = here.get(f"builds/{build['id']}")
     assert ended["state"] == "succeeded", ended
-    assert here.pids("step") == []
+    eventually(lambda: not here.pids("step"), seconds=_TRUE_STATE_SECONDS, what="no step is left")
 
 
 def test_a_killed_supervisor_leaves_the_engine_to_the_next_start(

@@ -46,8 +46,8 @@ def test_from_a_model_id_over_a_blocking_finding_to_a_chat(page: Page, stack: St
     page.get_by_role("link", name="Deploy", exact=True).click()
     page.get_by_label("Model").fill("of-the-newcomer")
     page.get_by_role("button", name="Deploy").click()
-    deployment = page.url
     expect(page).to_have_title(re.compile("active"), timeout=BUILD_MS)
+    deployment = page.url
     expect(page.get_by_text("production", exact=True).first).to_be_visible(timeout=BUILD_MS)
     curl = page.locator("#snippet-curl").inner_text()
     answer = _pasted(curl, _key(page, stack))
