@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from typing import Any
@@ -19,6 +20,9 @@ from workers.runtimes.container.order import Order
 
 _PR_SET_PDEATHSIG = 1
 _STATUS_OF_A_SIGNAL = 128
+_KILLED = _STATUS_OF_A_SIGNAL + signal.SIGKILL
+_WORD_SECONDS, _LOOK_SECONDS = 2.0, 0.1
+"""For Docker's word that memory ran out, which may follow its word of the end."""
 
 
 class Foreground:
@@ -111,12 +115,19 @@ class Foreground:
             return _STATUS_OF_A_SIGNAL + signal.SIGTERM
         try:
             status = int(engine.wait(self._container)["StatusCode"])
-            was_out_of_memory = engine.inspect_container(self._container)["State"]["OOMKilled"]
+            if status and self._is_out_of_memory(engine, was_killed=status == _KILLED):
+                raise failures.out_of_memory()
         except NotFound:  # somebody removed it by force
-            return _STATUS_OF_A_SIGNAL + signal.SIGKILL
-        if was_out_of_memory and status:
-            raise failures.out_of_memory()
+            return _KILLED
         return status
+
+    def _is_out_of_memory(self, engine: Any, *, was_killed: bool) -> bool:
+        deadline = time.monotonic() + (_WORD_SECONDS if was_killed else 0)
+        while not engine.inspect_container(self._container)["State"]["OOMKilled"]:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_LOOK_SECONDS)
+        return True
 
 
 def _say(words: str | bytes) -> None:

@@ -1,0 +1,50 @@
+"""When Docker's word that memory ran out comes before the end of the engine, after it, or never."""
+
+from typing import Any
+
+import pytest
+
+from workers.runtimes.container.failures import ContainerRefused
+from workers.runtimes.container.foreground import Foreground
+from workers.runtimes.container.order import Order
+
+KILLED = 137
+
+
+class Ended:
+    """Docker's engine as it tells of a container that has ended with this status."""
+
+    def __init__(self, status: int, *, looks_until_word: int) -> None:
+        self._status, self._looks_left = status, looks_until_word
+
+    def wait(self, container: str) -> dict[str, Any]:
+        return {"StatusCode": self._status}
+
+    def inspect_container(self, container: str) -> dict[str, Any]:
+        self._looks_left -= 1
+        return {"State": {"OOMKilled": self._looks_left < 0}}
+
+
+@pytest.fixture
+def foreground() -> Foreground:
+    order = Order(
+        image_id="sha256:a", reference="a", lease="replica/aaaaa/1", instance="here", mounts=(),
+        environment={}, failure_file="failure.json",
+    )  # fmt: skip
+    found = Foreground(order, [], {})
+    found._is_started = True
+    return found
+
+
+@pytest.mark.parametrize(("status", "looks"), [(KILLED, 0), (KILLED, 3), (1, 0)])
+def test_the_word_is_awaited_for_an_engine_that_was_killed(
+    foreground: Foreground, status: int, looks: int
+) -> None:
+    with pytest.raises(ContainerRefused) as told:
+        foreground._status(Ended(status, looks_until_word=looks))
+    assert told.value.failure.code == "EHN-DOCKER-OOM"
+
+
+@pytest.mark.parametrize("status", [0, 1, KILLED])
+def test_without_the_word_the_status_is_told_as_it_is(foreground: Foreground, status: int) -> None:
+    assert foreground._status(Ended(status, looks_until_word=1000)) == status
