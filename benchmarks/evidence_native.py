@@ -55,3 +55,5 @@ def _tests(tests: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
         return
     yield f"`{tests['file']}`", f"{tests['passed']} passed, {len(tests['failed'])} failed"
     yield from (("failed", f"`{each}`") for each in tests["failed"])
+    if tests.get("exit") and not tests["failed"]:
+        yield "pytest", f"ended with status {tests['exit']} before it told of any test"

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from controlplane.processes.parenthood import end_with_parent
 from workers.runtimes.ports import free_port
 
 PROMPTS = (
@@ -60,6 +61,7 @@ def _start_tests() -> "subprocess.Popen[str] | None":
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest",
          "-c", "/dev/null", "--rootdir", str(ROOT), str(ROOT / TESTS)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT,
+        preexec_fn=end_with_parent,
     )  # fmt: skip
 
 
@@ -80,7 +82,9 @@ def compare(checkpoint: Path) -> dict[str, Any]:
         *("--device", device, "--dtype", "bfloat16", "--port", str(port)),
         *("--max-seq-len", "2048", "--kv-cache-bytes", str(2**30)),
     ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as engine:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=end_with_parent
+    ) as engine:
         try:
             _wait(engine, url)
             started = time.perf_counter()
