@@ -6,7 +6,16 @@
 #
 # Prints the interpreter, as a line VLLM_PYTHON=… or ENGINEHOUSE_PYTHON=….
 set -euo pipefail
+[[ $# -ge 3 ]] || { sed -n '2,7p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
 name=$1 parts=$2 target=$3 python=${4:-python3}
+"$python" - <<'END' >&2 || exit 1
+import importlib.util, sys
+lacks = [each for each in ("torch", "transformers") if importlib.util.find_spec(each) is None]
+if sys.version_info[:2] != (3, 12) or lacks:
+    sys.exit(f"{sys.executable} is Python {sys.version.split()[0]} and lacks {lacks or 'nothing'}: what "
+             "was packed goes beside the torch and the transformers of a Python 3.12. Put one first "
+             "in PATH, or name interpreters by VLLM_PYTHON and ENGINEHOUSE_PYTHON instead.")
+END
 mkdir -p "$target"
 target=$(cd "$target" && pwd)
 cat "$parts/$name".[0-9][0-9] | "$python" -c '
