@@ -63,7 +63,7 @@ def test_a_card_that_has_failed_ends_the_engine_and_its_server(
     checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = start_engine(checkpoint)
-    server = _DrainingServer(uvicorn.Config(_no_app), engine)
+    server = _DrainingServer(uvicorn.Config(_no_app, log_config=None), engine)
     assert not asyncio.run(server.on_tick(1))
     monkeypatch.setattr(engine._runner, "forward", _fail)
     with engine._scheduler.changed:  # both are in line before the step that fails
