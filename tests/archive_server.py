@@ -15,11 +15,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Self
 
 from tests.hub_contents import Request, Trouble
+from tests.loopback_server import LoopbackServer
 
 __all__ = ["ArchiveServer", "Trouble", "packed"]
 
@@ -57,9 +58,8 @@ class ArchiveServer:
         self.announces_length = True
         self.stopping = threading.Event()
         self._scheme = "https" if certificate else "http"
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server = LoopbackServer(("127.0.0.1", 0), _Handler)
         self._server.site = self  # type: ignore[attr-defined]
-        self._server.daemon_threads = True
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate)

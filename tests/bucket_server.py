@@ -13,12 +13,12 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable
-from http.server import ThreadingHTTPServer
 from typing import Self
 
 from tests.bucket_handler import BucketHandler, StoredObject
 from tests.bucket_logins import ACCOUNT, AzureLogin, GoogleLogin, Login, S3Login
 from tests.hub_contents import Request, Trouble
+from tests.loopback_server import LoopbackServer
 
 __all__ = ["BucketServer", "Trouble"]
 
@@ -45,9 +45,8 @@ class BucketServer:
         self.troubles: dict[str, Trouble] = {}
         self.requests: list[Request] = []
         self.stopping = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), BucketHandler)
+        self._server = LoopbackServer(("127.0.0.1", 0), BucketHandler)
         self._server.store = self  # type: ignore[attr-defined]
-        self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
     @property

@@ -11,12 +11,12 @@ Large files answer with a redirect to another origin, where a token must not fol
 import hashlib
 import json
 import threading
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Self
 
 from tests.hub_contents import Repository, Request, Trouble, sha256
 from tests.hub_handler import HubHandler
+from tests.loopback_server import LoopbackServer
 
 __all__ = ["HubServer", "Trouble"]
 
@@ -31,9 +31,8 @@ class HubServer:
         self.tokens: set[str] = set()
         """Tokens that the hub knows; any other is answered with 401."""
         self.stopping = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), HubHandler)
+        self._server = LoopbackServer(("127.0.0.1", 0), HubHandler)
         self._server.hub = self  # type: ignore[attr-defined]
-        self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
     @property
