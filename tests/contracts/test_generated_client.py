@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=folder,
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=240,
     )
     return folder
 

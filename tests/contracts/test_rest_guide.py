@@ -36,7 +36,7 @@ def test_every_curl_example_succeeds(
         | {"ENGINEHOUSE_URL": live_server.url, "ENGINEHOUSE_API_KEY": make_api_key(team=team)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr

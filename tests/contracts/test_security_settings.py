@@ -27,7 +27,7 @@ def test_djangos_own_check_of_a_deployment_is_clean(tmp_path: Path) -> None:
         | {"PUBLIC_URL": "https://engines.example.com", "DATA_DIR": str(tmp_path), "DEBUG": "0"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -14,7 +14,7 @@ import pytest
 from tests.debian_parts import program
 from tests.e2e.newcomer.conftest import Stack
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(420)]
 ROOT = Path(__file__).resolve().parents[3]
 GUIDE = ROOT / "docs" / "guide"
 SERVED = {
@@ -108,7 +108,7 @@ def test_a_chapter_ends_with_an_answer(
 ) -> None:
     ran = pasted[chapter]
     with suppress(subprocess.TimeoutExpired):
-        ran.shell.wait(220)
+        ran.shell.wait(400)
     said = ran.output.read_text(encoding="utf-8", errors="replace")
     assert ran.shell.returncode == 0, said
     assert "The build succeeded" in said

@@ -12,7 +12,7 @@ from tests.browser.conftest import PATIENCE_MS
 from tests.debian_parts import program
 from tests.e2e.newcomer.conftest import BRANCH, MODEL, MOVING, Stack
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(420)]
 BUILD_MS = 120_000
 """For a build of half a megabyte, or an engine on it, on a machine that is busy."""
 _RETRYING = "curl -s --fail --retry 20 --retry-all-errors "

@@ -18,7 +18,7 @@ from tests.e2e.installation import eventually
 from tests.e2e.newcomer.conftest import Stack
 from tests.pasted import run_pasted
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(420)]
 ROOT = Path(__file__).resolve().parents[3]
 PATIENCE = 60_000
 SCHEMA = """{"type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"],
@@ -29,7 +29,7 @@ SCHEMA = """{"type": "object", "properties": {"yes": {"type": "boolean"}}, "requ
 def model(stack: Stack) -> dict[str, Any]:
     """One that answers, deployed here where nobody was before."""
     found = next(iter(stack.here.get("models")["models"]), None) or stack.here.deploy()
-    eventually(lambda: stack.here.answers(found["id"]), seconds=60, what="the model answers")
+    eventually(lambda: stack.here.answers(found["id"]), seconds=120, what="the model answers")
     return dict(found)
 
 
