@@ -1,23 +1,19 @@
 """A team with many rows of everything, each as large as real ones are: for benchmarks and tests."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
-from django.db.models import Model
 from django.utils import timezone
 
-from apps.accounts.models import ApiKey, ApiKeyType, AuditEntry, Membership, Team, User
+from apps.accounts.models import Team, User
 from apps.builds.models import Artifact, Build, BuildStep
-from apps.configs.calibration_sets.models import CalibrationSet, CalibrationVersion
 from apps.configs.models import Config, Revision
 from apps.configs.services import config_create
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
-from apps.fleet.models import Card, CardLease, CardPrice, Gateway, Node, Worker
-from apps.secrets.models import Secret
+from apps.fleet.models import Card, CardLease, Gateway, Node, Worker
 from apps.telemetry import buckets
 from apps.telemetry.models import LogChunk, UsageMinute
+from benchmarks.many_others import made, people_secrets_and_sets
 from controlplane.domain.lifecycle import BuildState, DeploymentState, ReplicaState, StepState
 
 GIB = 1024**3
@@ -78,21 +74,16 @@ def fill(team: Team, user: User, amounts: Amounts) -> Filled:
     nodes = _nodes(amounts.others)
     builds = _builds(team, user, revisions, amounts.builds)
     deployments = _deployments(team, builds, nodes, amounts)
-    _others(team, user, amounts.others)
+    people_secrets_and_sets(team, user, amounts.others)
     _traffic(deployments, amounts.minutes)
     _log(builds[0])
     return Filled(config=first, build=builds[0], deployment=deployments[0])
 
 
-def _made(rows: Iterable[Model]) -> Any:
-    every = list(rows)
-    return type(every[0])._default_manager.bulk_create(every, batch_size=1000)
-
-
 def _configs(team: Team, user: User, first: Config, count: int) -> list[Revision]:
     told = first.revisions.get()
-    configs = _made(Config(team=team, name=f"config-{number}") for number in range(count))
-    revisions: list[Revision] = _made(
+    configs = made(Config(team=team, name=f"config-{number}") for number in range(count))
+    revisions: list[Revision] = made(
         Revision(
             config=config,
             number=number,
@@ -113,7 +104,7 @@ def _configs(team: Team, user: User, first: Config, count: int) -> list[Revision
 
 def _builds(team: Team, user: User, revisions: list[Revision], count: int) -> list[Build]:
     now = timezone.now()
-    artifacts = _made(
+    artifacts = made(
         Artifact(
             team=team,
             content_digest=f"sha256:{number:064x}",
@@ -130,7 +121,7 @@ def _builds(team: Team, user: User, revisions: list[Revision], count: int) -> li
         )
         for number in range(max(1, count // 5))
     )
-    builds: list[Build] = _made(
+    builds: list[Build] = made(
         Build(
             team=team,
             revision=revisions[number % len(revisions)],
@@ -144,7 +135,7 @@ def _builds(team: Team, user: User, revisions: list[Revision], count: int) -> li
         )
         for number in range(count)
     )
-    _made(
+    made(
         BuildStep(
             build=build,
             name=name,
@@ -163,7 +154,7 @@ def _builds(team: Team, user: User, revisions: list[Revision], count: int) -> li
 
 def _nodes(count: int) -> list[Node]:
     now = timezone.now()
-    nodes: list[Node] = _made(
+    nodes: list[Node] = made(
         Node(
             name=f"node-{number:04}",
             address="10.0.0.1",
@@ -173,19 +164,19 @@ def _nodes(count: int) -> list[Node]:
         )
         for number in range(count)
     )
-    cards = _made(
+    cards = made(
         Card(
             node=node, index=index, uuid=f"{node.name}-{index}", kind="H100", memory_bytes=80 * GIB
         )
         for node in nodes
         for index in range(8)
     )
-    _made(CardLease(card=card, holder=f"replica:{card.uuid}", memory_bytes=GIB) for card in cards)
-    _made(
+    made(CardLease(card=card, holder=f"replica:{card.uuid}", memory_bytes=GIB) for card in cards)
+    made(
         Gateway(name=f"gateway-{number}", credential_sha256=f"{number:064x}", last_seen_at=now)
         for number in range(max(1, count // 20))
     )
-    _made(
+    made(
         Worker(name=f"build.default@{node.name}", version="1", started_at=now, last_seen_at=now)
         for node in nodes
     )
@@ -195,9 +186,9 @@ def _nodes(count: int) -> list[Node]:
 def _deployments(
     team: Team, builds: list[Build], nodes: list[Node], amounts: Amounts
 ) -> list[Deployment]:
-    models = _made(ServedModel(team=team, name=f"model-{each}") for each in range(amounts.models))
+    models = made(ServedModel(team=team, name=f"model-{each}") for each in range(amounts.models))
     built = [build for build in builds if build.artifact is not None]
-    deployments: list[Deployment] = _made(
+    deployments: list[Deployment] = made(
         Deployment(
             model=models[number % len(models)],
             name=f"deployment-{number}",
@@ -210,12 +201,12 @@ def _deployments(
         )
         for number in range(amounts.deployments)
     )
-    _made(
+    made(
         Environment(model=model, name=name, current=deployments[place])
         for place, model in enumerate(models)
         for name in ("production", "staging")
     )
-    _made(
+    made(
         Replica(
             deployment=deployment,
             node=nodes[place % len(nodes)],
@@ -229,63 +220,9 @@ def _deployments(
     return deployments
 
 
-def _others(team: Team, user: User, count: int) -> None:
-    teams = _made(Team(name=f"team-{number}") for number in range(count))
-    people = _made(User(email=f"person-{number}@example.com", team=team) for number in range(count))
-    _made(Membership(team=team, user=person, role="member") for person in people)
-    _made(Membership(team=each, user=user, role="admin") for each in teams)
-    _made(
-        Secret(team=team, name=f"secret_{number}", key_id="k", nonce=b"n", ciphertext=b"c")
-        for number in range(count)
-    )
-    _made(
-        ApiKey(
-            team=team,
-            name=f"key {number}",
-            prefix=f"key{number:05}",
-            secret_sha256=f"{number:064x}",
-            type=ApiKeyType.WORKSPACE_MANAGE_ALL,
-        )
-        for number in range(count)
-    )
-    sets = _made(CalibrationSet(team=team, name=f"set-{number}") for number in range(count))
-    _made(
-        CalibrationVersion(
-            set=each,
-            number=number,
-            digest="sha256:1",
-            content_digest="sha256:1",
-            file_name="rows.jsonl",
-            uploaded_name="rows.jsonl",
-            column="text",
-            rows=1000,
-            empty_rows=0,
-            short_rows=0,
-            size_bytes=400_000,
-            head=["a row"],
-        )
-        for each in sets
-        for number in (1, 2)
-    )
-    _made(
-        AuditEntry(
-            actor_kind="person",
-            actor_label=user.email,
-            source="page",
-            action="secret.replace",
-            target_id=str(number),
-            team_id=team.id,
-            team_name=team.name,
-            after={"name": "secret"},
-        )
-        for number in range(count * 50)
-    )
-    _made(CardPrice(kind="H100", per_hour=2, since=timezone.now()) for _ in range(count))
-
-
 def _traffic(deployments: list[Deployment], minutes: int) -> None:
     now = timezone.now().replace(second=0, microsecond=0)
-    _made(
+    made(
         UsageMinute(
             minute=now - timedelta(minutes=age + 1),
             model_id=deployment.model_id,
@@ -303,7 +240,7 @@ def _traffic(deployments: list[Deployment], minutes: int) -> None:
 
 
 def _log(build: Build) -> None:
-    _made(
+    made(
         LogChunk(
             owner=f"build:{build.id}:fetch",
             attempt=1,
