@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from benchmarks import evidence_faults
 from benchmarks.evidence import _SECTIONS, PAGE, RESULTS, page
 from benchmarks.gpu.stages import STAGES
@@ -53,3 +55,18 @@ def test_a_fault_is_told_with_what_was_said_and_how_long_it_took() -> None:
     found = {"faults": [row], "card": "H100", "date": "2026-11-28", "command": "run.sh"}
     page = evidence_faults.told("kill-h100-2026-11-28.json", found)
     assert "| `EHD-CARD-IN-USE`: Card 0 is used by `a\\|b`. | 1.2 s | 2.0 s after its end |" in page
+
+
+@pytest.mark.parametrize(
+    ("dtype", "file"), [("float32", "engine_cpu"), ("bfloat16", "engine_cpu_bfloat16")]
+)
+def test_the_table_of_the_engine_on_a_cpu_is_of_its_kept_reports(dtype: str, file: str) -> None:
+    found = json.loads((RESULTS / f"{file}-x86_64-2026-11-28.json").read_text())
+    text = (PAGE.parents[1] / "benchmarks/README.md").read_text()
+    for work in ("equal", "mixed"):
+        rates = [f"{found[f'{work}_tokens_per_cpu_second_{each}']:.1f}"
+                 for each in ("ours", "static", "continuous")]  # fmt: skip
+        assert (
+            f"| {dtype}, {work} | {' | '.join(rates)} | {found[f'{work}_ratio_cpu_static']:.2f} ("
+            in text
+        )
