@@ -19,12 +19,11 @@ from apps.dashboard.demo.job import Job
 from apps.dashboard.demo.machine import running_machine
 from apps.dashboard.demo.question import endpoint
 from apps.dashboard.demo.voice import Voice
+from controlplane.domain.facts.gpus import IDLE_BYTES
 from workers.agent import nvidia
 
 _ENDED = ("succeeded", "failed", "cancelled")
 _PAUSE_SECONDS = 0.1
-_FREE_BYTES = 2 * 1024**3
-"""Used of a card by nobody: what the driver keeps for itself."""
 
 
 class Missed(Exception):
@@ -56,7 +55,7 @@ class Show:
     def free_card(self) -> Mapping[str, Any]:
         """Return the card once all of its memory has been given back."""
         card: Mapping[str, Any] = until(
-            lambda: self.card, lambda card: card["used_bytes"] < _FREE_BYTES
+            lambda: self.card, lambda card: card["used_bytes"] < IDLE_BYTES
         )
         return card
 
