@@ -5,14 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self, TypeVar
 from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parents[1]
-_READY_SECONDS = 60.0
+_READY_SECONDS = 180.0
 _Value = TypeVar("_Value")
 
 
@@ -68,21 +67,7 @@ class CeleryWorker:
     def kill(self) -> None:
         """Kill -9, and wait until it is gone."""
         self._process.kill()
-        self._process.wait(10)
-
-    def stop(self, *, within_seconds: float = 15.0) -> int:
-        """SIGTERM; return the exit status."""
-        self._process.terminate()
-        return self._process.wait(within_seconds)
-
-
-@contextmanager
-def celery_worker_process(
-    queue: str, *, concurrency: int = 1, **environment: str
-) -> Iterator[CeleryWorker]:
-    """A worker that is ready; killed at the end."""
-    with CeleryWorker(queue, concurrency=concurrency, environment=environment) as worker:
-        yield worker.wait_until_ready()
+        self._process.wait(60)
 
 
 def database_url() -> str:
