@@ -58,11 +58,6 @@ def bis_guide(section: str) -> Source:
     return _seed("docs.baseten.co/engines/bis-llm", section)
 
 
-def performance_page(section: str) -> Source:
-    """Return a dated reference into the performance optimization page."""
-    return _seed("docs.baseten.co/development/model/performance-optimization", section)
-
-
 def measured(section: str) -> Source:
     """Return a dated reference to numbers that others measured and published."""
     return _seed("published measurements", section)
