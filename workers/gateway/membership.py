@@ -7,6 +7,10 @@ from workers.gateway.control_plane import ControlPlane, Credential, CredentialRe
 from workers.gateway.storage import Storage
 
 log = logging.getLogger(__name__)
+_NO_TOKEN = (
+    "no credential and no ENROLLMENT_TOKEN that may still be used: make one with "
+    "`manage.py enrollment_token`, and start the gateway with it"
+)
 
 
 class Membership:
@@ -38,21 +42,25 @@ class Membership:
             return self._credential
 
     def forget(self) -> None:
-        """Drop a credential that the control plane refused; a fresh token gets another."""
+        """Drop a credential that the control plane refused, where a token may get another.
+
+        An enrollment whose answer came too late may be carried out after the one that repeated
+        it, and then ends the credential of that one.
+        """
         if self._token is not None:
             self._credential = None
 
     async def _enroll(self) -> Credential:
         if self._token is None:
-            raise CredentialRefused("no credential and no ENROLLMENT_TOKEN to ask for one")
+            raise CredentialRefused(_NO_TOKEN)
         try:
             credential = await self._control_plane.enroll(
                 self._token, name=self._name, address=self._address
             )
         except CredentialRefused:
-            self._token = None
+            # What was known before may be good again once the control plane is restored.
+            self._token, self._credential = None, self._storage.load_credential()
             raise
-        self._token = None
         self._storage.save_credential(credential)
         log.info("enrolled as gateway %s", credential.gateway_id)
         return credential

@@ -13,10 +13,12 @@ from workers.gateway.storage import Storage
 class SlowControlPlane:
     """Gives a new credential to each enrollment, as the real one does, after a pause."""
 
-    def __init__(self) -> None:
-        self.enrolled = 0
+    def __init__(self, *, most: int = 9) -> None:
+        self.enrolled, self._most = 0, most
 
     async def enroll(self, token: str, *, name: str, address: str) -> Credential:
+        if self.enrolled == self._most:
+            raise CredentialRefused("gateways/enroll answered 401")
         self.enrolled += 1
         await asyncio.sleep(0.01)
         return Credential(gateway_id="one", secret=f"credential {self.enrolled}")
@@ -35,6 +37,25 @@ def test_parts_that_ask_at_the_same_time_get_the_same_credential(tmp_path: Path)
 
     assert len(set(asyncio.run(ask()))) == 1
     assert plane.enrolled == 1
+
+
+def test_a_credential_that_a_late_enrollment_has_ended_is_replaced(tmp_path: Path) -> None:
+    membership = _membership(SlowControlPlane(), tmp_path, "token")
+    first = asyncio.run(membership.credential())
+    membership.forget()
+    second = asyncio.run(membership.credential())
+    assert (first.secret, second.secret) == ("credential 1", "credential 2")
+    assert Storage(tmp_path).load_credential() == second
+
+
+def test_a_credential_outlives_a_token_that_gets_no_other(tmp_path: Path) -> None:
+    membership = _membership(SlowControlPlane(most=1), tmp_path, "token")
+    only = asyncio.run(membership.credential())
+    membership.forget()
+    with pytest.raises(CredentialRefused):
+        asyncio.run(membership.credential())
+    membership.forget()
+    assert asyncio.run(membership.credential()) == only
 
 
 def test_without_a_token_the_refusal_says_what_is_missing(tmp_path: Path) -> None:
