@@ -31,7 +31,7 @@ def options_of(tmp_path: Path, *, private: bool) -> SourceOptions:
     return SourceOptions(
         allow_private_addresses=private,
         cache_dir=tmp_path / "cache",
-        timeout_seconds=1,
+        timeout_seconds=60,
         attempts=1,
         backoff_seconds=0.01,
     )

@@ -34,8 +34,13 @@ def calibrate(job: Job) -> Failure | None:
     ],
 )
 def test_an_export_without_room_is_told_as_a_full_disk_and_seals_nothing(
-    tiny: Path, tmp_path: Path, small: Callable[[Path], AbstractContextManager[Grow]]
+    tiny: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    small: Callable[[Path], AbstractContextManager[Grow]],
 ) -> None:
+    # The step sets it, for a process that is otherwise its own.
+    monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path / "modules"))
     source = fetched(tiny, tmp_path / "fetch")
     output = tmp_path / "disk" / "calibrate"
     job = Job(

@@ -77,7 +77,7 @@ def replacements(request: pytest.FixtureRequest) -> "list[subprocess.Popen[bytes
     def end() -> None:
         for process in started:
             process.kill()
-            process.wait(10)
+            process.wait(60)
 
     # A fixture of the session would end before those that stand on the servers.
     request.config.add_cleanup(end)
@@ -105,7 +105,7 @@ def restart_postgres(
         finally:
             command = postgres_command(folder)
             replacements.append(_start(command.argv, user=command.user))
-        postgres.wait_until_ready(postgres_server, timeout_seconds=30)
+        postgres.wait_until_ready(postgres_server, timeout_seconds=120)
         connections.close_all()
         for each in connections.all():
             each.close_pool()
@@ -130,7 +130,7 @@ def restart_broker(
         _kill_with_children(pid)
         shutil.rmtree(folder / "appendonlydir", ignore_errors=True)
         replacements.append(_start(valkey.command(folder).argv, user=None))
-        valkey.wait_until_ready(broker, timeout_seconds=30)
+        valkey.wait_until_ready(broker, timeout_seconds=120)
 
     return restart
 

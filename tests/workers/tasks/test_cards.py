@@ -45,7 +45,7 @@ REPLICA = "replica:abcde"
 @pytest.fixture
 def node(settings: Settings) -> Node:
     """The node of this host, which counts as live for long, with a CPU."""
-    later = timezone.now() + timedelta(minutes=5)
+    later = timezone.now() + timedelta(hours=1)
     made = factories.make_node(name=settings.NODE_NAME, last_heartbeat_at=later)
     factories.make_card(node=made)
     return made
