@@ -4,6 +4,7 @@ import getpass
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from apps.deployments.internal_api import CardUseBody
 from apps.fleet.internal_api import CardBody
 from controlplane.domain.card_users import CardUser
+from tests.workers.agent.stage import until
 from workers.agent import inventory, nvidia
 
 
@@ -136,6 +138,9 @@ def sleepers() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     path = {"PATH": os.environ["PATH"]}
     found = {name: subprocess.Popen(["sleep", "600"], env=path | more)
              for name, more in marks.items()}  # fmt: skip
+    for each in found.values():
+        # Started, a process has neither its own name nor its environment yet.
+        until(Path(f"/proc/{each.pid}/environ").read_bytes)
     yield found
     for each in found.values():
         each.kill()
