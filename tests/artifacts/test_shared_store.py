@@ -1,32 +1,32 @@
 """A store that two users write to, as web and build workers in containers do."""
 
 import os
-import traceback
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from controlplane.artifacts import ArtifactStore
 
+ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65_534
+PUBLISH = """
+import os, pathlib, sys
+from controlplane.artifacts import ArtifactStore
+nobody, store, folder = int(sys.argv[1]), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+os.setgroups([])
+os.setgid(nobody)
+os.setuid(nobody)
+ArtifactStore.open(store.as_uri()).publish(folder, {})
+"""
+"""In a process that has given up its rights, once it has imported what only root may see."""
 
 
 def publish_as_nobody(store: Path, folder: Path) -> None:
-    """Publish in a process that has given up its rights."""
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-            ArtifactStore.open(store.as_uri()).publish(folder, {})
-            status = 0
-        except BaseException:  # it must not run on as a second pytest
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    command = [sys.executable, "-c", PUBLISH, str(NOBODY), str(store), str(folder)]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
