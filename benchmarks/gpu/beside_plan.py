@@ -35,7 +35,10 @@ def compared(
     present = card_of(card)
     planned = plan(spec, checkpoints.read(config, weight_bytes=weights), present, runtime)
     return {
-        "config": spec.model_dump(mode="json", exclude_unset=True),
+        "config": {
+            **spec.model_dump(mode="json", exclude_unset=True),
+            "model_name": spec.model_name or checkpoint.name,
+        },
         "checkpoint": config,
         "weight_bytes": weights,
         "runtime": runtime,

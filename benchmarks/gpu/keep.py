@@ -26,6 +26,8 @@ _ENGINE_LINES = re.compile(
     r"|Model loading took|Directly load AOT|torch\.compile took|Available KV cache memory"
     r"|GPU KV cache size|Graph capturing finished|init engine)\b.*"
 )
+_FIGURES = {"weights_bytes", "kv_cache_bytes", "kv_tokens"}
+"""What a report must tell to stand beside a plan."""
 _HUNDREDTH_OF_A_GIB = 2**30 // 100
 _ROUNDED_BYTES = {"vllm": _HUNDREDTH_OF_A_GIB, "trtllm": _HUNDREDTH_OF_A_GIB}
 """To how many bytes a runtime rounds the weights that it reports; others say the byte."""
@@ -78,8 +80,8 @@ def file_name(what: str, found: Mapping[str, Any]) -> str:
 
 def _keep_memory(content: dict[str, Any], path: Path, results: Path) -> None:
     """Put the plan and the report of a result among those of its card, in place of an older one."""
-    memory = content.get("memory")
-    if not memory or not {"planned", "report"} <= memory.keys() or not memory["report"]:
+    memory = content.get("memory", {})
+    if "planned" not in memory or not memory["report"].keys() >= _FIGURES:
         return
     entry = {
         **memory,

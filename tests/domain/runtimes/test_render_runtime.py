@@ -11,6 +11,7 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
+from benchmarks.evidence import page
 from controlplane.processes import ports
 
 ROOT = Path(__file__).parents[3]
@@ -63,6 +64,9 @@ def test_the_script_for_owners_of_an_h100_runs_against_a_stand_in_and_keeps_a_re
     assert (entry["source"], entry["runtime"]) == (file.name, "trtllm")
     assert found["metrics"] == {"requests_finished_total": 4.0}
     assert "decoding_type: NGram" in found["files"]["engine.yaml"]
+    evidence = page(file.parent)
+    assert "| asked: schema | as asked: status 200 after" in evidence
+    assert "TensorRT-LLM at all" not in evidence
     with tarfile.open(tmp_path / "out.tar.gz") as archive:
         assert "out/trtllm.json" in archive.getnames()
 
