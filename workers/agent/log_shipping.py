@@ -1,5 +1,6 @@
 """Engine logs on their way to the control plane, in pieces that end with a line."""
 
+import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -64,10 +65,10 @@ def _read_place(folder: ReplicaFolder) -> _Place:
 
 def _file_at(log: Path, place: _Place) -> tuple[Path, _Place] | None:
     """Return the file to read on in; after a turn, first what is left of the older half."""
-    older = aside(log)
-    if place.inode and _inode(older) == place.inode and _size(older) > place.offset:
+    inode, older = _inode(log), aside(log)
+    has_turned = place.inode not in (0, inode)
+    if has_turned and _inode(older) == place.inode and _size(older) > place.offset:
         return older, place
-    inode = _inode(log)
     if inode is None:
         return None
     if inode != place.inode:
@@ -78,6 +79,8 @@ def _file_at(log: Path, place: _Place) -> tuple[Path, _Place] | None:
 def _piece(path: Path, place: _Place, *, is_over: bool) -> bytes:
     try:
         with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_ino != place.inode:
+                return b""  # it has turned since: to be looked for again
             file.seek(place.offset)
             data = file.read(place.pending_bytes or PIECE_BYTES)
     except OSError:

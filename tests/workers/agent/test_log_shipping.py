@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from workers.agent import log_shipping
 from workers.agent.capped_log import CappedLog
 from workers.agent.control_plane import ControlPlaneAway
 from workers.agent.folders import ReplicaFolder, replica_folder
@@ -72,3 +73,27 @@ def test_what_was_set_aside_is_read_to_its_end_first(folder: ReplicaFolder) -> N
         pass
     assert receiver.text == "first\nsecond\nthird\n"
     assert (folder.path / "engine.log.1").exists()
+
+
+@pytest.mark.parametrize("looks", [1, 2])
+def test_a_turn_under_the_look_loses_nothing(
+    folder: ReplicaFolder, monkeypatch: pytest.MonkeyPatch, looks: int
+) -> None:
+    receiver, found, log = Receiver(), log_shipping._inode, CappedLog(folder.log, cap_bytes=16)
+    looked: list[Path] = []
+
+    def inode(path: Path) -> int | None:
+        before = found(path)
+        looked.append(path)
+        if len(looked) == looks:
+            log.write(b"third\n")  # past the cap: the file turns
+            log.write(b"fourth\n")
+        return before
+
+    log.write(b"first\n")
+    ship_log(folder, receiver, is_over=False)
+    log.write(b"second\n")
+    monkeypatch.setattr(log_shipping, "_inode", inode)
+    while receiver.text.count("\n") < 4 and len(looked) < 100:
+        ship_log(folder, receiver, is_over=False)
+    assert receiver.text == "first\nsecond\nthird\nfourth\n"
