@@ -8,7 +8,7 @@ import pytest
 
 from apps.builds.models import Artifact, Build
 from tests.workers.tasks.building import MakeBuild, steps
-from tests.workers.tasks.hands import Sweeper, orphans, send, wait_for_build
+from tests.workers.tasks.hands import Sweeper, send, wait_for_build, wait_for_no_orphans
 from tests.workers.tasks.pair import Pair
 from workers.tasks.build import build_run
 from workers.tasks.building.folders import BuildFolder
@@ -59,4 +59,4 @@ def test_each_build_of_a_long_queue_is_done_once_though_offered_twice(
     assert {each.artifact_id for each in ended} == {Artifact.objects.get().id}
     assert all(steps(each)["smoke_test"] == "reused" for each in ended)
     assert len(pair.words().split("succeeded")) > count
-    assert not orphans()
+    wait_for_no_orphans()
