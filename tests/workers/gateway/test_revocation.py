@@ -29,6 +29,7 @@ POLL_SECONDS = 60
 @pytest.fixture
 def gateways(live_server: Any, broker: str, tmp_path: Path) -> Iterator[list[GatewayProcess]]:
     """Two that poll too seldom to have it from there, once both hear nudges."""
+    httpx.get(f"{live_server.url}/internal/v1/routes", timeout=60)  # the first one imports it all
     with ExitStack() as ends:
         started = [
             ends.enter_context(
