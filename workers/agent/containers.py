@@ -4,21 +4,17 @@ The runner removes its engine's container itself, and the container ends with it
 here the rest is cleared away, and nothing counts as ended before that is done.
 """
 
-import logging
 import subprocess
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache
 from pathlib import Path
 
 from workers.agent.folders import ReplicaFolder, is_locked, replica_folder
-from workers.runtimes.container.failures import ContainerRefused
-from workers.runtimes.container.leftovers import reap_containers, uses_containers
+from workers.runtimes.container.leftovers import sweep_containers, uses_containers
 
 _PAUSE_SECONDS = 5.0
 """Before Docker is asked again where it did not answer."""
-_log = logging.getLogger(__name__)
 
 
 class Removal:
@@ -70,18 +66,12 @@ class ContainerSweep:
         """Look once in the background, where this host starts engines from images."""
         is_busy = self._running is not None and not self._running.done()
         if uses_containers(self._passed_on) and not is_busy:
-            self._running = pool.submit(self._sweep)
-
-    def _sweep(self) -> None:
-        try:
-            for marker in reap_containers(
+            self._running = pool.submit(
+                sweep_containers,
                 self._has_runner,
                 instance=str(self._replicas.resolve()),
                 environment=self._passed_on,
-            ):
-                _log.warning("removed the container of %s, whose runner is gone", marker)
-        except ContainerRefused as refused:
-            _warn_once(f"containers cannot be looked at: {refused}")
+            )
 
     def _has_runner(self, marker: str) -> bool:
         """Return whether a runner holds its lock, which the system lets go when it ends."""
@@ -91,9 +81,3 @@ class ContainerSweep:
         except ValueError:
             return True  # no lease of ours: it is not for us to say
         return is_locked(folder.runner_lock)
-
-
-@lru_cache(maxsize=16)
-def _warn_once(sentence: str) -> None:
-    # The look is repeated every few seconds: the same line each time would tell nothing.
-    _log.warning("%s", sentence)

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from workers.runtimes.container.docker_engine import connected
@@ -22,6 +23,20 @@ _log = logging.getLogger(__name__)
 def uses_containers(environment: Mapping[str, str]) -> bool:
     """Return whether this host starts any runtime from an image."""
     return any(environment.get(name) for name in IMAGE_SETTINGS)
+
+
+def sweep_containers(
+    is_live: Callable[[str], bool], *, instance: str, environment: Mapping[str, str]
+) -> None:
+    """Look once more as `reap_containers` does, and log what was removed.
+
+    Why Docker could not be asked is logged when it is new: the next look is seconds away.
+    """
+    try:
+        for lease in reap_containers(is_live, instance=instance, environment=environment):
+            _log.warning("removed the container of the dead lease %s", lease)
+    except ContainerRefused as refused:
+        _warn_once(f"containers cannot be looked at: {refused}")
 
 
 def reap_containers(
@@ -63,6 +78,12 @@ def clear_containers(mark: Mark) -> None:
         remove_containers(mark, os.environ)
     except ContainerRefused as refused:
         _log.warning("containers of %s are left to the next look: %s", mark.lease, refused)
+
+
+@lru_cache(maxsize=16)
+def _warn_once(sentence: str) -> None:
+    # The look is repeated every few seconds: the same line each time would tell nothing.
+    _log.warning("%s", sentence)
 
 
 def _found(engine: Any, labels: list[str]) -> list[dict[str, Any]]:

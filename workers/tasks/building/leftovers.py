@@ -2,7 +2,6 @@
 
 import logging
 import os
-from functools import lru_cache
 
 from django.conf import settings
 
@@ -11,8 +10,7 @@ from apps.builds.services import builds_expire_leases, builds_sweep, lease_is_de
 from controlplane.domain.forecast.cached import DOWNLOADS_KEPT_SECONDS
 from controlplane.sources import prune
 from workers.build_steps.reaping import reap_orphans
-from workers.runtimes.container.failures import ContainerRefused
-from workers.runtimes.container.leftovers import reap_containers, uses_containers
+from workers.runtimes.container.leftovers import sweep_containers, uses_containers
 from workers.tasks.building.folders import is_kept, prune_folders
 from workers.tasks.building.owner import dead_owners
 
@@ -29,25 +27,11 @@ def reap_dead() -> None:
     ):
         _log.warning("killed process %s of the dead lease %s", reaped.pid, reaped.lease)
     if uses_containers(os.environ):
-        _reap_containers()
-
-
-def _reap_containers() -> None:
-    try:
-        for lease in reap_containers(
+        sweep_containers(
             lambda marker: not lease_is_dead(marker),
             instance=str(settings.DATA_DIR),
             environment=os.environ,
-        ):
-            _log.warning("removed the container of the dead lease %s", lease)
-    except ContainerRefused as refused:
-        _warn_once(f"containers cannot be looked at: {refused}")
-
-
-@lru_cache(maxsize=16)
-def _warn_once(sentence: str) -> None:
-    # The look is repeated every few seconds: the same line each time would tell nothing.
-    _log.warning("%s", sentence)
+        )
 
 
 def prune_host() -> None:
