@@ -64,10 +64,6 @@ class Reply:
         return self._counts
 
     @property
-    def streams_events(self) -> bool:
-        return self._events is not None
-
-    @property
     def is_done(self) -> bool:
         """Whether an event stream has said that it is done: nothing of worth follows."""
         return self._events is not None and self._events.done

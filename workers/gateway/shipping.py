@@ -30,10 +30,6 @@ class Shipper:
         self._ended: deque[Segment] = deque()
         self._committed: dict[str, int] = {}
 
-    @property
-    def ended_segments(self) -> int:
-        return len(self._ended)
-
     def add(self, segment: Segment) -> None:
         """Take over a segment that nobody writes to any more."""
         self._ended.append(segment)
