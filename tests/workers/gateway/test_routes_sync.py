@@ -19,7 +19,7 @@ def test_a_gateway_enrolls_once_and_keeps_its_secrets_to_itself(house):
     gateway = house.gateway()
     gateway.stop()
     gateway.start()
-    until(lambda: house.plane.applied.count(1) == 2)
+    until(lambda: house.plane.applied.count(1) >= 2)
 
     assert len(house.plane.enrolled) == 1
     assert set(house.plane.enrolled[0]) == {"name", "address"}
