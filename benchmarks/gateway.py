@@ -25,13 +25,14 @@ from benchmarks.gateway_parts.processes import (
     child,
     control_plane,
     cpu_seconds,
-    free_port,
     load,
     loading,
     memory_mb,
     routes,
 )
+from workers.runtimes.ports import free_port
 
+HOST = "127.0.0.1"
 PATH = "/m/model{:03}/environments/production/sync/v1/chat/completions"
 FAST, SLOW = PATH.format(0), PATH.format(1)
 DIRECT = "/v1/chat/completions"
@@ -63,7 +64,7 @@ def main() -> int:
 
 
 def measure(scale: float) -> dict[str, Any]:
-    engine_port, slow_port, port = free_port(), free_port(), free_port()
+    engine_port, slow_port, port = free_port(HOST), free_port(HOST), free_port(HOST)
     slow = ["--chunks=100000", "--interval-seconds=0.25"]
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -138,7 +139,7 @@ def cancel_time(port: int, engine_port: int, times: int) -> dict[str, float]:
     left_at = []
     seen = settled(engine_port)
     for _ in range(times):
-        with socket.create_connection(("127.0.0.1", port)) as client:
+        with socket.create_connection((HOST, port)) as client:
             client.sendall(stream_request())
             client.recv(65536)
             left_at.append(time.monotonic())
@@ -165,7 +166,7 @@ def measured_rivals(engine_port: int, seconds: float) -> dict[str, dict[str, flo
     names = {"splice": "bytes spliced, nothing parsed", "asgi": "uvicorn + httpx"}
     found = {}
     for kind, name in names.items():
-        port = free_port()
+        port = free_port(HOST)
         command = ["-m", "benchmarks.gateway_parts.rivals", kind, f"--port={port}"]
         with child(*command, f"--upstream-port={engine_port}", port=port) as pid:
             before = cpu_seconds(pid)
@@ -222,7 +223,7 @@ def stream_request() -> bytes:
 
 
 def lost_at(engine_port: int) -> list[float]:
-    with socket.create_connection(("127.0.0.1", engine_port)) as connection:
+    with socket.create_connection((HOST, engine_port)) as connection:
         connection.sendall(b"GET /lost HTTP/1.1\r\n\r\n")
         answer = b""
         while not answer.endswith(b"]"):

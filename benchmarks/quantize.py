@@ -27,7 +27,7 @@ from workers.build_steps.job import Job  # noqa: E402
 SAMPLES, TOKENS, THREADS = 16, 256, 2
 BARS = {"quantized_and_gated_seconds": 75.0, "whole_build_seconds": 120.0}
 RECORDED_RIVAL_SECONDS = 22.0 + 1.3
-"""Calibration and export alone, in float32, as `DESIGN.md` has it from a quiet machine."""
+"""Calibration and export alone, in float32, as recorded on a quiet machine, 2026-11-27."""
 STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test")
 RIVAL = """
 import json, sys, time

@@ -1,7 +1,6 @@
 """A database and the real web process, for benchmarks that ask it over HTTP."""
 
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 import httpx
 
 from controlplane.processes import postgres, valkey
+from workers.runtimes.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -71,7 +71,7 @@ def database(folder: Path) -> Iterator[str]:
 @contextmanager
 def broker(folder: Path) -> Iterator[str]:
     """The URL of an embedded Valkey in the folder."""
-    data, port = folder / "valkey", _free_port()
+    data, port = folder / "valkey", free_port("127.0.0.1")
     valkey.initialise(data, port=port)
     server = subprocess.Popen(valkey.command(data).argv, stdout=subprocess.DEVNULL)
     try:
@@ -85,7 +85,7 @@ def broker(folder: Path) -> Iterator[str]:
 @contextmanager
 def web() -> Iterator[str]:
     """The address of a web process with this process's environment."""
-    port = _free_port()
+    port = free_port("127.0.0.1")
     process = subprocess.Popen(
         [sys.executable, "-m", "controlplane.processes.web", "--port", str(port)],
         cwd=ROOT,
@@ -99,12 +99,6 @@ def web() -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(15)
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def _wait_for(url: str) -> None:

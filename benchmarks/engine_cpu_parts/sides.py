@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 
+from workers.runtimes.ports import free_port
+
 ROOT = Path(__file__).resolve().parents[2]
 BATCH = 8
 _TRANSFORMERS = Path(__file__).with_name("transformers_side.py")
@@ -28,7 +30,7 @@ class Ours:
     """The engine's server process."""
 
     def __init__(self, folder: Path, threads: int, dtype: str) -> None:
-        self.port = _free_port()
+        self.port = free_port("127.0.0.1")
         command = [
             sys.executable, "-m", "workers.runtimes.native", "--model-dir", str(folder),
             "--port", str(self.port), "--threads", str(threads), "--dtype", dtype,
@@ -109,10 +111,3 @@ class Rival:
 def _environment(threads: int) -> dict[str, str]:
     offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
     return {**os.environ, **offline, "OMP_NUM_THREADS": str(threads)}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -80,12 +80,6 @@ def memory_mb(pid: int) -> float:
     return psutil.Process(pid).memory_info().rss / 1e6
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 def routes(engine_port: int, slow_engine_port: int) -> dict:
     """Return a snapshot of 200 models and 200 keys; two deployments have an engine."""
     models = {f"model{n:03}": _model(n, []) for n in range(200)}

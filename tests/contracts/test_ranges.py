@@ -1,4 +1,4 @@
-"""Both ends of what a GPU host may bring are admitted: DESIGN.md decision 19, and `test-oldest`."""
+"""Both ends of what a GPU host may bring are admitted, as `make test-oldest` runs them."""
 
 import tomllib
 from collections.abc import Iterator
