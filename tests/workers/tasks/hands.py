@@ -48,7 +48,7 @@ def wait_for_build(
     build: Build,
     condition: Callable[[Build], object],
     *,
-    seconds: float = 60.0,
+    seconds: float = 150.0,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Build:
     """Return the build once the condition holds of it."""
