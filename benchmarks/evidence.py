@@ -9,7 +9,7 @@ result there is listed as not run. With `--check`, exit 1 where the page is stal
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +137,7 @@ def _not_run(results: Mapping[str, Any]) -> str:
     return "\n".join(["## Not run yet", "", "No claim of ours:", "", *missing, others, ""])
 
 
-_SECTIONS = {
+_SECTIONS: Mapping[str, Callable[[str, Any], str]] = {
     "build": _build,
     "large_build": _build,
     "no_quant": _build,

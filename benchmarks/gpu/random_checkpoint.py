@@ -13,6 +13,10 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 FOLDER = "qwen3-8b-random"
 CONFIG = {
@@ -72,13 +76,13 @@ def main() -> None:
     (folder / "config.json").write_text(json.dumps(CONFIG | own, indent=1))
 
 
-def _pool() -> "torch.Tensor":  # noqa: F821
+def _pool() -> "torch.Tensor":
     import torch
 
     return torch.randn(_POOL, generator=torch.Generator().manual_seed(0)).mul_(0.02).bfloat16()
 
 
-def _tensor(pool: "torch.Tensor", name: str, shape: tuple[int, ...]) -> "torch.Tensor":  # noqa: F821
+def _tensor(pool: "torch.Tensor", name: str, shape: tuple[int, ...]) -> "torch.Tensor":
     import torch
 
     if len(shape) == 1:

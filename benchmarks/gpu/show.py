@@ -89,7 +89,7 @@ def _run(name: str, show: Show, out: Path, left: float) -> bool:
     signal.setitimer(signal.ITIMER_REAL, 0)
     result["stage_seconds"] = round(time.monotonic() - started, 1)
     _write(out, name, result)
-    return result["state"] == "failed"
+    return bool(result["state"] == "failed")
 
 
 def _state_of(show: Show, error: Exception) -> dict[str, Any]:
