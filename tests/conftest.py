@@ -18,6 +18,7 @@ from controlplane.processes import ports
 from tests.embedded_postgres import postgres_command
 from tests.side_by_side import SideBySide, rank
 from tests.time_budget import TimeBudget
+from tests.web_server import Connections, wait_until_all_is_answered
 from workers.imports import without_collecting
 
 # A short path: PostgreSQL's socket lies below it.
@@ -149,6 +150,23 @@ def django_db_setup(
 
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE accounts_auditentry DISABLE TRIGGER accounts_audit_not_emptied")
+
+
+@pytest.fixture(scope="session")
+def live_connections(live_server: Any) -> Connections:
+    """The open connections of Django's server for tests."""
+    return Connections(live_server.url, live_server.thread.httpd)
+
+
+@pytest.fixture(autouse=True)
+def all_is_answered(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let servers in threads of the test answer before its database is emptied."""
+    names = set(request.fixturenames)
+    if names & {"live_server", "transactional_db"}:
+        request.getfixturevalue("transactional_db")  # which so ends after this
+    live = request.getfixturevalue("live_connections") if "live_server" in names else None
+    yield
+    wait_until_all_is_answered(live)
 
 
 class _running:

@@ -1,4 +1,4 @@
-"""The web process's own application under ASGI, in a thread of the test: pages that stream.
+"""Servers in threads of the test: the application as the web process has it, and Django's own.
 
 What still works on a request after the test's end is waited for: emptying the database would wait
 for it, it for that, and either could be given up.
@@ -8,7 +8,7 @@ import gc
 import socket
 import threading
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +17,6 @@ import httpx
 import uvicorn
 
 from tests.processes import wait_for
-
-_ANSWERS = "(process_request_thread)"
-"""In the name of a thread in which a server of Python's, Django's for tests too, answers."""
 
 
 @dataclass
@@ -70,21 +67,33 @@ def streaming_server() -> Iterator[str]:
             gc.collect()
 
 
-def wait_until_all_is_answered(live_url: str, before: Collection[threading.Thread]) -> None:
-    """Return once no server works on a request of clients that have gone.
+class Connections:
+    """Those that Django's server for tests has taken up and not yet closed."""
 
-    `live_url` is that of Django's server for tests, `before` the threads that are not its answers.
-    """
-    for url in (live_url, *_running):
+    def __init__(self, url: str, server: Any) -> None:
+        self.url = url
+        self.open: set[socket.socket] = set()
+        take_up, close = server.process_request, server.shutdown_request
+
+        def process_request(connection: socket.socket, address: object) -> None:
+            self.open.add(connection)
+            take_up(connection, address)
+
+        def shutdown_request(connection: socket.socket) -> None:
+            close(connection)
+            self.open.discard(connection)
+
+        server.process_request, server.shutdown_request = process_request, shutdown_request
+
+
+def wait_until_all_is_answered(live: Connections | None) -> None:
+    """Return once no server works on a request of clients that have gone."""
+    for url in (*([live.url] if live else []), *_running):
         # A server takes up who came before first.
         httpx.get(f"{url}/healthz", timeout=60, trust_env=False)
-    wait_for(lambda: not _under_way(before), seconds=60, what=lambda: _under_way(before))
+    wait_for(lambda: not _under_way(live), seconds=60, what=lambda: _under_way(live))
 
 
-def _under_way(before: Collection[threading.Thread]) -> list[str]:
-    threads = [
-        each.name
-        for each in threading.enumerate()
-        if each.name.endswith(_ANSWERS) and each not in before
-    ]
-    return threads + [url for url, counted in _running.items() if counted.under_way]
+def _under_way(live: Connections | None) -> list[str]:
+    streams = [url for url, counted in _running.items() if counted.under_way]
+    return streams + ([str(each) for each in live.open] if live else [])

@@ -3,7 +3,6 @@
 Imports of the product wait for Django's set-up.
 """
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,6 @@ from playwright.sync_api import (
 
 from tests.debian_parts import program
 from tests.processes import wait_for
-from tests.web_server import wait_until_all_is_answered
 
 if TYPE_CHECKING:
     from apps.accounts.models import User
@@ -64,15 +62,13 @@ def chromium(playwright: Playwright) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def stage(transactional_db: None, broker: str, live_server: Any) -> Iterator["Stage"]:
+def stage(transactional_db: None, broker: str) -> "Stage":
     """A team that has been at work for a while."""
     from apps.accounts.models import RoutesVersion
     from tests.browser.stage import make_stage
 
-    before = set(threading.enumerate())
     RoutesVersion.objects.get_or_create(id=1)
-    yield make_stage()
-    wait_until_all_is_answered(live_server.url, before)
+    return make_stage()
 
 
 @pytest.fixture
