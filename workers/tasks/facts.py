@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 from celery import shared_task
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection
 
 from apps.configs.calibration_sets.services import previews_sweep
 from apps.configs.services import (
@@ -121,7 +121,7 @@ class _Renewing:
             try:
                 if not facts_renew(lease=self._lease):
                     return
-            except OperationalError as failed:
+            except (OperationalError, InterfaceError) as failed:
                 # The next turn tries again; a lease that ran out meanwhile is somebody else's.
                 _log.warning("facts %s: lease not renewed: %s", self._lease.facts_id, failed)
             finally:

@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
 from apps.configs.models import CheckpointRecord, FactsState
-from apps.configs.services import examine_text, facts_sweep
+from apps.configs.services import FactsLease, examine_text, facts_sweep
+from controlplane.domain.spec import CheckpointRepository
 from tests.factories import config_text, make_card, make_team
+from tests.processes import wait_for
 from tests.tiny_checkpoint import make_tiny_checkpoint
+from workers.tasks import facts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,3 +61,25 @@ def test_a_check_gets_its_facts_from_the_control_worker(data_dir: Path) -> None:
     assert record.state == FactsState.READY, log
     assert not examine_text(team=team, text=config_text(str(folder))).blocks_build
     assert facts_sweep() == 0
+
+
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_a_lease_is_renewed_again_after_its_connection_broke(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[FactsLease] = []
+
+    def renew(*, lease: FactsLease) -> bool:
+        asked.append(lease)
+        if len(asked) == 1:
+            raise error("the connection is closed")
+        return True
+
+    monkeypatch.setattr(facts, "facts_renew", renew)
+    monkeypatch.setattr(facts, "RENEW_SECONDS", 0.01)
+    checkpoint = CheckpointRepository.model_validate({"source": "LOCAL", "repo": "/tiny"})
+    lease = FactsLease(
+        facts_id="f1", token=1, secret="s", checkpoint=checkpoint, needs_secret=False
+    )
+    with facts._Renewing(lease):
+        wait_for(lambda: len(asked) > 1, seconds=60, what="another renewal")
