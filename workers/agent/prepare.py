@@ -57,39 +57,47 @@ def main() -> int:
 def _launch(
     folder: ReplicaFolder, wanted: Mapping[str, Any], run: Mapping[str, Any]
 ) -> dict[str, Any]:
-    installed = _installed(str(wanted["runtime"]), str(run["python"]))
+    runtime = str(wanted["runtime"])
+    installed = _installed(runtime, str(run["python"]))
     cards = [str(uuid) for uuid in wanted.get("cards", ())]
     wait_until_clean(cards)
-    runtime, digest = str(wanted["runtime"]), str(wanted["content_digest"])
+    digest = str(wanted["content_digest"])
     model = _materialize(digest, wanted, Path(run["models_dir"]))
+    host = str(run["host"])
+    address = {"host": host, "port": free_port(host)}
     if installed.image is not None:
-        model_dir = model_in_container(digest)
-    else:
-        model_dir = standing_name(runtime, folder.path, model, digest)
-    host, port = str(run["host"]), free_port(str(run["host"]))
-    # What an older control plane does not say is not run.
-    runs_own_code = bool(wanted.get("runs_own_code", False))
-    launch = RUNTIMES[runtime].render.render(
+        mount = Mount(source=str(model), target=model_in_container(digest))
+        launch = _rendered(wanted, run, installed, model_dir=mount.target, **address)
+        return address | _in_container(folder, launch, installed.image, mount, cards)
+    model_dir = standing_name(runtime, folder.path, model, digest)
+    launch = _rendered(wanted, run, installed, model_dir=model_dir, **address)
+    own = {**installed.environment, **visible_cards(cards)}
+    if _runs_own_code(wanted):
+        own["HF_MODULES_CACHE"] = str(folder.path / "modules")
+    return address | _as_process(folder, launch, own)
+
+
+def _rendered(
+    wanted: Mapping[str, Any], run: Mapping[str, Any], installed: Installed, **place: Any
+) -> Launch:
+    runtime = str(wanted["runtime"])
+    launch: Launch = RUNTIMES[runtime].render.render(
         Spec.model_validate(wanted["spec"]),
         CheckpointFacts.model_validate(wanted["checkpoint"] or {}),
-        model_dir=model_dir,
-        host=host,
-        port=port,
         python=installed.python,
         threads=int(run["threads"]),
         memory_bytes=int(wanted["memory_bytes"]),
-        runs_own_code=runs_own_code,
+        runs_own_code=_runs_own_code(wanted),
+        **place,
         **({"version": installed.version} if installed.version else {}),
         **_of_processor(runtime, wanted),
     )
-    address = {"host": host, "port": port}
-    if installed.image is not None:
-        mount = Mount(source=str(model), target=model_dir)
-        return address | _in_container(folder, launch, installed.image, mount, cards)
-    own = {**installed.environment, **visible_cards(cards)}
-    if runs_own_code:
-        own["HF_MODULES_CACHE"] = str(folder.path / "modules")
-    return address | _as_process(folder, launch, own)
+    return launch
+
+
+def _runs_own_code(wanted: Mapping[str, Any]) -> bool:
+    # What an older control plane does not say is not run.
+    return bool(wanted.get("runs_own_code", False))
 
 
 def _of_processor(runtime: str, wanted: Mapping[str, Any]) -> Mapping[str, bool]:
