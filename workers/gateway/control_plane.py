@@ -47,8 +47,9 @@ class HttpControlPlane:
 
     async def enroll(self, token: str, *, name: str, address: str) -> Credential:
         body = {"name": name, "address": address}
-        answer = (await self._call("POST", "gateways/enroll", token, json=body)).json()
-        return Credential(gateway_id=answer["gateway_id"], secret=answer["credential"])
+        answer = await self._call("POST", "gateways/enroll", token, json=body)
+        gateway_id, secret = _fields(answer, "gateway_id", "credential")
+        return Credential(gateway_id=gateway_id, secret=secret)
 
     async def routes_after(self, version: int, credential: Credential) -> bytes | None:
         params = {"after": version, "gateway": credential.gateway_id}
@@ -61,7 +62,8 @@ class HttpControlPlane:
 
     async def send_usage(self, batch: bytes, credential: Credential) -> int:
         answer = await self._call("POST", "usage", credential.secret, content=batch)
-        return int(answer.json()["committed_offset"])
+        (committed,) = _fields(answer, "committed_offset")
+        return int(committed)
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -77,3 +79,13 @@ class HttpControlPlane:
         if answer.status_code >= HTTPStatus.MULTIPLE_CHOICES:
             raise ControlPlaneAway(f"{path} answered {answer.status_code}")
         return answer
+
+
+def _fields(answer: httpx.Response, *names: str) -> list[Any]:
+    """Return these fields of a JSON answer. Raises ControlPlaneAway: something else answers."""
+    try:
+        body = answer.json()
+        return [body[name] for name in names]
+    except (ValueError, KeyError, TypeError) as error:
+        path = answer.url.path.rpartition("/internal/v1/")[2]
+        raise ControlPlaneAway(f"{path} did not answer with {', '.join(names)}") from error

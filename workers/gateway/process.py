@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 Work = Coroutine[Any, Any, None]
 BACKLOG = 2048
 LAST_WORDS_SECONDS = 0.1
+RESTART_SECONDS = 1.0
 SWEEP_SECONDS = 1.0
 
 
@@ -86,23 +87,27 @@ class Process:
 
     def _background(self) -> list[Work]:
         works: list[Work] = [
-            self._routes.run(),
+            self._every(RESTART_SECONDS, self._routes.run),
             self._every(SWEEP_SECONDS, self._sweep),
             self._every(self._settings.ship_seconds, self._ship),
         ]
         if self._settings.broker_url is not None:
-            works.append(nudge.listen(self._settings.broker_url, self._routes.nudge))
+            works.append(self._every(RESTART_SECONDS, self._listen))
         return works
 
     async def _every(self, seconds: float, step: Callable[[], Work]) -> None:
         """Repeat a step; one that fails is no reason to end, or to stop serving."""
         while True:
-            await asyncio.sleep(seconds)
             try:
                 await step()
             except Exception:
-                log.exception("%s failed and is repeated in %g s", step.__name__, seconds)
+                log.exception("%s failed and is repeated in %g s", step.__qualname__, seconds)
                 self._gateway.metrics.slips += 1
+            await asyncio.sleep(seconds)
+
+    async def _listen(self) -> None:
+        if self._settings.broker_url is not None:
+            await nudge.listen(self._settings.broker_url, self._routes.nudge)
 
     async def _sweep(self) -> None:
         self._gateway.sweep()

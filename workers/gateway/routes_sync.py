@@ -30,6 +30,7 @@ class RoutesSync:
         self._poll_seconds = poll_seconds
         self._nudged = asyncio.Event()
         self._version = NO_VERSION
+        self._unkept: bytes | None = None
         self._reported: int | None = None
         self._trouble: str | None = None
 
@@ -66,6 +67,8 @@ class RoutesSync:
             self._say(f"the control plane is away: {error}")
         except UnreadableSnapshot as error:
             self._say(str(error))
+        except OSError as error:
+            self._say(f"the disk takes nothing: {error}")
         else:
             self._say(None)
 
@@ -73,10 +76,12 @@ class RoutesSync:
         credential = await self._membership.credential()
         payload = await self._control_plane.routes_after(self._version, credential)
         if payload is not None:
-            snapshot = read(payload)
-            # On disk first: a crash after applying must not fall back to older routes.
-            await asyncio.to_thread(self._storage.save_routes, payload)
-            self._take(snapshot)
+            self._take(read(payload))
+            self._unkept = payload
+        if self._unkept is not None:
+            # Before it is reported: a crash from then on must not fall back to older routes.
+            await asyncio.to_thread(self._storage.save_routes, self._unkept)
+            self._unkept = None
         if self._reported != self._version and self._version != NO_VERSION:
             await self._control_plane.report_applied(self._version, credential)
             self._reported = self._version
@@ -95,7 +100,7 @@ class RoutesSync:
         """Log a trouble when it begins, changes or ends, not once a second."""
         if trouble != self._trouble:
             if trouble is None:
-                log.info("the control plane is back")
+                log.info("routes are kept current again")
             else:
                 log.warning("%s; serving by routes version %d", trouble, self._version)
         self._trouble = trouble

@@ -9,7 +9,7 @@ import redis
 
 from tests.timing import quickest
 from tests.workers.gateway.stage.control_plane import CREDENTIAL
-from tests.workers.gateway.stage.routes import CHAT, routes
+from tests.workers.gateway.stage.routes import CHAT, KEY, digest, routes
 from tests.workers.gateway.stage.scripts import answers
 from tests.workers.gateway.stage.waiting import until
 
@@ -76,6 +76,25 @@ def test_routes_that_cannot_be_read_change_nothing(house, http):
 
     assert _status(http, gateway) == 200
     assert house.plane.applied == [1]
+
+
+def test_a_disk_that_takes_nothing_keeps_no_revoked_key_alive(house, http):
+    house.publish(engine := house.engine(answers))
+    gateway = house.gateway()
+    kept = gateway.data_dir / "gateway" / "routes.json"
+    in_the_way = kept.with_name(".routes.json.new")
+    in_the_way.mkdir()
+    snapshot = routes(engine.port, version=2)
+    del snapshot["keys"][digest(KEY)]
+    house.plane.snapshot = snapshot
+
+    until(lambda: _status(http, gateway) == 401)
+    until(lambda: "the disk takes nothing" in gateway.log.read_text())
+    assert house.plane.applied == [1], "a promotion waits for routes that outlive a crash"
+
+    in_the_way.rmdir()
+    until(lambda: house.plane.applied == [1, 2])
+    assert json.loads(kept.read_text())["version"] == 2
 
 
 def test_keys_that_a_newer_control_plane_adds_are_ignored(house, http):

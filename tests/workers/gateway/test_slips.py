@@ -132,3 +132,15 @@ def test_mistakes_are_counted_and_neither_they_nor_a_broken_sweep_end_the_gatewa
     until(lambda: "_sweep failed and is repeated in 1 s" in gateway.log.read_text())
     assert http.post(gateway.url + CHAT, content=b"{}").status_code == 200
     assert gateway.process.poll() is None
+
+
+def test_a_mistake_over_new_routes_leaves_the_old_ones_and_the_next_are_taken(
+    slipping_house, gateway, http
+):
+    plane, version = slipping_house.plane, slipping_house.version
+    good = plane.snapshot
+    plane.snapshot = good | {"version": version + 1, "note": "slip-in-read"}
+    until(lambda: "RoutesSync.run failed and is repeated in 1 s" in gateway.log.read_text())
+    assert http.post(gateway.url + CHAT, content=b"{}").status_code == 200
+    slipping_house.publish_snapshot(good | {"version": version + 2})
+    assert plane.applied == [version, version + 2]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from workers.gateway import __main__, exchange, gateway, local_answers
+from workers.gateway import __main__, exchange, gateway, local_answers, routes_sync
 from workers.gateway.client_connection import ClientConnection
 from workers.gateway.reply import Reply
 
@@ -40,5 +40,6 @@ if __name__ == "__main__":
     slip_where(Reply, "feed", lambda _, data: b"slip-in-feed" in data)
     slip_where(Reply, "end", lambda reply: b"x-slip" in dict(reply._headers))
     slip_where(local_answers, "health", lambda request, **_: request.query == b"slip=health")
+    slip_where(routes_sync, "read", lambda payload: b"slip-in-read" in payload)
     slip_where(ClientConnection, "tick", lambda *_: True)
     sys.exit(__main__.main())
