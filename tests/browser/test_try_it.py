@@ -12,7 +12,9 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
+from tests.apps.deployments.test_try_views import encoder
 from tests.browser.conftest import OpenPage, held_back, session_cookie
+from tests.factories import make_deployment
 from tests.scripted_gateway import ScriptedGateway, refusal, scripted_gateway
 from tests.web_server import streaming_server
 
@@ -212,6 +214,22 @@ def test_two_deployments_are_asked_the_same_at_320_px_in_the_dark(
     assert first == second
     assert len({each["path"] for each in gateway.asked}) == 2
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_texts_are_embedded_and_their_likeness_is_shown(
+    web: str, gateway: ScriptedGateway, visit: OpenPage, stage: "Stage"
+) -> None:
+    vectors = ([1.0, 0.0], [0.6, 0.8], [0.0, 1.0])
+    body = {"data": [{"embedding": each} for each in vectors], "usage": {"prompt_tokens": 9}}
+    gateway.replies.append((200, {}, json.dumps(body).encode()))
+    embedder = make_deployment(team=stage.team, **encoder("BertModel"))
+    page = visit(f"/models/try/?at={embedder.model_id}/deployment/{embedder.id}", origin=web)
+    page.get_by_role("button", name="Embed").click()
+    answer = page.locator("[data-answer]")
+    expect(answer).to_contain_text("3 vectors of 2 numbers, 9 tokens by the engine's count.")
+    expect(answer.locator("tbody tr").first).to_have_text(re.compile("A cat sleeps.*0.600"))
+    expect(answer).to_contain_text("from Send to the whole answer")
+    assert sent(gateway) == [curl_body(page)]
 
 
 def test_answers_that_last_hold_no_database_connection(
