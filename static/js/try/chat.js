@@ -23,7 +23,15 @@ const busy = (controller) => {
   if (controller) document.title = `● answering · ${document.title}`;
 };
 
-const failed = { said: (error) => sayOfParam(form, error), again: (side, question) => !running && Boolean(send(question, [side])) };
+const failed = {
+  said: (error) => sayOfParam(form, error),
+  // Says whether it is asked again: a field with a fault keeps the question where it is.
+  again: (side, question) => {
+    const isAsked = !running && !read(form).fault;
+    send(question, [side]);
+    return isAsked;
+  },
+};
 
 const send = async (question, asked) => {
   const fields = read(form);
