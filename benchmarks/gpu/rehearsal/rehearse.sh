@@ -17,7 +17,9 @@ stages=build,native,deploy,ask,speed,kill,take_down,no_quant,out_of_memory,large
 stages+=,large_speed,large_take_down,large_fp8_kv,large_no_quant
 
 environment=$(mktemp -d)
-trap 'rm -rf "$environment"' EXIT
+held="${TMPDIR:-/tmp}/rehearsed-card"
+rm -rf "$held"  # files of an earlier rehearsal, named by pids that may be somebody's now
+trap 'rm -rf "$environment" "$held"' EXIT
 "$python" -m venv --without-pip "$environment"
 site() { "$1" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])'; }
 # The rehearsed parts before the real ones. A file, since children get no PYTHONPATH of ours.
