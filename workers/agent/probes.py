@@ -1,6 +1,7 @@
 """Questions to a running engine, asked beside the agent's loop so that a slow one delays nobody."""
 
 import http.client
+import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,6 +12,7 @@ from workers.runtimes.launchers import LAUNCHERS
 
 TIMEOUT_SECONDS = 3.0
 UNTIL_READY_SECONDS, ONCE_READY_SECONDS, METRICS_SECONDS = 0.25, 5.0, 10.0
+_log = logging.getLogger(__name__)
 
 
 class Probe:
@@ -25,6 +27,7 @@ class Probe:
         self._runtime = runtime
         self._log = log
         self._running: Future[None] | None = None
+        self._told = ""
         self._next_at = self._metrics_at = 0.0
 
     @property
@@ -39,6 +42,7 @@ class Probe:
             return
         self._next_at = now + (ONCE_READY_SECONDS if self.is_ready else UNTIL_READY_SECONDS)
         self._running = pool.submit(self._ask)
+        self._running.add_done_callback(self._tell)
 
     def _ask(self) -> None:
         if self._get("/health") is None:
@@ -49,6 +53,15 @@ class Probe:
         self.is_ready = True
         if self.answered_at >= self._metrics_at:
             self._read_metrics()
+
+    def _tell(self, asked: Future[None]) -> None:
+        """Log what an answer broke, once: it is asked for again within seconds."""
+        error = asked.exception()
+        if error is not None and repr(error) != self._told:
+            self._told = repr(error)
+            _log.warning(
+                "engine at %s:%s: its answer cannot be read: %s", *self._address, self._told
+            )
 
     def _read_report(self) -> None:
         launcher = LAUNCHERS.get(self._runtime)
