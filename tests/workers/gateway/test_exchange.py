@@ -18,7 +18,7 @@ from workers.gateway.snapshot import Snapshot, read
 
 
 class Wire(asyncio.Transport):
-    """A client's connection; what it was sent can be waited for."""
+    """A client's connection; the beginning of what it was sent can be waited for."""
 
     def __init__(self) -> None:
         self.answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
@@ -29,7 +29,8 @@ class Wire(asyncio.Transport):
         return False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        self.answered.set_result(bytes(data))
+        if not self.answered.done():
+            self.answered.set_result(bytes(data))
 
 
 def answer_when(before: Snapshot, meanwhile: Snapshot) -> bytes:
