@@ -155,7 +155,11 @@ def test_a_new_holder_removes_the_drafts_of_earlier_ones(lease: Lease) -> None:
     later = BuildFolder(Lease(build_id=lease.build_id, token=lease.token + 1, secret="x"))
     for each in (folder.draft("fetch"), later.draft("fetch"), folder.published("fetch")):
         each.mkdir(parents=True)
+    for each in (folder, later):
+        each.job("fetch").write_text("{}")
     folder.prepare()
+    assert not folder.job("fetch").exists()
+    assert later.job("fetch").exists()
     assert not folder.draft("fetch").exists()
     assert later.draft("fetch").exists()
     assert folder.published("fetch").exists()

@@ -15,6 +15,7 @@ from django.conf import settings
 from apps.builds.services import Lease
 
 _KEEP_SECONDS = 3 * 24 * 3600.0
+_JOB = ".job.json"
 
 
 def builds_folder() -> Path:
@@ -39,16 +40,18 @@ class BuildFolder:
         return self._root / f".{step}.{self._token}"
 
     def job(self, step: str) -> Path:
-        """Return where the step's job is written."""
-        return self._root / f"{step}.job.json"
+        """Return where the step's job is written, which a late holder's must not replace."""
+        return self._root / f"{step}.{self._token}{_JOB}"
 
     def prepare(self) -> None:
         """Make the folder, and remove what earlier holders left half done."""
         self._root.mkdir(parents=True, exist_ok=True)
         for leftover in self._root.glob(".*"):
-            number = leftover.name.rpartition(".")[2]
-            if not number.isdecimal() or int(number) <= self._token:
+            if not self._is_of_a_later_holder(leftover.name):
                 shutil.rmtree(leftover, ignore_errors=True)
+        for job in self._root.glob(f"*{_JOB}"):
+            if not self._is_of_a_later_holder(job.name.removesuffix(_JOB)):
+                job.unlink(missing_ok=True)
 
     def clear_drafts(self) -> None:
         """Remove what this holder left half done."""
@@ -67,6 +70,10 @@ class BuildFolder:
     def remove(self) -> None:
         """Remove the whole folder."""
         shutil.rmtree(self._root, ignore_errors=True)
+
+    def _is_of_a_later_holder(self, name: str) -> bool:
+        number = name.rpartition(".")[2]
+        return number.isdecimal() and int(number) > self._token
 
 
 def prune_folders(is_wanted: Callable[[str, float], bool]) -> int:
