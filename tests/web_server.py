@@ -96,4 +96,5 @@ def wait_until_all_is_answered(live: Connections | None) -> None:
 
 def _under_way(live: Connections | None) -> list[str]:
     streams = [url for url, counted in _running.items() if counted.under_way]
-    return streams + ([str(each) for each in live.open] if live else [])
+    # A copy, made in one go: the threads of the server add to it and take from it meanwhile.
+    return streams + ([str(each) for each in tuple(live.open)] if live else [])
