@@ -122,7 +122,7 @@ def postgres_server(data_dir: Path) -> Iterator[str]:
     postgres.initialise(folder)
     command = postgres_command(folder)
     with _running(list(command.argv), user=command.user, log=data_dir / "postgres.log"):
-        postgres.wait_until_ready(postgres.url(folder), timeout_seconds=30)
+        postgres.wait_until_ready(postgres.url(folder), timeout_seconds=120)
         yield postgres.url(folder)
 
 
@@ -134,7 +134,7 @@ def broker(data_dir: Path) -> Iterator[str]:
     folder = data_dir / "valkey"
     valkey.initialise(folder, port=ports.port_of(_BROKER_PORT))
     with _running(list(valkey.command(folder).argv), user=None, log=data_dir / "valkey.log"):
-        valkey.wait_until_ready(_broker_url(), timeout_seconds=30)
+        valkey.wait_until_ready(_broker_url(), timeout_seconds=120)
         yield _broker_url()
 
 
