@@ -273,7 +273,8 @@ class Exchange:
             self.read_ends()
         self._end(refusal.status)
         if can_say_why:
-            self._client.answered(keep_alive=False)
+            # It ended as HTTP wants it, and the head said whether the connection stays.
+            self._client.answered(keep_alive=not (reply.closes or self._has_slipped))
         else:
             self._client.abort()
 
