@@ -4,7 +4,6 @@ from datetime import datetime
 
 from django.contrib.sessions.models import Session
 from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from apps.accounts.hashing import sha256_hex
@@ -19,6 +18,7 @@ from apps.accounts.models import (
     User,
 )
 from apps.accounts.permissions import Action, Actor, allowed
+from controlplane import clock
 
 # With the role, so that no request asks for it a second time.
 _KEYS = ApiKey.objects.select_related("team", "owner").annotate(
@@ -43,7 +43,7 @@ def api_key_by_text(text: str, *, at: datetime | None = None) -> ApiKey | None:
     key = next(iter(_KEYS.filter(secret_sha256=digest)), None)
     if key is None or not constant_time_compare(key.secret_sha256, digest):
         return None
-    return key if _is_usable(key, at or timezone.now()) else None
+    return key if _is_usable(key, at or clock.now()) else None
 
 
 def api_key_list(actor: Actor) -> QuerySet[ApiKey]:
@@ -52,9 +52,7 @@ def api_key_list(actor: Actor) -> QuerySet[ApiKey]:
     What a person's page called a model with is gone from the list once it has ended.
     """
     keys = ApiKey.objects.filter(team=actor.team, revoked_at=None).select_related("team", "owner")
-    keys = keys.filter(
-        Q(owner=None) | Q(type=ApiKeyType.PERSONAL) | Q(expires_at__gt=timezone.now())
-    )
+    keys = keys.filter(Q(owner=None) | Q(type=ApiKeyType.PERSONAL) | Q(expires_at__gt=clock.now()))
     if not allowed(actor, Action.TEAM_KEYS):
         keys = keys.filter(Q(owner=None) | Q(owner=actor.user))
     return keys.order_by("-created_at", "-id")
@@ -76,7 +74,7 @@ def member_list(team: Team) -> QuerySet[Membership]:
 def invitation_list(team: Team) -> QuerySet[Invitation]:
     """Return the team's open invitations, newest first."""
     return (
-        team.invitations.filter(ended_at=None, expires_at__gt=timezone.now())
+        team.invitations.filter(ended_at=None, expires_at__gt=clock.now())
         .select_related("invited_by")
         .order_by("-created_at")
     )
@@ -86,7 +84,7 @@ def invitation_by_token(token: str) -> Invitation | None:
     """Return the invitation that may still be accepted by this token."""
     return (
         Invitation.objects.filter(
-            token_sha256=sha256_hex(token), ended_at=None, expires_at__gt=timezone.now()
+            token_sha256=sha256_hex(token), ended_at=None, expires_at__gt=clock.now()
         )
         .select_related("team", "invited_by")
         .first()
@@ -105,7 +103,7 @@ def person_list() -> QuerySet[User]:
 
 def browser_list(user: User) -> QuerySet[BrowserSession]:
     """Return the browsers in which the person is signed in, newest first."""
-    live = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    live = Session.objects.filter(expire_date__gt=clock.now()).values("session_key")
     return user.browser_sessions.filter(session_key__in=live).order_by("-created_at")
 
 

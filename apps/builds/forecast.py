@@ -8,12 +8,12 @@ from datetime import timedelta
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from apps.accounts.models import Team
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.configs.models import Revision
 from apps.configs.services import known_of
+from controlplane import clock
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.forecast import (
     Ahead,
@@ -45,7 +45,7 @@ def forecast_of_spec(*, team: Team, spec: Spec) -> dict[str, Any]:
     """Return the forecast's stored form; `absent` says why there is none."""
     known = known_of(team=team, spec=spec)
     told: dict[str, Any] = {
-        "made_at": timezone.now().isoformat(timespec="seconds"),
+        "made_at": clock.now().isoformat(timespec="seconds"),
         "queue": queue_before(pool=spec.pool).to_json(),
         "absent": _why_absent(spec, known),
     }
@@ -101,7 +101,7 @@ def _ahead(row: Mapping[str, Any]) -> Ahead:
     expected = row["forecast__seconds"]
     elapsed = 0.0
     if row["started_at"] is not None:
-        elapsed = (timezone.now() - row["started_at"]).total_seconds()
+        elapsed = (clock.now() - row["started_at"]).total_seconds()
     low, high = (
         (max(0.0, expected["low"] - elapsed), max(0.0, expected["high"] - elapsed))
         if expected
@@ -163,7 +163,7 @@ def _last_fetch(team: Team, spec: Spec, commit: str) -> QuerySet[BuildStep]:
             name="fetch",
             state__in=_DONE,
             result__commit=commit,
-            finished_at__gt=timezone.now() - timedelta(seconds=DOWNLOADS_KEPT_SECONDS),
+            finished_at__gt=clock.now() - timedelta(seconds=DOWNLOADS_KEPT_SECONDS),
             **{f"build__revision__{_REPO}": spec.checkpoint.repo},
         )
         .select_related("build")

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils import timezone
-
 from apps.builds.calibration_card import CalibrationCard
 from apps.builds.failure_card import failure_card
 from apps.builds.fixes import fix_origin
@@ -22,6 +20,7 @@ from apps.builds.step_labels import LABELS
 from apps.builds.time_left import time_left_words
 from apps.ui import formats
 from apps.ui.tones import title
+from controlplane import clock
 from controlplane.domain.lifecycle import (
     BUILD_MOVES,
     BUILD_TERMINAL,
@@ -99,7 +98,7 @@ def build_context(build: Build) -> dict[str, Any]:
         "steps": [
             StepView(step=step, build_ended_at=build.finished_at) for step in build.steps.all()
         ],
-        "time_left": time_left_words(build, timezone.now()),
+        "time_left": time_left_words(build, clock.now()),
         "waiting": waiting_of(build),
         "held": [(held_words(each), each.card.node.name) for each in held_cards(build)],
         "tab_title": title(build.state, f"build {build.number}"),

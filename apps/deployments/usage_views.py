@@ -8,7 +8,6 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.pages import actor_on, allowed_page, page, person
@@ -18,6 +17,7 @@ from apps.deployments.spending import Grouping, usage_lines
 from apps.fleet.selectors import price_history
 from apps.fleet.services.prices import price_set
 from apps.rest.errors import InvalidInput
+from controlplane import clock
 
 
 class UsageForm(forms.Form):
@@ -37,7 +37,7 @@ class UsageForm(forms.Form):
         """Return the grouping and the days, the last 30 where none are given."""
         self.is_valid()
         given = self.cleaned_data
-        until = given.get("until") or timezone.now().astimezone(UTC).date()
+        until = given.get("until") or clock.now().astimezone(UTC).date()
         since = given.get("since") or until - timedelta(days=29)
         since = max(min(since, until), until - timedelta(days=LONGEST_DAYS - 1))
         group_by = Grouping(given.get("group_by") or Grouping.KEY)

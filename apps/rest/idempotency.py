@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,6 +12,7 @@ from rest_framework.response import Response
 from apps.rest.callers import caller_of
 from apps.rest.errors import Conflict, InvalidInput
 from apps.rest.models import AnsweredRequest
+from controlplane import clock
 
 HEADER = "Idempotency-Key"
 KEPT = timedelta(hours=24)
@@ -101,6 +101,6 @@ def _digest(request: Request) -> str:
 
 
 def _prune() -> None:
-    now = timezone.now()
+    now = clock.now()
     AnsweredRequest.objects.filter(started_at__lt=now - KEPT).delete()
     AnsweredRequest.objects.filter(status=None, started_at__lt=now - _GIVEN_UP).delete()

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Q
-from django.utils import timezone
 
 from apps.accounts.models import ApiKey, ApiKeyType
 from apps.accounts.routes_version import routes_version_current
@@ -17,6 +16,7 @@ from apps.deployments.selectors import (
     served_model_name,
     shares_prefixes,
 )
+from controlplane import clock
 from controlplane.domain.lifecycle import ReplicaState
 from controlplane.domain.runtimes import OF_OWN_WORDS, SALTED_EVERYWHERE
 
@@ -107,7 +107,7 @@ def _replicas() -> Mapping[str, list[dict[str, Any]]]:
 def _keys() -> dict[str, Any]:
     usable = (
         ApiKey.objects.filter(revoked_at=None)
-        .filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+        .filter(Q(expires_at=None) | Q(expires_at__gt=clock.now()))
         .filter(Q(owner=None) | Q(owner__is_active=True))
     )
     return {

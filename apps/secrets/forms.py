@@ -4,11 +4,11 @@ from datetime import UTC, datetime, time
 from typing import Any
 
 from django import forms
-from django.utils import timezone
 
 from apps.rest.errors import InvalidInput
 from apps.secrets.names import checked_name
 from apps.secrets.services.values import LONGEST_VALUE_BYTES
+from controlplane import clock
 
 
 class ExpiryField(forms.DateField):
@@ -25,7 +25,7 @@ class ExpiryField(forms.DateField):
         if day is None:
             return None
         moment = datetime.combine(day, time.min, tzinfo=UTC)
-        if moment <= timezone.now():
+        if moment <= clock.now():
             raise forms.ValidationError("This day is over, or is today.")
         return moment
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from apps.accounts.models import Team
 from apps.rest.errors import NotFound
 from apps.secrets.models import Secret, SecretTest
 from apps.secrets.names import normal_name
+from controlplane import clock
 from controlplane.domain.rules.context import SecretExpiry
 from controlplane.domain.rules.secret_expiry import WARNING_DAYS
 
@@ -68,13 +68,13 @@ def secret_expiries(*, team: Team, names: Iterable[str]) -> tuple[SecretExpiry, 
 
 def secrets_ending(*, team: Team) -> QuerySet[Secret]:
     """Return the team's secrets that have ended or will within the days of warning."""
-    horizon = timezone.now() + timedelta(days=WARNING_DAYS + 1)
+    horizon = clock.now() + timedelta(days=WARNING_DAYS + 1)
     return secret_list(team=team).filter(expires_at__lt=horizon).order_by("expires_at")
 
 
 def days_until(moment: datetime) -> int:
     """Return the whole days until then, below nought once it is over."""
-    return (moment - timezone.now()).days
+    return (moment - clock.now()).days
 
 
 def secret_test_list(*, secret: Secret) -> QuerySet[SecretTest]:

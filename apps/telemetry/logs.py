@@ -10,9 +10,9 @@ from django.conf import settings
 from django.db import DataError, connection, transaction
 from django.db.models import Func, IntegerField, Max, Sum, Value
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 
 from apps.telemetry.models import LogChunk
+from controlplane import clock
 from controlplane.domain.redaction import Redactor
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -53,7 +53,7 @@ def log_append(*, owner: str, attempt: int, sequence: int, text: str) -> bool:
         attempt=attempt,
         sequence=sequence,
         text=_cut(_PATTERNS_ONLY.text(text.replace("\0", "")), room_bytes),
-        created_at=timezone.now(),
+        created_at=clock.now(),
     )
     LogChunk.objects.bulk_create([chunk], ignore_conflicts=True)
     return True
@@ -122,7 +122,7 @@ def log_lines(
 
 def log_prune() -> int:
     """Return how many chunks were older than the retention and are gone."""
-    horizon = timezone.now() - timedelta(days=settings.LOG_RETENTION_DAYS)
+    horizon = clock.now() - timedelta(days=settings.LOG_RETENTION_DAYS)
     return LogChunk.objects.filter(created_at__lt=horizon).delete()[0]
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from django.db.models import FloatField
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
-from django.utils import timezone
 
 from apps.telemetry import buckets
 from apps.telemetry.models import UsageMinute
 from apps.telemetry.selectors import engine_samples
+from controlplane import clock
 
 _HOUR = timedelta(hours=1)
 _MINUTE = timedelta(minutes=1)
@@ -48,7 +48,7 @@ def deployment_series(
 
     None stands where nothing was: a minute without a streamed request has no time to a token.
     """
-    until = _minute_of(now or timezone.now())
+    until = _minute_of(now or clock.now())
     counted = _counted(deployment_id, until)
     reported = _reported(deployment_id, until)
     times = _minutes(min((*counted, *reported), default=until), until)

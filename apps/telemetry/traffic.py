@@ -8,10 +8,10 @@ from typing import Any
 from django.db.models import BigIntegerField, Min, Q, QuerySet, Sum
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
-from django.utils import timezone
 
 from apps.telemetry import buckets
 from apps.telemetry.models import UsageMinute
+from controlplane import clock
 
 WINDOW = timedelta(hours=1)
 _SERVER_ERROR = 5
@@ -73,7 +73,7 @@ def traffic_by_deployment(
     *, deployment_ids: Collection[str], now: datetime | None = None
 ) -> Mapping[str, Traffic]:
     """Return the last hour's traffic of each deployment."""
-    until = now or timezone.now()
+    until = now or clock.now()
     found = {deployment_id: Traffic() for deployment_id in deployment_ids}
     rows = _within(UsageMinute.objects.filter(deployment_id__in=deployment_ids), until)
     for sums in rows.order_by().values("deployment_id").annotate(**_SUMS):
@@ -83,7 +83,7 @@ def traffic_by_deployment(
 
 def traffic_sum(*, model_ids: Collection[str], now: datetime | None = None) -> Traffic:
     """Return the last hour's traffic of all these models together."""
-    until = now or timezone.now()
+    until = now or clock.now()
     rows = _within(UsageMinute.objects.filter(model_id__in=model_ids), until)
     return _traffic(rows.aggregate(**_SUMS), until)
 

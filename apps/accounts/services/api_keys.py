@@ -8,7 +8,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.accounts.hashing import new_secret, sha256_hex
@@ -16,6 +15,7 @@ from apps.accounts.models import ApiKey, ApiKeyType, Team, User
 from apps.accounts.routes_version import routes_version_bump
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.identifiers import new_id
+from controlplane import clock
 
 LIMITED_TO_MODELS = frozenset({ApiKeyType.WORKSPACE_INVOKE, ApiKeyType.WORKSPACE_EXPORT_METRICS})
 _TOUCH_EVERY = timedelta(minutes=1)
@@ -85,7 +85,7 @@ def api_key_revoke(*, api_key: ApiKey) -> None:
     """End the key; gateways learn it within a second. Raises NotFound if it has ended already."""
     with transaction.atomic():
         ended = ApiKey.objects.filter(id=api_key.id, revoked_at=None)
-        if not ended.update(revoked_at=timezone.now()):
+        if not ended.update(revoked_at=clock.now()):
             raise NotFound(f"There is no API key `{api_key.prefix}`.")
         audit("key.revoke", api_key, team=api_key.team, label=key_label(api_key))
         routes_version_bump()
@@ -113,7 +113,7 @@ def key_facts(key: ApiKey) -> dict[str, Any]:
 
 def api_key_touch(key: ApiKey) -> None:
     """Note that the key was used, at most once a minute."""
-    now = timezone.now()
+    now = clock.now()
     if key.last_used_at is not None and key.last_used_at > now - _TOUCH_EVERY:
         return
     stale = Q(last_used_at=None) | Q(last_used_at__lte=now - _TOUCH_EVERY)
@@ -132,7 +132,7 @@ def _check_reach(type: ApiKeyType, model_ids: Sequence[str] | None, limits: KeyL
                 fields=[name],
                 hint="Leave it out, or choose `WORKSPACE_INVOKE` or `WORKSPACE_EXPORT_METRICS`.",
             )
-    if limits.expires_at is not None and limits.expires_at <= timezone.now():
+    if limits.expires_at is not None and limits.expires_at <= clock.now():
         raise InvalidInput(
             f"{limits.expires_at:%Y-%m-%d %H:%M} UTC is over.",
             fields=["expires_at"],

@@ -10,7 +10,6 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
-from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.accounts.hashing import new_secret, sha256_hex
@@ -18,6 +17,7 @@ from apps.accounts.models import Invitation, Membership, Team, TeamRole, User
 from apps.accounts.selectors import invitation_by_token
 from apps.accounts.services.members import member_add
 from apps.rest.errors import Conflict, InvalidInput, NotFound
+from controlplane import clock
 
 VALID_FOR = timedelta(days=7)
 
@@ -44,14 +44,14 @@ def invitation_create(
         raise Conflict(f"{email} belongs to `{team.name}` already.", fields=["email"])
     token = new_secret()
     with transaction.atomic():
-        _open(team).filter(email__iexact=email).update(ended_at=timezone.now())
+        _open(team).filter(email__iexact=email).update(ended_at=clock.now())
         invitation = Invitation.objects.create(
             token_sha256=sha256_hex(token),
             team=team,
             email=email,
             role=role,
             invited_by=user,
-            expires_at=timezone.now() + VALID_FOR,
+            expires_at=clock.now() + VALID_FOR,
         )
         audit("invitation.create", invitation, team=team, label=email, after={"role": role})
     path = reverse("accounts:join", kwargs={"token": token})
@@ -64,7 +64,7 @@ def invitation_withdraw(*, team: Team, invitation_id: str) -> None:
     invitation = _open(team).select_for_update().filter(id=invitation_id).first()
     if invitation is None:
         raise NotFound(f"There is no open invitation `{invitation_id}`.")
-    invitation.ended_at = timezone.now()
+    invitation.ended_at = clock.now()
     invitation.save(update_fields=["ended_at"])
     audit("invitation.withdraw", invitation, team=team, label=invitation.email)
 
@@ -122,14 +122,14 @@ def _taken(token: str) -> Invitation:
     """Return the invitation, spent: of two that try at once, one gets it."""
     invitation = invitation_by_token(token)
     if invitation is None or not _open(invitation.team).filter(id=invitation.id).update(
-        ended_at=timezone.now()
+        ended_at=clock.now()
     ):
         raise NotFound("This invitation is spent, withdrawn or too old.")
     return invitation
 
 
 def _open(team: Team) -> QuerySet[Invitation]:
-    return team.invitations.filter(ended_at=None, expires_at__gt=timezone.now())
+    return team.invitations.filter(ended_at=None, expires_at__gt=clock.now())
 
 
 def _checked(email: str) -> str:

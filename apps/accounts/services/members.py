@@ -1,7 +1,6 @@
 """Who belongs to a team, and as what."""
 
 from django.db import transaction
-from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.accounts.models import (
@@ -16,6 +15,7 @@ from apps.accounts.models import (
 from apps.accounts.routes_version import routes_version_bump
 from apps.accounts.services.own_account import sessions_end
 from apps.rest.errors import Conflict, NotFound
+from controlplane import clock
 
 
 @transaction.atomic
@@ -118,7 +118,7 @@ def _end_keys(user: User, team: Team | None) -> None:
     keys = ApiKey.objects.filter(owner=user, revoked_at=None)
     if team is not None:
         keys = keys.filter(team=team)
-    if keys.update(revoked_at=timezone.now()):
+    if keys.update(revoked_at=clock.now()):
         routes_version_bump()
 
 

@@ -7,11 +7,11 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.accounts.models import BrowserSession, User
 from apps.rest.errors import InvalidInput, NotFound
+from controlplane import clock
 
 
 @transaction.atomic
@@ -35,7 +35,7 @@ def password_change(*, request: HttpRequest, user: User, old: str, new: str) -> 
 @transaction.atomic
 def first_steps_hide(*, user: User) -> None:
     """Take the list of first steps off the person's overview."""
-    user.first_steps_hidden_at = timezone.now()
+    user.first_steps_hidden_at = clock.now()
     user.save(update_fields=["first_steps_hidden_at"])
     audit("account.hide_first_steps", user, team=None)
 

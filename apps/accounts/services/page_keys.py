@@ -9,7 +9,6 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from apps.accounts.audit import audit
@@ -18,6 +17,7 @@ from apps.accounts.models import ApiKey, ApiKeyType, Team, User
 from apps.accounts.routes_version import routes_version_bump
 from apps.accounts.services.api_keys import key_facts, key_label
 from apps.rest.identifiers import new_id
+from controlplane import clock
 
 NAME = "try-it"
 LASTS = timedelta(hours=1)
@@ -36,8 +36,8 @@ def page_key_text(*, user: User, team: Team, model_id: str) -> str:
 
 def page_keys_end(*, user: User) -> None:
     """End the person's keys of this kind, as with the sign-out from a browser."""
-    for key in _keys_of(user).filter(expires_at__gt=timezone.now()):
-        ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now())
+    for key in _keys_of(user).filter(expires_at__gt=clock.now()):
+        ApiKey.objects.filter(id=key.id).update(expires_at=clock.now())
         audit("key.end", key, team=key.team, label=key_label(key), actor=user)
         routes_version_bump()
 
@@ -49,7 +49,7 @@ def _keys_of(user: User) -> QuerySet[ApiKey]:
 
 
 def _is_good(key: ApiKey) -> bool:
-    is_lasting = key.expires_at is not None and key.expires_at > timezone.now() + _RENEWED_BEFORE
+    is_lasting = key.expires_at is not None and key.expires_at > clock.now() + _RENEWED_BEFORE
     # Another secret key of the server's makes other texts.
     return is_lasting and key.secret_sha256 == sha256_hex(_text(key))
 
@@ -62,7 +62,7 @@ def _renewed(user: User, team: Team, model_id: str) -> ApiKey:
     if found is not None and _is_good(found):
         return found
     key = found or _blank(owner, team, model_id)
-    key.expires_at = timezone.now() + LASTS
+    key.expires_at = clock.now() + LASTS
     key.secret_sha256 = sha256_hex(_text(key))
     key.save()
     audit(

@@ -5,11 +5,11 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
-from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.accounts.hashing import new_secret, sha256_hex
 from apps.accounts.models import SignInLink, User
+from controlplane import clock
 
 VALID_FOR = timedelta(hours=24)
 
@@ -19,7 +19,7 @@ def sign_in_link_create(*, user: User) -> str:
     """Return the token of a new link for `user`; it works once, within 24 hours."""
     token = new_secret()
     SignInLink.objects.create(
-        token_sha256=sha256_hex(token), user=user, expires_at=timezone.now() + VALID_FOR
+        token_sha256=sha256_hex(token), user=user, expires_at=clock.now() + VALID_FOR
     )
     audit("account.make_sign_in_link", user, team=None)
     return token
@@ -30,10 +30,10 @@ def sign_in_link_redeem(token: str) -> User | None:
     link = SignInLink.objects.filter(
         token_sha256=sha256_hex(token),
         used_at=None,
-        expires_at__gt=timezone.now(),
+        expires_at__gt=clock.now(),
         user__is_active=True,
     )
-    if not link.update(used_at=timezone.now()):
+    if not link.update(used_at=clock.now()):
         return None
     return User.objects.select_related("team").get(sign_in_links__token_sha256=sha256_hex(token))
 

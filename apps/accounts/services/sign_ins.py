@@ -8,7 +8,6 @@ from django.conf import settings
 from django.contrib.auth import authenticate, login, logout
 from django.db import transaction
 from django.http import HttpRequest
-from django.utils import timezone
 
 from apps.accounts.audit import audit, nobody_tried
 from apps.accounts.hashing import sha256_hex
@@ -16,6 +15,7 @@ from apps.accounts.models import BrowserSession, User
 from apps.accounts.services.page_keys import page_keys_end
 from apps.accounts.services.two_steps import code_is_right, has_two_steps
 from apps.rest.errors import TooMany, Unauthenticated
+from controlplane import clock
 
 _BACKEND = "apps.accounts.backends.PasswordBackend"
 _AWAITED = "awaits_code"
@@ -45,7 +45,7 @@ def password_sign_in(*, request: HttpRequest, email: str, password: str) -> User
 def awaited_user(request: HttpRequest) -> User | None:
     """Return whose password was right a moment ago and whose code is still missing."""
     awaited = request.session.get(_AWAITED)
-    if awaited is None or awaited["until"] < timezone.now().timestamp():
+    if awaited is None or awaited["until"] < clock.now().timestamp():
         return None
     return User.objects.filter(id=awaited["user"], is_active=True).first()
 
@@ -115,14 +115,14 @@ def _failed(action: str, email: str, *, second_step: bool = False) -> None:
 
 
 def _deadline() -> float:
-    return (timezone.now() + _CODE_WITHIN).timestamp()
+    return (clock.now() + _CODE_WITHIN).timestamp()
 
 
 def _locked(request: HttpRequest, email: str) -> TooMany:
     address = str(request.META.get("REMOTE_ADDR", ""))
     last = AccessAttempt.objects.filter(username=_account(email)).order_by("-attempt_time").first()
-    ends = (last.attempt_time if last else timezone.now()) + settings.AXES_COOLOFF_TIME
-    minutes = int((ends - timezone.now()).total_seconds() // 60) + 1
+    ends = (last.attempt_time if last else clock.now()) + settings.AXES_COOLOFF_TIME
+    minutes = int((ends - clock.now()).total_seconds() // 60) + 1
     return TooMany(
         f"Too many failed sign-ins for this account from {address}.",
         hint=f"Try again in {minutes} min, or ask an admin for a sign-in link.",

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils import timezone
-
 from apps.accounts.models import Team
 from apps.builds.models import Artifact
 from apps.builds.services.leases import UNHELD, Lease, card_holder, held_build
 from apps.builds.services.progress import build_move
 from apps.fleet.services import cards_release
+from controlplane import clock
 from controlplane.domain.lifecycle import BuildState
 from controlplane.domain.storable import storable
 
@@ -29,7 +28,7 @@ def build_succeed(
             build,
             BuildState.SUCCEEDED,
             artifact=artifact,
-            finished_at=timezone.now(),
+            finished_at=clock.now(),
             **UNHELD,
         )
     return artifact

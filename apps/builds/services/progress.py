@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils import timezone
-
 from apps.builds.models import Build, BuildStep
 from apps.builds.services.leases import UNHELD, Lease, LeaseLost, card_holder, held_build
 from apps.fleet.services import cards_release
 from apps.telemetry.logs import log_append
+from controlplane import clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import BuildState, StepState, may_move_build
 from controlplane.domain.storable import storable
@@ -42,7 +41,7 @@ def step_start(*, lease: Lease, step: str) -> None:
         lease,
         step,
         state=StepState.RUNNING,
-        started_at=timezone.now(),
+        started_at=clock.now(),
         finished_at=None,
         result=None,
         progress_done=0,
@@ -81,7 +80,7 @@ def step_finish(
         lease,
         step,
         state=StepState.FINISHED,
-        finished_at=timezone.now(),
+        finished_at=clock.now(),
         result=storable(result),
         **changes,
     )
@@ -89,7 +88,7 @@ def step_finish(
 
 def step_reuse(*, lease: Lease, step: str, result: Mapping[str, Any] | None) -> None:
     """Mark a step as reused: what it would make is there."""
-    now = timezone.now()
+    now = clock.now()
     _write_step(
         lease,
         step,
@@ -125,7 +124,7 @@ def build_fail(*, lease: Lease, failure: Failure) -> None:
             build,
             BuildState.FAILED,
             failure=storable(failure.to_json()),
-            finished_at=timezone.now(),
+            finished_at=clock.now(),
             **UNHELD,
         )
 
@@ -135,7 +134,7 @@ def build_cancelled(*, lease: Lease) -> None:
     with held_build(lease) as build:
         _end_steps(build, StepState.CANCELLED)
         cards_release(holder=card_holder(build.id))
-        build_move(build, BuildState.CANCELLED, finished_at=timezone.now(), **UNHELD)
+        build_move(build, BuildState.CANCELLED, finished_at=clock.now(), **UNHELD)
 
 
 def build_move(build: Build, state: BuildState, **changes: Any) -> None:
@@ -158,4 +157,4 @@ def _write_step(lease: Lease, step: str, **changes: Any) -> None:
 
 def _end_steps(build: Build, state: StepState) -> None:
     running = build.steps.filter(state=StepState.RUNNING)
-    running.update(state=state, finished_at=timezone.now())
+    running.update(state=state, finished_at=clock.now())

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from django.db import transaction
 from django.db.models import F, Max
-from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.accounts.models import Team, User
@@ -17,6 +16,7 @@ from apps.configs.services import revision_examine
 from apps.fleet.selectors import pools_closed_to
 from apps.fleet.services import cards_release
 from apps.rest.errors import Conflict, InvalidInput
+from controlplane import clock
 from controlplane.domain.lifecycle import (
     BUILD_MOVES,
     BuildState,
@@ -79,7 +79,7 @@ def build_cancel(*, build: Build) -> Build:
         Conflict: the build has ended.
     """
     changed = _cancel_queued(build) or Build.objects.filter(id=build.id, state__in=RUNNING).update(
-        cancel_requested_at=timezone.now()
+        cancel_requested_at=clock.now()
     )
     if changed:
         audit("build.cancel", build, team=build.team, before={"state": build.state})
@@ -142,7 +142,7 @@ def build_promote(*, build: Build, user: User | None, reason: str) -> Build:
             promotion={
                 "accepted": found["failure"]["sentence"],
                 "by": user.email if user else None,
-                "at": timezone.now().isoformat(timespec="seconds"),
+                "at": clock.now().isoformat(timespec="seconds"),
                 "reason": reason.strip(),
             }
         )
@@ -183,7 +183,7 @@ def _refuse_pool_of_others(team: Team, pool: str) -> None:
 
 @transaction.atomic
 def _cancel_queued(build: Build) -> int:
-    now = timezone.now()
+    now = clock.now()
     cancelled = Build.objects.filter(id=build.id, state=BuildState.QUEUED).update(
         state=BuildState.CANCELLED,
         cancel_requested_at=now,

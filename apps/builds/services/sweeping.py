@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 from django.db.models import F
-from django.utils import timezone
 
 from apps.builds.models import Build, BuildStep
 from apps.builds.queue import build_queue_length, build_send
@@ -16,6 +15,7 @@ from apps.builds.services.leases import (
     card_holder,
 )
 from apps.fleet.services import cards_release
+from controlplane import clock
 from controlplane.domain.lifecycle import BuildState, StepState
 
 _ADVISORY_LOCK = 7_020_001
@@ -52,7 +52,7 @@ def _is_alone() -> bool:
 
 
 def _cancel_abandoned() -> tuple[str, ...]:
-    now = timezone.now()
+    now = clock.now()
     abandoned = builds_unheld().exclude(cancel_requested_at=None).select_for_update(no_key=True)
     ids = tuple(abandoned.values_list("id", flat=True))
     BuildStep.objects.filter(build__in=ids, state=StepState.RUNNING).update(

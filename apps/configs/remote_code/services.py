@@ -3,12 +3,12 @@
 import re
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.accounts.models import User
 from apps.configs.remote_code.models import RemoteCodeGrant
 from apps.rest.errors import Conflict, InvalidInput
+from controlplane import clock
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.repository_forms import shown
 
@@ -52,7 +52,7 @@ def remote_code_revoke(
     """
     said = _said(reason, "Say why this code may run no more.")
     held = RemoteCodeGrant.objects.filter(id=grant.id, revoked_at=None)
-    if not held.update(revoked_at=timezone.now(), revoked_by=_name(user), revoke_reason=said):
+    if not held.update(revoked_at=clock.now(), revoked_by=_name(user), revoke_reason=said):
         raise Conflict(f"The grant `{grant.id}` is revoked already.", code="already_revoked")
     grant.refresh_from_db()
     audit(

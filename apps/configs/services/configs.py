@@ -3,7 +3,6 @@
 import re
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.accounts.models import Team, User
@@ -14,6 +13,7 @@ from apps.configs.services.verdicts import verdict_fields, verdict_settle
 from apps.rest.errors import Conflict, InvalidInput
 from apps.secrets.names import normal_name
 from apps.secrets.services import secret_standing_in
+from controlplane import clock
 from controlplane.domain.rules.examine import Examination
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -60,7 +60,7 @@ def revision_create(
             raise _stale(expected_revision, last, text)
         if last is not None and last.text == text:
             return last
-        Config.objects.filter(id=config.id).update(updated_at=timezone.now())
+        Config.objects.filter(id=config.id).update(updated_at=clock.now())
         revision = _store(config, number + 1, text, examination, user)
         before, after = {"revision": number}, {"revision": number + 1}
         audit("config.save", config, team=config.team, before=before, after=after)

@@ -10,7 +10,6 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import DateTimeField, F, Func, Q, QuerySet
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from apps.accounts.hashing import new_secret, sha256_hex
@@ -18,6 +17,7 @@ from apps.accounts.models import Team
 from apps.configs.models import CheckpointRecord, FactsState
 from apps.configs.queue import facts_send
 from apps.secrets.models import Secret
+from controlplane import clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Failure
 from controlplane.domain.spec import CheckpointRepository
@@ -48,7 +48,7 @@ class FactsLease:
 
 def facts_request(*, team: Team, checkpoint: CheckpointRepository, secret: str) -> CheckpointRecord:
     """Return the record of a checkpoint as it is now, having asked for it where that is due."""
-    now = timezone.now()
+    now = clock.now()
     record, is_new = CheckpointRecord.objects.get_or_create(
         team=team,
         source=checkpoint.source,
@@ -131,7 +131,7 @@ def facts_sweep() -> int:
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_SWEEP_LOCK])
             if not cursor.fetchone()[0]:
                 return 0
-        now = timezone.now()
+        now = clock.now()
         CheckpointRecord.objects.filter(requested_at__lt=now - FORGET_AFTER).delete()
         overdue = _claimable().filter(requested_at__lt=now - SEND_AGAIN_AFTER)
         ids = list(overdue.order_by("requested_at").values_list("id", flat=True)[:100])

@@ -6,7 +6,6 @@ from datetime import UTC, timedelta
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
-from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -24,6 +23,7 @@ from apps.rest.errors import InvalidInput
 from apps.rest.examples import file_shown_as, shown_as
 from apps.rest.paging import ListQuery, Pagination, page_of
 from apps.rest.serializers import StrictSerializer, validated
+from controlplane import clock
 
 LONGEST_DAYS = 366
 _COLUMNS = ("day", "id", "name", "requests", "prompt_tokens", "completion_tokens", "money")
@@ -78,7 +78,7 @@ class _UsageView(TeamView):
     def lines(self) -> list[UsageLine]:
         """Return what the query asks for: of the team, of all for organisation admins."""
         query = validated(UsageQuery, self.query())
-        until = query.get("to") or timezone.now().astimezone(UTC).date()
+        until = query.get("to") or clock.now().astimezone(UTC).date()
         since = query.get("from") or until - timedelta(days=29)
         if not 0 <= (until - since).days < LONGEST_DAYS:
             raise InvalidInput(

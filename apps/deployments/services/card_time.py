@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Max, Q
-from django.utils import timezone
 
 from apps.deployments.models import Replica
 from apps.fleet.models import CardLease
 from apps.telemetry.models import CardHour
+from controlplane import clock
 
 HOUR = timedelta(hours=1)
 _LONGEST_AWAY = timedelta(days=7)
@@ -21,7 +21,7 @@ _Place = tuple[datetime, str, str]
 @transaction.atomic
 def card_time_record(*, now: datetime | None = None) -> int:
     """Return how many rows of hours were written: those since the last one, which is done again."""
-    now = now or timezone.now()
+    now = now or clock.now()
     last = CardHour.objects.aggregate(last=Max("hour"))["last"]
     start = max(last, now - _LONGEST_AWAY) if last else now - _LONGEST_AWAY
     found = _held(start.replace(minute=0, second=0, microsecond=0), now)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.failures import unexplained
@@ -17,6 +16,7 @@ from apps.deployments.services.promotion import environment_advance
 from apps.deployments.services.replicas import replicas_drain, replicas_stop
 from apps.fleet.selectors import gateways_have_applied, nodes_draining
 from apps.fleet.services import node_wanted_version_bump
+from controlplane import clock
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 
 
@@ -46,7 +46,7 @@ def deployment_reconcile(*, deployment_id: str) -> None:
     decision = decide(
         deployment,
         replicas,
-        now=timezone.now(),
+        now=clock.now(),
         draining=nodes_draining(node_ids={each.node_id for each in replicas}),
     )
     placed = [replica_place(deployment=deployment) for _ in range(decision.order)]

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 from django.db.models import F
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.models import Deployment, Replica
 from apps.fleet.services import cards_release
+from controlplane import clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState, may_move_replica
 
@@ -58,7 +58,7 @@ def replicas_drain(*, replicas: Iterable[Replica]) -> None:
 def replicas_prune() -> int:
     """Return how many replicas ended so long ago that nobody asks for them."""
     ended = Replica.objects.filter(state__in=REPLICA_TERMINAL)
-    return ended.filter(finished_at__lt=timezone.now() - ENDED_KEPT).delete()[0]
+    return ended.filter(finished_at__lt=clock.now() - ENDED_KEPT).delete()[0]
 
 
 def _settle_accounts(replica: Replica, old: ReplicaState, to: ReplicaState) -> None:

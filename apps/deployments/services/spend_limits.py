@@ -3,17 +3,17 @@
 from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone
 
 from apps.accounts.models import ApiKey
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.spending import month_spend
+from controlplane import clock
 
 
 @transaction.atomic
 def spend_limits_apply(*, now: datetime | None = None) -> int:
     """Return how many keys were stopped or let go; gateways learn it within a second."""
-    now = now or timezone.now()
+    now = now or clock.now()
     keys = list(ApiKey.objects.filter(revoked_at=None).exclude(monthly_spend=None).order_by("id"))
     if not keys:
         return 0

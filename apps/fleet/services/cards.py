@@ -7,10 +7,10 @@ from datetime import timedelta
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from apps.fleet.models import Card, CardLease, Node
 from apps.fleet.selectors import cards_of_pool, pools_closed_to
+from controlplane import clock
 
 ENDED_KEPT = timedelta(days=7)
 _SHOWN_HOLDERS = 4
@@ -136,7 +136,7 @@ def cards_release(*, holder: str) -> None:
 
 def card_leases_prune() -> int:
     """Return how many claims ended so long ago that nobody asks for them."""
-    return CardLease.objects.filter(released_at__lt=timezone.now() - ENDED_KEPT).delete()[0]
+    return CardLease.objects.filter(released_at__lt=clock.now() - ENDED_KEPT).delete()[0]
 
 
 def free_of(card: Card, live_leases: Sequence[CardLease]) -> int:

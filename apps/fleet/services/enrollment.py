@@ -5,11 +5,11 @@ from datetime import timedelta
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Coalesce, Now
-from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.fleet.credentials import hash_of, new_credential
 from apps.fleet.models import EnrollmentToken
+from controlplane import clock
 
 _ANSWER_LOST_WITHIN = timedelta(minutes=5)
 
@@ -23,7 +23,7 @@ def enrollment_token_create(*, lifetime: timedelta = timedelta(hours=1)) -> str:
     """Return a new token; it cannot be read back later."""
     token = new_credential()
     made = EnrollmentToken.objects.create(
-        token_sha256=hash_of(token), expires_at=timezone.now() + lifetime
+        token_sha256=hash_of(token), expires_at=clock.now() + lifetime
     )
     audit("enrollment_token.create", made, team=None, label=made.token_sha256[:8])
     return token

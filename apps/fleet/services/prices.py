@@ -3,12 +3,12 @@
 from decimal import Decimal
 
 from django.db import transaction
-from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.accounts.models import User
 from apps.fleet.models import CardPrice
 from apps.fleet.selectors import prices_now
+from controlplane import clock
 
 
 @transaction.atomic
@@ -18,7 +18,7 @@ def price_set(*, kind: str, per_hour: Decimal, user: User | None) -> CardPrice:
     price = CardPrice.objects.create(
         kind=kind,
         per_hour=per_hour,
-        since=timezone.now().replace(minute=0, second=0, microsecond=0),
+        since=clock.now().replace(minute=0, second=0, microsecond=0),
         set_by=user.email if user else "",
     )
     audit(

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 from django.db import connection, transaction
 from django.db.models import DateTimeField, F, Func, Q, QuerySet
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from apps.accounts.audit import audit
@@ -14,6 +13,7 @@ from apps.accounts.models import User
 from apps.secrets.models import Secret, SecretTest
 from apps.secrets.queue import secret_test_send
 from apps.secrets.services.targets import checked_target
+from controlplane import clock
 from controlplane.domain.lifecycle import StepState
 from controlplane.domain.secret_tests import ProbeAnswer, ProbeKind
 
@@ -116,7 +116,7 @@ def secret_tests_sweep() -> int:
         _claimable().filter(lease_token__gte=MOST_TAKES).update(
             finished_at=_NOW, **_outcome(lost), **_UNHELD
         )
-        overdue = _claimable().filter(created_at__lt=timezone.now() - SEND_AGAIN_AFTER)
+        overdue = _claimable().filter(created_at__lt=clock.now() - SEND_AGAIN_AFTER)
         ids = list(overdue.order_by("created_at").values_list("id", flat=True)[:100])
     for test_id in ids:
         secret_test_send(test_id=test_id)

@@ -6,7 +6,6 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.accounts.models import Team, User
@@ -14,6 +13,7 @@ from apps.rest.errors import InvalidInput, NotFound
 from apps.secrets.key_ring import KeyRing, Sealed, key_ring_ensure, key_ring_load
 from apps.secrets.models import Secret
 from apps.secrets.names import checked_name, normal_name
+from controlplane import clock
 
 LONGEST_VALUE_BYTES = 100_000
 KEY_RING_LOCK = 4_702_111_012
@@ -89,7 +89,7 @@ def secret_reveal(*, team: Team, name: str) -> str | None:
         value = key_ring_load(settings.KEY_RING_FILE).open(
             sealed_of(secret), bound_to=binding(team.id, secret.name)
         )
-        Secret.objects.filter(id=secret.id).update(last_used_at=timezone.now())
+        Secret.objects.filter(id=secret.id).update(last_used_at=clock.now())
     return value
 
 
@@ -121,7 +121,7 @@ def _ends(at: datetime | None) -> dict[str, str | None]:
 
 
 def _checked_end(expires_at: datetime | None) -> datetime | None:
-    if expires_at is not None and expires_at <= timezone.now():
+    if expires_at is not None and expires_at <= clock.now():
         raise InvalidInput(
             f"{expires_at:%Y-%m-%d %H:%M} UTC is over.",
             fields=["expires_at"],

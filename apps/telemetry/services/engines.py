@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.utils import timezone
-
 from apps.telemetry.models import CardHour, EngineSample, UsageMinute
+from controlplane import clock
 
 ENGINE_SAMPLES_KEPT = timedelta(days=2)
 USAGE_KEPT = timedelta(days=400)
@@ -39,7 +38,7 @@ def engine_samples_record(*, measured: Sequence[Measured]) -> int:
 
 def telemetry_prune() -> int:
     """Return how many samples and usage rows were older than they are kept."""
-    now = timezone.now()
+    now = clock.now()
     samples, _ = EngineSample.objects.filter(sampled_at__lt=now - ENGINE_SAMPLES_KEPT).delete()
     usage, _ = UsageMinute.objects.filter(minute__lt=now - USAGE_KEPT).delete()
     hours, _ = CardHour.objects.filter(hour__lt=now - USAGE_KEPT).delete()

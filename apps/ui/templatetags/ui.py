@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from django import template
-from django.utils import timezone
 from django.utils.html import conditional_escape, escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from apps.ui import formats, tones
+from controlplane import clock
 
 register = template.Library()
 register.filter("number", formats.number)
@@ -60,7 +60,7 @@ def when(moment: datetime | None) -> SafeString | str:
         '<time datetime="{}" title="{}">{}</time>',
         moment.isoformat(timespec="seconds"),
         formats.exact_time(moment),
-        formats.relative_time(moment, timezone.now()),
+        formats.relative_time(moment, clock.now()),
     )
 
 
@@ -69,7 +69,7 @@ def elapsed(start: datetime | None, end: datetime | None = None) -> SafeString |
     """Return how long something took, or has taken so far."""
     if start is None:
         return formats.ABSENT
-    words = formats.duration(max(0.0, ((end or timezone.now()) - start).total_seconds()))
+    words = formats.duration(max(0.0, ((end or clock.now()) - start).total_seconds()))
     if end is not None:
         return words
     return format_html(

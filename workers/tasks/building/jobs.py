@@ -7,13 +7,13 @@ from typing import Any
 
 import psutil
 from django.conf import settings
-from django.utils import timezone
 
 from apps.builds.models import Build
 from apps.configs.calibration_sets.selectors import sets_of_job
 from apps.configs.selectors import card_offers
 from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_expiries, secret_names
+from controlplane import clock
 from controlplane.domain.lifecycle import StepState
 from controlplane.domain.spec import Spec
 from workers.build_steps.job import Job
@@ -50,7 +50,7 @@ def step_job(
             "memory_bytes": cards.memory_bytes if cards else psutil.virtual_memory().total,
             "commit": _pinned_commit(build),
             "built_by": build.created_by.email if build.created_by else None,
-            "built_at": timezone.now().isoformat(),
+            "built_at": clock.now().isoformat(),
             "promoted": build.promotion,
             "own_code": grants_of_build(build),
             "calibration_sets": sets_of_job(

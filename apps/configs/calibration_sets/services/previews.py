@@ -7,7 +7,6 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import DateTimeField, F, Func, Q, QuerySet
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from apps.accounts.audit import audit
@@ -18,6 +17,7 @@ from apps.configs.calibration_sets.queue import preview_send
 from apps.configs.calibration_sets.selectors import known_sets
 from apps.configs.models import Revision
 from apps.rest.errors import InvalidInput
+from controlplane import clock
 from controlplane.celery import build_queue, queue_length
 from controlplane.domain.facts.calibration_sets import PREFIX, is_team_form, reference_of
 from controlplane.domain.failures import Blame, Failure
@@ -140,7 +140,7 @@ def previews_sweep() -> int:
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_SWEEP_LOCK])
             if not cursor.fetchone()[0]:
                 return 0
-        now = timezone.now()
+        now = clock.now()
         CalibrationPreview.objects.filter(created_at__lt=now - FORGET_AFTER).delete()
         _give_up()
         overdue = _claimable().filter(created_at__lt=now - SEND_AGAIN_AFTER)

@@ -7,7 +7,6 @@ from typing import BinaryIO
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from apps.accounts.audit import audit
 from apps.accounts.models import Team, User
@@ -15,6 +14,7 @@ from apps.configs.calibration_sets.models import CalibrationSet, CalibrationVers
 from apps.configs.calibration_sets.selectors import revisions_naming
 from apps.configs.services.verdicts import verdict_renew
 from apps.rest.errors import InvalidInput, TooLarge, Unavailable
+from controlplane import clock
 from controlplane.artifacts import ArtifactFailure, ArtifactStore, Published
 from controlplane.artifacts.durable import means_disk_full
 from controlplane.artifacts.failures import disk_full
@@ -149,7 +149,7 @@ def _version(
     last = kept.versions.order_by("-number").first()
     if last is not None and last.content_digest == published.content_digest:
         return Upload(version=last, is_new=False)
-    CalibrationSet.objects.filter(id=kept.id).update(updated_at=timezone.now())
+    CalibrationSet.objects.filter(id=kept.id).update(updated_at=clock.now())
     (stored,) = published.files
     version = CalibrationVersion.objects.create(
         set=kept,
