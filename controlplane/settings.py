@@ -90,6 +90,7 @@ INSTALLED_APPS = [
     "apps.rest",
     "apps.ui",
     "apps.accounts",
+    "apps.leases",
     "apps.secrets",
     "apps.fleet",
     "apps.telemetry",
@@ -98,6 +99,14 @@ INSTALLED_APPS = [
     "apps.deployments",
     "apps.routes",
     "apps.dashboard",
+]
+
+# Every kind of work that workers lease.
+LEASE_KINDS = [
+    "apps.secrets.services.trials.SECRET_TEST",
+    "apps.configs.leasing.FACTS",
+    "apps.configs.calibration_sets.leasing.PREVIEW",
+    "apps.builds.leasing.BUILD",
 ]
 
 MIDDLEWARE = [

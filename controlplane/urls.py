@@ -10,12 +10,14 @@ from apps.dashboard import urls as dashboard
 from apps.deployments import urls as deployments
 from apps.deployments.remote_code import urls as remote_code
 from apps.fleet import urls as fleet
+from apps.leases import urls as leases
 from apps.rest import urls as rest
 from apps.routes import urls as routes
 from apps.secrets import urls as secrets
 
 _APPS = (
     accounts,
+    leases,
     secrets,
     fleet,
     configs,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from apps.builds.leasing import RUNNING, card_holder
 from apps.builds.models import Build
-from apps.builds.services.leases import RUNNING, card_holder
 from apps.fleet.models import CardLease
 from apps.fleet.selectors import leases_of_holder, pool_is_cordoned
 from apps.ui import formats

@@ -4,6 +4,7 @@ from django.db import models
 
 from apps.accounts.models import Team, User
 from apps.configs.models import Revision
+from apps.leases.models import Leased
 from apps.rest.identifiers import new_id
 from controlplane.domain.lifecycle import BuildState, StepState
 
@@ -33,12 +34,8 @@ class Artifact(models.Model):
         return self.content_digest
 
 
-class Build(models.Model):
-    """The job that turns a revision into an artifact.
-
-    A worker holds the row while `lease_expires_at` is ahead of the database's clock; taking an
-    expired lease raises `lease_token`, and every write names the token.
-    """
+class Build(Leased):
+    """The job that turns a revision into an artifact."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     number = models.PositiveIntegerField()
@@ -70,11 +67,6 @@ class Build(models.Model):
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
-    lease_owner = models.CharField(max_length=128, blank=True)
-    lease_token = models.PositiveIntegerField(default=0)
-    lease_expires_at = models.DateTimeField(null=True)
-    lease_secret_sha256 = models.CharField(max_length=64, blank=True)
-    """Whoever knows the secret behind it may redeem the secrets that the spec names."""
 
     class Meta:
         constraints = [

@@ -1,4 +1,4 @@
-"""Addresses of `apps.builds`: pages, `api` under /v1, `internal` under /internal/v1."""
+"""Addresses of `apps.builds`: pages, and `api` under /v1."""
 
 from django.urls import URLPattern, path
 
@@ -17,7 +17,6 @@ from apps.builds.api import (
 from apps.builds.comparison_api import BuildComparisonView
 from apps.builds.failure_api import BuildApplyFixView, BuildFixView, BuildSupportBundleView
 from apps.builds.forecast_api import RevisionForecastView
-from apps.builds.internal_api import build_secrets
 from apps.builds.passport_api import ArtifactDownloadView, ArtifactPassportView
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
@@ -74,7 +73,4 @@ api: list[URLPattern] = [
         RevisionForecastView.as_view(),
         name="revision_forecast",
     ),
-]
-internal: list[URLPattern] = [
-    path("builds/<id:build_id>/secrets", build_secrets, name="build_secrets"),
 ]

@@ -10,6 +10,7 @@ from apps.configs.calibration_sets.models import (
     CalibrationVersion,
 )
 from apps.configs.remote_code.models import RemoteCodeGrant
+from apps.leases.models import Leased
 from apps.rest.identifiers import new_id
 
 __all__ = [
@@ -83,7 +84,7 @@ class FactsState(models.TextChoices):
     FAILED = "failed"
 
 
-class CheckpointRecord(models.Model):
+class CheckpointRecord(Leased):
     """What a checkpoint's own files say, read by a background task, cached by commit."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
@@ -99,10 +100,6 @@ class CheckpointRecord(models.Model):
     failure = models.JSONField(null=True)
     requested_at = models.DateTimeField()
     fetched_at = models.DateTimeField(null=True)
-    lease_token = models.PositiveIntegerField(default=0)
-    lease_expires_at = models.DateTimeField(null=True)
-    lease_secret_sha256 = models.CharField(max_length=64, blank=True)
-    """Whoever knows the secret behind it may redeem the token named by `secret_name`."""
 
     class Meta:
         constraints = [

@@ -1,4 +1,4 @@
-"""Addresses of `apps.configs`: pages, `api` under /v1, `internal` under /internal/v1."""
+"""Addresses of `apps.configs`: pages, and `api` under /v1."""
 
 from django.urls import URLPattern, path
 
@@ -12,7 +12,6 @@ from apps.configs.api import (
     RevisionDetailView,
     RevisionListView,
 )
-from apps.configs.internal_api import facts_secret
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "configs"
@@ -44,7 +43,4 @@ api: list[URLPattern] = [
         RevisionDetailView.as_view(),
         name="revision",
     ),
-]
-internal: list[URLPattern] = [
-    path("facts/<id:facts_id>/secret", facts_secret, name="facts_secret"),
 ]

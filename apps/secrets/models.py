@@ -3,6 +3,7 @@
 from django.db import models
 
 from apps.accounts.models import Team, User
+from apps.leases.models import Leased
 from apps.rest.identifiers import new_id
 from controlplane.domain.lifecycle import StepState
 
@@ -32,11 +33,8 @@ class Secret(models.Model):
         return self.name
 
 
-class SecretTest(models.Model):
-    """One try of a secret on what it should open, made by a worker.
-
-    A worker holds the row while `lease_expires_at` is ahead of the database's clock.
-    """
+class SecretTest(Leased):
+    """One try of a secret on what it should open, made by a worker."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     secret = models.ForeignKey(Secret, on_delete=models.CASCADE, related_name="tests")
@@ -47,9 +45,6 @@ class SecretTest(models.Model):
     """None until it is known."""
     sentence = models.TextField(blank=True)
     hint = models.TextField(blank=True)
-    lease_token = models.BigIntegerField(default=0)
-    lease_expires_at = models.DateTimeField(null=True)
-    lease_secret_sha256 = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     finished_at = models.DateTimeField(null=True)

@@ -1,4 +1,4 @@
-"""Addresses of `apps.secrets`: pages, `api` under /v1, `internal` under /internal/v1."""
+"""Addresses of `apps.secrets`: pages, and `api` under /v1."""
 
 from django.urls import URLPattern, path
 
@@ -11,7 +11,6 @@ from apps.secrets.api import (
     SecretTestListView,
     SecretTestStartView,
 )
-from apps.secrets.internal_api import secret_test_value
 
 app_name = "secrets"
 urlpatterns: list[URLPattern] = [
@@ -33,7 +32,4 @@ api: list[URLPattern] = [
     *(path(f"{_ONE}/{rest}", view.as_view(), name=name) for rest, view, name in _TESTS),
     path("teams/<id:team_id>/secrets", SecretListView.as_view(), name="team_secrets"),
     path("teams/<id:team_id>/secrets/<name:name>", SecretDetailView.as_view(), name="team_secret"),
-]
-internal: list[URLPattern] = [
-    path("secret_tests/<str:test_id>/value", secret_test_value, name="secret_test_value")
 ]

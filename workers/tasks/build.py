@@ -1,38 +1,32 @@
 """The task `build.run`: claim a build, carry it out, and end it with the truth."""
 
 import logging
-import time
 
 import structlog
 from celery import shared_task
 from django.conf import settings
-from django.db import DataError, InterfaceError, OperationalError, connection
+from django.db import DataError, InterfaceError, OperationalError
 
 from apps.builds.models import Build
-from apps.builds.queue import build_send
 from apps.builds.selectors import build_to_run
-from apps.builds.services import (
-    Lease,
-    LeaseLost,
-    build_cancelled,
-    build_claim,
-    build_fail,
-    build_release,
-)
+from apps.builds.services import build_cancelled, build_claim, build_fail
 from apps.deployments.services import deployments_after_build
+from apps.leases.lease import Lease, LeaseLost
 from controlplane.artifacts import ArtifactFailure
 from controlplane.domain.failures import Blame, Failure
 from workers.tasks.building.folders import BuildFolder
-from workers.tasks.building.insist import insist
-from workers.tasks.building.keeper import Interrupted, LeaseKeeper, Standing
 from workers.tasks.building.leftovers import prune_host, reap_dead
-from workers.tasks.building.owner import process_owner
 from workers.tasks.building.run import BuildRun
 from workers.tasks.building.stopped import StepFailed
-from workers.tasks.building.worker import STOPPING
+from workers.tasks.leasing import (
+    Interrupted,
+    LeaseKeeper,
+    Standing,
+    claimed,
+    drop_or_hand_over,
+    insist,
+)
 
-_CLAIM_PATIENCE_SECONDS = 10.0
-_CLAIM_PAUSE_SECONDS = 0.2
 _log = logging.getLogger(__name__)
 
 
@@ -42,39 +36,22 @@ def build_run(*, build_id: str, format: int, **unknown: object) -> None:
     if unknown:
         _log.warning("build.run: unknown arguments %s", sorted(unknown))
     with structlog.contextvars.bound_contextvars(build_id=build_id):
-        lease = _claim(build_id)
-        if lease is None:
-            return
-        _log.info("claimed under token %s", lease.token)
-        if _carry_out(lease):
+        lease = claimed(
+            lambda owner: build_claim(build_id=build_id, owner=owner, on_node=settings.NODE_NAME)
+        )
+        if lease is not None and _carry_out(lease):
             deployments_after_build(build_id=build_id)
             prune_host()
-
-
-def _claim(build_id: str) -> Lease | None:
-    """Return the lease, or None where another has it or the database stays away."""
-    deadline = time.monotonic() + _CLAIM_PATIENCE_SECONDS
-    owner = process_owner(settings.NODE_NAME)
-    while True:
-        try:
-            return build_claim(build_id=build_id, owner=owner, on_node=settings.NODE_NAME)
-        except (OperationalError, InterfaceError) as error:
-            # A restarted database leaves broken connections in the pool: each fails once.
-            connection.close()
-            if time.monotonic() > deadline:
-                _log.warning("no answer from the database, left to the sweep: %s", error)
-                return None
-            time.sleep(_CLAIM_PAUSE_SECONDS)
 
 
 def _carry_out(lease: Lease) -> bool:
     """Return whether the build is where its rows say, by this worker's doing."""
     folder = BuildFolder(lease)
-    with LeaseKeeper(lease, stopping=STOPPING) as keeper:
+    with LeaseKeeper(lease) as keeper:
         try:
             folder.prepare()
             insist(keeper, reap_dead)
-            build = insist(keeper, lambda: build_to_run(build_id=lease.build_id))
+            build = insist(keeper, lambda: build_to_run(build_id=lease.id))
             _run(build, keeper, folder)
         except (Interrupted, LeaseLost) as stopped:
             _log.warning("the lease is lost, the result is dropped: %s", stopped)
@@ -91,7 +68,7 @@ def _run(build: Build, keeper: LeaseKeeper, folder: BuildFolder) -> None:
     except (StepFailed, ArtifactFailure) as failed:
         _fail(keeper, failed.failure)
     except Interrupted as stopped:
-        _stop(build, keeper, stopped.standing)
+        _stop(keeper, stopped)
     except (LeaseLost, OperationalError, InterfaceError):
         raise
     except Exception as error:
@@ -102,17 +79,14 @@ def _run(build: Build, keeper: LeaseKeeper, folder: BuildFolder) -> None:
         folder.remove()
 
 
-def _stop(build: Build, keeper: LeaseKeeper, standing: Standing) -> None:
-    lease = keeper.lease
-    if standing is Standing.CANCEL:
+def _stop(keeper: LeaseKeeper, stopped: Interrupted) -> None:
+    if stopped.standing is Standing.CANCEL:
         _log.info("cancelled")
-        insist(keeper, lambda: build_cancelled(lease=lease))
-    elif standing is Standing.STOPPING:
-        _log.info("given back, because this worker is being stopped")
-        insist(keeper, lambda: build_release(lease=lease))
-        build_send(build_id=build.id, pool=build.pool)
+        insist(keeper, lambda: build_cancelled(lease=keeper.lease))
+    elif stopped.standing is Standing.LOST:
+        raise stopped
     else:
-        raise Interrupted(standing)
+        drop_or_hand_over(keeper, stopped)
 
 
 def _fail(keeper: LeaseKeeper, failure: Failure) -> None:

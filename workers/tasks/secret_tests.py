@@ -3,54 +3,81 @@
 import logging
 from typing import Any
 
-import httpx
 from celery import shared_task
 from django.conf import settings
 
-from apps.secrets.services import SecretTestLease, secret_test_claim, secret_test_finish
+from apps.secrets.services import (
+    SecretToTest,
+    secret_test_claim,
+    secret_test_finish,
+    secret_to_test,
+)
 from controlplane.domain.redaction import Redactor
 from controlplane.domain.secret_tests import ProbeAnswer
 from controlplane.sources import SourceOptions
 from controlplane.sources.probing import probe
 from workers.tasks.checkpoint_sources import source_settings
+from workers.tasks.leasing import (
+    Interrupted,
+    LeaseKeeper,
+    Unredeemed,
+    claimed,
+    drop_or_hand_over,
+    insist,
+    redeem_secrets,
+)
 
 _log = logging.getLogger(__name__)
 
 
 @shared_task(name="secrets.test")
-def test_secret(test_id: str, **newer: Any) -> None:
+def test_secret(secret_test_id: str, **newer: Any) -> None:
     """Make one test, if nobody else does, and store what it found."""
-    lease = secret_test_claim(test_id=test_id)
+    lease = claimed(lambda owner: secret_test_claim(test_id=secret_test_id, owner=owner))
     if lease is None:
         return
-    if not secret_test_finish(lease=lease, answer=_answer(lease)):
-        _log.warning("the test %s was taken over; this answer is dropped", test_id)
+    with LeaseKeeper(lease) as keeper:
+        try:
+            _try_and_store(keeper)
+        except Interrupted as stopped:
+            drop_or_hand_over(keeper, stopped)
 
 
-def _answer(lease: SecretTestLease) -> ProbeAnswer:
+def _try_and_store(keeper: LeaseKeeper) -> None:
+    lease = keeper.lease
+    answer = _answer(keeper, insist(keeper, lambda: secret_to_test(test_id=lease.id)))
+    if not insist(keeper, lambda: secret_test_finish(lease=lease, answer=answer)):
+        _log.warning("the test %s was taken over; this answer is dropped", lease.id)
+
+
+def _answer(keeper: LeaseKeeper, wanted: SecretToTest) -> ProbeAnswer:
     try:
-        value = _redeemed(lease)
-    except httpx.HTTPError as error:
+        value = next(iter(redeem_secrets(keeper).values()))
+    except Unredeemed as error:
         return ProbeAnswer(
             works=False,
             sentence="The secret could not be had from the control plane.",
-            hint=f"`{settings.CONTROL_PLANE_URL}` must answer ({type(error).__name__}).",
+            hint=f"`{settings.CONTROL_PLANE_URL}` must answer ({error}).",
         )
-    return _told_safely(_probed(lease, value), value)
+    return _told_safely(_probed(wanted, value), value)
 
 
-def _probed(lease: SecretTestLease, value: str) -> ProbeAnswer:
+def _probed(wanted: SecretToTest, value: str) -> ProbeAnswer:
     options = SourceOptions.from_mapping(
         {**source_settings(), "timeout_seconds": 10, "attempts": 2}
     )
     try:
         return probe(
-            lease.kind, lease.target, secret_name=lease.secret_name, value=value, options=options
+            wanted.kind,
+            wanted.target,
+            secret_name=wanted.secret_name,
+            value=value,
+            options=options,
         )
     except Exception as error:
         # Whatever a stranger answers must not leave the page waiting. No traceback: it may quote
         # the value.
-        _log.error("the test %s failed: %s", lease.test_id, type(error).__name__)
+        _log.error("a test on %s failed: %s", wanted.target, type(error).__name__)
         return ProbeAnswer(
             works=False,
             sentence=f"The test broke off ({type(error).__name__}).",
@@ -64,12 +91,3 @@ def _told_safely(answer: ProbeAnswer, value: str) -> ProbeAnswer:
     return ProbeAnswer(
         works=answer.works, sentence=redact(answer.sentence), hint=redact(answer.hint)
     )
-
-
-def _redeemed(lease: SecretTestLease) -> str:
-    url = f"{settings.CONTROL_PLANE_URL}/internal/v1/secret_tests/{lease.test_id}/value"
-    body = {"token": lease.token, "lease_secret": lease.secret}
-    # No proxy from the environment: this is a neighbour, and the answer holds a secret.
-    answer = httpx.post(url, json=body, timeout=10, trust_env=False).raise_for_status()
-    values: dict[str, str] = answer.json()["secrets"]
-    return next(iter(values.values()))

@@ -6,24 +6,9 @@ from apps.builds.services.artifacts import (
     package_of_artifact,
 )
 from apps.builds.services.cards import CardNeed, build_cards_claim, build_cards_release
+from apps.builds.services.claims import build_claim, held_build
 from apps.builds.services.deleting import artifact_delete
 from apps.builds.services.fixing import FixApplied, build_apply_fix
-from apps.builds.services.leases import (
-    LEASE_SECONDS,
-    RENEW_SECONDS,
-    Lease,
-    LeaseLost,
-    build_claim,
-    build_release,
-    builds_expire_leases,
-    builds_requeue_abandoned,
-    card_holder,
-    lease_check,
-    lease_is_dead,
-    lease_owners,
-    lease_redeemable,
-    lease_renew,
-)
 from apps.builds.services.measuring import Measured, step_measure
 from apps.builds.services.progress import (
     Progress,
@@ -44,12 +29,8 @@ from apps.builds.services.reuse import ReuseState, build_explain_reuse
 from apps.builds.services.sweeping import Sweep, builds_sweep
 
 __all__ = [
-    "LEASE_SECONDS",
-    "RENEW_SECONDS",
     "CardNeed",
     "FixApplied",
-    "Lease",
-    "LeaseLost",
     "Measured",
     "Progress",
     "ReuseState",
@@ -67,18 +48,10 @@ __all__ = [
     "build_explain_reuse",
     "build_fail",
     "build_promote",
-    "build_release",
     "build_retry",
     "build_succeed",
-    "builds_expire_leases",
-    "builds_requeue_abandoned",
     "builds_sweep",
-    "card_holder",
-    "lease_check",
-    "lease_is_dead",
-    "lease_owners",
-    "lease_redeemable",
-    "lease_renew",
+    "held_build",
     "package_of_artifact",
     "step_finish",
     "step_log",

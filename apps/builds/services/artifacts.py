@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from apps.accounts.models import Team
+from apps.builds.leasing import card_holder
 from apps.builds.models import Artifact
-from apps.builds.services.leases import UNHELD, Lease, card_holder, held_build
+from apps.builds.services.claims import held_build
 from apps.builds.services.progress import build_move
 from apps.fleet.services import cards_release
+from apps.leases.lease import Lease
+from apps.leases.services import UNHELD
 from controlplane import clock
 from controlplane.domain.lifecycle import BuildState
 from controlplane.domain.storable import storable

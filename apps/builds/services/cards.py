@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
-from apps.builds.services.leases import Lease, card_holder, held_build
+from apps.builds.leasing import card_holder
+from apps.builds.services.claims import held_build
 from apps.fleet.models import Card, Node
 from apps.fleet.services import Claimant, cards_claim, cards_keep, cards_release
+from apps.leases.lease import Lease
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +27,7 @@ def build_cards_claim(*, lease: Lease, node: Node, need: CardNeed) -> tuple[Card
         NoRoom: the build holds nothing now.
         LeaseLost: another token is on the build.
     """
-    holder = card_holder(lease.build_id)
+    holder = card_holder(lease.id)
     with held_build(lease):
         kept = cards_keep(
             holder=holder,

@@ -3,7 +3,8 @@
 from dataclasses import asdict, dataclass
 
 from apps.builds.models import BuildStep
-from apps.builds.services.leases import Lease, held_build
+from apps.builds.services.claims import held_build
+from apps.leases.lease import Lease
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from apps.builds.leasing import card_holder
 from apps.builds.models import Build, BuildStep
-from apps.builds.services.leases import UNHELD, Lease, LeaseLost, card_holder, held_build
+from apps.builds.services.claims import held_build
 from apps.fleet.services import cards_release
+from apps.leases.lease import Lease, LeaseLost
+from apps.leases.services import UNHELD
 from apps.telemetry.logs import log_append
 from controlplane import clock
 from controlplane.domain.failures import Failure

@@ -8,13 +8,14 @@ from django.db.models import F, Max
 from apps.accounts.audit import audit
 from apps.accounts.models import Team, User
 from apps.builds.forecast import forecast_of_revision
+from apps.builds.leasing import BUILD, RUNNING, card_holder
 from apps.builds.models import Build, BuildStep
-from apps.builds.queue import build_send
-from apps.builds.services.leases import RUNNING, UNHELD, card_holder
 from apps.configs.models import Revision
 from apps.configs.services import revision_examine
 from apps.fleet.selectors import pools_closed_to
 from apps.fleet.services import cards_release
+from apps.leases.queue import work_send
+from apps.leases.services import TAKEN_AWAY
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane import clock
 from controlplane.domain.lifecycle import (
@@ -65,7 +66,7 @@ def build_create(
         audit("build.create", build, team=team, after=revised)
         if deploy is not None:
             deploy(build)
-        build_send(build_id=build.id, pool=build.pool)
+        work_send(BUILD, build)
     return build
 
 
@@ -103,8 +104,7 @@ def build_retry(*, build: Build) -> Build:
             started_at=None,
             finished_at=None,
             cancel_requested_at=None,
-            lease_token=F("lease_token") + 1,
-            **UNHELD,
+            **TAKEN_AWAY,
         )
         build.refresh_from_db()
         if not retried:
@@ -115,7 +115,7 @@ def build_retry(*, build: Build) -> Build:
         _refuse_pool_of_others(build.team, build.pool)
         audit("build.retry", build, team=build.team, after={"attempt": build.attempt})
         _steps_reset(build)
-        build_send(build_id=build.id, pool=build.pool)
+        work_send(BUILD, build)
     return build
 
 
@@ -188,8 +188,7 @@ def _cancel_queued(build: Build) -> int:
         state=BuildState.CANCELLED,
         cancel_requested_at=now,
         finished_at=now,
-        lease_token=F("lease_token") + 1,
-        **UNHELD,
+        **TAKEN_AWAY,
     )
     if cancelled:
         # A worker that died left them behind when the build went back to the queue.

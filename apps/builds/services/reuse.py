@@ -10,7 +10,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from apps.builds.models import Artifact, Build
-from apps.builds.services.leases import Lease, held_build
+from apps.builds.services.claims import held_build
+from apps.leases.lease import Lease
 from controlplane.artifacts import input_digest
 from controlplane.domain.reuse import Difference, differences
 from controlplane.domain.storable import storable

@@ -3,6 +3,7 @@
 from django.db import models
 
 from apps.accounts.models import Team, User
+from apps.leases.models import Leased
 from apps.rest.identifiers import new_id
 from controlplane.domain.lifecycle import StepState
 
@@ -65,11 +66,8 @@ class CalibrationVersion(models.Model):
         return self.rows - self.empty_rows
 
 
-class CalibrationPreview(models.Model):
-    """The first samples of some data as one revision's model will see them.
-
-    A worker holds the row while `lease_expires_at` is ahead of the database's clock.
-    """
+class CalibrationPreview(Leased):
+    """The first samples of some data as one revision's model will see them."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
@@ -85,9 +83,6 @@ class CalibrationPreview(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     finished_at = models.DateTimeField(null=True)
-    lease_token = models.PositiveIntegerField(default=0)
-    lease_expires_at = models.DateTimeField(null=True)
-    lease_secret_sha256 = models.CharField(max_length=64, blank=True)
 
     class Meta:
         indexes = [models.Index(fields=["state"], name="configs_preview_by_state")]

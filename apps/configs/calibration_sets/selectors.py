@@ -151,3 +151,8 @@ def preview_get(*, team: Team, preview_id: str) -> CalibrationPreview:
     if found is None:
         raise NotFound(f"There is no preview `{preview_id}`.")
     return found
+
+
+def preview_to_make(*, preview_id: str) -> CalibrationPreview:
+    """Return a preview with what its worker reads of it."""
+    return CalibrationPreview.objects.select_related("revision", "team").get(id=preview_id)

@@ -1,4 +1,4 @@
-"""Addresses of calibration data: pages, `api` under /v1, `internal` under /internal/v1."""
+"""Addresses of calibration data: pages, and `api` under /v1."""
 
 from django.urls import URLPattern, path
 
@@ -10,7 +10,6 @@ from apps.configs.calibration_sets.api import (
     PreviewDetailView,
     PreviewListView,
 )
-from apps.configs.calibration_sets.internal_api import preview_secrets
 from apps.rest import converters as _converters  # noqa: F401  (registers `<id:…>`)
 
 app_name = "calibration_sets"
@@ -29,7 +28,4 @@ api: list[URLPattern] = [
     path("calibration_sets/<id:set_id>/rows", CalibrationHeadView.as_view(), name="set_rows"),
     path("calibration_previews", PreviewListView.as_view(), name="previews"),
     path("calibration_previews/<id:preview_id>", PreviewDetailView.as_view(), name="preview"),
-]
-internal: list[URLPattern] = [
-    path("calibration_previews/<id:preview_id>/secrets", preview_secrets, name="preview_secrets"),
 ]

@@ -3,32 +3,24 @@
 from apps.configs.services.configs import config_create, revision_create
 from apps.configs.services.examination import examine_text, known_of, revision_examine
 from apps.configs.services.facts import (
-    LEASE_SECONDS,
-    RENEW_SECONDS,
-    FactsLease,
+    FactsToRead,
     facts_claim,
     facts_finish,
-    facts_redeemable,
-    facts_renew,
     facts_request,
-    facts_sweep,
+    facts_to_read,
 )
 from apps.configs.services.renaming import config_rename
 from apps.configs.services.verdicts import verdicts_refresh
 
 __all__ = [
-    "LEASE_SECONDS",
-    "RENEW_SECONDS",
-    "FactsLease",
+    "FactsToRead",
     "config_create",
     "config_rename",
     "examine_text",
     "facts_claim",
     "facts_finish",
-    "facts_redeemable",
-    "facts_renew",
     "facts_request",
-    "facts_sweep",
+    "facts_to_read",
     "known_of",
     "revision_create",
     "revision_examine",

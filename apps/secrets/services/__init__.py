@@ -3,12 +3,12 @@
 from apps.secrets.services.redaction import secret_redactor, secret_standing_in
 from apps.secrets.services.rotation import Rotation, secret_rotate
 from apps.secrets.services.trials import (
-    SecretTestLease,
+    SECRET_TEST,
+    SecretToTest,
     secret_test_claim,
     secret_test_finish,
-    secret_test_redeemable,
     secret_test_request,
-    secret_tests_sweep,
+    secret_to_test,
 )
 from apps.secrets.services.values import (
     key_ring_prepare,
@@ -16,11 +16,13 @@ from apps.secrets.services.values import (
     secret_expire,
     secret_reveal,
     secret_set,
+    secrets_reveal,
 )
 
 __all__ = [
+    "SECRET_TEST",
     "Rotation",
-    "SecretTestLease",
+    "SecretToTest",
     "key_ring_prepare",
     "secret_delete",
     "secret_expire",
@@ -31,7 +33,7 @@ __all__ = [
     "secret_standing_in",
     "secret_test_claim",
     "secret_test_finish",
-    "secret_test_redeemable",
     "secret_test_request",
-    "secret_tests_sweep",
+    "secret_to_test",
+    "secrets_reveal",
 ]

@@ -1,40 +1,35 @@
 """Tests of secrets: asked for by people, made by the control worker under a lease."""
 
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import DateTimeField, F, Func, Q, QuerySet
-from django.utils.crypto import constant_time_compare
+from django.db import transaction
+from django.db.models import Q
 
 from apps.accounts.audit import audit
-from apps.accounts.hashing import new_secret, sha256_hex
 from apps.accounts.models import User
+from apps.leases.database_clock import ClockTimestamp
+from apps.leases.kinds import LeaseKind
+from apps.leases.lease import Lease
+from apps.leases.queue import work_send
+from apps.leases.services import lease_claim, lease_end
 from apps.secrets.models import Secret, SecretTest
-from apps.secrets.queue import secret_test_send
 from apps.secrets.services.targets import checked_target
-from controlplane import clock
+from apps.secrets.services.values import secrets_reveal
+from controlplane.celery import CONTROL_QUEUE
 from controlplane.domain.lifecycle import StepState
 from controlplane.domain.secret_tests import ProbeAnswer, ProbeKind
 
-LEASE_SECONDS = 60.0
-"""Longer than a test takes: it is not renewed."""
-MOST_TAKES = 3
-SEND_AGAIN_AFTER = timedelta(seconds=5)
+MOST_CLAIMS = 3
 KEPT_OF_A_SECRET = 20
-_SWEEP_LOCK = 4_702_111_013
-_NOW = Func(function="clock_timestamp", output_field=DateTimeField())
 _OPEN = (StepState.WAITING, StepState.RUNNING)
-_UNHELD = {"lease_expires_at": None, "lease_secret_sha256": ""}
 
 
 @dataclass(frozen=True, kw_only=True)
-class SecretTestLease:
-    """What a worker holds: the token of its write, and the secret that redeems the value."""
+class SecretToTest:
+    """What a test tries, and on what."""
 
-    test_id: str
-    token: int
-    secret: str = field(repr=False)
     kind: ProbeKind
     target: str
     secret_name: str
@@ -55,72 +50,24 @@ def secret_test_request(*, secret: Secret, target: str, user: User | None = None
         _forget_old(secret)
         test = SecretTest.objects.create(secret=secret, kind=kind, target=target, created_by=user)
         audit("secret.test", secret, team=secret.team, after={"target": target})
-        secret_test_send(test_id=test.id)
+        work_send(SECRET_TEST, test)
     return test
 
 
-def secret_test_claim(*, test_id: str) -> SecretTestLease | None:
+def secret_test_claim(*, test_id: str, owner: str = "") -> Lease | None:
     """Return a lease on a test that nobody makes, or None where another was first."""
-    secret = new_secret()
-    with transaction.atomic():
-        taken = _claimable().filter(id=test_id, lease_token__lt=MOST_TAKES)
-        if not taken.update(
-            state=StepState.RUNNING,
-            lease_token=F("lease_token") + 1,
-            lease_expires_at=_NOW + timedelta(seconds=LEASE_SECONDS),
-            lease_secret_sha256=sha256_hex(secret),
-        ):
-            return None
-        test = SecretTest.objects.select_related("secret").get(id=test_id)
-    return SecretTestLease(
-        test_id=test_id,
-        token=test.lease_token,
-        secret=secret,
-        kind=ProbeKind(test.kind),
-        target=test.target,
-        secret_name=test.secret.name,
-    )
+    return lease_claim(kind=SECRET_TEST, id=test_id, owner=owner)
 
 
-def secret_test_finish(*, lease: SecretTestLease, answer: ProbeAnswer) -> bool:
+def secret_to_test(*, test_id: str) -> SecretToTest:
+    """Return what the test tries, and on what."""
+    test = SecretTest.objects.select_related("secret").get(id=test_id)
+    return SecretToTest(kind=ProbeKind(test.kind), target=test.target, secret_name=test.secret.name)
+
+
+def secret_test_finish(*, lease: Lease, answer: ProbeAnswer) -> bool:
     """Return whether the answer was stored; that of a worker whose lease was taken is dropped."""
-    held = SecretTest.objects.filter(
-        id=lease.test_id, lease_token=lease.token, state=StepState.RUNNING
-    )
-    return bool(held.update(finished_at=_NOW, **_outcome(answer), **_UNHELD))
-
-
-def secret_test_redeemable(*, test_id: str, token: int, secret: str) -> SecretTest | None:
-    """Return the test when token and secret are those of its live lease."""
-    live = SecretTest.objects.select_related("secret__team").filter(
-        id=test_id, lease_token=token, lease_expires_at__gt=_NOW, state=StepState.RUNNING
-    )
-    test = live.first()
-    if test is None or not constant_time_compare(test.lease_secret_sha256, sha256_hex(secret)):
-        return None
-    return test
-
-
-def secret_tests_sweep() -> int:
-    """Return how many tests were sent again because their message or their worker was lost."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_SWEEP_LOCK])
-            if not cursor.fetchone()[0]:
-                return 0
-        lost = ProbeAnswer(
-            works=False,
-            sentence=f"The worker was lost {MOST_TAKES} times while it made this test.",
-            hint="Look at the control worker's log, then test again.",
-        )
-        _claimable().filter(lease_token__gte=MOST_TAKES).update(
-            finished_at=_NOW, **_outcome(lost), **_UNHELD
-        )
-        overdue = _claimable().filter(created_at__lt=clock.now() - SEND_AGAIN_AFTER)
-        ids = list(overdue.order_by("created_at").values_list("id", flat=True)[:100])
-    for test_id in ids:
-        secret_test_send(test_id=test_id)
-    return len(ids)
+    return lease_end(lease=lease, **_outcome(answer))
 
 
 def _outcome(answer: ProbeAnswer) -> dict[str, object]:
@@ -129,7 +76,18 @@ def _outcome(answer: ProbeAnswer) -> dict[str, object]:
         "works": answer.works,
         "sentence": answer.sentence,
         "hint": answer.hint,
+        "finished_at": ClockTimestamp(),
     }
+
+
+def _given_up() -> Mapping[str, Any]:
+    return _outcome(
+        ProbeAnswer(
+            works=False,
+            sentence=f"The worker was lost {MOST_CLAIMS} times while it made this test.",
+            hint="Look at the control worker's log, then test again.",
+        )
+    )
 
 
 def _forget_old(secret: Secret) -> None:
@@ -138,8 +96,24 @@ def _forget_old(secret: Secret) -> None:
     done.exclude(id__in=list(kept)).delete()
 
 
-def _claimable() -> QuerySet[SecretTest]:
-    expired = Q(lease_expires_at=None) | Q(lease_expires_at__lte=_NOW)
-    return SecretTest.objects.filter(
-        Q(state=StepState.WAITING) | Q(expired, state=StepState.RUNNING)
-    )
+def _queue_of(_test: SecretTest) -> str:
+    return CONTROL_QUEUE
+
+
+def _secrets_of(test: SecretTest) -> Mapping[str, str]:
+    return secrets_reveal(team=test.secret.team, names=[test.secret.name])
+
+
+SECRET_TEST = LeaseKind(
+    name="secret_test",
+    model=SecretTest,
+    task="secrets.test",
+    queue_of=_queue_of,
+    secrets_of=_secrets_of,
+    related=("secret__team",),
+    is_open=Q(state__in=_OPEN),
+    waiting={"state": StepState.WAITING},
+    claimed={"state": StepState.RUNNING},
+    most_claims=MOST_CLAIMS,
+    given_up=_given_up,
+)

@@ -1,6 +1,6 @@
 """Setting, deleting and redeeming one secret."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -91,6 +91,12 @@ def secret_reveal(*, team: Team, name: str) -> str | None:
         )
         Secret.objects.filter(id=secret.id).update(last_used_at=clock.now())
     return value
+
+
+def secrets_reveal(*, team: Team, names: Collection[str]) -> dict[str, str]:
+    """Return the values of those names that the team has; otherwise as `secret_reveal`."""
+    values = {name: secret_reveal(team=team, name=name) for name in sorted(names)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def key_ring_prepare() -> KeyRing:

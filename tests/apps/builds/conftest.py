@@ -10,12 +10,6 @@ if TYPE_CHECKING:
     from tests.factories import Cast
 
 
-@pytest.fixture(autouse=True)
-def _leases_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a lease end by what a test does, and not because the machine is slow."""
-    monkeypatch.setattr("apps.builds.services.leases.LEASE_SECONDS", 3600.0)
-
-
 @pytest.fixture
 def cast(db: None) -> "Cast":
     from tests.factories import make_cast

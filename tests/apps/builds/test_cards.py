@@ -2,26 +2,24 @@
 
 import pytest
 
+from apps.builds.leasing import card_holder
 from apps.builds.models import Build
 from apps.builds.selectors import build_detail
 from apps.builds.serializers import BuildDetailObject
 from apps.builds.services import (
     CardNeed,
-    Lease,
-    LeaseLost,
     build_cards_claim,
     build_cards_release,
     build_claim,
-    build_release,
-    builds_expire_leases,
     builds_sweep,
-    card_holder,
     step_start,
     step_wait,
 )
 from apps.fleet.models import CardLease, Node
 from apps.fleet.selectors import cards_of_holder
 from apps.fleet.services import NoRoom
+from apps.leases.lease import Lease, LeaseLost
+from apps.leases.services import lease_release, leases_expire
 from tests import factories
 from tests.apps.pages import signed_in
 from tests.factories import GIB
@@ -50,7 +48,7 @@ def gpus(count: int) -> CardNeed:
 
 
 def held(lease: Lease) -> int:
-    return len(cards_of_holder(card_holder(lease.build_id)))
+    return len(cards_of_holder(card_holder(lease.id)))
 
 
 def test_what_suffices_is_kept_and_the_rest_given_back(node: Node) -> None:
@@ -72,8 +70,8 @@ def test_builds_that_each_hold_a_part_do_not_wait_for_each_other(node: Node) -> 
     with pytest.raises(NoRoom) as refused:
         build_cards_claim(lease=first, node=node, need=gpus(3))
     assert held(first) == 0, "who waits holds nothing"
-    assert refused.value.holders == {card_holder(second.build_id)}
-    assert f"Held by `build:{second.build_id}` (80.0 GiB)" in str(refused.value)
+    assert refused.value.holders == {card_holder(second.id)}
+    assert f"Held by `build:{second.id}` (80.0 GiB)" in str(refused.value)
     assert len(build_cards_claim(lease=second, node=node, need=gpus(3))) == 3
 
 
@@ -91,18 +89,18 @@ def test_a_build_that_loses_its_worker_loses_its_cards(node: Node, end: str) -> 
     lease = running()
     build_cards_claim(lease=lease, node=node, need=gpus(2))
     if end == "given back":
-        build_release(lease=lease)
+        lease_release(lease=lease)
     else:
-        builds_expire_leases(owners=["worker"])
+        leases_expire(owners=["worker"])
         if end == "taken by the sweep":
             builds_sweep()
         else:
-            assert build_claim(build_id=lease.build_id, owner="another") is not None
+            assert build_claim(build_id=lease.id, owner="another") is not None
     assert not CardLease.objects.filter(released_at=None).exists()
     with pytest.raises(LeaseLost):
         build_cards_claim(lease=lease, node=node, need=gpus(2))
     assert held(lease) == 0
-    assert Build.objects.get(id=lease.build_id).lease_token > lease.token
+    assert Build.objects.get(id=lease.id).lease_token > lease.token
 
 
 def test_page_and_program_are_told_what_a_build_holds_and_what_it_waits_for(node: Node) -> None:

@@ -9,11 +9,11 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from apps.accounts.models import AuditEntry
 from apps.builds.models import Build
-from apps.builds.queue import build_queue_length
 from apps.builds.services import build_cancel, build_claim, build_create, build_promote, build_retry
 from apps.configs.models import CheckpointRecord, Revision
 from apps.fleet.services import pool_assign
 from apps.rest.errors import Conflict, InvalidInput
+from controlplane.celery import build_queue, queue_length
 from tests import factories
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
@@ -28,7 +28,7 @@ def test_a_new_build_is_queued_with_its_steps_and_sent(
     cast: Cast,
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
-    before = build_queue_length(pool="default")
+    before = queue_length(build_queue("default"))
     with django_capture_on_commit_callbacks(execute=True):
         build = build_create(revision=revision, user=cast.member)
     assert (build.state, build.number, build.attempt) == ("queued", 1, 1)
@@ -38,7 +38,7 @@ def test_a_new_build_is_queued_with_its_steps_and_sent(
         ("package", "waiting"),
         ("smoke_test", "waiting"),
     ]
-    assert build_queue_length(pool="default") == before + 1
+    assert queue_length(build_queue("default")) == before + 1
 
 
 def test_a_build_that_quantizes_calibrates_and_gates_before_it_packages(

@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db.models import F
-from django.test import Client
-from django.utils import timezone
 
+from apps.configs.leasing import FACTS
 from apps.configs.models import CheckpointRecord, FactsState, Revision
 from apps.configs.selectors import config_list
 from apps.configs.services import (
@@ -16,15 +14,17 @@ from apps.configs.services import (
     examine_text,
     facts_claim,
     facts_finish,
-    facts_renew,
     facts_request,
-    facts_sweep,
+    facts_to_read,
     revision_create,
     revision_examine,
 )
 from apps.configs.services import configs as configs_module
 from apps.configs.services import facts as facts_module
+from apps.leases.redeeming import lease_redeem
+from apps.leases.sweeping import leases_sweep
 from apps.secrets.services import secret_set
+from controlplane import clock
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import CheckpointRepository
 from tests.bucket_server import BucketServer
@@ -32,7 +32,7 @@ from tests.factories import Cast, config_text, make_checkpoint_record, make_team
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from workers.tasks.facts import fetch_facts
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cpu_host")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cpu_host", "keepers_stand_still")]
 
 FAILURE = Failure(code="EHF-OFFLINE", blame=Blame.MACHINE, sentence="The hub did not answer.")
 
@@ -41,20 +41,13 @@ FAILURE = Failure(code="EHF-OFFLINE", blame=Blame.MACHINE, sentence="The hub did
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What would have gone to the control queue; no broker runs here."""
     ids: list[str] = []
-    monkeypatch.setattr(facts_module, "facts_send", lambda *, facts_id: ids.append(facts_id))
+    monkeypatch.setattr(facts_module, "work_send", lambda _kind, row: ids.append(row.id))
     return ids
-
-
-@pytest.fixture(autouse=True)
-def _nothing_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let leases and requests grow old by what a test does, and not because the machine is slow."""
-    monkeypatch.setattr(facts_module, "LEASE_SECONDS", 3600.0)
-    monkeypatch.setattr(facts_module, "SEND_AGAIN_AFTER", timedelta(hours=1))
 
 
 def aged(record: CheckpointRecord, **age: float) -> None:
     """Make the record's last reading older."""
-    past = timezone.now() - timedelta(**age)
+    past = clock.now() - timedelta(**age)
     CheckpointRecord.objects.filter(id=record.id).update(fetched_at=past, requested_at=past)
 
 
@@ -170,19 +163,15 @@ def test_asking_twice_sends_once(sent: list[str]) -> None:
     assert sent == [first.id]
 
 
-def test_one_worker_reads_and_a_result_after_the_lease_is_dropped() -> None:
+def test_a_result_after_the_lease_is_dropped() -> None:
     record = make_checkpoint_record()
+    late = facts_claim(facts_id=record.id)
+    CheckpointRecord.objects.update(lease_expires_at=None)
     lease = facts_claim(facts_id=record.id)
+    assert late is not None
     assert lease is not None
-    assert facts_claim(facts_id=record.id) is None
-    assert facts_renew(lease=lease)
-    CheckpointRecord.objects.update(lease_expires_at=F("requested_at") - timedelta(seconds=1))
-    assert not facts_renew(lease=lease)
-    taken_over = facts_claim(facts_id=record.id)
-    assert taken_over is not None
-    assert taken_over.token == lease.token + 1
-    assert not facts_finish(lease=lease, read=FAILURE)
-    assert facts_finish(lease=taken_over, read=FAILURE)
+    assert not facts_finish(lease=late, read=FAILURE)
+    assert facts_finish(lease=lease, read=FAILURE)
     assert facts_claim(facts_id=record.id) is None
 
 
@@ -220,48 +209,24 @@ def test_a_new_value_of_the_secret_is_tried_at_once(sent: list[str]) -> None:
     assert sent == [record.id]
 
 
-def test_the_sweep_sends_what_was_lost_and_forgets_what_nobody_asks_for(sent: list[str]) -> None:
-    lost = make_checkpoint_record()
-    held, fresh, old = (make_checkpoint_record() for _ in range(3))
-    ago = timezone.now() - timedelta(hours=2)
-    CheckpointRecord.objects.filter(id__in=[lost.id, held.id]).update(requested_at=ago)
-    facts_claim(facts_id=held.id)
+def test_the_sweep_forgets_what_nobody_asks_for() -> None:
+    fresh, old = make_checkpoint_record(), make_checkpoint_record()
     aged(old, days=31)
-    assert facts_sweep() == 1
-    assert sent == [lost.id]
-    assert set(CheckpointRecord.objects.values_list("id", flat=True)) == {
-        lost.id,
-        held.id,
-        fresh.id,
-    }
+    leases_sweep(FACTS)
+    assert CheckpointRecord.objects.get() == fresh
 
 
-def redeem(facts_id: str, **body: Any) -> Any:
-    return Client().post(
-        f"/internal/v1/facts/{facts_id}/secret", body, content_type="application/json"
-    )
-
-
-def test_a_live_lease_redeems_its_one_secret_and_nothing_else_does() -> None:
+def test_a_live_lease_redeems_its_one_secret() -> None:
     team = make_team()
     secret_set(team=team, name="hf_access_token", value="hf_Canary")
     secret_set(team=team, name="other", value="never")
     record = make_checkpoint_record(team=team, secret_name="hf_access_token")
     lease = facts_claim(facts_id=record.id)
     assert lease is not None
-    answer = redeem(record.id, token=lease.token, lease_secret=lease.secret)
-    assert answer.json() == {"secrets": {"hf_access_token": "hf_Canary"}}
-    assert answer["Cache-Control"] == "no-store"
-    assert "Canary" not in repr(lease)
-    wrong = [
-        redeem(record.id, token=lease.token, lease_secret="guess"),
-        redeem(record.id, token=lease.token + 1, lease_secret=lease.secret),
-        redeem("zzzzzzzz", token=lease.token, lease_secret=lease.secret),
-    ]
+    told = {"name": "facts", "id": lease.id, "token": lease.token, "secret": lease.secret}
+    assert lease_redeem(**told) == {"hf_access_token": "hf_Canary"}
     facts_finish(lease=lease, read=FAILURE)
-    wrong.append(redeem(record.id, token=lease.token, lease_secret=lease.secret))
-    assert {answer.status_code for answer in wrong} == {403}
-    assert all("Canary" not in answer.content.decode() for answer in wrong)
+    assert lease_redeem(**told) is None
 
 
 def test_a_secret_is_part_of_what_facts_are_kept_by(cast: Cast) -> None:
@@ -273,7 +238,11 @@ def test_a_secret_is_part_of_what_facts_are_kept_by(cast: Cast) -> None:
     assert sorted(names) == ["", "hf_access_token"]
 
 
-def test_a_control_plane_that_is_away_is_the_failure(settings: Any) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_a_control_plane_that_is_away_is_the_failure(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.tasks.leasing.redeeming.PATIENCE_SECONDS", 0.0)
     settings.CONTROL_PLANE_URL = "http://127.0.0.1:9"
     record = make_checkpoint_record(secret_name="hf_access_token")
     fetch_facts(record.id)
@@ -311,7 +280,7 @@ def test_facts_of_a_bucket_are_read_where_the_operator_says(settings: Any, tmp_p
     assert record.commit.startswith("listing-")
 
 
-def test_a_lease_names_the_secret_that_opens_the_checkpoint() -> None:
-    lease = facts_claim(facts_id=make_checkpoint_record(secret_name="aws_login").id)
-    assert lease is not None
-    assert lease.checkpoint.runtime_secret_name == "aws_login"
+def test_what_is_read_is_opened_with_the_secret_of_the_record() -> None:
+    wanted = facts_to_read(facts_id=make_checkpoint_record(secret_name="aws_login").id)
+    assert wanted.needs_secret
+    assert wanted.checkpoint.runtime_secret_name == "aws_login"

@@ -2,24 +2,24 @@
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 from pytest_django import Settings
 
 from apps.accounts.models import AuditEntry
+from apps.leases.lease import Lease
+from apps.leases.redeeming import lease_redeem
+from apps.leases.sweeping import leases_sweep
 from apps.rest.errors import InvalidInput
 from apps.secrets.models import Secret, SecretTest
 from apps.secrets.services import (
-    SecretTestLease,
+    SECRET_TEST,
     secret_set,
     secret_test_claim,
     secret_test_finish,
     secret_test_request,
-    secret_tests_sweep,
 )
 from controlplane.domain.secret_tests import ProbeAnswer
 from tests.apps.pages import polled, signed_in
@@ -50,19 +50,10 @@ def hub(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServ
         yield server
 
 
-def claimed(test: SecretTest) -> SecretTestLease:
+def claimed(test: SecretTest) -> Lease:
     lease = secret_test_claim(test_id=test.id)
     assert lease is not None
     return lease
-
-
-def redeem(test: SecretTest, **body: Any) -> tuple[int, Any]:
-    answer = Client().post(
-        f"/internal/v1/secret_tests/{test.id}/value",
-        json.dumps(body),
-        content_type="application/json",
-    )
-    return answer.status_code, answer.json()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -77,7 +68,7 @@ def test_a_worker_tries_the_token_and_the_page_and_the_rest_tell(
     assert (status, asked["state"], asked["works"]) == (202, "waiting", None)
     assert AuditEntry.objects.get(action="secret.test").after == {"target": "org/gated"}
     assert "data-moving" in polled(page, f"/secrets/{secret.id}/").content.decode()
-    run_test(test_id=asked["id"])
+    run_test(secret_test_id=asked["id"])
     _, told = rest.get(f"/v1/secrets/hf_access_token/tests/{asked['id']}")
     assert told["works"] is True
     assert "reads `org/gated`" in told["sentence"]
@@ -88,42 +79,35 @@ def test_a_worker_tries_the_token_and_the_page_and_the_rest_tell(
     assert Secret.objects.get().last_used_at is not None
 
 
-def test_a_control_plane_that_is_away_is_the_answer(settings: Settings, secret: Secret) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_a_control_plane_that_is_away_is_the_answer(
+    settings: Settings, secret: Secret, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.tasks.leasing.redeeming.PATIENCE_SECONDS", 0.0)
     settings.CONTROL_PLANE_URL = "http://127.0.0.1:9"
     test = secret_test_request(secret=secret, target="org/gated")
-    run_test(test_id=test.id)
+    run_test(secret_test_id=test.id)
     test.refresh_from_db()
     assert (test.works, test.state) == (False, "failed")
     assert "could not be had" in test.sentence
 
 
-def test_the_value_goes_to_the_holder_of_the_live_lease_only(cast: Cast, secret: Secret) -> None:
+def test_the_value_goes_to_the_holder_of_the_live_lease(secret: Secret) -> None:
     test = secret_test_request(secret=secret, target="org/gated")
-    assert redeem(test, token=0, lease_secret="guess")[0] == 403
     lease = claimed(test)
-    assert lease.secret not in repr(lease)
-    assert redeem(test, token=lease.token, lease_secret="guess")[0] == 403
-    assert redeem(test, token=lease.token + 1, lease_secret=lease.secret)[0] == 403
-    status, answer = redeem(test, token=lease.token, lease_secret=lease.secret)
-    assert (status, answer) == (200, {"secrets": {"hf_access_token": VALUE}})
+    told = {"name": "secret_test", "id": test.id, "token": lease.token, "secret": lease.secret}
+    assert lease_redeem(**told) == {"hf_access_token": VALUE}
     assert secret_test_claim(test_id=test.id) is None
     assert secret_test_finish(lease=lease, answer=ProbeAnswer(works=True, sentence="It does."))
-    assert redeem(test, token=lease.token, lease_secret=lease.secret)[0] == 403
+    assert lease_redeem(**told) is None
 
 
-def test_a_lost_worker_is_replaced_and_at_last_given_up(secret: Secret) -> None:
+def test_a_worker_that_is_lost_each_time_is_the_answer_at_last(secret: Secret) -> None:
     test = secret_test_request(secret=secret, target="org/gated")
-    past = timezone.now() - timedelta(minutes=5)
-    SecretTest.objects.update(created_at=past)
-    assert secret_tests_sweep() == 1
-    late = claimed(test)
-    assert secret_tests_sweep() == 0
-    for _ in range(2):
-        SecretTest.objects.update(lease_expires_at=past)
+    for _ in range(3):
         claimed(test)
-    assert not secret_test_finish(lease=late, answer=ProbeAnswer(works=True, sentence="Late."))
-    SecretTest.objects.update(lease_expires_at=past)
-    assert secret_tests_sweep() == 0
+        SecretTest.objects.update(lease_expires_at=None)
+    leases_sweep(SECRET_TEST)
     test.refresh_from_db()
     assert (test.state, test.works) == ("failed", False)
     assert "was lost 3 times" in test.sentence

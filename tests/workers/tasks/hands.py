@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from django.conf import settings
 
+from apps.builds.leasing import BUILD
 from apps.builds.models import Build
-from apps.builds.queue import build_send
+from apps.leases.queue import work_send
 from tests.processes import wait_for
 from workers.build_steps.processes import (
     INSTANCE_VARIABLE,
@@ -36,7 +37,7 @@ class Sweeper:
 
 
 def send(build: Build) -> Build:
-    build_send(build_id=build.id, pool=build.pool)
+    work_send(BUILD, build)
     return build
 
 

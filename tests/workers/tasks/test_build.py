@@ -223,7 +223,7 @@ def test_a_control_plane_that_stays_away_is_the_cause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings.CONTROL_PLANE_URL = "http://127.0.0.1:1"
-    monkeypatch.setattr("workers.tasks.building.redeem._PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("workers.tasks.leasing.redeeming.PATIENCE_SECONDS", 0.2)
     build = run(make_build(revision=secretive))
     assert (build.state, build.failure["code"]) == ("failed", "EHB-CONTROL-PLANE")
 

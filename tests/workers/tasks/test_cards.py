@@ -33,10 +33,10 @@ from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, run
 from workers.tasks.build import build_run
 from workers.tasks.building import cards
 from workers.tasks.building.cards import StepCards
-from workers.tasks.building.keeper import LeaseKeeper
 from workers.tasks.building.needs import step_need
 from workers.tasks.building.report import StepReport
 from workers.tasks.building.stopped import StepFailed
+from workers.tasks.leasing import LeaseKeeper
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REPLICA = "replica:abcde"

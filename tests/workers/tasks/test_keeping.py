@@ -11,18 +11,20 @@ import pytest
 from django.db import OperationalError
 from pytest_django import Settings
 
+from apps.builds.leasing import BUILD
 from apps.builds.models import Build
-from apps.builds.services import Lease, build_cancel, build_claim, builds_expire_leases
+from apps.builds.services import build_cancel, build_claim
+from apps.leases.lease import Lease
+from apps.leases.services import leases_expire
 from tests import factories
 from tests.processes import wait_for
 from tests.timing import quickest
 from workers.build_steps.environment import child_environment
-from workers.tasks.building import keeper as keeper_module
 from workers.tasks.building.folders import BuildFolder, is_kept, prune_folders
-from workers.tasks.building.insist import insist
-from workers.tasks.building.keeper import Interrupted, LeaseKeeper, Standing
 from workers.tasks.building.leftovers import reap_dead
-from workers.tasks.building.owner import dead_owners, process_owner
+from workers.tasks.leasing import Interrupted, LeaseKeeper, Standing, insist
+from workers.tasks.leasing import keeper as keeper_module
+from workers.tasks.leasing.owner import dead_owners, process_owner
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
@@ -54,9 +56,9 @@ def wait_for_standing(keeper: LeaseKeeper, standing: Standing) -> None:
 
 
 def test_a_kept_lease_is_renewed(keeper: LeaseKeeper, lease: Lease) -> None:
-    first = Build.objects.get(id=lease.build_id).lease_expires_at
+    first = Build.objects.get(id=lease.id).lease_expires_at
     wait_for(
-        lambda: Build.objects.get(id=lease.build_id).lease_expires_at != first,
+        lambda: Build.objects.get(id=lease.id).lease_expires_at != first,
         seconds=60,
         what="a renewal",
     )
@@ -67,7 +69,7 @@ def test_a_cancel_is_seen_within_two_seconds(stopping: threading.Event) -> None:
     def seconds_until_seen() -> float:
         lease = claim()
         with LeaseKeeper(lease, stopping=stopping) as keeper:
-            build_cancel(build=Build.objects.get(id=lease.build_id))
+            build_cancel(build=Build.objects.get(id=lease.id))
             asked_at = time.monotonic()
             wait_for_standing(keeper, Standing.CANCEL)
             seconds = time.monotonic() - asked_at
@@ -79,7 +81,7 @@ def test_a_cancel_is_seen_within_two_seconds(stopping: threading.Event) -> None:
 
 
 def test_a_lease_that_was_taken_is_lost_for_good(keeper: LeaseKeeper, lease: Lease) -> None:
-    builds_expire_leases(owners=[Build.objects.get(id=lease.build_id).lease_owner])
+    leases_expire(owners=[Build.objects.get(id=lease.id).lease_owner])
     wait_for_standing(keeper, Standing.LOST)
     with pytest.raises(Interrupted):
         insist(keeper, lambda: None)
@@ -122,7 +124,7 @@ def test_an_owner_is_dead_once_its_process_is(monkeypatch: pytest.MonkeyPatch) -
     own = process_owner("here")
     other = subprocess.Popen(["sleep", "60"])
     with monkeypatch.context() as patched:
-        patched.setattr("workers.tasks.building.owner.os.getpid", lambda: other.pid)
+        patched.setattr("workers.tasks.leasing.owner.os.getpid", lambda: other.pid)
         others = process_owner("here")
     owners = [own, others, "elsewhere/0123456789abcdef/1/1", ""]
     assert dead_owners(owners) == []
@@ -139,7 +141,7 @@ def test_a_process_of_a_dead_lease_is_killed_and_that_of_a_live_one_is_not(
     def start(marker: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(["sleep", "60"], env=child_environment(marker, str(data_dir), {}))
 
-    live, dead = start(lease.marker), start(f"build/{lease.build_id}/0")
+    live, dead = start(lease.marker), start(f"build/{lease.id}/0")
     unknown = start("build/elsewher/1")
     try:
         wait_for(lambda: (reap_dead(), dead.poll())[1] is not None, seconds=60, what="the kill")
@@ -152,7 +154,7 @@ def test_a_process_of_a_dead_lease_is_killed_and_that_of_a_live_one_is_not(
 
 def test_a_new_holder_removes_the_drafts_of_earlier_ones(lease: Lease) -> None:
     folder = BuildFolder(lease)
-    later = BuildFolder(Lease(build_id=lease.build_id, token=lease.token + 1, secret="x"))
+    later = BuildFolder(Lease(kind=BUILD, id=lease.id, token=lease.token + 1, secret="x"))
     for each in (folder.draft("fetch"), later.draft("fetch"), folder.published("fetch")):
         each.mkdir(parents=True)
     for each in (folder, later):
@@ -163,7 +165,7 @@ def test_a_new_holder_removes_the_drafts_of_earlier_ones(lease: Lease) -> None:
     assert not folder.draft("fetch").exists()
     assert later.draft("fetch").exists()
     assert folder.published("fetch").exists()
-    prune_folders(lambda build_id, _age: build_id != lease.build_id)
+    prune_folders(lambda build_id, _age: build_id != lease.id)
     assert not folder.published("fetch").exists()
 
 

@@ -8,7 +8,8 @@ import pytest
 from django.conf import settings
 
 from apps.builds.models import Build
-from apps.builds.services import LEASE_SECONDS, RENEW_SECONDS, build_cancel
+from apps.builds.services import build_cancel
+from apps.leases.lease import LEASE_SECONDS, RENEW_SECONDS
 from tests.processes import CeleryWorker, wait_for
 from tests.timing import quickest
 from tests.workers.tasks.building import MakeBuild

@@ -1,6 +1,5 @@
 """The cards that a step runs on, leased from the same ledger as those of replicas."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,11 +7,11 @@ import psutil
 from django.conf import settings
 from django.db.models import QuerySet
 
+from apps.builds.leasing import card_holder
 from apps.builds.services import (
     CardNeed,
     build_cards_claim,
     build_cards_release,
-    card_holder,
     step_wait,
 )
 from apps.fleet.models import Node
@@ -23,10 +22,9 @@ from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import Spec
 from workers.agent import nvidia
 from workers.agent.clean_cards import what_holds
-from workers.tasks.building.insist import insist
-from workers.tasks.building.keeper import LeaseKeeper
 from workers.tasks.building.report import StepReport
 from workers.tasks.building.stopped import StepFailed
+from workers.tasks.leasing import LeaseKeeper, insist
 
 _PATIENCE_SECONDS = 600.0
 """For replicas and strangers, which do not end by themselves; other builds are waited for."""
@@ -106,14 +104,15 @@ class StepCards:
             )
             whole = psutil.virtual_memory().total
             return HeldCards(kind=CPU, memory_bytes=need(whole).memory_bytes)
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        clock = self._keeper.clock
+        give_up_at = clock.monotonic() + _PATIENCE_SECONDS
         while not isinstance(found := self._ask(kind, need), HeldCards):
             self._tell(found.reason)
             if found.has_turn:
-                deadline = time.monotonic() + _PATIENCE_SECONDS
-            if found.is_final or time.monotonic() > deadline:
+                give_up_at = clock.monotonic() + _PATIENCE_SECONDS
+            if found.is_final or clock.monotonic() > give_up_at:
                 raise StepFailed(found.to_failure(self._step))
-            time.sleep(_PAUSE_SECONDS)
+            clock.sleep(_PAUSE_SECONDS)
             self._report.tick()
             self._keeper.check()
         self._tell("")

@@ -5,14 +5,14 @@ cancelled keeps its published steps for a retry, for a few days.
 """
 
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
 
-from apps.builds.services import Lease
+from apps.leases.lease import Lease
+from controlplane.clock import SYSTEM
 
 _KEEP_SECONDS = 3 * 24 * 3600.0
 _JOB = ".job.json"
@@ -28,7 +28,7 @@ class BuildFolder:
     """The folder of one build, as the holder of one lease uses it."""
 
     def __init__(self, lease: Lease) -> None:
-        self._root = builds_folder() / lease.build_id
+        self._root = builds_folder() / lease.id
         self._token = lease.token
 
     def published(self, step: str) -> Path:
@@ -83,7 +83,7 @@ def prune_folders(is_wanted: Callable[[str, float], bool]) -> int:
     for folder in root.iterdir() if root.is_dir() else ():
         # Another worker may remove it just now.
         with suppress(FileNotFoundError):
-            if not is_wanted(folder.name, time.time() - folder.stat().st_mtime):
+            if not is_wanted(folder.name, SYSTEM.time() - folder.stat().st_mtime):
                 shutil.rmtree(folder, ignore_errors=True)
                 removed += 1
     return removed

@@ -6,13 +6,14 @@ import os
 from django.conf import settings
 
 from apps.builds.selectors import build_state
-from apps.builds.services import builds_expire_leases, builds_sweep, lease_is_dead, lease_owners
+from apps.builds.services import builds_sweep
+from apps.leases.services import lease_is_dead, lease_owners, leases_expire
 from controlplane.domain.forecast.cached import DOWNLOADS_KEPT_SECONDS
 from controlplane.sources import prune
 from workers.build_steps.reaping import reap_orphans
 from workers.runtimes.container.leftovers import sweep_containers, uses_containers
 from workers.tasks.building.folders import is_kept, prune_folders
-from workers.tasks.building.owner import dead_owners
+from workers.tasks.leasing.owner import dead_owners
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ _log = logging.getLogger(__name__)
 def reap_dead() -> None:
     """Send the builds of dead workers of this host again, and kill what they left running."""
     if dead := dead_owners(lease_owners()):
-        _log.warning("%s leases of dead workers ended", builds_expire_leases(owners=dead))
+        _log.warning("%s leases of dead workers ended", leases_expire(owners=dead))
         builds_sweep()
     for reaped in reap_orphans(
         lambda marker: not lease_is_dead(marker), instance=str(settings.DATA_DIR)

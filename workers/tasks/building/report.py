@@ -1,13 +1,11 @@
 """What a step says of itself while it runs: its log and its progress, written once a second."""
 
-import time
 from pathlib import Path
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from apps.builds.services import (
-    LeaseLost,
     Measured,
     Progress,
     step_log,
@@ -15,12 +13,12 @@ from apps.builds.services import (
     step_measure,
     step_progress,
 )
+from apps.leases.lease import LeaseLost
 from apps.telemetry.logs import log_next_sequence
 from workers.build_steps.child import StepOutcome
 from workers.build_steps.events import Progress as ReportedProgress
 from workers.build_steps.outputs import size_of
-from workers.tasks.building.insist import insist
-from workers.tasks.building.keeper import LeaseKeeper, Standing
+from workers.tasks.leasing import LeaseKeeper, Standing, insist
 
 _WRITE_SECONDS = 0.5
 _LARGEST_CHUNK = 64_000
@@ -34,12 +32,13 @@ class StepReport:
     def __init__(self, keeper: LeaseKeeper, *, step: str, attempt: int) -> None:
         self._keeper = keeper
         self._lease = keeper.lease
+        self._clock = keeper.clock
         self._step = step
         self._text = ""
         self._progress: Progress | None = None
         self._stored_progress: Progress | None = None
         self._written_at = 0.0
-        owner = step_log_owner(build_id=self._lease.build_id, step=step)
+        owner = step_log_owner(build_id=self._lease.id, step=step)
         self._sequence = insist(keeper, lambda: log_next_sequence(owner=owner, attempt=attempt))
 
     @property
@@ -66,7 +65,7 @@ class StepReport:
 
     def say(self, sentence: str) -> None:
         """Add a line of the worker's own to the log."""
-        self.on_log(f"{time.strftime('%H:%M:%S')} {sentence}\n".encode(errors="ignore"))
+        self.on_log(f"{self._clock.now():%H:%M:%S} {sentence}\n".encode(errors="ignore"))
 
     def measure(self, outcome: StepOutcome, output: Path) -> None:
         """Store what the run took, however it ended; `output` is the folder that it wrote to."""
@@ -80,9 +79,10 @@ class StepReport:
 
     def tick(self) -> None:
         """Store what has gathered, where it is time and the database answers."""
-        if time.monotonic() - self._written_at < _WRITE_SECONDS or not self._keeper.is_reachable:
+        now = self._clock.monotonic()
+        if now - self._written_at < _WRITE_SECONDS or not self._keeper.is_reachable:
             return
-        self._written_at = time.monotonic()
+        self._written_at = now
         try:
             self._write()
         except (OperationalError, InterfaceError):

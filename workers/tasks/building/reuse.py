@@ -12,8 +12,7 @@ from controlplane.artifacts import ArtifactFailure, ArtifactStore, input_digest
 from workers.build_steps import outputs
 from workers.build_steps.inputs import build_inputs
 from workers.tasks.building.folders import BuildFolder
-from workers.tasks.building.insist import insist
-from workers.tasks.building.keeper import LeaseKeeper
+from workers.tasks.leasing import LeaseKeeper, insist
 
 
 @dataclass(frozen=True, kw_only=True)

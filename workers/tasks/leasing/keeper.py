@@ -1,9 +1,8 @@
-"""The thread that keeps a build's lease alive while another supervises the work."""
+"""The thread that keeps a lease alive while another does the work."""
 
 import copy
 import logging
 import threading
-import time
 from enum import StrEnum
 from types import TracebackType
 
@@ -11,14 +10,10 @@ from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connec
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import load_backend
 
-from apps.builds.services import (
-    LEASE_SECONDS,
-    RENEW_SECONDS,
-    Lease,
-    LeaseLost,
-    lease_check,
-    lease_renew,
-)
+from apps.leases.lease import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
+from apps.leases.services import lease_check, lease_renew
+from controlplane.clock import SYSTEM, Clock
+from workers.tasks.leasing.stopping import STOPPING
 
 _LOOK_SECONDS = 1.0
 _RECONNECT_SECONDS = 0.3
@@ -31,12 +26,12 @@ class Standing(StrEnum):
     HELD = "held"
     CANCEL = "cancel"
     STOPPING = "stopping"
-    """The worker is being stopped: give the build back."""
+    """The worker is being stopped: give the work back."""
     LOST = "lost"
 
 
 class Interrupted(Exception):
-    """The build cannot go on in this worker."""
+    """The work cannot go on in this worker."""
 
     def __init__(self, standing: Standing) -> None:
         super().__init__(standing.value)
@@ -44,24 +39,25 @@ class Interrupted(Exception):
 
 
 class LeaseKeeper:
-    """Renews a lease until left; looks every second whether the build is to be cancelled.
+    """Renews a lease until left; looks every second whether the work is to be cancelled.
 
     A database that is away costs nothing until the lease may have run out: from then on the
     standing is LOST, whatever the database says later.
     """
 
-    def __init__(self, lease: Lease, *, stopping: threading.Event) -> None:
+    def __init__(
+        self, lease: Lease, *, stopping: threading.Event = STOPPING, clock: Clock = SYSTEM
+    ) -> None:
         self.lease = lease
+        self.clock = clock
         self.is_reachable = True
         self._stopping = stopping
         self._left = threading.Event()
         self._is_lost = False
         self._is_cancel_requested = False
         # The claim was made a moment ago; better a moment too early than too late.
-        self._renewed_at = time.monotonic() - _LOOK_SECONDS
-        self._thread = threading.Thread(
-            target=self._keep, name=f"lease-{lease.build_id}", daemon=True
-        )
+        self._renewed_at = clock.monotonic() - _LOOK_SECONDS
+        self._thread = threading.Thread(target=self._keep, name=f"lease-{lease.id}", daemon=True)
 
     def __enter__(self) -> "LeaseKeeper":
         self._thread.start()
@@ -79,7 +75,7 @@ class LeaseKeeper:
     @property
     def standing(self) -> Standing:
         """How the lease stands at this moment."""
-        if self._is_lost or time.monotonic() - self._renewed_at >= LEASE_SECONDS:
+        if self._is_lost or self.clock.monotonic() - self._renewed_at >= LEASE_SECONDS:
             self._is_lost = True
             return Standing.LOST
         if self._is_cancel_requested:
@@ -87,14 +83,14 @@ class LeaseKeeper:
         return Standing.STOPPING if self._stopping.is_set() else Standing.HELD
 
     def check(self) -> None:
-        """Return while the build may go on. Raises Interrupted."""
+        """Return while the work may go on. Raises Interrupted."""
         if (standing := self.standing) is not Standing.HELD:
             raise Interrupted(standing)
 
     def _keep(self) -> None:
         connection = _own_connection()
         try:
-            while not self._is_lost and not self._left.wait(self._pause_seconds()):
+            while not self._is_lost and not self.clock.wait(self._left, self._pause_seconds()):
                 self._look(connection)
         finally:
             connection.close()
@@ -103,7 +99,7 @@ class LeaseKeeper:
         return _LOOK_SECONDS if self.is_reachable else _RECONNECT_SECONDS
 
     def _look(self, connection: BaseDatabaseWrapper) -> None:
-        asked_at = time.monotonic()
+        asked_at = self.clock.monotonic()
         is_due = asked_at - self._renewed_at >= RENEW_SECONDS - _LOOK_SECONDS / 2
         try:
             ask = lease_renew if is_due else lease_check

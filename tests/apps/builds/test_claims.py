@@ -1,37 +1,29 @@
-"""One holder at a time, and the writes of an earlier one are refused."""
+"""The writes of a worker that holds a build, and of one that held it before."""
 
-import threading
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from django.db import connection
-from django.utils import timezone
 
 from apps.builds.models import Build
 from apps.builds.services import (
-    Lease,
-    LeaseLost,
     Progress,
     build_cancel,
     build_claim,
     build_enter,
     build_fail,
-    build_release,
     build_succeed,
-    builds_expire_leases,
     builds_sweep,
-    lease_check,
-    lease_is_dead,
-    lease_owners,
-    lease_renew,
     step_finish,
     step_log,
     step_progress,
     step_reuse,
     step_start,
 )
+from apps.leases.lease import Lease, LeaseLost
+from apps.leases.services import lease_check, lease_release
 from apps.telemetry.models import LogChunk
+from controlplane import clock
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.lifecycle import BuildState
 from tests import factories
@@ -47,7 +39,7 @@ def claim(build: Build, owner: str = "worker") -> Lease:
 
 
 def expire(build: Build) -> None:
-    past = timezone.now() - timedelta(seconds=1)
+    past = clock.now() - timedelta(seconds=1)
     Build.objects.filter(id=build.id).update(lease_expires_at=past)
 
 
@@ -56,46 +48,12 @@ def state_of(build: Build) -> str:
     return build.state
 
 
-@pytest.mark.django_db(transaction=True)
-def test_of_many_workers_one_gets_the_build() -> None:
-    build = factories.make_build()
-    won: list[Lease | None] = []
-
-    def try_to_claim(name: str) -> None:
-        won.append(build_claim(build_id=build.id, owner=name))
-        connection.close()
-
-    threads = [threading.Thread(target=try_to_claim, args=(f"w{n}",)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len([lease for lease in won if lease]) == 1
-    assert state_of(build) == "fetching"
-
-
-def test_the_secret_of_a_lease_is_kept_as_a_hash_and_not_shown() -> None:
+def test_a_lease_tells_its_holder_of_a_cancel() -> None:
     build = factories.make_build()
     lease = claim(build)
-    build.refresh_from_db()
-    assert lease.secret not in (build.lease_secret_sha256, repr(lease))
-    assert len(build.lease_secret_sha256) == 64
-
-
-def test_a_renewed_lease_holds_and_tells_of_a_cancel() -> None:
-    build = factories.make_build()
-    lease = claim(build)
-    assert not lease_renew(lease=lease, connection=connection).is_cancel_requested
+    assert not lease_check(lease=lease).is_cancel_requested
     build_cancel(build=build)
-    assert lease_check(lease=lease, connection=connection).is_cancel_requested
-
-
-def test_a_lease_that_ran_out_is_not_renewed() -> None:
-    build = factories.make_build()
-    lease = claim(build)
-    expire(build)
-    with pytest.raises(LeaseLost):
-        lease_renew(lease=lease, connection=connection)
+    assert lease_check(lease=lease).is_cancel_requested
 
 
 def test_an_expired_lease_is_taken_with_a_higher_token() -> None:
@@ -127,7 +85,7 @@ def test_every_write_of_a_worker_that_comes_back_is_refused() -> None:
     ):
         with pytest.raises(LeaseLost):
             write()
-    build_release(lease=late)
+    lease_release(lease=late)
     assert state_of(build) == "fetching"
     assert build.steps.get(name="fetch").state == "waiting"
     assert not LogChunk.objects.exists()
@@ -182,29 +140,9 @@ def test_a_state_that_does_not_follow_is_a_bug() -> None:
 
 def test_a_build_that_is_given_back_can_be_taken_at_once() -> None:
     build = factories.make_build()
-    build_release(lease=claim(build))
+    lease_release(lease=claim(build))
     assert state_of(build) == "queued"
     claim(build, "next")
-
-
-def test_leases_of_dead_owners_end_early() -> None:
-    dead, alive = factories.make_build(), factories.make_build()
-    claim(dead, "dead")
-    claim(alive, "alive")
-    assert sorted(lease_owners()) == ["alive", "dead"]
-    assert builds_expire_leases(owners=["dead"]) == 1
-    assert builds_sweep().requeued == 1
-    assert (state_of(dead), state_of(alive)) == ("queued", "fetching")
-
-
-def test_a_marker_is_dead_once_its_token_is_not_that_of_a_live_lease() -> None:
-    build = factories.make_build()
-    lease = claim(build)
-    assert not lease_is_dead(lease.marker)
-    expire(build)
-    assert lease_is_dead(lease.marker)
-    assert not lease_is_dead("build/unknown1/1")
-    assert not lease_is_dead("replica/abcde/1")
 
 
 def test_the_sweep_cancels_what_lost_its_worker_and_frees_its_cards() -> None:

@@ -1,12 +1,11 @@
 """Writes that outlast a database that is away, for as long as the lease does."""
 
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
 
-from workers.tasks.building.keeper import Interrupted, LeaseKeeper, Standing
+from workers.tasks.leasing.keeper import Interrupted, LeaseKeeper, Standing
 
 _PAUSE_SECONDS = 0.3
 _Result = TypeVar("_Result")
@@ -25,4 +24,4 @@ def insist(keeper: LeaseKeeper, write: Callable[[], _Result]) -> _Result:
             return write()
         except (OperationalError, InterfaceError):
             connection.close()
-            time.sleep(_PAUSE_SECONDS)
+            keeper.clock.sleep(_PAUSE_SECONDS)

@@ -1,0 +1,40 @@
+"""Facts of checkpoints as work that the control worker leases."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from django.db.models import F, Q
+
+from apps.configs.models import CheckpointRecord
+from apps.leases.kinds import LeaseKind
+from apps.secrets.services import secrets_reveal
+from controlplane import clock
+from controlplane.celery import CONTROL_QUEUE
+
+_FORGET_AFTER = timedelta(days=30)
+
+
+def _queue_of(_record: CheckpointRecord) -> str:
+    return CONTROL_QUEUE
+
+
+def _secrets_of(record: CheckpointRecord) -> Mapping[str, str]:
+    names = [record.secret_name] if record.secret_name else []
+    return secrets_reveal(team=record.team, names=names)
+
+
+def _forget_old() -> None:
+    CheckpointRecord.objects.filter(requested_at__lt=clock.now() - _FORGET_AFTER).delete()
+
+
+FACTS = LeaseKind(
+    name="facts",
+    model=CheckpointRecord,
+    task="configs.fetch_facts",
+    queue_of=_queue_of,
+    secrets_of=_secrets_of,
+    related=("team",),
+    is_open=Q(fetched_at=None) | Q(requested_at__gt=F("fetched_at")),
+    since="requested_at",
+    tidy=_forget_old,
+)

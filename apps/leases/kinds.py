@@ -1,0 +1,78 @@
+"""What kinds of work there are, as the apps that own them describe them."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils.module_loading import import_string
+
+from apps.leases.models import Leased
+
+Columns = Mapping[str, Any]
+
+
+def _nothing(_ids: Collection[str]) -> None:
+    return None
+
+
+def _no_tidying() -> None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaseKind:
+    """One kind of work: where its rows are, what they say in each state, and who is to do it."""
+
+    name: str
+    """In addresses, marks of processes and messages: `build`."""
+    model: type[Leased]
+    task: str
+    """The Celery task that carries it out, given `<name>_id`."""
+    queue_of: Callable[[Any], str]
+    """The queue of one row."""
+    queue_columns: tuple[str, ...] = ()
+    """The columns that decide it."""
+    secrets_of: Callable[[Any], Mapping[str, str]]
+    """The values that the holder of a row's lease may have, by name."""
+    is_open: Q
+    """Which rows are to be worked on, or are being: those that have not ended."""
+    may_be_claimed: Q = field(default_factory=Q)
+    """Which of them a worker may take."""
+    waiting: Columns = field(default_factory=dict)
+    """What a row says while nobody holds it; empty where that is no state of its own."""
+    claimed: Columns = field(default_factory=dict)
+    """What it says from the moment that somebody does."""
+    since: str = "created_at"
+    """The column that tells since when the work is wanted."""
+    cancel_column: str | None = None
+    """The column that holds when its end was asked for, where people may ask."""
+    let_go: Callable[[Collection[str]], None] = _nothing
+    """Gives back what rows of these ids held, in the transaction that takes them from a holder."""
+    tidy: Callable[[], object] = _no_tidying
+    """Runs in each sweep before rows are sent again: forgets what is old."""
+    most_claims: int | None = None
+    """How often it is begun; work that ends its worker each time must not go round for ever."""
+    given_up: Callable[[], Columns] = dict
+    """What a row says after so many claims."""
+    related: tuple[str, ...] = ()
+    """What is read along with a row that is redeemed."""
+
+    @property
+    def id_argument(self) -> str:
+        """The argument of its task that names the row."""
+        return f"{self.name}_id"
+
+    @property
+    def table(self) -> str:
+        """The name of its table."""
+        return str(self.model._meta.db_table)
+
+
+@cache
+def lease_kinds() -> Mapping[str, LeaseKind]:
+    """Return every kind of work that the settings name, by name."""
+    kinds: list[LeaseKind] = [import_string(place) for place in settings.LEASE_KINDS]
+    return {kind.name: kind for kind in kinds}

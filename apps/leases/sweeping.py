@@ -1,0 +1,95 @@
+"""What makes work true again after a worker or a message was lost."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection, transaction
+
+from apps.leases.kinds import LeaseKind
+from apps.leases.lease import SEND_AGAIN_SECONDS
+from apps.leases.queue import work_send
+from apps.leases.services import (
+    TAKEN_AWAY,
+    leases_claimable,
+    leases_requeue,
+    leases_unheld,
+)
+from controlplane.celery import CONTROL_QUEUE, queue_length
+from controlplane.clock import SYSTEM, Clock
+
+_LOCKS = 7_020_001
+"""The first half of the advisory locks; the second is made of the kind's name."""
+_MOST_SENT = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swept:
+    """What one sweep did."""
+
+    requeued: int = 0
+    given_up: int = 0
+    sent: int = 0
+
+
+def leases_sweep(kind: LeaseKind, *, clock: Clock = SYSTEM) -> Swept:
+    """Return what was put right; nothing where another sweep of the kind is at it.
+
+    1. What was begun too often is given up.
+    2. What lost its holder waits again.
+    3. What no message stands for is sent again.
+    """
+    with transaction.atomic():
+        if not _is_alone(kind):
+            return Swept()
+        kind.tidy()
+        given_up = _give_up(kind)
+        requeued = _requeue(kind)
+        lost = _unannounced(kind, clock)
+    for row in lost:
+        work_send(kind, row)
+    return Swept(requeued=requeued, given_up=given_up, sent=len(lost))
+
+
+def _is_alone(kind: LeaseKind) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_try_advisory_xact_lock(%s, hashtext(%s))", [_LOCKS, f"lease {kind.name}"]
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def _give_up(kind: LeaseKind) -> int:
+    if kind.most_claims is None:
+        return 0
+    hopeless = leases_unheld(kind).filter(lease_claims__gte=kind.most_claims)
+    return hopeless.update(**kind.given_up(), **TAKEN_AWAY)
+
+
+def _requeue(kind: LeaseKind) -> int:
+    if not kind.waiting:
+        return 0
+    left_behind = leases_claimable(kind).exclude(**kind.waiting)
+    return leases_requeue(left_behind, kind)
+
+
+def _unannounced(kind: LeaseKind, clock: Clock) -> Sequence[Any]:
+    """Return what has waited for a while, in queues that hold fewer messages than rows wait for.
+
+    A message too many is harmless, so which row lacks one need not be known; while workers are
+    busy the queue does not grow.
+    """
+    columns = ("pk", kind.since, *kind.queue_columns)
+    waiting = list(leases_claimable(kind).order_by(kind.since).only(*columns))
+    late = clock.now() - timedelta(seconds=SEND_AGAIN_SECONDS)
+    overdue = [row for row in waiting if getattr(row, kind.since) < late]
+    counts = Counter(map(kind.queue_of, waiting))
+    short = {queue for queue in set(map(kind.queue_of, overdue)) if _is_short(queue, counts[queue])}
+    return [row for row in overdue if kind.queue_of(row) in short][:_MOST_SENT]
+
+
+def _is_short(queue: str, waiting: int) -> bool:
+    # The control queue holds the beat's ticks too; whoever sweeps reads it, so it does not pile up.
+    return queue == CONTROL_QUEUE or queue_length(queue) < waiting

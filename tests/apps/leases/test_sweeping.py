@@ -1,0 +1,52 @@
+"""What lost its worker or its message is found, whatever kind of work it is."""
+
+import pytest
+
+from apps.leases.sweeping import Swept, leases_sweep
+from tests.apps.leases.work import Work
+
+pytestmark = pytest.mark.django_db
+
+
+def test_what_a_dead_worker_left_waits_again_and_is_sent(work: Work, sent: list[str]) -> None:
+    work.claim()
+    work.grow_old()
+    assert leases_sweep(work.kind) == Swept()
+    work.expire()
+    # Where waiting is no state of its own, the work simply has nobody any more.
+    assert leases_sweep(work.kind) == Swept(requeued=bool(work.kind.waiting), sent=1)
+    assert sent == [work.id]
+    assert work.claim("next").token > 1
+
+
+def test_fresh_work_is_left_to_the_message_that_is_on_its_way(work: Work, sent: list[str]) -> None:
+    assert leases_sweep(work.kind) == Swept()
+    work.grow_old()
+    assert leases_sweep(work.kind).sent == 1
+    assert sent == [work.id]
+
+
+def test_work_that_ends_its_worker_each_time_does_not_go_round_for_ever(
+    work: Work, sent: list[str]
+) -> None:
+    most = work.kind.most_claims
+    for _ in range(most or 20):
+        work.claim()
+        work.expire()
+    assert leases_sweep(work.kind).given_up == (most is not None)
+    if most is None:
+        work.claim()
+        return
+    work.row.refresh_from_db()
+    assert work.row.state == "failed"
+    assert work.row.finished_at is not None
+    assert work.try_to_claim() is None
+    assert sent == []
+
+
+def test_a_sweep_stands_back_where_another_is_at_it(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work.grow_old()
+    monkeypatch.setattr("apps.leases.sweeping._is_alone", lambda _kind: False)
+    assert leases_sweep(work.kind) == Swept()

@@ -1,0 +1,61 @@
+"""The secrets that a build's spec names, or why it cannot go on without them."""
+
+from collections.abc import Collection, Mapping
+
+from django.conf import settings
+
+from controlplane.domain.failures import Blame, Failure
+from workers.tasks.building.stopped import StepFailed
+from workers.tasks.leasing import LeaseKeeper, Unredeemed, redeem_secrets
+from workers.tasks.leasing.redeeming import PATIENCE_SECONDS
+
+
+def secrets_of_build(keeper: LeaseKeeper, names: Collection[str]) -> Mapping[str, str]:
+    """Return the value of every named secret.
+
+    Raises:
+        StepFailed: a secret is missing, or the control plane gave none out.
+        Interrupted: the build may not go on.
+    """
+    if not names:
+        return {}
+    try:
+        values = redeem_secrets(keeper)
+    except Unredeemed as failed:
+        raise StepFailed(_refused(failed) if failed.is_refusal else _unreachable(failed)) from None
+    missing = sorted(set(names) - set(values))
+    if missing:
+        raise StepFailed(_missing(missing[0]))
+    return values
+
+
+def _unreachable(failed: Unredeemed) -> Failure:
+    return Failure(
+        code="EHB-CONTROL-PLANE",
+        blame=Blame.MACHINE,
+        sentence=f"The control plane at `{settings.CONTROL_PLANE_URL}` did not answer for "
+        f"{PATIENCE_SECONDS:.0f} seconds, so the build's secrets could not be read.",
+        hint="Check that the web process runs and that CONTROL_PLANE_URL of the build worker "
+        "names it, then retry.",
+        detail=str(failed),
+    )
+
+
+def _refused(failed: Unredeemed) -> Failure:
+    return Failure(
+        code="EHB-SECRETS-REFUSED",
+        blame=Blame.OURS,
+        sentence="The control plane did not hand out this build's secrets.",
+        hint="Retry the build.",
+        detail=str(failed),
+    )
+
+
+def _missing(name: str) -> Failure:
+    return Failure(
+        code="EHB-SECRET",
+        blame=Blame.CONFIGURATION,
+        sentence=f"The team has no secret named `{name}`, which this config needs.",
+        field=f"secrets.{name}",
+        hint=f"Add a secret named `{name}`, then retry.",
+    )

@@ -1,0 +1,19 @@
+"""Work under a lease: claimed, kept, written under, exchanged for secrets, handed over."""
+
+from workers.tasks.leasing.claiming import claimed, drop_or_hand_over
+from workers.tasks.leasing.insisting import insist
+from workers.tasks.leasing.keeper import Interrupted, LeaseKeeper, Standing
+from workers.tasks.leasing.redeeming import Unredeemed, redeem_secrets
+from workers.tasks.leasing.stopping import STOPPING
+
+__all__ = [
+    "STOPPING",
+    "Interrupted",
+    "LeaseKeeper",
+    "Standing",
+    "Unredeemed",
+    "claimed",
+    "drop_or_hand_over",
+    "insist",
+    "redeem_secrets",
+]
