@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
+import psutil
+
 from tests.waiting import wait_for
 from workers.gates import VARIABLE
 
@@ -59,6 +61,11 @@ class Gates:
         """Return the processes that have come there so far, in turn."""
         with self._lock:
             return list(self._came[place])
+
+    def standing(self, place: str) -> list[int]:
+        """Return the processes that stand there, and have not been killed there."""
+        with self._lock:
+            return [pid for pid in self._standing[place] if psutil.pid_exists(pid)]
 
     def wait_for_arrival(self, place: str, *, after: int = 0) -> int:
         """Return the process that came there next, after so many."""

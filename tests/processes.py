@@ -4,32 +4,32 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 from urllib.parse import quote
 
+from tests.gates import Gates
+from tests.waiting import DEADLINE_SECONDS, wait_for
+
 ROOT = Path(__file__).resolve().parents[1]
-_READY_SECONDS = 180.0
-_Value = TypeVar("_Value")
 
 
 class CeleryWorker:
     """A Celery worker on one queue; end it as a `with` block, or kill it as the test wants."""
 
-    def __init__(self, queue: str, *, concurrency: int, environment: Mapping[str, str]) -> None:
+    def __init__(self, queue: str, *, gates: Gates) -> None:
+        self._gates = gates
         self.log = _log_path(queue)
         with self.log.open("wb") as output:
             self._process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "celery", "-A", "controlplane.celery", "worker"),
-                    *("-P", "threads", "-c", str(concurrency), "-Q", queue),
+                    *("-P", "threads", "-c", "1", "-Q", queue),
                     *("-n", f"{queue}-{self.log.stem}@test", "-l", "INFO"),
                     *("--without-gossip", "--without-mingle", "--without-heartbeat"),
                 ],
                 cwd=ROOT,
-                env={**os.environ, "DATABASE_URL": database_url(), **environment},
+                env={**os.environ, "DATABASE_URL": database_url(), **gates.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -53,8 +53,7 @@ class CeleryWorker:
     def wait_until_ready(self) -> Self:
         """Give it back once it takes messages."""
         wait_for(
-            lambda: b" ready." in self.log.read_bytes() or not self.is_running,
-            seconds=_READY_SECONDS,
+            lambda: self.pid in self._gates.came("worker.ready") or not self.is_running,
             what=lambda: f"worker ready:\n{self.log.read_text()[-3000:]}",
         )
         assert self.is_running, self.log.read_text()[-3000:]
@@ -67,7 +66,7 @@ class CeleryWorker:
     def kill(self) -> None:
         """Kill -9, and wait until it is gone."""
         self._process.kill()
-        self._process.wait(60)
+        self._process.wait(DEADLINE_SECONDS)
 
 
 def database_url() -> str:
@@ -76,23 +75,6 @@ def database_url() -> str:
 
     entry = connection.settings_dict
     return f"postgresql://{entry['USER']}@/{entry['NAME']}?host={quote(entry['HOST'], safe='')}"
-
-
-def wait_for(
-    condition: Callable[[], _Value],
-    *,
-    seconds: float,
-    what: object,
-    meanwhile: Callable[[], object] = lambda: None,
-) -> _Value:
-    """Return the condition's first true value; `meanwhile` is called between looks."""
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what}")
-        meanwhile()
-        time.sleep(0.05)
-    return value
 
 
 def _log_path(queue: str) -> Path:

@@ -10,6 +10,7 @@ from django.db import DatabaseError, connection
 
 from apps.fleet.services import worker_arrived, worker_left, worker_seen
 from apps.rest.api import product_version
+from controlplane.clock import SYSTEM, Clock
 
 EVERY_SECONDS = 5.0
 _log = logging.getLogger(__name__)
@@ -18,15 +19,16 @@ _log = logging.getLogger(__name__)
 class Presence(threading.Thread):
     """Says that the worker of that name is there, until it is told to stop."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, clock: Clock = SYSTEM) -> None:
         super().__init__(name=f"presence of {name}", daemon=True)
+        self._clock = clock
         self._worker = name
         self._left = threading.Event()
 
     def run(self) -> None:
-        while not self._say(arrives=True) and not self._left.wait(EVERY_SECONDS):
+        while not self._say(arrives=True) and not self._waited():
             pass
-        while not self._left.wait(EVERY_SECONDS):
+        while not self._waited():
             self._say(arrives=False)
 
     def leave(self) -> None:
@@ -39,6 +41,10 @@ class Presence(threading.Thread):
             _log.debug("%s could not say that it leaves: %s", self._worker, error)
         finally:
             connection.close()
+
+    def _waited(self) -> bool:
+        """Return whether it was told to stop meanwhile."""
+        return self._clock.wait(self._left, EVERY_SECONDS)
 
     def _say(self, *, arrives: bool) -> bool:
         try:

@@ -3,7 +3,6 @@
 import contextlib
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,12 +52,9 @@ def pair(
 ) -> "Iterator[Pair]":
     """Ready build workers whose steps can be held, of a pool of their own."""
     from tests.workers.tasks.pair import Pair
-    from workers.build_steps.environment import SAMPLE_DELAY_VARIABLE
 
     workers = Pair(
-        request.module.__name__.rpartition(".")[2],
-        environment={SAMPLE_DELAY_VARIABLE: getattr(request.module, "SAMPLE_DELAY_SECONDS", "0")},
-        count=getattr(request.module, "WORKERS", 2),
+        request.module.__name__.rpartition(".")[2], count=getattr(request.module, "WORKERS", 2)
     )
     try:
         with django_db_blocker.unblock():
@@ -87,21 +83,20 @@ def replacements(request: pytest.FixtureRequest) -> "list[subprocess.Popen[bytes
 @pytest.fixture
 def restart_postgres(
     postgres_server: str, data_dir: Path, replacements: "list[subprocess.Popen[bytes]]"
-) -> "Callable[[Callable[[], bool]], float]":
-    """Kills PostgreSQL with -9, starts it again once asked to, and tells how long it was away."""
+) -> "Callable[[Callable[[], bool]], None]":
+    """Kills PostgreSQL with -9, and starts it again once somebody has missed it."""
     from django.db import connections
 
     from controlplane.processes import postgres
     from tests.embedded_postgres import postgres_command
-    from tests.processes import wait_for
+    from tests.waiting import wait_for
 
-    def restart(is_missed: Callable[[], bool]) -> float:
-        started_at = time.monotonic()
+    def restart(is_missed: Callable[[], bool]) -> None:
         folder = data_dir / "postgres"
         pid = int((folder / "postmaster.pid").read_text().split()[0])
         _kill_with_children(pid)
         try:
-            wait_for(is_missed, seconds=60, what="somebody to miss the database")
+            wait_for(is_missed, what="somebody to miss the database")
         finally:
             command = postgres_command(folder)
             replacements.append(_start(command.argv, user=command.user))
@@ -109,7 +104,6 @@ def restart_postgres(
         connections.close_all()
         for each in connections.all():
             each.close_pool()
-        return time.monotonic() - started_at
 
     return restart
 
@@ -138,7 +132,7 @@ def restart_broker(
 def _kill_with_children(pid: int) -> None:
     import psutil
 
-    from tests.processes import wait_for
+    from tests.waiting import wait_for
     from workers.build_steps.processes import process
 
     family = psutil.Process(pid)
@@ -151,7 +145,7 @@ def _kill_with_children(pid: int) -> None:
         found = [process(each.pid) for each in gone]
         return all(each is None or each.ended for each in found)
 
-    wait_for(have_ended, seconds=60, what="their end")
+    wait_for(have_ended, what="their end")
     # It is a child of ours: PostgreSQL takes an unburied one for a server that still runs.
     family.wait(60)
 

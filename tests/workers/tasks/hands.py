@@ -1,7 +1,6 @@
 """Hands on running builds: which processes they are, and the sweep that would look after them."""
 
 import signal
-import time
 from collections.abc import Callable
 
 from django.conf import settings
@@ -9,7 +8,9 @@ from django.conf import settings
 from apps.builds.leasing import BUILD
 from apps.builds.models import Build
 from apps.leases.queue import work_send
-from tests.processes import wait_for
+from tests.waiting import wait_for
+from tests.workers.tasks.pair import Pair
+from workers.build_steps.environment import SAMPLES_GATE
 from workers.build_steps.processes import (
     INSTANCE_VARIABLE,
     LEASE_VARIABLE,
@@ -20,19 +21,18 @@ from workers.build_steps.processes import (
 from workers.build_steps.processes import send as signal_process
 from workers.tasks.sweep import sweep
 
-TRUE_STATE_SECONDS = 15.0
-CANCEL_SECONDS = 5.0
-
 
 class Sweeper:
-    """Stands for beat and the control worker: sweeps every three seconds, as they do."""
+    """Stands for beat and the control worker: sweeps now and then while a test looks."""
+
+    _LOOKS = 20
 
     def __init__(self) -> None:
-        self._swept_at = time.monotonic()
+        self._looks = 0
 
     def __call__(self) -> None:
-        if time.monotonic() - self._swept_at >= 3:
-            self._swept_at = time.monotonic()
+        self._looks += 1
+        if self._looks % self._LOOKS == 0:
             sweep(format=1)
 
 
@@ -49,13 +49,11 @@ def wait_for_build(
     build: Build,
     condition: Callable[[Build], object],
     *,
-    seconds: float = 150.0,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Build:
     """Return the build once the condition holds of it."""
     wait_for(
         lambda: condition(fresh(build)),
-        seconds=seconds,
         what=lambda: f"{fresh(build).__dict__} {list(build.steps.values('name', 'state'))}",
         meanwhile=meanwhile,
     )
@@ -66,22 +64,22 @@ def step_is(build: Build, step: str, *states: str) -> bool:
     return build.steps.get(name=step).state in states
 
 
-def wait_for_step(build: Build, step: str) -> int:
-    """Return the pid of the step's child, once it is at work."""
-    wait_for_build(build, lambda each: step_is(each, step, "running"))
-    return wait_for(
-        lambda: next(iter(child_pids(fresh(build))), 0), seconds=60, what=f"a child of {step}"
-    )
+def wait_for_step(build: Build, step: str, pair: Pair) -> int:
+    """Return the pid of the step's child, which stands at the step's gate."""
+    return _stands_at(step, build, pair)
 
 
-def wait_for_samples(build: Build) -> None:
-    """Return in the middle of calibration: some samples are through, and some are not."""
+def wait_for_samples(build: Build, pair: Pair) -> int:
+    """Return the pid of the calibration's child, which stands between two batches of samples."""
+    return _stands_at(SAMPLES_GATE, build, pair)
 
-    def is_partly_done(_build: Build) -> bool:
-        step = build.steps.get(name="calibrate")
-        return step.progress_unit == "samples" and 0 < step.progress_done < step.progress_total
 
-    wait_for_build(build, is_partly_done)
+def _stands_at(gate: str, build: Build, pair: Pair) -> int:
+    def found() -> int:
+        of_the_build = child_pids(fresh(build))
+        return next((pid for pid in pair.gates.standing(gate) if pid in of_the_build), 0)
+
+    return wait_for(found, what=lambda: f"a child at `{gate}`: {fresh(build).__dict__}")
 
 
 def is_at_work(build: Build, step: str) -> bool:
@@ -100,12 +98,12 @@ def wait_until_nothing_is_left(build: Build) -> None:
     The worker tells of the end before it cleans up.
     """
     folder = settings.DATA_DIR / "builds" / build.id
-    wait_for(lambda: not list(folder.glob(".*")), seconds=60, what="the end of its drafts")
+    wait_for(lambda: not list(folder.glob(".*")), what="the end of its drafts")
     wait_for_no_orphans()
 
 
 def wait_for_no_orphans() -> None:
-    wait_for(lambda: not orphans(), seconds=60, what=lambda: f"no orphan: {orphans()}")
+    wait_for(lambda: not orphans(), what=lambda: f"no orphan: {orphans()}")
 
 
 def wait_for_end(pid: int) -> None:
@@ -115,7 +113,7 @@ def wait_for_end(pid: int) -> None:
         found = process(pid)
         return found is None or found.ended
 
-    wait_for(has_ended, seconds=60, what=f"the end of process {pid}")
+    wait_for(has_ended, what=f"the end of process {pid}")
 
 
 def child_pids(build: Build) -> list[int]:

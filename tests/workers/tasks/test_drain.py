@@ -13,8 +13,12 @@ from tests.workers.tasks.pair import Pair
 from workers.tasks.build import build_run
 from workers.tasks.building.folders import BuildFolder
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.recovery, pytest.mark.engine]
-STEP_DELAY_SECONDS = 0.0
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.recovery,
+    pytest.mark.engine,
+    pytest.mark.process,
+]
 WORKERS = 3
 
 
@@ -50,7 +54,7 @@ def test_each_build_of_a_long_queue_is_done_once_though_offered_twice(
         send(build)
     sweep = Sweeper()
     for build in builds:
-        wait_for_build(build, lambda each: each.finished_at, seconds=240, meanwhile=sweep)
+        wait_for_build(build, lambda each: each.finished_at, meanwhile=sweep)
     ended = Build.objects.all()
     assert {(each.state, each.attempt) for each in ended} == {("succeeded", 1)}
     # Each claim raises the token: nobody took a build twice.

@@ -1,21 +1,18 @@
-"""Whatever is killed or cancelled in whichever step of a build, it is true again in seconds."""
+"""Whatever is killed or cancelled in whichever step of a build, it comes true again."""
 
 import signal
-import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.utils import timezone
 
 from apps.builds.models import Artifact, Build
 from apps.builds.services import build_cancel, build_retry
 from apps.fleet.models import CardLease
+from controlplane import clock
 from tests import factories
-from tests.timing import quickest
 from tests.workers.tasks.building import (
     QUANTIZED_STEPS,
     MakeBuild,
@@ -23,8 +20,6 @@ from tests.workers.tasks.building import (
     steps,
 )
 from tests.workers.tasks.hands import (
-    CANCEL_SECONDS,
-    TRUE_STATE_SECONDS,
     Sweeper,
     fresh,
     is_at_work,
@@ -39,84 +34,71 @@ from tests.workers.tasks.hands import (
     wait_until_nothing_is_left,
 )
 from tests.workers.tasks.pair import Pair
+from workers.build_steps.environment import SAMPLES_GATE
 from workers.build_steps.processes import process
 from workers.build_steps.processes import send as signal_process
-from workers.build_steps.standstill import SAMPLES
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.recovery,
     pytest.mark.engine,
-    pytest.mark.timeout(900),  # a harm that a busy machine made slow is done again
+    pytest.mark.process,
+    pytest.mark.timeout(900),  # two harms in each of six steps, and as many new processes
 ]
-SAMPLE_DELAY_SECONDS = "0.5"
-"""In each of the two batches of samples; progress in quick succession is thinned out."""
-LONG_SECONDS = 120.0
 STEPS_WITH_CARDS = ("calibrate", "gate", "smoke_test")
 
-Harm = Callable[[Build, str, Pair], float]
-"""Returns how much of the time that the truth may take it took."""
+Harm = Callable[[Build, str, Pair], None]
 
 
-def child_killed(build: Build, step: str, _pair: Pair) -> float:
+def child_killed(build: Build, step: str, pair: Pair) -> None:
     """The build fails with that cause; a retry goes on."""
-    child = wait_for_step(build, step)
-    killed_at = time.monotonic()
-    kill_process(child)
+    kill_process(wait_for_step(build, step, pair))
     ended = wait_for_build(build, lambda each: each.state == "failed")
-    seconds = time.monotonic() - killed_at
     assert ended.failure["code"] == "EHB-KILLED"
     assert step in ended.failure["sentence"]
     assert steps(build)[step] == "failed"
     build_retry(build=ended)
-    return seconds / TRUE_STATE_SECONDS
 
 
-def cancelled(build: Build, step: str, pair: Pair) -> float:
-    """The build ends within five seconds; a retry goes on."""
+def cancelled(build: Build, step: str, pair: Pair) -> None:
+    """The build ends; a retry goes on."""
     wait_for_its_middle(build, step, pair)
-    asked_at = time.monotonic()
     build_cancel(build=fresh(build))
     ended = wait_for_build(build, lambda each: each.finished_at)
-    seconds = time.monotonic() - asked_at
     assert (ended.state, steps(build)[step]) == ("cancelled", "cancelled")
     wait_until_nothing_is_left(build)
     assert not (settings.DATA_DIR / "builds" / build.id / step).exists()
     assert not live_claims(build)
     build_retry(build=ended)
-    return seconds / CANCEL_SECONDS
 
 
-def worker_killed(build: Build, step: str, pair: Pair) -> float:
+def worker_killed(build: Build, step: str, pair: Pair) -> None:
     """The child ends by itself, and another worker goes on with the step."""
     child = wait_for_its_middle(build, step, pair)
     pid = owner_pid(fresh(build))
-    killed_at = time.monotonic()
     pair.take(pid).kill()
     wait_for_end(child)
     wait_for_another(build, step, pid)
-    return (time.monotonic() - killed_at) / TRUE_STATE_SECONDS
 
 
-def both_killed(build: Build, step: str, pair: Pair) -> float:
+def both_killed(build: Build, step: str, pair: Pair) -> None:
     """Another worker goes on with the step."""
-    child = process(wait_for_step(build, step))
+    child = process(wait_for_step(build, step, pair))
     assert child is not None
     pid = owner_pid(fresh(build))
-    killed_at = time.monotonic()
     pair.take(pid).send(signal.SIGKILL)
     # Without its worker it may have ended by itself before this.
     signal_process(child, signal.SIGKILL)
     wait_for_another(build, step, pid)
-    return (time.monotonic() - killed_at) / TRUE_STATE_SECONDS
 
 
 def wait_for_its_middle(build: Build, step: str, pair: Pair) -> int:
     """Return the pid of the step's child; of calibration, once it has seen some samples."""
-    if step == "calibrate":
-        pair.let_go(step)
-        wait_for_samples(build)
-    return wait_for_step(build, step)
+    child = wait_for_step(build, step, pair)
+    if step != "calibrate":
+        return child
+    pair.gates.let_one_go(step, child)
+    return wait_for_samples(build, pair)
 
 
 def wait_for_another(build: Build, step: str, late: int) -> None:
@@ -151,37 +133,30 @@ IN_TURN: Mapping[str, Sequence[Harm]] = {
         pytest.param(EVERYTHING, id="everything", marks=pytest.mark.long),
     ],
 )
-def test_a_build_that_is_harmed_in_every_step_is_true_at_once_and_ends_whole(
+def test_a_build_that_is_harmed_in_every_step_ends_whole(
     make_build: MakeBuild,
     checkpoint: Path,
     pair: Pair,
     harms: Mapping[str, Sequence[Harm]],
 ) -> None:
-    later = timezone.now() + timedelta(minutes=15)
+    later = clock.now() + timedelta(minutes=15)
     node = factories.make_node(name=settings.NODE_NAME, last_heartbeat_at=later)
     factories.make_card(node=node)
-    pair.hold(*QUANTIZED_STEPS, SAMPLES)
+    pair.gates.hold(*QUANTIZED_STEPS, SAMPLES_GATE)
     build = send(make_quantized(make_build, checkpoint, pool=pair.pool))
     for step in QUANTIZED_STEPS:
         for harm in harms[step]:
-            share = quickest(partial(harmed, harm, build, step, pair), enough=1.0, tries=3)
-            assert share <= 1.0, (harm, step)
-        pair.let_go(step, *([SAMPLES] if step == "calibrate" else []))
-    ended = wait_for_build(
-        build, lambda each: each.finished_at, seconds=LONG_SECONDS, meanwhile=Sweeper()
-    )
+            wait_for_step(build, step, pair)
+            assert live_claims(build) == (step in STEPS_WITH_CARDS)
+            harm(build, step, pair)
+        pair.gates.let_go(step, *([SAMPLES_GATE] if step == "calibrate" else []))
+    ended = wait_for_build(build, lambda each: each.finished_at, meanwhile=Sweeper())
     assert (ended.state, ended.failure) == ("succeeded", None)
     assert Artifact.objects.count() == 1
     wait_until_nothing_is_left(build)
     assert not live_claims(build)
     assert_calibrated_and_gated(ended)
     assert_reused(send(make_build(revision=build.revision, pool=pair.pool)), build)
-
-
-def harmed(harm: Harm, build: Build, step: str, pair: Pair) -> float:
-    wait_for_step(build, step)
-    assert live_claims(build) == (step in STEPS_WITH_CARDS)
-    return harm(build, step, pair)
 
 
 def assert_calibrated_and_gated(build: Build) -> None:

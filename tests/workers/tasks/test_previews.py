@@ -3,28 +3,35 @@
 import io
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
-from django.test import Client
 from pytest_django import Settings
 
+from apps.configs.calibration_sets.leasing import PREVIEW
 from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.configs.calibration_sets.services import (
     preview_claim,
     preview_finish,
-    preview_renew,
     preview_request,
-    previews_sweep,
     set_upload,
 )
 from apps.configs.models import Revision
+from apps.leases.redeeming import lease_redeem
+from apps.leases.sweeping import leases_sweep
 from apps.secrets.services import secret_set
+from controlplane import clock
 from tests.apps.configs.calibration_sets.uploads import chats, jsonl
-from tests.processes import CeleryWorker, wait_for
+from tests.gates import Gates
+from tests.processes import CeleryWorker
+from tests.waiting import wait_for
 from tests.workers.tasks.building import make_buildable
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.recovery, pytest.mark.engine]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.recovery,
+    pytest.mark.engine,
+    pytest.mark.process,
+]
 POOL = "previews"
 FP8 = "    quantization_type: fp8\n"
 
@@ -39,63 +46,42 @@ def fresh(preview: CalibrationPreview) -> CalibrationPreview:
     return preview
 
 
-def aged(preview: CalibrationPreview) -> None:
-    """Let its message count as lost."""
-    from datetime import timedelta
-
-    from django.utils import timezone
-
-    CalibrationPreview.objects.filter(id=preview.id).update(
-        created_at=timezone.now() - timedelta(minutes=1)
-    )
-
-
 def test_a_worker_that_is_killed_leaves_the_preview_to_the_next(revision: Revision) -> None:
     team = revision.config.team
     set_upload(team=team, name="chats", file=io.BytesIO(chats()), file_name="chats.jsonl")
     preview = preview_request(revision=revision, dataset="team/chats")
-    slow = {"ENGINEHOUSE_STEP_DELAY_SECONDS": "30"}
-    with CeleryWorker(f"build.{POOL}", concurrency=1, environment=slow) as killed:
-        killed.wait_until_ready()
-        wait_for(lambda: fresh(preview).state == "running", seconds=60, what="a claim")
-        killed.send(signal.SIGKILL)
-    aged(preview)
-    with CeleryWorker(f"build.{POOL}", concurrency=1, environment={}) as worker:
-        worker.wait_until_ready()
-        wait_for(
-            lambda: fresh(preview).finished_at,
-            seconds=120,
-            what=lambda: worker.log.read_text()[-2000:],
-            meanwhile=previews_sweep,
-        )
-    assert (preview.state, preview.failure, preview.lease_token) == ("finished", None, 2)
+    with Gates() as gates:
+        gates.hold("preview")
+        with CeleryWorker(f"build.{POOL}", gates=gates) as killed:
+            gates.wait_for_arrival("preview")
+            killed.send(signal.SIGKILL)
+        gates.let_go("preview")
+        CalibrationPreview.objects.update(created_at=clock.now().replace(year=2020))
+        with CeleryWorker(f"build.{POOL}", gates=gates) as worker:
+            worker.wait_until_ready()
+            wait_for(
+                lambda: fresh(preview).finished_at,
+                what=lambda: worker.log.read_text()[-2000:],
+                meanwhile=lambda: leases_sweep(PREVIEW),
+            )
+    assert (preview.state, preview.failure, preview.lease_claims) == ("finished", None, 2)
     shown = preview.result["samples"]
     assert len(shown) == 5
     assert shown[0]["text"].startswith("<|im_start|>user\n")
     assert preview.result["seed"] == 20_260_101
 
 
-def test_a_lost_lease_writes_nothing_and_a_preview_is_not_begun_for_ever(
-    revision: Revision,
-) -> None:
+def test_a_preview_that_ends_its_worker_each_time_is_given_up(revision: Revision) -> None:
     preview = preview_request(revision=revision, dataset="enginehouse/general")
-    taken = preview_claim(preview_id=preview.id)
-    assert taken is not None
-    assert preview_claim(preview_id=preview.id) is None
-    assert preview_renew(lease=taken)
-    for _ in range(4):
-        CalibrationPreview.objects.update(lease_expires_at=None)
+    for _ in range(5):
         assert preview_claim(preview_id=preview.id) is not None
-    assert not preview_renew(lease=taken)
-    assert not preview_finish(lease=taken, result={"samples": []})
-    CalibrationPreview.objects.update(lease_expires_at=None)
-    assert preview_claim(preview_id=preview.id) is None
-    previews_sweep()
+        CalibrationPreview.objects.update(lease_expires_at=None)
+    leases_sweep(PREVIEW)
     assert fresh(preview).state == "failed"
     assert preview.failure["code"] == "EHC-PREVIEW-LOST"
 
 
-def test_the_secrets_of_a_preview_go_to_the_holder_of_its_lease_alone(
+def test_the_secrets_of_a_preview_go_to_the_holder_of_its_lease(
     revision: Revision, settings: Settings, tmp_path: Path
 ) -> None:
     settings.KEY_RING_FILE = tmp_path / "keys" / "secrets.keyring"
@@ -105,17 +91,10 @@ def test_the_secrets_of_a_preview_go_to_the_holder_of_its_lease_alone(
     revision.refresh_from_db()
     lease = preview_claim(preview_id=preview_request(revision=revision).id)
     assert lease is not None
-
-    def ask(token: int, secret: str) -> Any:
-        path = f"/internal/v1/calibration_previews/{lease.preview_id}/secrets"
-        body = {"token": token, "lease_secret": secret}
-        return Client().post(path, body, content_type="application/json")
-
-    assert ask(lease.token, lease.secret).json() == {"secrets": {"hf_access_token": "hf_canary"}}
-    assert ask(lease.token + 1, lease.secret).status_code == 403
-    assert ask(lease.token, "guessed").status_code == 403
+    told = {"name": "preview", "id": lease.id, "token": lease.token, "secret": lease.secret}
+    assert lease_redeem(**told) == {"hf_access_token": "hf_canary"}
     preview_finish(lease=lease, result={})
-    assert ask(lease.token, lease.secret).status_code == 403
+    assert lease_redeem(**told) is None
 
 
 def test_a_build_keeps_the_version_that_it_began_with(revision: Revision, data_dir: Path) -> None:

@@ -1,13 +1,13 @@
 """Stored files that nothing names go a day after they lost their last name."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from apps.builds.services import artifact_delete
+from controlplane import clock
 from controlplane.artifacts import ArtifactStore
 from controlplane.celery import app
 from tests import factories
@@ -32,7 +32,7 @@ def publish(store: ArtifactStore, folder: Path, content: str) -> str:
 def age(root: Path) -> None:
     for path in root.rglob("*"):
         if path.is_file():
-            os.utime(path, (0, time.time() - 2 * GRACE_SECONDS))
+            os.utime(path, (0, clock.SYSTEM.time() - 2 * GRACE_SECONDS))
 
 
 def test_an_artifact_is_kept_while_it_is_named_and_a_day_beyond(

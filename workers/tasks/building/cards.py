@@ -110,7 +110,7 @@ class StepCards:
             self._tell(found.reason)
             if found.has_turn:
                 give_up_at = clock.monotonic() + _PATIENCE_SECONDS
-            if found.is_final or clock.monotonic() > give_up_at:
+            elif found.is_final or clock.monotonic() > give_up_at:
                 raise StepFailed(found.to_failure(self._step))
             clock.sleep(_PAUSE_SECONDS)
             self._report.tick()

@@ -1,0 +1,39 @@
+"""Writes outlast a database that is away, as long as the lease does."""
+
+import pytest
+from django.db import OperationalError
+
+from apps.builds.leasing import BUILD
+from apps.leases.lease import LEASE_SECONDS, Lease
+from tests.manual_clock import ManualClock
+from workers.tasks.leasing import Interrupted, LeaseKeeper, insist
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def keeper() -> LeaseKeeper:
+    """A keeper whose sleep moves its clock; nobody renews."""
+    lease = Lease(kind=BUILD, id="abcdefgh", token=1, secret="x")
+    return LeaseKeeper(lease, clock=ManualClock(sleeping_moves_it=True))
+
+
+def test_a_write_waits_for_a_database_that_comes_back(keeper: LeaseKeeper) -> None:
+    answers = iter([OperationalError("away"), OperationalError("away"), None])
+
+    def write() -> str:
+        if (error := next(answers)) is not None:
+            raise error
+        return "written"
+
+    assert insist(keeper, write) == "written"
+
+
+def test_a_write_is_given_up_once_the_lease_may_be_anothers(keeper: LeaseKeeper) -> None:
+    def write() -> None:
+        raise OperationalError("away")
+
+    began_at = keeper.clock.monotonic()
+    with pytest.raises(Interrupted):
+        insist(keeper, write)
+    assert keeper.clock.monotonic() - began_at <= LEASE_SECONDS

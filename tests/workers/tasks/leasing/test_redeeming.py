@@ -1,0 +1,89 @@
+"""Secrets come for a live lease: a restart is waited for, a refusal is not."""
+
+from typing import Any
+
+import httpx
+import pytest
+from pytest_django import Settings
+
+from apps.builds.leasing import BUILD
+from apps.leases.lease import Lease
+from tests.manual_clock import ManualClock
+from workers.tasks.leasing import Interrupted, LeaseKeeper, Unredeemed, redeem_secrets, redeeming
+
+REQUEST = httpx.Request("POST", "http://control.plane/")
+
+
+class Kept(LeaseKeeper):
+    """A keeper whose lease stands whatever its clock says."""
+
+    def check(self) -> None:
+        return None
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(sleeping_moves_it=True)
+
+
+@pytest.fixture
+def keeper(clock: ManualClock) -> LeaseKeeper:
+    return Kept(Lease(kind=BUILD, id="abcdefgh", token=1, secret="x"), clock=clock)
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> list[str]:
+    """Let the control plane answer so in turn, the last one for ever; what it was asked."""
+    asked: list[str] = []
+    left = list(answers)
+
+    def post(url: str, **_options: object) -> httpx.Response:
+        asked.append(url)
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return httpx.Response(answer[0], json=answer[1], request=REQUEST)
+
+    monkeypatch.setattr(redeeming.httpx, "post", post)
+    return asked
+
+
+def test_a_control_plane_that_restarts_is_waited_for(
+    keeper: LeaseKeeper, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.CONTROL_PLANE_URL = "http://control.plane"
+    asked = answering(
+        monkeypatch, httpx.ConnectError("refused"), (503, {}), (200, {"secrets": {"a": "b"}})
+    )
+    assert redeem_secrets(keeper) == {"a": "b"}
+    assert asked == ["http://control.plane/internal/v1/leases/build/abcdefgh/secrets"] * 3
+    assert clock.slept == [1.0, 1.0]
+
+
+def test_one_that_stays_away_is_the_cause_after_a_minute(
+    keeper: LeaseKeeper, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, httpx.ConnectError("refused"))
+    with pytest.raises(Unredeemed, match="ConnectError: refused") as raised:
+        redeem_secrets(keeper)
+    assert not raised.value.is_refusal
+    assert sum(clock.slept) == redeeming.PATIENCE_SECONDS
+
+
+def test_a_no_is_taken_at_once(
+    keeper: LeaseKeeper, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(monkeypatch, (403, {"code": "lease_not_live"}))
+    with pytest.raises(Unredeemed, match="HTTP 403") as raised:
+        redeem_secrets(keeper)
+    assert raised.value.is_refusal
+    assert clock.slept == []
+
+
+def test_nobody_asks_once_the_lease_is_lost(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = answering(monkeypatch, httpx.ConnectError("refused"))
+    keeper = LeaseKeeper(Lease(kind=BUILD, id="abcdefgh", token=1, secret="x"), clock=clock)
+    with pytest.raises(Interrupted):
+        redeem_secrets(keeper)
+    assert 1 < len(asked) < 15
