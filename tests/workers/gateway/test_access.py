@@ -199,14 +199,3 @@ def test_an_adapter_of_a_clients_own_is_refused_on_every_route(serve, http, path
     message = answer.json()["error"]["message"]
     assert message == "`lora_request` is not taken from clients: name the adapter in `model`."
     assert engine.calls == []
-
-
-def test_no_log_holds_a_key_or_a_body(serve, http):
-    gateway, _ = serve(answers)
-    http.post(gateway.url + CHAT, json={"messages": "very-private-words"})
-
-    log = gateway.log.read_text()
-
-    assert log
-    assert KEY not in log
-    assert "very-private-words" not in log

@@ -5,6 +5,7 @@ import threading
 import openai
 import pytest
 
+from tests.waiting import DEADLINE_SECONDS
 from tests.workers.gateway.stage.connections import (
     read_answer,
     read_until,
@@ -21,8 +22,9 @@ STREAM = b'{"model":"m","messages":[],"stream":true}'
 
 
 @pytest.fixture
-def client(shared_house):
-    url = shared_house.gateways[0].url + BASE
+def client(house, serve):
+    serve(streams)
+    url = house.gateways[0].url + BASE
     with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0) as client:
         yield client
 
@@ -33,7 +35,7 @@ def ask(client: openai.OpenAI, **more):
 
 
 def test_the_openai_client_reads_a_stream_and_sees_no_usage_it_did_not_ask_for(
-    shared_house, serve, client
+    house, serve, client
 ):
     _, engine = serve(streams)
 
@@ -44,7 +46,7 @@ def test_the_openai_client_reads_a_stream_and_sees_no_usage_it_did_not_ask_for(
     assert [chunk.choices[0].delta.content for chunk in chunks] == ["one", "two", "three"]
     assert all(chunk.usage is None for chunk in chunks)
     assert engine.calls[0].json()["stream_options"] == {"include_usage": True}
-    record = shared_house.closed_record(id)
+    record = house.closed_record(id)
     assert (record["prompt_tokens"], record["completion_tokens"]) == (7, 3)
     assert record["stream"] is True
 
@@ -76,7 +78,7 @@ def test_each_event_is_forwarded_before_the_next_one_exists(serve, client):
         call.begin_stream()
         for word in "abcde":
             call.event(piece(word))
-            assert received.acquire(timeout=30)
+            assert received.acquire(timeout=DEADLINE_SECONDS)
         call.end_stream()
 
     serve(script)
@@ -86,7 +88,7 @@ def test_each_event_is_forwarded_before_the_next_one_exists(serve, client):
             received.release()
 
 
-def test_an_engine_that_writes_byte_by_byte_is_read_all_the_same(shared_house, serve, client):
+def test_an_engine_that_writes_byte_by_byte_is_read_all_the_same(house, serve, client):
     def script(call: Call) -> None:
         call.begin_stream()
         events = b'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
@@ -100,7 +102,7 @@ def test_an_engine_that_writes_byte_by_byte_is_read_all_the_same(shared_house, s
     with ask(client) as stream:
         id = stream.response.headers["x-request-id"]
         assert [chunk.choices[0].delta.content for chunk in stream] == ["hi"]
-    assert shared_house.closed_record(id)["completion_tokens"] == 3
+    assert house.closed_record(id)["completion_tokens"] == 3
 
 
 def test_nothing_between_may_buffer_a_stream(serve, client):
@@ -115,7 +117,7 @@ def test_nothing_between_may_buffer_a_stream(serve, client):
 
 
 @pytest.mark.parametrize("how", ["reset", "clean end without [DONE]"])
-def test_an_engine_that_breaks_off_ends_in_an_error_and_never_in_done(shared_house, serve, how):
+def test_an_engine_that_breaks_off_ends_in_an_error_and_never_in_done(house, serve, how):
     def script(call: Call) -> None:
         call.begin_stream()
         call.event(piece("half"))
@@ -138,7 +140,7 @@ def test_an_engine_that_breaks_off_ends_in_an_error_and_never_in_done(shared_hou
     assert b"event: error\ndata: {" in answer
     assert b"engine_failed" in answer
     assert b"[DONE]" not in answer
-    assert shared_house.closed_record(request_id(answer))["status"] == 502
+    assert house.closed_record(request_id(answer))["status"] == 502
 
 
 def test_the_openai_client_raises_when_a_stream_breaks(serve, client):

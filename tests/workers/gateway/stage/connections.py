@@ -3,7 +3,16 @@
 import socket
 from contextlib import suppress
 
+from tests.waiting import DEADLINE_SECONDS
 from tests.workers.gateway.stage.routes import CHAT, KEY
+
+
+def connection_to(port: int) -> socket.socket:
+    """Return one of which the system keeps little for who does not read."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_SECONDS)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 128 * 1024)
+    return connection
 
 
 def request_bytes(
