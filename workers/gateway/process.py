@@ -34,7 +34,7 @@ SWEEP_SECONDS = 1.0
 
 
 class Process:
-    """Needs a running loop. Order of life: `serve`, then `stop` from a signal."""
+    """Needs a running loop. Order of life: `stop_at_signals`, `serve`, then `stop`."""
 
     def __init__(self, settings: Settings, storage: Storage, *, clock: Clock = SYSTEM) -> None:
         interrupted = close_interrupted(storage.journal_directory)
@@ -64,13 +64,17 @@ class Process:
         )
         self._stopping = asyncio.Event()
 
+    def stop_at_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self.stop)
+
+    def stop(self) -> None:
+        self._stopping.set()
+
     async def serve(self, listener: socket.socket) -> None:
         """Serve until `stop`, then drain, and flush and ship the journal."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stopping.set)
         self._routes.load_from_disk()
-        server = await loop.create_server(
+        server = await asyncio.get_running_loop().create_server(
             lambda: ClientConnection(self._gateway, clock=self._clock),
             sock=listener,
             backlog=BACKLOG,
