@@ -1,5 +1,4 @@
 import socket
-import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,6 +7,7 @@ import httpx
 import pytest
 
 from tests.waiting import DEADLINE_SECONDS
+from tests.workers.gateway.stage.connections import NO_AUTHORITIES
 from tests.workers.gateway.stage.engine import Engine, Script
 from tests.workers.gateway.stage.gateway_thread import GatewayThread
 from tests.workers.gateway.stage.house import House
@@ -56,9 +56,7 @@ def refusing_port() -> Iterator[int]:
 @pytest.fixture
 def http() -> Iterator[httpx.Client]:
     bearer = {"authorization": f"Bearer {KEY}"}
-    # Nobody here speaks TLS, and to read all authorities takes longer than most tests.
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    with httpx.Client(headers=bearer, timeout=DEADLINE_SECONDS, verify=tls) as client:
+    with httpx.Client(headers=bearer, timeout=DEADLINE_SECONDS, verify=NO_AUTHORITIES) as client:
         yield client
 
 

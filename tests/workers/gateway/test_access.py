@@ -95,6 +95,18 @@ def test_a_key_for_some_models_does_not_see_the_rest(house, http):
     assert http.post(house.gateway().url + CHAT, json={}).status_code == 404
 
 
+def test_a_key_is_accepted_until_it_expires(house, http):
+    snapshot = routes(house.engine(answers).port)
+    expires_at = house.clock.time() + 60
+    snapshot["keys"][digest(KEY)] = key_row("keyaaaaa", expires_at=expires_at)
+    house.publish_snapshot(snapshot)
+    url = house.gateway().url + CHAT
+
+    assert http.post(url, json={}).status_code == 200
+    house.clock.advance(60)
+    assert http.post(url, json={}).status_code == 401
+
+
 def test_a_metrics_key_reads_metrics_and_calls_nothing(serve, http):
     gateway, engine = serve(answers)
     bearer = {"authorization": f"Bearer {METRICS_KEY}"}

@@ -7,6 +7,7 @@ import pytest
 
 from tests.waiting import DEADLINE_SECONDS
 from tests.workers.gateway.stage.connections import (
+    NO_AUTHORITIES,
     read_answer,
     read_until,
     read_until_closed,
@@ -15,7 +16,7 @@ from tests.workers.gateway.stage.connections import (
 )
 from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.routes import CHAT, KEY
-from tests.workers.gateway.stage.scripts import USAGE, piece, streams
+from tests.workers.gateway.stage.scripts import USAGE, endless, piece, streams
 
 BASE = CHAT.removesuffix("/chat/completions")
 STREAM = b'{"model":"m","messages":[],"stream":true}'
@@ -25,7 +26,8 @@ STREAM = b'{"model":"m","messages":[],"stream":true}'
 def client(house, serve):
     serve(streams)
     url = house.gateways[0].url + BASE
-    with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0) as client:
+    http = openai.DefaultHttpxClient(verify=NO_AUTHORITIES)
+    with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0, http_client=http) as client:
         yield client
 
 
@@ -168,3 +170,18 @@ def test_a_whole_answer_that_breaks_is_cut_so_that_nobody_takes_it_for_whole(ser
 
     assert answer.endswith(b"half")
     assert len(engine.calls) == 1
+
+
+def test_what_runs_is_written_down_as_long_as_it_does(serve):
+    gateway, _ = serve(endless)
+
+    with gateway.connect() as raw:
+        raw.sendall(request_bytes(STREAM))
+        read_until(raw, b"data: ")
+        told = []
+        for seconds in (1.0, 0.5, 2.0):
+            gateway.advance(seconds)
+            (record,) = gateway.records().values()
+            told.append((record["state"], record["duration_seconds"]))
+
+    assert told == [("open", 0.0), ("running", 1.5), ("running", 3.5)]

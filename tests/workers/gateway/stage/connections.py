@@ -1,10 +1,14 @@
 """Requests and answers as bytes on a connection."""
 
 import socket
+import ssl
 from contextlib import suppress
 
 from tests.waiting import DEADLINE_SECONDS
 from tests.workers.gateway.stage.routes import CHAT, KEY
+
+# Nobody here speaks TLS, and to read all authorities takes longer than most tests.
+NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def connection_to(port: int) -> socket.socket:
