@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 
 from controlplane.domain.wire import DONE, encode_event, openai_error
+from tests.waiting import DEADLINE_SECONDS
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -32,7 +33,7 @@ class ScriptedGateway:
     """The deltas of a stream, in place of `WORDS`."""
     waits: bool = False
     """Whether a stream stops after its first piece until it may go on, for as long as it takes."""
-    went_on: threading.Event = field(default_factory=threading.Event)
+    went_on: "Word" = field(default_factory=lambda: Word())
     was_left: threading.Event = field(default_factory=threading.Event)
     """Set when the caller closed the connection before the end."""
 
@@ -82,12 +83,40 @@ class ScriptedGateway:
 
     async def _is_left(self, receive: Receive) -> bool:
         left = asyncio.ensure_future(receive())
-        while not self.went_on.is_set():
-            if (await asyncio.wait({left}, timeout=0.02))[0]:
-                self.was_left.set()
-                return True
-        left.cancel()
-        return False
+        goes_on = asyncio.ensure_future(self.went_on.heard())
+        await asyncio.wait({left, goes_on}, return_when=asyncio.FIRST_COMPLETED)
+        is_left = not goes_on.done()
+        (goes_on if is_left else left).cancel()
+        if is_left:
+            self.was_left.set()
+        return is_left
+
+
+class Word(threading.Event):
+    """An event that a test sets and a loop in another thread waits for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._listeners: set[Callable[[], object]] = set()
+
+    def set(self) -> None:
+        super().set()
+        for listener in tuple(self._listeners):
+            listener()
+
+    async def heard(self) -> None:
+        """Return once it is set."""
+        loop, here = asyncio.get_running_loop(), asyncio.Event()
+
+        def listener() -> None:
+            loop.call_soon_threadsafe(here.set)
+
+        self._listeners.add(listener)
+        try:
+            if not self.is_set():
+                await here.wait()
+        finally:
+            self._listeners.discard(listener)
 
 
 def refusal(message: str, *, status: int, code: str = "", param: str | None = None) -> bytes:
@@ -112,5 +141,5 @@ def scripted_gateway() -> Iterator[ScriptedGateway]:
     finally:
         scripted.went_on.set()
         server.should_exit = True
-        thread.join(30)
+        thread.join(DEADLINE_SECONDS)
         listener.close()

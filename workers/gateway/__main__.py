@@ -25,7 +25,9 @@ def main() -> int:
     raise_open_file_limit()
 
     async def run() -> None:
-        await Process(settings, storage).serve(listener)
+        process = Process(settings, storage)
+        process.stop_at_signals()
+        await process.serve(listener)
 
     uvloop.run(run())
     return 0

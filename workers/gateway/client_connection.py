@@ -1,10 +1,10 @@
 """A client's connection: reads requests one after the other and answers them in that order."""
 
 import asyncio
-import time
 from collections import deque
 from typing import cast
 
+from controlplane.clock import SYSTEM, Clock
 from workers.gateway import local_answers, refusals
 from workers.gateway.exchange import Exchange
 from workers.gateway.refusals import Refusal
@@ -18,19 +18,20 @@ _UNREAD_BODY_BYTES = 1024 * 1024
 
 class ClientConnection(asyncio.Protocol):
     __slots__ = (
-        "_backlog", "_closes_at", "_exchange", "_handler", "_is_full", "_is_pumping",
+        "_backlog", "_clock", "_closes_at", "_exchange", "_handler", "_is_full", "_is_pumping",
         "_last_read_at", "_queue", "_reader", "_transport",
     )  # fmt: skip
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, *, clock: Clock = SYSTEM) -> None:
         self._handler = handler
-        self._reader = RequestReader(handler, self)
+        self._clock = clock
+        self._reader = RequestReader(handler, self, clock=clock)
         self._transport: asyncio.Transport | None = None
         self._exchange: Exchange | None = None
         self._queue: deque[Request] = deque()
         self._backlog = bytearray()
         self._is_pumping = self._is_full = False
-        self._last_read_at = time.monotonic()
+        self._last_read_at = self._clock.monotonic()
         self._closes_at: float | None = None
 
     # What the socket says.
@@ -53,7 +54,7 @@ class ClientConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._closes_at is not None:
             return  # what a refused client still sends is read and forgotten
-        self._last_read_at = time.monotonic()
+        self._last_read_at = self._clock.monotonic()
         if self._exchange is None and not self._queue and not self._is_full:
             self._read(data)
         else:
@@ -104,7 +105,7 @@ class ClientConnection(asyncio.Protocol):
 
     def answered(self, *, keep_alive: bool) -> None:
         self._exchange = None
-        self._last_read_at = time.monotonic()
+        self._last_read_at = self._clock.monotonic()
         if not keep_alive or self._handler.is_draining:
             self._close()
         else:
@@ -215,7 +216,7 @@ class ClientConnection(asyncio.Protocol):
         self._handler.refused(refusal.status)
         id = id or self._handler.new_request_id()
         self.write(local_answers.refusal(request, refusal, request_id=id, closes=True))
-        self._closes_at = time.monotonic() + LINGER_SECONDS
+        self._closes_at = self._clock.monotonic() + LINGER_SECONDS
         if self._transport.can_write_eof():
             self._transport.write_eof()
 

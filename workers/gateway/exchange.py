@@ -1,8 +1,8 @@
 """One request on its way: pick a replica, send, splice the answer back, meter, let go."""
 
 import asyncio
-import time
 
+from controlplane.clock import SYSTEM, Clock
 from workers.gateway import refusals
 from workers.gateway.containment import contained, contains
 from workers.gateway.headers import Header
@@ -29,9 +29,9 @@ HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
 )  # fmt: skip
 class Exchange:
     __slots__ = (
-        "_client", "_client_is_full", "_connection", "_connects", "_has_slipped", "_held_until",
-        "_last_moved_at", "_ledger", "_meter", "_phase", "_prepared", "_reply", "_retried_reset",
-        "_tried", "_upstream", "admission", "is_counted_by_key", "request",
+        "_client", "_client_is_full", "_clock", "_connection", "_connects", "_has_slipped",
+        "_held_until", "_last_moved_at", "_ledger", "_meter", "_phase", "_prepared", "_reply",
+        "_retried_reset", "_tried", "_upstream", "admission", "is_counted_by_key", "request",
     )  # fmt: skip
 
     def __init__(
@@ -44,7 +44,9 @@ class Exchange:
         *,
         admission: Admission,
         is_counted_by_key: bool,
+        clock: Clock = SYSTEM,
     ) -> None:
+        self._clock = clock
         self._ledger, self._client, self._meter, self._prepared = ledger, client, meter, prepared
         self.request, self.admission = request, admission
         self.is_counted_by_key = is_counted_by_key
@@ -106,7 +108,7 @@ class Exchange:
 
     def client_has_room(self) -> None:
         self._client_is_full = False
-        self._last_moved_at = time.monotonic()
+        self._last_moved_at = self._clock.monotonic()
         if self._connection is not None:
             self._connection.resume()
 
@@ -150,7 +152,7 @@ class Exchange:
 
     def read_ends(self) -> None:
         if self._reply is not None and (data := self._reply.take()):
-            self._last_moved_at = time.monotonic()
+            self._last_moved_at = self._clock.monotonic()
             self._meter.sent(len(data))
             self._client.write(data)
 
@@ -197,8 +199,8 @@ class Exchange:
             return
         self._held_until, self._upstream = None, upstream
         upstream.in_flight += 1
-        self._ledger.record(self.line(RecordState.OPEN, time.monotonic()))
-        if (connection := upstream.take_idle(time.monotonic())) is None:
+        self._ledger.record(self.line(RecordState.OPEN, self._clock.monotonic()))
+        if (connection := upstream.take_idle(self._clock.monotonic())) is None:
             self._connect()
         else:
             self.connected(connection, reused=True)
@@ -222,7 +224,7 @@ class Exchange:
             self._refuse(no_replica(self.admission.deployment))
             return
         if self._held_until is None:
-            self._held_until = time.monotonic() + self._ledger.bounds.hold_seconds
+            self._held_until = self._clock.monotonic() + self._ledger.bounds.hold_seconds
         self._ledger.wait_for_routes(self)
 
     def _try_another(self, reason: str) -> None:
@@ -283,7 +285,7 @@ class Exchange:
         self._client.refuse(self.request, refusal, self._meter.request_id)
 
     def _end(self, status: int) -> None:
-        now = time.monotonic()
+        now = self._clock.monotonic()
         self._phase, self._held_until = Phase.ENDED, None
         if self._connection is not None:
             self._connection.drop()

@@ -2,10 +2,10 @@
 
 import logging
 import os
-import time
 from collections.abc import Iterable
 from itertools import count
 
+from controlplane.clock import SYSTEM, Clock
 from workers.gateway import local_answers
 from workers.gateway.authentication import (
     INVOKING,
@@ -36,7 +36,8 @@ _LOCAL_PATHS = frozenset({"/health", "/metrics"})
 
 
 class Gateway:
-    def __init__(self, bounds: Bounds, recorder: Recorder) -> None:
+    def __init__(self, bounds: Bounds, recorder: Recorder, *, clock: Clock = SYSTEM) -> None:
+        self._clock = clock
         self.bounds = bounds
         self.recorder = recorder
         self.retries = RetryBudget()
@@ -46,7 +47,7 @@ class Gateway:
         self.exchanges: set[Exchange] = set()
         self.clients: set[ClientSide] = set()
         self._limits = KeyLimits()
-        self._pool = UpstreamPool(bounds)
+        self._pool = UpstreamPool(bounds, clock=clock)
         self._waiting: set[Exchange] = set()
         self._reserved_bytes = 0
         self._id_prefix = os.urandom(10).hex()
@@ -64,7 +65,7 @@ class Gateway:
 
     def sweep(self) -> None:
         """Once a second: time limits, running records, idle connections."""
-        now = time.monotonic()
+        now = self._clock.monotonic()
         for exchange in list(self.exchanges):
             exchange.tick(now)
         for client in list(self.clients):
@@ -88,7 +89,7 @@ class Gateway:
 
     def running_lines(self) -> list[bytes]:
         """Return a record of every request that has an open one."""
-        now = time.monotonic()
+        now = self._clock.monotonic()
         return [exchange.line(RecordState.RUNNING, now) for exchange in self.exchanges]
 
     # What a client's connection asks.
@@ -140,7 +141,7 @@ class Gateway:
             return None
         counted = False
         try:
-            counted = self._limits.enter(admission.key, now=time.monotonic())
+            counted = self._limits.enter(admission.key, now=self._clock.monotonic())
             body = request.body[0] if len(request.body) == 1 else b"".join(request.body)
             prepared = prepare(body, admission.plain_route, admission.deployment, admission.key)
         except Exception as error:
@@ -159,6 +160,7 @@ class Gateway:
             request_id=id,
             request_bytes=request.body_bytes,
             stream=prepared.stream,
+            clock=self._clock,
         )
         exchange = Exchange(
             self,
@@ -168,6 +170,7 @@ class Gateway:
             meter,
             admission=admission,
             is_counted_by_key=counted,
+            clock=self._clock,
         )
         self.exchanges.add(exchange)
         return exchange
@@ -213,10 +216,10 @@ class Gateway:
 
     def _admission(self, request: Request) -> Admission:
         snapshot = self._known_routes()
-        key = authenticate(request.authorization, snapshot, now=time.time())
+        key = authenticate(request.authorization, snapshot, now=self._clock.time())
         target = parse_target(request.path)
         require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
-        require_money(key, now=time.time())
+        require_money(key, now=self._clock.time())
         if target.action is Action.PREDICT and request.method != b"POST":
             raise Refused(_PREDICT_IS_POST)
         return Admission(key, target, resolve(target, key, snapshot))
@@ -230,7 +233,7 @@ class Gateway:
         closes = not request.keep_alive
         try:
             snapshot = self._known_routes()
-            key = authenticate(request.authorization, snapshot, now=time.time())
+            key = authenticate(request.authorization, snapshot, now=self._clock.time())
             require_scope(key, MEASURING)
         except Refused as refused:
             self.refused(refused.refusal.status)

@@ -12,11 +12,12 @@ deleted without looking at another.
 
 import json
 import os
-import time
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from controlplane.clock import SYSTEM, Clock
 
 SUFFIX = ".jsonl"
 ID_BYTES = 32
@@ -31,7 +32,8 @@ class Segment:
 
 
 class Journal:
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, clock: Clock = SYSTEM) -> None:
+        self._clock = clock
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._directory = directory
         self._lines: list[bytes] = []
@@ -82,7 +84,7 @@ class Journal:
 
     def _new_segment(self) -> tuple[Segment, int]:
         id = str(uuid.uuid4())
-        path = self._directory / f"{time.time_ns()}-{id}{SUFFIX}"
+        path = self._directory / f"{int(self._clock.time() * 1e9)}-{id}{SUFFIX}"
         return Segment(id, path), os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
 
 

@@ -1,7 +1,6 @@
 """What one request used: its usage records, and its share of the metrics."""
 
-import time
-
+from controlplane.clock import SYSTEM, Clock
 from workers.gateway.metrics import DeploymentCounts
 from workers.gateway.request import Admission
 from workers.gateway.usage import TokenCounts
@@ -10,20 +9,27 @@ from workers.gateway.usage_record import RecordState, usage_line
 
 class Meter:
     __slots__ = (
-        "_counts", "_first_byte_at", "_request_bytes", "_response_bytes", "_status", "_stream",
-        "request_id", "started_at",
+        "_clock", "_counts", "_first_byte_at", "_request_bytes", "_response_bytes", "_status",
+        "_stream", "request_id", "started_at",
     )  # fmt: skip
 
     def __init__(
-        self, counts: DeploymentCounts, *, request_id: bytes, request_bytes: int, stream: bool
+        self,
+        counts: DeploymentCounts,
+        *,
+        request_id: bytes,
+        request_bytes: int,
+        stream: bool,
+        clock: Clock = SYSTEM,
     ) -> None:
+        self._clock = clock
         self._counts = counts
         self._request_bytes, self._stream = request_bytes, stream
         self._first_byte_at: float | None = None
         self._response_bytes = 0
         self._status: int | None = None
         self.request_id = request_id
-        self.started_at = time.monotonic()
+        self.started_at = self._clock.monotonic()
 
     def opened(self) -> None:
         self._counts.in_flight += 1
@@ -43,7 +49,7 @@ class Meter:
 
     def first_byte_is_here(self) -> None:
         if self._first_byte_at is None:
-            self._first_byte_at = time.monotonic()
+            self._first_byte_at = self._clock.monotonic()
 
     def sent(self, size_bytes: int) -> None:
         self._response_bytes += size_bytes
@@ -71,7 +77,7 @@ class Meter:
         return usage_line(
             request_id=self.request_id,
             state=state,
-            at=time.time(),
+            at=self._clock.time(),
             admission=admission,
             replica_id=replica_id,
             status=self._status,

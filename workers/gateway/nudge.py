@@ -1,6 +1,5 @@
 """Listens for the word that routes changed; only a hint, polling goes on without it."""
 
-import asyncio
 import logging
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
@@ -8,12 +7,14 @@ from urllib.parse import parse_qs, urlsplit
 from redis import RedisError
 from redis.asyncio import Redis
 
+from controlplane.clock import SYSTEM, Clock
+
 log = logging.getLogger(__name__)
 CHANNEL = "routes_version"
 RECONNECT_SECONDS = 2.0
 
 
-async def listen(broker_url: str, nudge: Callable[[], None]) -> None:
+async def listen(broker_url: str, nudge: Callable[[], None], *, clock: Clock = SYSTEM) -> None:
     """Call `nudge` for every message on the channel, and after each reconnection."""
     url = client_url(broker_url)
     while True:
@@ -24,7 +25,7 @@ async def listen(broker_url: str, nudge: Callable[[], None]) -> None:
                     nudge()
         except (RedisError, OSError) as error:
             log.debug("no nudges for now: %s", type(error).__name__)
-        await asyncio.sleep(RECONNECT_SECONDS)
+        await clock.pause(RECONNECT_SECONDS)
 
 
 def client_url(broker_url: str) -> str:

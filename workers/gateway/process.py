@@ -8,11 +8,11 @@ import os
 import resource
 import signal
 import socket
-import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+from controlplane.clock import SYSTEM, Clock
 from workers.gateway import nudge
 from workers.gateway.client_connection import ClientConnection
 from workers.gateway.control_plane import ControlPlaneAway, CredentialRefused, HttpControlPlane
@@ -34,18 +34,19 @@ SWEEP_SECONDS = 1.0
 
 
 class Process:
-    """Needs a running loop. Order of life: `serve`, then `stop` from a signal."""
+    """Needs a running loop. Order of life: `stop_at_signals`, `serve`, then `stop`."""
 
-    def __init__(self, settings: Settings, storage: Storage) -> None:
+    def __init__(self, settings: Settings, storage: Storage, *, clock: Clock = SYSTEM) -> None:
         interrupted = close_interrupted(storage.journal_directory)
+        self._clock = clock
         self._settings = settings
         self._control_plane = HttpControlPlane(settings.control_plane_url)
         self._shipper = Shipper(self._control_plane)
         for segment in interrupted:
             self._shipper.add(segment)
-        self._journal = Journal(storage.journal_directory)
-        self._recorder = Recorder(self._journal, self._shipper)
-        self._gateway = Gateway(settings.bounds, self._recorder)
+        self._journal = Journal(storage.journal_directory, clock=clock)
+        self._recorder = Recorder(self._journal, self._shipper, clock=clock)
+        self._gateway = Gateway(settings.bounds, self._recorder, clock=clock)
         self._membership = Membership(
             self._control_plane,
             storage,
@@ -59,17 +60,24 @@ class Process:
             storage,
             self._gateway.apply,
             poll_seconds=settings.poll_seconds,
+            clock=clock,
         )
         self._stopping = asyncio.Event()
 
+    def stop_at_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self.stop)
+
+    def stop(self) -> None:
+        self._stopping.set()
+
     async def serve(self, listener: socket.socket) -> None:
         """Serve until `stop`, then drain, and flush and ship the journal."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._stopping.set)
         self._routes.load_from_disk()
-        server = await loop.create_server(
-            lambda: ClientConnection(self._gateway), sock=listener, backlog=BACKLOG
+        server = await asyncio.get_running_loop().create_server(
+            lambda: ClientConnection(self._gateway, clock=self._clock),
+            sock=listener,
+            backlog=BACKLOG,
         )
         host, port = listener.getsockname()[:2]
         log.info("the gateway listens on %s:%d", host, port)
@@ -103,11 +111,12 @@ class Process:
             except Exception:
                 log.exception("%s failed and is repeated in %g s", step.__qualname__, seconds)
                 self._gateway.metrics.slips += 1
-            await asyncio.sleep(seconds)
+            await self._clock.pause(seconds)
 
     async def _listen(self) -> None:
         if self._settings.broker_url is not None:
-            await nudge.listen(self._settings.broker_url, self._routes.nudge)
+            url = self._settings.broker_url
+            await nudge.listen(url, self._routes.nudge, clock=self._clock)
 
     async def _sweep(self) -> None:
         self._gateway.sweep()
@@ -126,17 +135,17 @@ class Process:
     async def _drain(self) -> None:
         log.info("draining %d requests", len(self._gateway.exchanges))
         self._gateway.drain()
-        patience = time.monotonic() + self._settings.bounds.drain_seconds
-        while self._gateway.exchanges and time.monotonic() < patience:
-            await asyncio.sleep(0.02)
+        patience = self._clock.monotonic() + self._settings.bounds.drain_seconds
+        while self._gateway.exchanges and self._clock.monotonic() < patience:
+            await self._clock.pause(0.02)
 
     async def _close(self) -> None:
         self._gateway.cut_off()
-        await asyncio.sleep(LAST_WORDS_SECONDS)
+        await self._clock.pause(LAST_WORDS_SECONDS)
         self._gateway.abort()
         self._shipper.add(self._journal.close())
         try:
-            async with asyncio.timeout(self._settings.bounds.last_shipment_seconds):
+            async with self._clock.timeout(self._settings.bounds.last_shipment_seconds):
                 await self._ship_once(None)
         except TimeoutError:
             log.warning("the last usage records stay in the journal until the next start")

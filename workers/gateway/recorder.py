@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from controlplane.clock import SYSTEM, Clock
 from workers.gateway.journal import Journal
 from workers.gateway.shipping import Shipper
 
@@ -18,11 +19,12 @@ class Recorder:
     A disk that takes nothing stops no request: records wait in memory and are tried every second.
     """
 
-    def __init__(self, journal: Journal, shipper: Shipper) -> None:
+    def __init__(self, journal: Journal, shipper: Shipper, *, clock: Clock = SYSTEM) -> None:
         self._journal = journal
         self._shipper = shipper
+        self._clock = clock
         self._loop = asyncio.get_running_loop()
-        self._rotated_at = self._loop.time()
+        self._rotated_at = self._clock.monotonic()
         self._disk_fails = False
 
     def record(self, line: bytes) -> None:
@@ -35,7 +37,7 @@ class Recorder:
             return
         if self._is_rotation_due():
             self._shipper.add(self._journal.rotate(running_lines()))
-            self._rotated_at = self._loop.time()
+            self._rotated_at = self._clock.monotonic()
         await asyncio.to_thread(self._journal.sync)
 
     def _flush(self) -> bool:
@@ -53,5 +55,5 @@ class Recorder:
 
     def _is_rotation_due(self) -> bool:
         """A segment ends when it is large or old, so that committed records can be deleted."""
-        size, age = self._journal.size_bytes, self._loop.time() - self._rotated_at
+        size, age = self._journal.size_bytes, self._clock.monotonic() - self._rotated_at
         return size > SEGMENT_BYTES or (size > 0 and age > _SEGMENT_SECONDS)

@@ -1,10 +1,10 @@
 """Reads requests from bytes with httptools, within bounds, and refuses what is ambiguous."""
 
-import time
 from typing import Protocol
 
 import httptools
 
+from controlplane.clock import SYSTEM, Clock
 from workers.gateway.headers import Header
 from workers.gateway.refusals import Refusal, malformed, timed_out, too_large
 from workers.gateway.request import Request
@@ -26,11 +26,12 @@ class RequestReader:
     """
 
     __slots__ = (
-        "_handler", "_head_bytes", "_head_is_read", "_parser", "_sink", "_started_at", "_upgrades",
-        "broken", "is_between_requests", "request", "slip",
+        "_clock", "_handler", "_head_bytes", "_head_is_read", "_parser", "_sink", "_started_at",
+        "_upgrades", "broken", "is_between_requests", "request", "slip",
     )  # fmt: skip
 
-    def __init__(self, handler: Handler, sink: RequestSink) -> None:
+    def __init__(self, handler: Handler, sink: RequestSink, *, clock: Clock = SYSTEM) -> None:
+        self._clock = clock
         self._handler = handler
         self._sink = sink
         self._parser = httptools.HttpRequestParser(self)
@@ -77,7 +78,7 @@ class RequestReader:
         self._head_bytes = 0
         self._head_is_read = False
         self.is_between_requests = False
-        self._started_at = time.monotonic()
+        self._started_at = self._clock.monotonic()
 
     def on_url(self, url: bytes) -> None:
         self.request.url += url

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from controlplane.clock import SYSTEM, Clock
 from workers.gateway.control_plane import ControlPlane, ControlPlaneAway, CredentialRefused
 from workers.gateway.membership import Membership
 from workers.gateway.snapshot import Snapshot, UnreadableSnapshot, read
@@ -22,7 +23,9 @@ class RoutesSync:
         apply: Callable[[Snapshot], None],
         *,
         poll_seconds: float,
+        clock: Clock = SYSTEM,
     ) -> None:
+        self._clock = clock
         self._control_plane = control_plane
         self._membership = membership
         self._storage = storage
@@ -52,7 +55,7 @@ class RoutesSync:
             self._nudged.clear()
             await self._attempt()
             try:
-                async with asyncio.timeout(self._poll_seconds):
+                async with self._clock.timeout(self._poll_seconds):
                     await self._nudged.wait()
             except TimeoutError:
                 continue

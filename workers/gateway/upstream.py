@@ -1,12 +1,12 @@
 """Connections to engines: kept alive for a while, counted, and never shared by two requests."""
 
 import asyncio
-import time
 from collections.abc import Iterable
 from typing import Protocol, cast
 
 import httptools
 
+from controlplane.clock import SYSTEM, Clock
 from workers.gateway.headers import Header
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Replica, Snapshot
@@ -27,9 +27,10 @@ class Receiver(Protocol):
 class Upstream:
     """One replica at run time: its idle connections and the requests on it."""
 
-    __slots__ = ("_bounds", "_idle", "authority", "ejected_until", "in_flight", "replica")
+    __slots__ = ("_bounds", "_clock", "_idle", "authority", "ejected_until", "in_flight", "replica")
 
-    def __init__(self, replica: Replica, bounds: Bounds) -> None:
+    def __init__(self, replica: Replica, bounds: Bounds, *, clock: Clock = SYSTEM) -> None:
+        self._clock = clock
         self.replica = replica
         host = f"[{replica.host}]" if ":" in replica.host else replica.host
         self.authority = f"{host}:{replica.port}".encode()
@@ -51,14 +52,14 @@ class Upstream:
         return None
 
     def give_back(self, connection: "UpstreamConnection") -> None:
-        connection.idle_since = time.monotonic()
+        connection.idle_since = self._clock.monotonic()
         self._idle.append(connection)
 
     async def connect(self, receiver: Receiver) -> None:
         """Open a connection for `receiver` and tell it how that went."""
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(self._bounds.connect_seconds):
+            async with self._clock.timeout(self._bounds.connect_seconds):
                 _, protocol = await loop.create_connection(
                     lambda: UpstreamConnection(self), self.replica.host, self.replica.port
                 )
@@ -71,7 +72,7 @@ class Upstream:
 
     def eject(self) -> None:
         """Prefer other replicas for a moment."""
-        self.ejected_until = time.monotonic() + self._bounds.eject_seconds
+        self.ejected_until = self._clock.monotonic() + self._bounds.eject_seconds
 
     def close_idle(self, older_than: float) -> None:
         keep = []
@@ -84,13 +85,14 @@ class Upstream:
 
 
 class UpstreamPool:
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: Bounds, *, clock: Clock = SYSTEM) -> None:
         self._bounds = bounds
+        self._clock = clock
         self._by_address: dict[str, Upstream] = {}
 
     def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None:
         """Return the replica with the least in flight that was not tried yet."""
-        best, best_load, now = None, (True, 0), time.monotonic()
+        best, best_load, now = None, (True, 0), self._clock.monotonic()
         for replica in replicas:
             if replica.address in tried:
                 continue
@@ -122,7 +124,8 @@ class UpstreamPool:
     def _of(self, replica: Replica) -> Upstream:
         upstream = self._by_address.get(replica.address)
         if upstream is None:
-            upstream = self._by_address[replica.address] = Upstream(replica, self._bounds)
+            upstream = Upstream(replica, self._bounds, clock=self._clock)
+            self._by_address[replica.address] = upstream
         return upstream
 
 

@@ -10,7 +10,7 @@ from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.workers.gateway.stage.routes import KEY
 from tests.workers.runtimes.native.server import EngineServer
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.process]
 ADAPTERS = ("legal", "polite")
 
 

@@ -1,7 +1,5 @@
 """Whole answers: what reaches the engine, what comes back, in every framing."""
 
-import time
-
 import pytest
 
 from tests.workers.gateway.stage.connections import read_answer, read_until_closed, request_bytes
@@ -12,15 +10,18 @@ from tests.workers.gateway.stage.scripts import answers
 BASE = "/m/modelaaa/environments/production"
 
 
-def test_an_answer_comes_back_whole_and_is_metered(shared_house, serve, http):
-    gateway, engine = serve(answers)
+def test_an_answer_comes_back_whole_and_is_metered(house, serve, http):
+    def slow(call: Call) -> None:
+        house.clock.advance(0.25)
+        answers(call)
 
-    asked_at = time.monotonic()
+    gateway, engine = serve(slow)
+
     answer = http.post(gateway.url + CHAT, json={"model": "anything", "messages": []})
 
     assert answer.json()["choices"][0]["message"]["content"] == "hi"
     assert engine.calls[0].path == "/v1/chat/completions"
-    record = shared_house.record_of(answer)
+    record = house.record_of(answer)
     assert (record["prompt_tokens"], record["completion_tokens"]) == (7, 3)
     assert record["request_id"] == answer.headers["x-baseten-request-id"]
     expected = {
@@ -30,8 +31,8 @@ def test_an_answer_comes_back_whole_and_is_metered(shared_house, serve, http):
     }  # fmt: skip
     assert record.items() >= expected.items()
     assert record["request_bytes"] == len(answer.request.content)
-    seconds_until_told = time.monotonic() - asked_at
-    assert 0 < record["first_byte_seconds"] <= record["duration_seconds"] < seconds_until_told
+    assert (record["first_byte_seconds"], record["duration_seconds"]) == (0.25, 0.25)
+    assert record["at"] == house.clock.time()
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_any_model_name_is_served_and_an_adapters_name_passes(serve, http, asked
     assert engine.calls[0].json()["model"] == sent
 
 
-def test_scores_without_usage_are_metered_by_the_engines_header(shared_house, serve, http):
+def test_scores_without_usage_are_metered_by_the_engines_header(house, serve, http):
     def score(call: Call) -> None:
         call.answer(b'[{"index":0,"score":0.5}]', extra="x-compute-tokens: 17\r\n")
 
@@ -54,7 +55,7 @@ def test_scores_without_usage_are_metered_by_the_engines_header(shared_house, se
     answer = http.post(f"{gateway.url}{BASE}/sync/rerank", json={"query": "a", "texts": ["b"]})
 
     assert answer.json() == [{"index": 0, "score": 0.5}]
-    record = shared_house.record_of(answer)
+    record = house.record_of(answer)
     assert (record["prompt_tokens"], record["completion_tokens"]) == (17, 0)
     assert record["route"] == "/rerank"
 
@@ -135,7 +136,7 @@ def test_an_answer_without_content_stays_without(serve, http):
     assert (answer.status_code, answer.content) == (204, b"")
 
 
-def test_an_answer_that_ends_with_the_connection_is_whole(shared_house, serve, http):
+def test_an_answer_that_ends_with_the_connection_is_whole(house, serve, http):
     def script(call: Call) -> None:
         call.send(b'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{"usage":{"prompt_tokens":4}}')
         call.connection.close()
@@ -145,7 +146,7 @@ def test_an_answer_that_ends_with_the_connection_is_whole(shared_house, serve, h
     answer = http.post(gateway.url + CHAT, json={})
 
     assert answer.json() == {"usage": {"prompt_tokens": 4}}
-    assert shared_house.record_of(answer)["prompt_tokens"] == 4
+    assert house.record_of(answer)["prompt_tokens"] == 4
 
 
 def test_an_informational_answer_is_not_taken_for_the_answer(serve, http):

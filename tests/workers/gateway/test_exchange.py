@@ -6,6 +6,8 @@ from contextlib import closing
 from typing import Any
 from unittest.mock import Mock
 
+from controlplane.clock import SYSTEM
+from tests.waiting import DEADLINE_SECONDS
 from tests.workers.gateway.stage.connections import request_bytes
 from tests.workers.gateway.stage.engine import Engine
 from tests.workers.gateway.stage.routes import routes
@@ -43,10 +45,10 @@ def answer_when(before: Snapshot, meanwhile: Snapshot) -> bytes:
         client.connection_made(wire)
         client.data_received(request_bytes())
         gateway.apply(meanwhile)
-        async with asyncio.timeout(30):
+        async with SYSTEM.timeout(DEADLINE_SECONDS):
             await wire.answered
         gateway.cut_off()
-        await asyncio.sleep(0)  # for the engine's idle connection to close
+        await SYSTEM.pause(0)  # for the engine's idle connection to close
         return wire.answered.result()
 
     return asyncio.run(ask())

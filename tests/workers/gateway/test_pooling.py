@@ -11,7 +11,7 @@ from tests.workers.engine.pooling.encoders import make_encoder
 from tests.workers.gateway.stage.routes import KEY
 from tests.workers.runtimes.native.server import EngineServer
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.process]
 TEXTS = ["Paris is the capital of France.", "Bananas are yellow.", "one " * 20]
 
 

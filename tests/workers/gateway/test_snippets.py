@@ -15,7 +15,7 @@ from tests.workers.engine.pooling.encoders import make_encoder, write_sentence_f
 from tests.workers.gateway.stage.routes import KEY
 from tests.workers.runtimes.native.server import EngineServer
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.process]
 RANKER = {"architectures": ["BertForSequenceClassification"], "id2label": {"0": "LABEL_0"}}
 CLASSIFIER = {"architectures": ["BertForSequenceClassification"], "id2label": {"0": "a", "1": "b"}}
 EMBEDDER = {"architectures": ["BertModel"]}

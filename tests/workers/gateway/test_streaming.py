@@ -5,7 +5,9 @@ import threading
 import openai
 import pytest
 
+from tests.waiting import DEADLINE_SECONDS
 from tests.workers.gateway.stage.connections import (
+    NO_AUTHORITIES,
     read_answer,
     read_until,
     read_until_closed,
@@ -14,16 +16,18 @@ from tests.workers.gateway.stage.connections import (
 )
 from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.routes import CHAT, KEY
-from tests.workers.gateway.stage.scripts import USAGE, piece, streams
+from tests.workers.gateway.stage.scripts import USAGE, endless, piece, streams
 
 BASE = CHAT.removesuffix("/chat/completions")
 STREAM = b'{"model":"m","messages":[],"stream":true}'
 
 
 @pytest.fixture
-def client(shared_house):
-    url = shared_house.gateways[0].url + BASE
-    with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0) as client:
+def client(house, serve):
+    serve(streams)
+    url = house.gateways[0].url + BASE
+    http = openai.DefaultHttpxClient(verify=NO_AUTHORITIES)
+    with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0, http_client=http) as client:
         yield client
 
 
@@ -33,7 +37,7 @@ def ask(client: openai.OpenAI, **more):
 
 
 def test_the_openai_client_reads_a_stream_and_sees_no_usage_it_did_not_ask_for(
-    shared_house, serve, client
+    house, serve, client
 ):
     _, engine = serve(streams)
 
@@ -44,7 +48,7 @@ def test_the_openai_client_reads_a_stream_and_sees_no_usage_it_did_not_ask_for(
     assert [chunk.choices[0].delta.content for chunk in chunks] == ["one", "two", "three"]
     assert all(chunk.usage is None for chunk in chunks)
     assert engine.calls[0].json()["stream_options"] == {"include_usage": True}
-    record = shared_house.closed_record(id)
+    record = house.closed_record(id)
     assert (record["prompt_tokens"], record["completion_tokens"]) == (7, 3)
     assert record["stream"] is True
 
@@ -76,7 +80,7 @@ def test_each_event_is_forwarded_before_the_next_one_exists(serve, client):
         call.begin_stream()
         for word in "abcde":
             call.event(piece(word))
-            assert received.acquire(timeout=30)
+            assert received.acquire(timeout=DEADLINE_SECONDS)
         call.end_stream()
 
     serve(script)
@@ -86,7 +90,7 @@ def test_each_event_is_forwarded_before_the_next_one_exists(serve, client):
             received.release()
 
 
-def test_an_engine_that_writes_byte_by_byte_is_read_all_the_same(shared_house, serve, client):
+def test_an_engine_that_writes_byte_by_byte_is_read_all_the_same(house, serve, client):
     def script(call: Call) -> None:
         call.begin_stream()
         events = b'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
@@ -100,7 +104,7 @@ def test_an_engine_that_writes_byte_by_byte_is_read_all_the_same(shared_house, s
     with ask(client) as stream:
         id = stream.response.headers["x-request-id"]
         assert [chunk.choices[0].delta.content for chunk in stream] == ["hi"]
-    assert shared_house.closed_record(id)["completion_tokens"] == 3
+    assert house.closed_record(id)["completion_tokens"] == 3
 
 
 def test_nothing_between_may_buffer_a_stream(serve, client):
@@ -115,7 +119,7 @@ def test_nothing_between_may_buffer_a_stream(serve, client):
 
 
 @pytest.mark.parametrize("how", ["reset", "clean end without [DONE]"])
-def test_an_engine_that_breaks_off_ends_in_an_error_and_never_in_done(shared_house, serve, how):
+def test_an_engine_that_breaks_off_ends_in_an_error_and_never_in_done(house, serve, how):
     def script(call: Call) -> None:
         call.begin_stream()
         call.event(piece("half"))
@@ -138,7 +142,7 @@ def test_an_engine_that_breaks_off_ends_in_an_error_and_never_in_done(shared_hou
     assert b"event: error\ndata: {" in answer
     assert b"engine_failed" in answer
     assert b"[DONE]" not in answer
-    assert shared_house.closed_record(request_id(answer))["status"] == 502
+    assert house.closed_record(request_id(answer))["status"] == 502
 
 
 def test_the_openai_client_raises_when_a_stream_breaks(serve, client):
@@ -166,3 +170,18 @@ def test_a_whole_answer_that_breaks_is_cut_so_that_nobody_takes_it_for_whole(ser
 
     assert answer.endswith(b"half")
     assert len(engine.calls) == 1
+
+
+def test_what_runs_is_written_down_as_long_as_it_does(serve):
+    gateway, _ = serve(endless)
+
+    with gateway.connect() as raw:
+        raw.sendall(request_bytes(STREAM))
+        read_until(raw, b"data: ")
+        told = []
+        for seconds in (1.0, 0.5, 2.0):
+            gateway.advance(seconds)
+            (record,) = gateway.records().values()
+            told.append((record["state"], record["duration_seconds"]))
+
+    assert told == [("open", 0.0), ("running", 1.5), ("running", 3.5)]

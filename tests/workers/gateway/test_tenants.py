@@ -1,10 +1,10 @@
 """What an engine remembers of one tenant's prompts is nothing to another."""
 
 import json
+from itertools import count
 
 import pytest
 
-from tests.workers.gateway.conftest import House
 from tests.workers.gateway.stage.routes import CHAT, KEY, digest, key_row, routes
 from tests.workers.gateway.stage.scripts import answers
 from workers.gateway.request_body import MODEL_ROUTES
@@ -12,25 +12,16 @@ from workers.gateway.request_body import MODEL_ROUTES
 SECOND_KEY = "second00.0123456789abcdef"
 
 
-@pytest.fixture(scope="module")
-def house(tmp_path_factory):
-    """One gateway for all: each question publishes its own routes first."""
-    house = House(tmp_path_factory.mktemp("tenants"))
-    house.engine(answers)
-    yield house
-    house.close()
-
-
 @pytest.fixture
 def ask(house, http):
     """Asks through a gateway with either of two keys; gives back what the engine was sent."""
-    engine = house.engines[0]
+    engine, gateway = house.engine(answers), house.gateway()
+    versions = count(1)
 
     def ask(body: bytes, *, key: str = KEY, path: str = CHAT, **changes: bool):
-        snapshot = routes(engine.port, version=house.version + 1, **changes)
+        snapshot = routes(engine.port, version=next(versions), **changes)
         snapshot["keys"][digest(SECOND_KEY)] = key_row("keysecon")
         house.publish_snapshot(snapshot)
-        gateway = house.gateways[0] if house.gateways else house.gateway()
         answer = http.post(
             gateway.url + path, content=body, headers={"authorization": f"Bearer {key}"}
         )

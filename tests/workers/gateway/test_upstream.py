@@ -1,21 +1,29 @@
 """Idle connections to engines are taken again only while an engine cannot have closed them."""
 
 import asyncio
+from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
 
+from controlplane.clock import SYSTEM
+from tests.manual_clock import ManualClock
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Replica
-from workers.gateway.upstream import Upstream, UpstreamConnection
+from workers.gateway.upstream import Receiver, Upstream, UpstreamConnection, UpstreamPool
 
 BOUNDS = Bounds()
 REPLICA = Replica(id="rep00", host="127.0.0.1", port=9, address="rep00@127.0.0.1:9")
 
 
 @pytest.fixture
-def upstream() -> Upstream:
-    return Upstream(REPLICA, BOUNDS)
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def upstream(clock: ManualClock) -> Upstream:
+    return Upstream(REPLICA, BOUNDS, clock=clock)
 
 
 def idle(upstream: Upstream, *, closing: bool = False) -> tuple[UpstreamConnection, Mock]:
@@ -27,29 +35,71 @@ def idle(upstream: Upstream, *, closing: bool = False) -> tuple[UpstreamConnecti
     return connection, transport
 
 
-def test_the_connection_used_last_is_taken_first(upstream: Upstream) -> None:
+def test_the_connection_used_last_is_taken_first(upstream: Upstream, clock: ManualClock) -> None:
     first, second = (idle(upstream)[0] for _ in range(2))
-    assert upstream.take_idle(second.idle_since) is second
-    assert upstream.take_idle(second.idle_since) is first
-    assert upstream.take_idle(second.idle_since) is None
+    assert upstream.take_idle(clock.monotonic()) is second
+    assert upstream.take_idle(clock.monotonic()) is first
+    assert upstream.take_idle(clock.monotonic()) is None
 
 
-def test_after_four_seconds_it_is_closed_instead(upstream: Upstream) -> None:
+def test_after_four_seconds_it_is_closed_instead(upstream: Upstream, clock: ManualClock) -> None:
     assert BOUNDS.upstream_idle_seconds == 4.0, "engines close after 5"
-    connection, transport = idle(upstream)
-    assert upstream.take_idle(connection.idle_since + 4.0) is None
+    _, transport = idle(upstream)
+    clock.advance(4)
+    assert upstream.take_idle(clock.monotonic()) is None
     transport.close.assert_called_once_with()
 
 
-def test_one_that_an_engine_has_closed_is_not_taken(upstream: Upstream) -> None:
-    connection, _ = idle(upstream, closing=True)
-    assert upstream.take_idle(connection.idle_since) is None
+def test_one_that_an_engine_has_closed_is_not_taken(upstream: Upstream, clock: ManualClock) -> None:
+    idle(upstream, closing=True)
+    assert upstream.take_idle(clock.monotonic()) is None
 
 
-def test_a_sweep_closes_the_old_ones_and_keeps_the_rest(upstream: Upstream) -> None:
-    (old, closed), (new, kept) = idle(upstream), idle(upstream)
-    new.idle_since = old.idle_since + 1
-    upstream.close_idle(older_than=old.idle_since)
+def test_a_sweep_closes_the_old_ones_and_keeps_the_rest(
+    upstream: Upstream, clock: ManualClock
+) -> None:
+    _, closed = idle(upstream)
+    clock.advance(1)
+    new, kept = idle(upstream)
+    upstream.close_idle(older_than=clock.monotonic() - 1)
     closed.close.assert_called_once_with()
     kept.close.assert_not_called()
-    assert upstream.take_idle(new.idle_since) is new
+    assert upstream.take_idle(clock.monotonic()) is new
+
+
+def test_a_replica_that_failed_is_passed_over_for_a_moment(clock: ManualClock) -> None:
+    pool = UpstreamPool(BOUNDS, clock=clock)
+    pair = (REPLICA, replace(REPLICA, id="rep01", address="rep01@127.0.0.1:9"))
+
+    def chosen() -> str:
+        upstream = pool.choose(pair, set())
+        assert upstream is not None
+        return upstream.replica.id
+
+    failed = pool.choose(pair, set())
+    assert failed is not None
+    failed.eject()
+    assert chosen() == "rep01"
+    clock.advance(BOUNDS.eject_seconds)
+    assert chosen() == "rep00"
+
+
+def test_an_engine_that_does_not_take_a_connection_is_given_up(
+    upstream: Upstream, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver = Mock(spec=Receiver)
+
+    async def connect() -> None:
+        loop = asyncio.get_running_loop()
+        never = loop.create_future()
+        monkeypatch.setattr(loop, "create_connection", lambda *_: never)
+        connecting = loop.create_task(upstream.connect(receiver))
+        await SYSTEM.pause(0)
+        clock.advance(BOUNDS.connect_seconds - 1)
+        await SYSTEM.pause(0)
+        assert not connecting.done()
+        clock.advance(1)
+        await connecting
+
+    asyncio.run(connect())
+    receiver.connect_failed.assert_called_once_with("connect_timeout")

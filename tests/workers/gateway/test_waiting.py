@@ -1,10 +1,9 @@
 """What happens while no replica can answer."""
 
-import threading
-import time
-
 import pytest
 
+from tests.waiting import DEADLINE_SECONDS, wait_for
+from tests.workers.gateway.stage.gateway_thread import GatewayThread
 from tests.workers.gateway.stage.routes import CHAT, routes
 from tests.workers.gateway.stage.scripts import answers
 
@@ -32,46 +31,45 @@ def test_a_deployment_without_replicas_says_what_state_it_is_in(house, http, sta
     assert "`deploy01`" in answer.json()["error"]["message"]
 
 
-def test_a_request_waits_for_the_replica_that_replaces_one_going_away(house, http, refusing_port):
+def test_a_request_waits_for_the_replica_that_replaces_one_going_away(
+    house, http, background, refusing_port
+):
     house.publish_snapshot(routes(refusing_port))
-    gateway = house.gateway("--hold-seconds=30")
-    replies = []
-    asking = threading.Thread(
-        target=lambda: replies.append(http.post(gateway.url + CHAT, json={"seed": 5}))
-    )
-    asking.start()
-    time.sleep(0.1)  # the refused connection makes it wait; early routes would pass as well
+    gateway = house.gateway()
+    asked = background.submit(http.post, gateway.url + CHAT, json={"seed": 5})
+    _wait_until_held(gateway)
 
     new = house.engine(answers)
     house.publish(new, environment="production")
-    asking.join()
 
-    assert replies[0].status_code == 200
+    assert asked.result(DEADLINE_SECONDS).status_code == 200
     assert new.calls[0].json()["seed"] == 5
 
 
-def test_a_request_does_not_wait_for_ever(house, http):
+def test_a_request_does_not_wait_for_ever(house, http, background):
     house.publish()
-    gateway = house.gateway("--hold-seconds=0.2")
+    gateway = house.gateway()
+    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    _wait_until_held(gateway)
 
-    answer = http.post(gateway.url + CHAT, json={})
+    gateway.advance(3)
+    assert gateway.waiting == 1
+    gateway.advance(1)
 
+    answer = asked.result(DEADLINE_SECONDS)
     assert answer.status_code == 503
     assert "has no ready replica" in answer.json()["error"]["message"]
 
 
-def test_a_waiting_request_learns_that_its_deployment_was_deactivated(house, http):
+def test_a_waiting_request_learns_that_its_deployment_was_deactivated(house, http, background):
     house.publish()
-    gateway = house.gateway("--hold-seconds=30")
-    replies = []
-    asking = threading.Thread(target=lambda: replies.append(http.post(gateway.url + CHAT, json={})))
-    asking.start()
-    time.sleep(0.1)  # long enough to be held; if not, it gets the same answer
+    gateway = house.gateway()
+    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    _wait_until_held(gateway)
 
     house.publish(status="INACTIVE")
-    asking.join()
 
-    assert replies[0].status_code == 404
+    assert asked.result(DEADLINE_SECONDS).status_code == 404
 
 
 def test_requests_before_the_first_routes_are_told_to_come_back(house, http):
@@ -81,3 +79,7 @@ def test_requests_before_the_first_routes_are_told_to_come_back(house, http):
 
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
     assert http.get(f"{gateway.url}/health").json()["status"] == "starting"
+
+
+def _wait_until_held(gateway: GatewayThread) -> None:
+    wait_for(lambda: gateway.waiting == 1, what="a request that waits for routes")

@@ -1,9 +1,22 @@
 """Requests and answers as bytes on a connection."""
 
 import socket
+import ssl
 from contextlib import suppress
 
+from tests.waiting import DEADLINE_SECONDS
 from tests.workers.gateway.stage.routes import CHAT, KEY
+
+# Nobody here speaks TLS, and to read all authorities takes longer than most tests.
+NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def connection_to(port: int) -> socket.socket:
+    """Return one of which the system keeps little for who does not read."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_SECONDS)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 128 * 1024)
+    return connection
 
 
 def request_bytes(

@@ -3,10 +3,11 @@
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
+
+from tests.waiting import DEADLINE_SECONDS
 
 
 class Call:
@@ -47,12 +48,11 @@ class Call:
         self.chunk(b"data: [DONE]\n\n")
         self.send(b"0\r\n\r\n")
 
-    def wait_for_hang_up(self, seconds: float = 30.0) -> float:
-        """Return when the gateway closed this connection."""
-        self.connection.settimeout(seconds)
+    def wait_for_hang_up(self) -> None:
+        """Return once the gateway has closed this connection."""
+        self.connection.settimeout(DEADLINE_SECONDS)
         with suppress(ConnectionResetError):
             assert self.connection.recv(1) == b""
-        return time.monotonic()
 
 
 Script = Callable[[Call], None]

@@ -26,3 +26,10 @@ def streams(call: Call) -> None:
     if call.json().get("stream_options", {}).get("include_usage"):
         call.event({"id": "c", "choices": [], "usage": USAGE})
     call.end_stream()
+
+
+def endless(call: Call) -> None:
+    """The script of an engine that streams a word and then for ever, until it is hung up on."""
+    call.begin_stream()
+    call.event(piece("on"))
+    call.wait_for_hang_up()

@@ -14,32 +14,45 @@ from workers.gateway.reply import Reply
 MISTAKE = "a mistake in the gateway"
 
 
-def slip_where(place: Any, name: str, fits: Callable[..., bool]) -> None:
-    """Let a step raise where its arguments fit."""
-    step = getattr(place, name)
+Fits = Callable[..., bool]
+Setter = Callable[[Any, str, Any], object]
 
+
+def put_in_mistakes(set_attribute: Setter = setattr) -> None:
+    """Let these steps raise where their arguments fit."""
+    for place, name, fits in MISTAKES:
+        set_attribute(place, name, _slipping(getattr(place, name), fits))
+
+
+def _slipping(step: Callable[..., Any], fits: Fits) -> Callable[..., Any]:
     def slipping(*args: Any, **named: Any) -> Any:
         if fits(*args, **named):
             raise RuntimeError(MISTAKE)
         return step(*args, **named)
 
-    setattr(place, name, slipping)
+    slipping.__qualname__ = step.__qualname__
+    return slipping
 
 
-def asks_for(step: str) -> Callable[..., bool]:
+def _asks_for(step: str) -> Fits:
     """Whether an argument is a request whose query names the step."""
     query = f"slip={step}".encode()
     return lambda *args: any(getattr(each, "query", b"") == query for each in args)
 
 
+MISTAKES: tuple[tuple[Any, str, Fits], ...] = (
+    (gateway.Gateway, "admit", _asks_for("admit")),
+    (gateway.Gateway, "begin", _asks_for("begin")),
+    (gateway, "prepare", lambda body, *_: b"slip-in-prepare" in body),
+    (exchange, "engine_head", lambda request, *_, **__: request.query == b"slip=ask"),
+    (Reply, "feed", lambda _, data: b"slip-in-feed" in data),
+    (Reply, "end", lambda reply: b"x-slip" in dict(reply._headers)),
+    (local_answers, "health", lambda request, **_: request.query == b"slip=health"),
+    (routes_sync, "read", lambda payload: b"slip-in-read" in payload),
+    (ClientConnection, "tick", lambda *_: True),
+)
+
+
 if __name__ == "__main__":
-    slip_where(gateway.Gateway, "admit", asks_for("admit"))
-    slip_where(gateway.Gateway, "begin", asks_for("begin"))
-    slip_where(gateway, "prepare", lambda body, *_: b"slip-in-prepare" in body)
-    slip_where(exchange, "engine_head", lambda request, *_, **__: request.query == b"slip=ask")
-    slip_where(Reply, "feed", lambda _, data: b"slip-in-feed" in data)
-    slip_where(Reply, "end", lambda reply: b"x-slip" in dict(reply._headers))
-    slip_where(local_answers, "health", lambda request, **_: request.query == b"slip=health")
-    slip_where(routes_sync, "read", lambda payload: b"slip-in-read" in payload)
-    slip_where(ClientConnection, "tick", lambda *_: True)
+    put_in_mistakes()
     sys.exit(__main__.main())

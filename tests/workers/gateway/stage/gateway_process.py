@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 from tests.processes import ROOT
+from tests.waiting import DEADLINE_SECONDS
+from tests.workers.gateway.stage.connections import connection_to
 from tests.workers.gateway.stage.control_plane import TOKEN
 
 
@@ -59,7 +61,7 @@ class GatewayProcess:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait(DEADLINE_SECONDS)
 
     def close(self) -> None:
         if self.process.poll() is None:
@@ -68,6 +70,4 @@ class GatewayProcess:
         self._listener.close()
 
     def connect(self) -> socket.socket:
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=30)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return connection
+        return connection_to(self.port)

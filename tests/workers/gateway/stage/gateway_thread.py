@@ -1,0 +1,96 @@
+"""The real gateway without a process of its own, and with the test's clock."""
+
+import asyncio
+import json
+import socket
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+from controlplane.clock import SYSTEM
+from tests.manual_clock import ManualClock
+from tests.workers.gateway.stage.connections import connection_to
+from tests.workers.gateway.stage.loop_thread import LoopThread
+from workers.gateway.client_connection import ClientConnection
+from workers.gateway.control_plane import HttpControlPlane
+from workers.gateway.gateway import Gateway
+from workers.gateway.journal import Journal, segments_in
+from workers.gateway.process import BACKLOG
+from workers.gateway.recorder import Recorder
+from workers.gateway.settings import Bounds
+from workers.gateway.shipping import Shipper
+from workers.gateway.snapshot import read
+
+
+class GatewayThread:
+    """Serves on a real socket from a loop in a thread; keeps its books in a real journal.
+
+    Nothing in it happens because time passes: `advance` moves the clock and then does what a
+    process does once a second.
+    """
+
+    def __init__(self, folder: Path, clock: ManualClock, **bounds: Any) -> None:
+        self._folder, self._clock = folder, clock
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = self._listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._loop = LoopThread()
+        self._loop.run(self._start(Bounds(**bounds)))
+
+    def apply(self, snapshot: dict[str, Any]) -> None:
+        self._loop.call(self.inner.apply, read(json.dumps(snapshot).encode()))
+
+    def advance(self, seconds: float) -> None:
+        self._loop.call(self._advance, seconds)
+
+    def connect(self) -> socket.socket:
+        return connection_to(self.port)
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return the newest usage record of each request."""
+        lines = b"".join(each.path.read_bytes() for each in segments_in(self._folder))
+        whole = lines[: lines.rfind(b"\n") + 1].splitlines()
+        return {record["request_id"]: record for record in map(json.loads, whole)}
+
+    @property
+    def clients(self) -> list[ClientConnection]:
+        return [each for each in list(self.inner.clients) if isinstance(each, ClientConnection)]
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for routes to a replica."""
+        return len(self.inner._waiting)
+
+    @property
+    def idle_upstream_connections(self) -> int:
+        return sum(len(each._idle) for each in self.inner._pool._by_address.values())
+
+    def close(self) -> None:
+        self._loop.run(self._stop())
+        self._loop.close()
+        assert self._loop.mistakes == []
+
+    async def _start(self, bounds: Bounds) -> None:
+        self._journal = Journal(self._folder, clock=self._clock)
+        # Nothing is shipped: whoever wants the records reads them from the journal.
+        shipper = Shipper(Mock(spec=HttpControlPlane))
+        recorder = Recorder(self._journal, shipper, clock=self._clock)
+        self.inner = Gateway(bounds, recorder, clock=self._clock)
+        self._server = await asyncio.get_running_loop().create_server(
+            lambda: ClientConnection(self.inner, clock=self._clock),
+            sock=self._listener,
+            backlog=BACKLOG,
+        )
+
+    def _advance(self, seconds: float) -> None:
+        # On the loop: so the clock moves between two steps of the gateway, never within one.
+        self._clock.advance(seconds)
+        self.inner.sweep()
+
+    async def _stop(self) -> None:
+        self._server.close()
+        self.inner.cut_off()
+        self.inner.abort()
+        while self.inner.clients:
+            await SYSTEM.pause(0)
+        self._journal.close()

@@ -1,0 +1,118 @@
+"""When a gateway's process polls and how long it drains, by a clock that the test moves."""
+
+import socket
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.manual_clock import ManualClock
+from tests.waiting import DEADLINE_SECONDS, wait_for
+from tests.workers.gateway.stage.connections import connection_to, read_until, request_bytes
+from tests.workers.gateway.stage.control_plane import TOKEN, ControlPlane
+from tests.workers.gateway.stage.engine import Engine
+from tests.workers.gateway.stage.loop_thread import LoopThread
+from tests.workers.gateway.stage.routes import routes
+from tests.workers.gateway.stage.scripts import endless
+from workers.gateway import process
+from workers.gateway.process import LAST_WORDS_SECONDS, Process
+from workers.gateway.settings import Bounds, Settings
+from workers.gateway.storage import Storage
+
+REPEATED_STEPS = 3
+"""Routes, sweep and shipment; each waits on the clock."""
+
+
+class ProcessThread:
+    """All of a gateway's process but the process."""
+
+    def __init__(self, folder: Path, plane: ControlPlane, clock: ManualClock) -> None:
+        self._clock, self._loop = clock, LoopThread()
+        settings = Settings(
+            control_plane_url=plane.url,
+            data_dir=folder,
+            enrollment_token=TOKEN,
+            name="gateway",
+            address="127.0.0.1",
+        )
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        self._process = self._loop.call(self._make, settings)
+        self.served: Future[None] = self._loop.start(self._process.serve(listener))
+
+    @property
+    def running(self) -> int:
+        return len(self._process._gateway.exchanges)
+
+    def stop(self) -> None:
+        self._loop.call(self._process.stop)
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock between two steps of the process, never within one."""
+        self._loop.call(self._clock.advance, seconds)
+
+    def close(self) -> None:
+        """End it, however much of its time that takes."""
+        self.stop()
+        wait_for(self.served.done, what="its end", meanwhile=lambda: self.advance(1))
+        self._loop.close()
+
+    def _make(self, settings: Settings) -> Process:
+        return Process(settings, Storage(settings.data_dir), clock=self._clock)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    with closing(Engine(endless)) as engine:
+        yield engine
+
+
+@pytest.fixture
+def plane(engine: Engine) -> Iterator[ControlPlane]:
+    with closing(ControlPlane()) as plane:
+        plane.snapshot = routes(engine.port)
+        yield plane
+
+
+@pytest.fixture
+def gateway(
+    tmp_path: Path, plane: ControlPlane, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ProcessThread]:
+    # What pytest has loaded is not this gateway's to freeze.
+    monkeypatch.setattr(process, "_calm_the_collector", lambda: None)
+    with closing(ProcessThread(tmp_path, plane, clock)) as gateway:
+        wait_for(lambda: plane.applied == [1], what="the first routes")
+        yield gateway
+
+
+def test_routes_are_asked_for_once_a_second(
+    gateway: ProcessThread, plane: ControlPlane, clock: ManualClock, engine: Engine
+) -> None:
+    clock.wait_for_waiters(REPEATED_STEPS)
+    plane.snapshot = routes(engine.port, version=2)
+    gateway.advance(1)
+    wait_for(lambda: plane.applied == [1, 2], what=lambda: f"the second: {plane.applied}")
+
+
+def test_a_drain_ends_after_its_time_and_what_it_cuts_is_told_and_booked(
+    gateway: ProcessThread, plane: ControlPlane
+) -> None:
+    with connection_to(gateway.port) as client:
+        client.sendall(request_bytes(b'{"stream":true}'))
+        read_until(client, b"data: ")
+        gateway.stop()
+        gateway.advance(Bounds.drain_seconds - 1)
+        assert gateway.running == 1
+        gateway.advance(1)
+        assert b"gateway_stopping" in read_until(client, b"0\r\n\r\n")
+
+    gateway.advance(LAST_WORDS_SECONDS)
+    gateway.served.result(DEADLINE_SECONDS)
+    assert [record["status"] for record in plane.closed_records()] == [503]

@@ -1,0 +1,17 @@
+"""What the environment and the command line say, and what of it is never shown."""
+
+import pytest
+
+from workers.gateway.settings import WrongSetting, read_settings
+
+
+def test_a_wrong_setting_stops_the_start_and_is_named(tmp_path):
+    with pytest.raises(WrongSetting, match="CONTROL_PLANE_URL"):
+        read_settings([], {"DATA_DIR": str(tmp_path), "CONTROL_PLANE_URL": "localhost"})
+
+
+def test_a_token_is_not_shown():
+    given = {"CONTROL_PLANE_URL": "http://x", "ENROLLMENT_TOKEN": "secret-token"}
+    settings = read_settings([], given)
+    assert settings.enrollment_token == "secret-token"
+    assert "secret-token" not in repr(settings)
