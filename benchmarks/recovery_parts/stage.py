@@ -13,6 +13,9 @@ from typing import TypeVar
 import django
 import psutil
 
+from benchmarks.recovery_parts.slow_gates import slow_gates
+from workers.build_steps.environment import SAMPLES_GATE
+
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test")
 STEP_SECONDS = 1.5
@@ -30,9 +33,13 @@ def enginehouse(folder: Path) -> Iterator[psutil.Process]:
         DJANGO_SETTINGS_MODULE="controlplane.settings",
         DATA_DIR=str(folder),
         LOCAL_CHECKPOINT_ROOTS=str(folder / "checkpoints"),
-        ENGINEHOUSE_STEP_DELAY_SECONDS=str(STEP_SECONDS),
-        ENGINEHOUSE_SAMPLE_DELAY_SECONDS=str(SAMPLE_SECONDS),
     )
+    with slow_gates({SAMPLES_GATE: SAMPLE_SECONDS}, others_seconds=STEP_SECONDS) as environment:
+        os.environ.update(environment)
+        yield from _up(folder)
+
+
+def _up(folder: Path) -> Iterator[psutil.Process]:
     with (folder / "up.log").open("wb") as log:
         up = subprocess.Popen([sys.executable, "manage.py", "up"], cwd=ROOT, stdout=log, stderr=log)
     try:

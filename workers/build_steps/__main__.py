@@ -7,7 +7,6 @@ import logging
 import os
 import shutil
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,13 +17,12 @@ from controlplane.sources import SourceFailure
 from workers.build_steps import lifeline, outputs
 from workers.build_steps.circumstances import circumstances
 from workers.build_steps.crashes import told_apart
-from workers.build_steps.environment import STEP_DELAY_VARIABLE
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure, disk_full
 from workers.build_steps.job import Job, read_job
 from workers.build_steps.processes import memory_of
-from workers.build_steps.standstill import stand_still
 from workers.build_steps.step import StepResult
+from workers.gates import pass_gate
 from workers.imports import without_collecting
 
 STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test", "preview")
@@ -59,8 +57,7 @@ def _run(step: str, job: Job, events: Events) -> Failure | None:
     """Return why the step failed; an unforeseen error goes on to end the process."""
     try:
         events.progress(0, None, "steps")
-        time.sleep(float(os.environ.get(STEP_DELAY_VARIABLE) or 0))
-        stand_still(step)
+        pass_gate(step)
         # What a killed try left here must not be sealed into this one's output.
         shutil.rmtree(job.output, ignore_errors=True)
         job.output.mkdir(parents=True)

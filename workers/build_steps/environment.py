@@ -3,13 +3,11 @@
 import os
 from collections.abc import Mapping
 
+from workers import gates
 from workers.build_steps.processes import INSTANCE_VARIABLE, LEASE_VARIABLE
 
-STEP_DELAY_VARIABLE = "ENGINEHOUSE_STEP_DELAY_SECONDS"
-SAMPLE_DELAY_VARIABLE = "ENGINEHOUSE_SAMPLE_DELAY_SECONDS"
-"""In each batch of calibration samples: time in which to do harm, as at the start of each step."""
-HOLDS_VARIABLE = "ENGINEHOUSE_STEP_HOLDS"
-"""A folder whose files say where steps stand still, for harm that takes its time."""
+SAMPLES_GATE = "samples"
+"""The gate in the middle of calibration, after each batch; the others have the steps' names."""
 
 _ALLOWED = (
     "PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP",
@@ -20,8 +18,7 @@ _ALLOWED = (
     "CUDA_DEVICE_ORDER", "VLLM_PYTHON", "TRTLLM_PYTHON", "VLLM_CACHE_ROOT",
     "VLLM_IMAGE", "TRTLLM_IMAGE", "ENGINE_CACHE_DIR", "ENGINE_CONTAINER_WRITABLE",
     "DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH",
-    "VLLM_USE_FLASHINFER_SAMPLER", "LOG_LEVEL", STEP_DELAY_VARIABLE, SAMPLE_DELAY_VARIABLE,
-    HOLDS_VARIABLE,
+    "VLLM_USE_FLASHINFER_SAMPLER", "LOG_LEVEL", gates.VARIABLE,
 )  # fmt: skip
 
 _FIXED = {
@@ -48,6 +45,4 @@ def child_environment(lease: str, instance: str, extra: Mapping[str, str]) -> di
 
 def engine_environment(launch: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of an engine that a step starts: the step's own, marks included."""
-    # The delay is for the step; an engine would sleep it at each token.
-    own = {name: value for name, value in os.environ.items() if name != STEP_DELAY_VARIABLE}
-    return {**own, **launch}
+    return {**os.environ, **launch}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.gates import Gates
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.workers.build_steps.supervising import Packaged, Supervisor, package, spec_of
 from workers.build_steps.processes import LEASE_VARIABLE, environment, kill_all
@@ -21,6 +22,13 @@ def packaged(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Packaged:
     """The tiny checkpoint fetched, inspected and packaged, once for all tests."""
     folder = tmp_path_factory.mktemp("packaged")
     return package(Supervisor(folder=folder, roots=(str(tiny.parent),)), spec_of(str(tiny)))
+
+
+@pytest.fixture
+def gates() -> Iterator[Gates]:
+    """The gates of the steps that a test gives its environment; open unless held."""
+    with Gates() as found:
+        yield found
 
 
 @pytest.fixture

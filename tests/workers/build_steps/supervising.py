@@ -16,8 +16,6 @@ from workers.build_steps.events import Progress
 from workers.build_steps.job import Job
 from workers.build_steps.processes import LEASE_VARIABLE, Process, environment, living
 
-DELAY = "ENGINEHOUSE_STEP_DELAY_SECONDS"
-
 
 def spec_of(
     repo: str, source: str = "LOCAL", *, samples: int | None = None, **build: Any

@@ -12,6 +12,7 @@ import torch
 
 from controlplane.artifacts import ArtifactStore, input_digest, input_document
 from controlplane.artifacts.durable import means_disk_full
+from tests.gates import Gates
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.tiny_families import make_family
 from tests.workers.build_steps.quantizing import (
@@ -28,7 +29,7 @@ from tests.workers.build_steps.supervising import Supervisor, finished, run, wai
 from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, StepCommand, Verdict
 from workers.build_steps.clock import Clock
-from workers.build_steps.environment import SAMPLE_DELAY_VARIABLE
+from workers.build_steps.environment import SAMPLES_GATE
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.processes import kill_all
 from workers.build_steps.quantization import memory
@@ -104,17 +105,10 @@ def test_what_failed_the_gate_is_packaged_only_when_somebody_promotes_it(
     assert passport["gate"]["state"] == "failed"
 
 
-def in_the_middle(supervisor: Supervisor) -> bool:
-    """Return whether samples have gone through and more are to come."""
-    return any(
-        each.unit == "samples" and each.total and 0 < each.done < each.total
-        for each in supervisor.progress
-    )
-
-
 @pytest.fixture
-def calibrating(supervisor: Supervisor, tiny: Path) -> StepCommand:
-    """A calibration that stands still after each of many batches."""
+def calibrating(supervisor: Supervisor, tiny: Path, gates: Gates) -> StepCommand:
+    """A calibration that stands still after the first of many batches."""
+    gates.hold(SAMPLES_GATE)
     path = supervisor.folder / "many.jsonl"
     words = "The sky is blue and the sea is deep. " * 60
     path.write_text("".join(json.dumps({"text": f"{n} {words}"}) + "\n" for n in range(200)))
@@ -125,14 +119,14 @@ def calibrating(supervisor: Supervisor, tiny: Path) -> StepCommand:
     calibration = {"calib_dataset": str(path), "calib_max_seq_length": 512}
     spec = quantized_spec(tiny, "fp8_kv", samples=160, quantization_config=calibration)
     job = supervisor.job("calibrate", spec, fetch=fetched(tiny, supervisor.folder / "fetch"))
-    return supervisor.command("calibrate", job, environment={SAMPLE_DELAY_VARIABLE: "1.5"})
+    return supervisor.command("calibrate", job, environment=gates.environment)
 
 
 def test_a_cancel_in_the_middle_of_calibration_ends_it_at_once(
-    supervisor: Supervisor, calibrating: StepCommand
+    supervisor: Supervisor, calibrating: StepCommand, gates: Gates
 ) -> None:
     def cancel() -> Verdict:
-        return Verdict.CANCEL if in_the_middle(supervisor) else Verdict.CONTINUE
+        return Verdict.CANCEL if gates.came(SAMPLES_GATE) else Verdict.CONTINUE
 
     outcome = supervisor.run(calibrating, cancel)
     assert outcome.kind is OutcomeKind.CANCELLED, supervisor.log.decode()
@@ -141,10 +135,10 @@ def test_a_cancel_in_the_middle_of_calibration_ends_it_at_once(
 
 @pytest.mark.recovery
 def test_a_kill_in_the_middle_of_calibration_leaves_nothing_to_publish(
-    supervisor: Supervisor, calibrating: StepCommand
+    supervisor: Supervisor, calibrating: StepCommand, gates: Gates
 ) -> None:
     def kill() -> Verdict:
-        if in_the_middle(supervisor):
+        if gates.came(SAMPLES_GATE):
             kill_all(lambda each: each.pid in {found.pid for found in supervisor.marked()})
         return Verdict.CONTINUE
 

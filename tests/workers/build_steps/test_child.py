@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.gates import Gates
 from tests.timing import quickest
 from tests.workers.build_steps.supervising import (
-    DELAY,
     Packaged,
     Supervisor,
     spec_of,
@@ -124,9 +124,12 @@ def test_cancel_ends_the_step_and_its_grandchildren_within_five_seconds(
     assert quickest(seconds_of_a_cancel, enough=5) < 5
 
 
-def test_cancel_in_the_middle_of_a_step_is_fast(supervisor: Supervisor, tiny: Path) -> None:
+def test_cancel_in_the_middle_of_a_step_is_fast(
+    supervisor: Supervisor, tiny: Path, gates: Gates
+) -> None:
     job = supervisor.job("fetch", spec_of(str(tiny)))
-    command = supervisor.command("fetch", job, environment={DELAY: "600"})
+    gates.hold("fetch")
+    command = supervisor.command("fetch", job, environment=gates.environment)
 
     def seconds_of_a_cancel() -> float:
         started = [0.0]
@@ -170,14 +173,16 @@ def test_a_killed_child_is_a_crash_with_its_last_lines(
     assert supervisor.marked() == []
 
 
-def test_a_real_step_killed_in_the_middle_is_a_crash(supervisor: Supervisor, tiny: Path) -> None:
+def test_a_real_step_killed_in_the_middle_is_a_crash(
+    supervisor: Supervisor, tiny: Path, gates: Gates
+) -> None:
     job = supervisor.job("fetch", spec_of(str(tiny)))
-    command = supervisor.command("fetch", job, environment={DELAY: "600"})
+    gates.hold("fetch")
+    command = supervisor.command("fetch", job, environment=gates.environment)
 
     def kill_once_it_works() -> Verdict:
-        if supervisor.progress:
-            for each in supervisor.marked():
-                os.kill(each.pid, signal.SIGKILL)
+        for standing in gates.came("fetch"):
+            os.kill(standing, signal.SIGKILL)
         return Verdict.CONTINUE
 
     outcome = supervisor.run(command, kill_once_it_works)
@@ -267,39 +272,39 @@ def open_pipes() -> set[str]:
 
 
 def run_elsewhere(
-    supervisor: Supervisor, job: Path, step: str, delay: str
+    supervisor: Supervisor, job: Path, step: str, gates: Gates
 ) -> subprocess.Popen[bytes]:
-    """Return a process that supervises the step and writes a line per progress."""
+    """Return a process that supervises the step."""
     source = f"""
 from pathlib import Path
 from workers.build_steps.child import StepCommand, Verdict, run_step
 run_step(
     StepCommand(step={step!r}, job_path=Path({str(job)!r}), lease={supervisor.lease!r},
-                instance={supervisor.instance!r}, environment={{{DELAY!r}: {delay!r}}}),
-    on_progress=lambda progress: print("working", flush=True),
+                instance={supervisor.instance!r}, environment={dict(gates.environment)!r}),
+    on_progress=lambda progress: None,
     on_log=lambda data: None, heartbeat=lambda: Verdict.CONTINUE)
 """
-    return subprocess.Popen([sys.executable, "-c", source], cwd=ROOT, stdout=subprocess.PIPE)
+    return subprocess.Popen([sys.executable, "-c", source], cwd=ROOT)
 
 
 def test_a_supervisor_killed_in_mid_step_takes_the_child_with_it(
-    supervisor: Supervisor, tiny: Path
+    supervisor: Supervisor, tiny: Path, gates: Gates
 ) -> None:
+    gates.hold("fetch")
     job = supervisor.job("fetch", spec_of(str(tiny)))
-    with run_elsewhere(supervisor, job, "fetch", "600") as own:
-        assert own.stdout is not None
-        assert own.stdout.readline() == b"working\n"
-        assert len(supervisor.marked()) == 1
+    with run_elsewhere(supervisor, job, "fetch", gates) as own:
+        standing = gates.wait_for_arrival("fetch")
+        assert [each.pid for each in supervisor.marked()] == [standing]
         own.kill()
     wait_for(lambda: not supervisor.marked())
 
 
 @pytest.mark.engine
 def test_a_supervisor_killed_while_an_engine_runs_takes_that_with_it(
-    supervisor: Supervisor, packaged: Packaged
+    supervisor: Supervisor, packaged: Packaged, gates: Gates
 ) -> None:
     job = packaged.smoke_test_job(supervisor)
-    with run_elsewhere(supervisor, job, "smoke_test", "0") as own:
+    with run_elsewhere(supervisor, job, "smoke_test", gates) as own:
         wait_for(lambda: len(supervisor.marked()) == 2)
         own.kill()
     wait_for(lambda: not supervisor.marked())

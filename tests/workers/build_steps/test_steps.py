@@ -7,18 +7,16 @@ from pathlib import Path
 import pytest
 
 from controlplane.artifacts import ArtifactStore, describe
+from tests.gates import Gates
 from tests.hub_server import HubServer, Trouble
 from tests.workers.build_steps.supervising import (
-    DELAY,
     Supervisor,
     finished,
     run,
     spec_of,
-    wait_for,
 )
 from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, Verdict
-from workers.build_steps.environment import HOLDS_VARIABLE
 
 SECRET = "hf_ThisIsTheSecretValue0123456789"
 
@@ -167,40 +165,21 @@ def test_a_full_disk_in_a_step_is_said_and_nothing_is_sealed(
     assert not outputs.verify(supervisor.folder / "tmp" / "fetch")
 
 
-def test_the_delay_comes_after_the_first_progress_and_before_the_work(
-    supervisor: Supervisor, tiny: Path
+def test_a_step_stands_at_its_gate_after_its_first_progress_and_before_its_work(
+    supervisor: Supervisor, tiny: Path, gates: Gates
 ) -> None:
+    gates.hold("fetch")
     job = supervisor.job("fetch", spec_of(str(tiny)))
-    command = supervisor.command("fetch", job, environment={DELAY: "600"})
+    began: list[bool] = []
 
-    def look() -> Verdict:
-        if not supervisor.progress:
-            return Verdict.CONTINUE
-        assert not (supervisor.folder / "tmp" / "fetch").exists()
-        return Verdict.CANCEL
-
-    supervisor.run(command, look)
-    assert supervisor.progress[0].done == 0
-    wait_for(lambda: supervisor.marked() == [])
-
-
-def test_a_step_that_is_held_stands_still_before_its_work_until_it_is_let_go(
-    supervisor: Supervisor, tiny: Path
-) -> None:
-    held = supervisor.folder / "holds" / "fetch"
-    held.parent.mkdir()
-    held.touch()
-    job = supervisor.job("fetch", spec_of(str(tiny)))
-    command = supervisor.command("fetch", job, environment={HOLDS_VARIABLE: str(held.parent)})
-    looks: list[bool] = []
-
-    def let_go_at_the_third_look() -> Verdict:
-        if supervisor.progress and held.exists():
-            looks.append((supervisor.folder / "tmp" / "fetch").exists())
-        if len(looks) == 3:
-            held.unlink(missing_ok=True)
+    def let_go_once_it_stands() -> Verdict:
+        if gates.came("fetch") and supervisor.progress and not began:
+            began.append((supervisor.folder / "tmp" / "fetch").exists())
+            gates.let_go("fetch")
         return Verdict.CONTINUE
 
-    outcome = supervisor.run(command, let_go_at_the_third_look)
+    command = supervisor.command("fetch", job, environment=gates.environment)
+    outcome = supervisor.run(command, let_go_once_it_stands)
     assert outcome.kind is OutcomeKind.FINISHED, supervisor.log.decode()
-    assert looks == [False] * 3
+    assert supervisor.progress[0].done == 0
+    assert began == [False]

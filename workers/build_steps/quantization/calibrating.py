@@ -1,22 +1,20 @@
 """Run samples through a model that ModelOpt watches, so that every scale is found."""
 
-import os
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from workers.build_steps.clock import Clock
-from workers.build_steps.environment import SAMPLE_DELAY_VARIABLE
+from workers.build_steps.environment import SAMPLES_GATE
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.forward import run_batch
 from workers.build_steps.quantization.loading import Device
 from workers.build_steps.quantization.modelopt import logged_warnings, quantize
 from workers.build_steps.quantization.recipes import ModelOptConfig
-from workers.build_steps.standstill import SAMPLES, stand_still
 from workers.engine.rounding import NVFP4_BLOCK
+from workers.gates import pass_gate
 
 _NOT_FINITE = re.compile(r"detected (nan|inf) values in amax")
 """What ModelOpt says when a calibrator sees them; it names no layer."""
@@ -84,13 +82,11 @@ class _Forward:
         clock = Clock(len(self._samples))
         self._on_samples(0, len(self._samples), None)
         done = 0
-        pause = float(os.environ.get(SAMPLE_DELAY_VARIABLE) or 0)
         for batch in batches(self._samples, self._tokens):
             self._run(model, batch)
-            time.sleep(pause)
             done += len(batch)
             self._on_samples(done, len(self._samples), clock.seconds_left(done))
-            stand_still(SAMPLES)
+            pass_gate(SAMPLES_GATE)
 
     def _run(self, model: nn.Module, batch: Sequence[Sequence[int]]) -> None:
         size = max(1, min(len(batch), self._tokens // len(batch[0])))
