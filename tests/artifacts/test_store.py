@@ -168,6 +168,7 @@ def test_a_full_disk_publishes_nothing(store: ArtifactStore, folder: Path, root:
     store.verify(published.content_digest)
 
 
+@pytest.mark.process
 def test_a_publisher_killed_before_the_manifest_leaves_nothing_visible(
     store: ArtifactStore, folder: Path, root: Path
 ) -> None:

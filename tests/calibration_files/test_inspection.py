@@ -128,6 +128,7 @@ def test_a_truncated_and_a_swollen_parquet_file_are_refused(tmp_path: Path) -> N
     ).message.replace("it has", "has")
 
 
+@pytest.mark.process
 def test_a_child_says_the_same_and_the_parent_reads_no_parquet_itself(tmp_path: Path) -> None:
     path = tmp_path / "upload"
     path.write_bytes(as_parquet(tmp_path, texts(20)))
@@ -145,6 +146,7 @@ def test_a_child_says_the_same_and_the_parent_reads_no_parquet_itself(tmp_path: 
     assert said.stdout == b"False\n"
 
 
+@pytest.mark.process
 def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "upload"
     path.write_bytes(json.dumps(texts(5000)).encode())

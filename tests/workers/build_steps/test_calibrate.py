@@ -37,7 +37,7 @@ from workers.build_steps.quantization.calibrating import batches
 from workers.build_steps.time_left import Pace
 from workers.build_steps.versions import tool_versions
 
-pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.engine, pytest.mark.process, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ from tests.workers.build_steps.supervising import (
 from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, Verdict
 from workers.build_steps.processes import environment
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[3]
 GRACE_SECONDS = 3.0
 Heartbeat = Callable[[], Verdict]

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.manual_clock import ManualClock
 from tests.workers.build_steps.supervising import Supervisor, run, spec_of
 from workers.build_steps.child import OutcomeKind
@@ -53,6 +55,7 @@ def test_the_memory_of_a_step_is_that_of_all_its_processes_together() -> None:
     assert held.card_bytes is None
 
 
+@pytest.mark.process
 def test_what_a_step_held_comes_back_with_its_end_also_when_it_failed(
     supervisor: Supervisor, tiny: Path
 ) -> None:

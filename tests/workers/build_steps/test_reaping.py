@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.waiting import DEADLINE_SECONDS, wait_for
 from workers.build_steps.processes import (
     INSTANCE_VARIABLE,
@@ -13,6 +15,8 @@ from workers.build_steps.processes import (
     send,
 )
 from workers.build_steps.reaping import reap_orphans
+
+pytestmark = pytest.mark.process
 
 
 @contextmanager

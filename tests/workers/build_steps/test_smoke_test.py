@@ -12,6 +12,8 @@ from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, StepOutcome, Verdict
 from workers.build_steps.processes import send
 
+pytestmark = pytest.mark.process
+
 
 def with_fake_engine(
     supervisor: Supervisor, packaged: Packaged, body: str, **options: float

@@ -18,6 +18,8 @@ from tests.workers.build_steps.supervising import (
 from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, Verdict
 
+pytestmark = pytest.mark.process
+
 SECRET = "hf_ThisIsTheSecretValue0123456789"
 
 
