@@ -112,13 +112,13 @@ def calibrating(supervisor: Supervisor, tiny: Path, gates: Gates) -> StepCommand
     gates.hold(SAMPLES_GATE)
     path = supervisor.folder / "many.jsonl"
     words = "The sky is blue and the sea is deep. " * 60
-    path.write_text("".join(json.dumps({"text": f"{n} {words}"}) + "\n" for n in range(200)))
+    path.write_text("".join(json.dumps({"text": f"{n} {words}"}) + "\n" for n in range(40)))
     supervisor.options = {
         "memory_bytes": 8_000_000_000,
         "local_checkpoint_roots": [str(supervisor.folder)],
     }
     calibration = {"calib_dataset": str(path), "calib_max_seq_length": 512}
-    spec = quantized_spec(tiny, "fp8_kv", samples=160, quantization_config=calibration)
+    spec = quantized_spec(tiny, "fp8_kv", samples=32, quantization_config=calibration)
     job = supervisor.job("calibrate", spec, fetch=fetched(tiny, supervisor.folder / "fetch"))
     return supervisor.command("calibrate", job, environment=gates.environment)
 
