@@ -143,8 +143,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(piece)
 
     def _pieces(self, body: bytes, trouble: Trouble) -> Iterator[bytes]:
-        if trouble.seconds:
-            self.site.stopping.wait(trouble.seconds)
+        if trouble.silent:
+            self.site.stopping.wait()
         if trouble.break_after is None or trouble.break_after >= len(body):
             yield body
             return

@@ -196,8 +196,8 @@ class BucketHandler(BaseHTTPRequestHandler):
             self.wfile.write(piece)
 
     def _pieces(self, body: bytes, trouble: Trouble) -> Iterator[bytes]:
-        if trouble.seconds:
-            self.store.stopping.wait(trouble.seconds)
+        if trouble.silent:
+            self.store.stopping.wait()
         if trouble.break_after is None or trouble.break_after >= len(body):
             yield body
             return

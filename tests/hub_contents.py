@@ -16,8 +16,8 @@ class Trouble:
     """Close the connection once that many bytes of the body were sent."""
     stall: bool = False
     """Send nothing more after `break_after` bytes instead, and keep the connection."""
-    seconds: float = 0.0
-    """Silence before the first byte of the body."""
+    silent: bool = False
+    """Send no byte of the body, and keep the connection."""
     status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
     altered: bool = False

@@ -172,8 +172,8 @@ class HubHandler(BaseHTTPRequestHandler):
         if trouble.status is not None:
             self._send(trouble.status, trouble.body or b"trouble", trouble.headers)
             return None
-        if path == "info":
-            self.hub.stopping.wait(trouble.seconds)
+        if path == "info" and trouble.silent:
+            self.hub.stopping.wait()
         return trouble
 
     def _commit(self, repo: str, revision: str, token: str | None) -> str | None:
@@ -211,8 +211,8 @@ class HubHandler(BaseHTTPRequestHandler):
             self.wfile.write(piece)
 
     def _pieces(self, body: bytes, trouble: Trouble) -> Iterator[bytes]:
-        if trouble.seconds:
-            self.hub.stopping.wait(trouble.seconds)
+        if trouble.silent:
+            self.hub.stopping.wait()
         if trouble.break_after is None or trouble.break_after >= len(body):
             yield body
             return

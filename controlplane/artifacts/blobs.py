@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import os
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Protocol
 from controlplane.artifacts.digests import FileEntry, hash_file, ignore_bytes, read_chunks
 from controlplane.artifacts.durable import make_folder, sync_directory, sync_file
 from controlplane.artifacts.failures import corrupt_blob, missing_blob
+from controlplane.clock import SYSTEM, Clock
 
 _READ_ONLY = 0o444
 
@@ -44,9 +44,10 @@ class BlobStore(Protocol):
 class LocalBlobStore:
     """`blobs/sha256/ab/<hash>` under one folder; unfinished writes lie in `tmp/`."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, clock: Clock = SYSTEM) -> None:
         self._blobs = root / "blobs" / "sha256"
         self._temporary = root / "tmp"
+        self._clock = clock
 
     def put(self, source: Path, entry: FileEntry, *, link: bool) -> None:
         target = self._path(entry.sha256)
@@ -97,7 +98,7 @@ class LocalBlobStore:
         yield held
 
     def ages(self) -> Iterator[tuple[str, float]]:
-        now = time.time()
+        now = self._clock.time()
         for path in sorted(self._blobs.glob("??/*")):
             yield path.name, now - path.stat().st_mtime
 
@@ -109,7 +110,7 @@ class LocalBlobStore:
 
     def delete_leftovers(self, older_than_seconds: float) -> None:
         for path in self._temporary.glob("*"):
-            if time.time() - path.stat().st_mtime >= older_than_seconds:
+            if self._clock.time() - path.stat().st_mtime >= older_than_seconds:
                 path.unlink(missing_ok=True)
 
     def _path(self, sha256: str) -> Path:

@@ -31,6 +31,7 @@ from controlplane.artifacts.failures import (
 from controlplane.artifacts.locking import shared
 from controlplane.artifacts.manifests import Manifest, hex_of, read_manifest
 from controlplane.artifacts.sweeping import Swept, sweep
+from controlplane.clock import SYSTEM, Clock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,18 +47,19 @@ class Published:
 class ArtifactStore:
     """Published artifacts under one folder."""
 
-    def __init__(self, root: Path, blobs: BlobStore) -> None:
+    def __init__(self, root: Path, blobs: BlobStore, *, clock: Clock = SYSTEM) -> None:
         self._root = root
         self._blobs = blobs
+        self._clock = clock
 
     @classmethod
-    def open(cls, url: str) -> "ArtifactStore":
+    def open(cls, url: str, *, clock: Clock = SYSTEM) -> "ArtifactStore":
         """Return the store at a `file:///folder` URL; the folder is made on the first publish."""
         parts = urlsplit(url)
         if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or not parts.path:
             raise unsupported_url(url)
         root = Path(unquote(parts.path))
-        return cls(root, LocalBlobStore(root))
+        return cls(root, LocalBlobStore(root, clock=clock), clock=clock)
 
     def publish(
         self,
@@ -150,7 +152,7 @@ class ArtifactStore:
 
     def sweep(self, referenced: Collection[str], grace_seconds: float) -> Swept:
         """Remove artifacts that are neither referenced nor young, and blobs that nothing names."""
-        return sweep(self._root, self._blobs, referenced, grace_seconds)
+        return sweep(self._root, self._blobs, referenced, grace_seconds, clock=self._clock)
 
     def _fill(self, directory: Path, manifest: Manifest, on_bytes: Callable[[int], None]) -> None:
         directory.mkdir()

@@ -1,6 +1,5 @@
 """Mark and sweep over the artifact store."""
 
-import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from controlplane.artifacts.blobs import BlobStore
 from controlplane.artifacts.locking import exclusive
 from controlplane.artifacts.manifests import hex_of, read_manifest
+from controlplane.clock import SYSTEM, Clock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,14 @@ class Swept:
     busy: bool = False
 
 
-def sweep(root: Path, blobs: BlobStore, referenced: Collection[str], grace_seconds: float) -> Swept:
+def sweep(
+    root: Path,
+    blobs: BlobStore,
+    referenced: Collection[str],
+    grace_seconds: float,
+    *,
+    clock: Clock = SYSTEM,
+) -> Swept:
     """Remove unreferenced artifacts past their grace, then blobs past theirs that none names.
 
     1. Drop each such manifest, then its passport: without a manifest the artifact is gone.
@@ -30,7 +37,8 @@ def sweep(root: Path, blobs: BlobStore, referenced: Collection[str], grace_secon
     with exclusive(root) as alone:
         if not alone:
             return Swept(busy=True)
-        artifacts = _drop_artifacts(root, {hex_of(each) for each in referenced}, grace_seconds)
+        young_since = clock.time() - grace_seconds
+        artifacts = _drop_artifacts(root, {hex_of(each) for each in referenced}, young_since)
         named = _named_blobs(root)
         doomed = [
             sha256 for sha256, age in blobs.ages() if sha256 not in named and age >= grace_seconds
@@ -40,10 +48,10 @@ def sweep(root: Path, blobs: BlobStore, referenced: Collection[str], grace_secon
         return Swept(artifacts=artifacts, blobs=len(doomed), freed_bytes=freed)
 
 
-def _drop_artifacts(root: Path, referenced: set[str], grace_seconds: float) -> int:
+def _drop_artifacts(root: Path, referenced: set[str], young_since: float) -> int:
     dropped = 0
     for path in (root / "manifests").glob("*.json"):
-        old = time.time() - path.stat().st_mtime >= grace_seconds
+        old = path.stat().st_mtime <= young_since
         if path.stem not in referenced and old:
             path.unlink()
             (root / "passports" / path.name).unlink(missing_ok=True)

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import re
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -128,7 +127,10 @@ class ArchiveDownload:
                 fruitless = 0 if self._had() > had else fruitless + 1
                 if not is_passing(error) or fruitless >= self._options.attempts:
                     raise explain(error, self._url) from None
-                time.sleep(self._options.backoff_seconds * min(2 ** max(fruitless - 1, 0), 16))
+                self._options.clock.sleep(self._wait_seconds(fruitless))
+
+    def _wait_seconds(self, fruitless: int) -> float:
+        return self._options.backoff_seconds * float(min(2 ** max(fruitless - 1, 0), 16))
 
     def _receive(self, had: int) -> Archive | None:
         """Return the whole archive after one request, or None when another must follow."""

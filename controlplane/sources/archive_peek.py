@@ -3,7 +3,6 @@
 import gzip
 import io
 import struct
-import time
 from contextlib import ExitStack
 from typing import BinaryIO, cast
 
@@ -145,7 +144,7 @@ class _Arriving:
         self.whole_bytes: int | None = None
         self._stack = stack
         self._options = options
-        self._deadline = time.monotonic() + options.archive_peek_seconds
+        self._deadline = options.clock.monotonic() + options.archive_peek_seconds
         self._position = 0
         self._buffer = b""
         self.version = Version(etag=None, modified=None, size_bytes=None)
@@ -200,7 +199,8 @@ class _Arriving:
 
     def _spend(self, count: int) -> None:
         self.read_bytes += count
-        if self.read_bytes > self._options.archive_peek_bytes or time.monotonic() > self._deadline:
+        is_late = self._options.clock.monotonic() > self._deadline
+        if self.read_bytes > self._options.archive_peek_bytes or is_late:
             raise _Spent
 
     def _note(self, response: httpx2.Response) -> None:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -171,7 +170,7 @@ class Bucket:
             except STORE_ERRORS as error:
                 if attempt == self._options.attempts or not is_passing(error):
                     raise explain(error, self.asked, of_listing=of_listing) from error
-                time.sleep(self.wait_seconds(attempt, error))
+                self._options.clock.sleep(self.wait_seconds(attempt, error))
         raise AssertionError("a try either returns or raises")
 
     def _first_chunk(self) -> Sequence[str]:

@@ -2,10 +2,10 @@
 
 import hashlib
 import shutil
-import time
 from contextlib import suppress
 from pathlib import Path
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.sources.resolved import Resolved
 
@@ -28,7 +28,7 @@ def archive_folder(cache_dir: Path, address: str) -> Path:
     return cache_dir / _ARCHIVES / _short_name(address)
 
 
-def prune(cache_dir: Path, older_than_seconds: float) -> int:
+def prune(cache_dir: Path, older_than_seconds: float, *, clock: Clock = SYSTEM) -> int:
     """Remove downloads that no build has used for that long; return how many.
 
     Safe beside running builds: what they published are links of their own.
@@ -37,7 +37,7 @@ def prune(cache_dir: Path, older_than_seconds: float) -> int:
     for folder in [each for pattern in _PRUNED for each in cache_dir.glob(pattern)]:
         # What vanishes under the look is in use, or another worker removes it just now.
         with suppress(FileNotFoundError):
-            if time.time() - _last_use(folder) >= older_than_seconds:
+            if clock.time() - _last_use(folder) >= older_than_seconds:
                 shutil.rmtree(folder)
                 removed += 1
     return removed

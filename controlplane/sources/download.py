@@ -2,7 +2,6 @@
 
 import fcntl
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -108,7 +107,7 @@ class Download:
                     raise self._remote.explained(error) from error
                 if fruitless >= self._options.attempts:
                     raise self._remote.given_up(error, self._file.path) from error
-                time.sleep(self._remote.wait_seconds(max(fruitless, 1), error))
+                self._options.clock.sleep(self._remote.wait_seconds(max(fruitless, 1), error))
 
     def _receive(self, had: int) -> None:
         with (

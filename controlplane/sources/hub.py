@@ -1,6 +1,5 @@
 """Requests to a hub: one repository, one token, with retries and failures in words."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -97,7 +96,7 @@ class Hub:
             except HUB_ERRORS as error:
                 if attempt == self._options.attempts or not is_passing(error):
                     raise self.explained(error) from error
-                time.sleep(self.wait_seconds(attempt, error))
+                self._options.clock.sleep(self.wait_seconds(attempt, error))
         raise AssertionError("a try either returns or raises")
 
     def explained(self, error: Exception) -> Exception:

@@ -1,9 +1,11 @@
-"""What the operator decides about where checkpoints come from."""
+"""What the operator decides about where checkpoints come from, and the clock to wait by."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from controlplane.clock import SYSTEM, Clock
 
 DEFAULT_HF_ENDPOINT = "https://huggingface.co"
 _ENDPOINTS = ("hf_endpoint", "s3_endpoint", "gcs_endpoint", "azure_endpoint")
@@ -45,11 +47,13 @@ class SourceOptions:
     archive_peek_bytes: int = 1_000_000_000
     """How much of an archive is read for its facts before the download."""
     archive_peek_seconds: float = 60.0
+    clock: Clock = SYSTEM
 
     @classmethod
     def from_mapping(cls, options: Mapping[str, Any]) -> "SourceOptions":
         """Return the options found among those of a build job; absent ones keep their defaults."""
-        given = {name: options[name] for name in cls.__dataclass_fields__ if options.get(name)}
+        known = cls.__dataclass_fields__.keys() - {"clock"}
+        given = {name: options[name] for name in known if options.get(name)}
         if roots := given.get("local_checkpoint_roots"):
             given["local_checkpoint_roots"] = tuple(roots)
         if folder := given.get("cache_dir"):

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,12 +31,21 @@ def publish_as_nobody(store: Path, folder: Path) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.fixture
+def reachable(data_dir: Path) -> Iterator[Path]:
+    """A folder that other users reach, unlike those of pytest."""
+    with tempfile.TemporaryDirectory(dir=data_dir) as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.mark.process
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_what_one_user_has_stored_another_adds_to_and_stores_again(data_dir: Path) -> None:
-    store = data_dir / "shared-store"
+def test_what_one_user_has_stored_another_adds_to_and_stores_again(reachable: Path) -> None:
+    store = reachable / "store"
     store.mkdir()
     store.chmod(0o2777)
-    mine, theirs = data_dir / "mine", data_dir / "theirs"
+    mine, theirs = reachable / "mine", reachable / "theirs"
     for folder, text in ((mine, "of root"), (theirs, "of nobody")):
         folder.mkdir()
         (folder / "rows.jsonl").write_text(text)

@@ -1,6 +1,5 @@
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -10,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from controlplane.artifacts import ArtifactFailure, ArtifactStore, describe
-from tests.small_disks import small_disk
+from tests.small_disks import small_disk, small_files
+from tests.waiting import DEADLINE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSPORT = {"commit": "c0ffee"}
@@ -159,54 +159,34 @@ def test_many_may_publish_one_content_at_once(store: ArtifactStore, folder: Path
 
 
 def test_a_full_disk_publishes_nothing(store: ArtifactStore, folder: Path, root: Path) -> None:
-    result = _publish_in_a_child(folder, root, file_limit_bytes=50_000)
-    assert result.stdout.strip() == "EHA-DISK-FULL"
+    with small_files(50_000), pytest.raises(ArtifactFailure) as caught:
+        store.publish(folder, PASSPORT)
+    assert caught.value.failure.code == "EHA-DISK-FULL"
     assert not list((root / "manifests").glob("*"))
     assert not list((root / "tmp").glob("*"))
     published = store.publish(folder, PASSPORT)
     store.verify(published.content_digest)
 
 
+@pytest.mark.process
 def test_a_publisher_killed_before_the_manifest_leaves_nothing_visible(
     store: ArtifactStore, folder: Path, root: Path
 ) -> None:
-    result = _publish_in_a_child(folder, root, kill_before_manifest=True)
+    result = _publish_until_the_manifest(folder, root)
     assert result.returncode == -signal.SIGKILL
     assert not list((root / "manifests").glob("*"))
     store.verify(store.publish(folder, PASSPORT).content_digest)
 
 
-def _publish_in_a_child(
-    folder: Path,
-    root: Path,
-    *,
-    file_limit_bytes: int | None = None,
-    kill_before_manifest: bool = False,
-) -> subprocess.CompletedProcess[str]:
-    lines = [
-        "import os, pathlib, signal",
-        "from controlplane.artifacts import ArtifactFailure, ArtifactStore",
-        "from controlplane.artifacts import store as module",
-    ]
-    if kill_before_manifest:
-        lines.append("module.write_atomically = lambda *_: os.kill(os.getpid(), signal.SIGKILL)")
-    lines += [
-        f"store = ArtifactStore.open({root.as_uri()!r})",
-        "try:",
-        f"    store.publish(pathlib.Path({os.fspath(folder)!r}), {{}})",
-        "except ArtifactFailure as error:",
-        "    print(error.failure.code)",
-    ]
-    if file_limit_bytes is not None:
-        limit = (file_limit_bytes, resource.RLIM_INFINITY)
-        lines.insert(0, f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, {limit})")
+def _publish_until_the_manifest(folder: Path, root: Path) -> subprocess.CompletedProcess[bytes]:
+    source = f"""
+import os, pathlib, signal
+from controlplane.artifacts import store
+store.write_atomically = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+store.ArtifactStore.open({root.as_uri()!r}).publish(pathlib.Path({os.fspath(folder)!r}), {{}})
+"""
     return subprocess.run(
-        [sys.executable, "-c", "\n".join(lines)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
+        [sys.executable, "-c", source], cwd=ROOT, check=False, timeout=DEADLINE_SECONDS
     )
 
 

@@ -1,9 +1,10 @@
 import os
-import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from controlplane.artifacts import ArtifactStore, describe
 from controlplane.artifacts.locking import shared
+from tests.manual_clock import ManualClock
 
 DAY = 86_400.0
 
@@ -57,12 +58,23 @@ def test_publishing_again_makes_an_old_artifact_young(
 def test_a_linked_file_counts_as_young_from_when_it_was_published(
     store: ArtifactStore, folder: Path, root: Path
 ) -> None:
-    long_ago = time.time() - 9 * DAY
-    os.utime(folder / "model.safetensors", (long_ago, long_ago))
+    _age(folder, 9 * DAY)
     store.publish(folder, {}, link=True)
     for manifest in root.glob("manifests/*"):
         manifest.unlink()
     assert store.sweep([], DAY).blobs == 0
+
+
+def test_the_grace_is_over_by_the_clock_of_the_store(
+    store: ArtifactStore, folder: Path, root: Path
+) -> None:
+    store.publish(folder, {})
+    young = min(path.stat().st_mtime for path in root.rglob("*") if path.is_file())
+    clock = ManualClock(datetime.fromtimestamp(young, UTC) + timedelta(seconds=DAY - 1))
+    by_clock = ArtifactStore.open(root.as_uri(), clock=clock)
+    assert by_clock.sweep([], DAY).artifacts == 0
+    clock.advance(DAY)
+    assert by_clock.sweep([], DAY).artifacts == 1
 
 
 def test_a_sweep_does_not_run_beside_a_publish(
@@ -86,7 +98,7 @@ def test_a_materialized_folder_outlives_the_sweep(
 
 
 def _age(root: Path, seconds: float) -> None:
-    then = time.time() - seconds
     for path in root.rglob("*"):
         if path.is_file():
+            then = path.stat().st_mtime - seconds
             os.utime(path, (then, then))

@@ -1,7 +1,6 @@
 """Uploaded files are read in a process of their own, whole, and refused at the place."""
 
 import json
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from pyarrow import parquet
 from controlplane.artifacts import ArtifactFailure
 from controlplane.calibration_files import BadFile, Inspection, inspect_file
 from controlplane.calibration_files.inspection import inspect_rows
+from tests.small_disks import small_files
 
 LIMIT = 1_000_000
 TEXT = "The capital of France is Paris, says line number {}."
@@ -128,6 +128,7 @@ def test_a_truncated_and_a_swollen_parquet_file_are_refused(tmp_path: Path) -> N
     ).message.replace("it has", "has")
 
 
+@pytest.mark.process
 def test_a_child_says_the_same_and_the_parent_reads_no_parquet_itself(tmp_path: Path) -> None:
     path = tmp_path / "upload"
     path.write_bytes(as_parquet(tmp_path, texts(20)))
@@ -145,13 +146,9 @@ def test_a_child_says_the_same_and_the_parent_reads_no_parquet_itself(tmp_path: 
     assert said.stdout == b"False\n"
 
 
+@pytest.mark.process
 def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "upload"
     path.write_bytes(json.dumps(texts(5000)).encode())
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
-    try:
-        with pytest.raises(ArtifactFailure, match="full"):
-            inspect_file(path, "a.json", rewritten=tmp_path / "r", limit_bytes=LIMIT)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with small_files(50_000), pytest.raises(ArtifactFailure, match="full"):
+        inspect_file(path, "a.json", rewritten=tmp_path / "r", limit_bytes=LIMIT)

@@ -1,4 +1,4 @@
-"""A hub on the loopback, a checkpoint to put there, and options that try again soon."""
+"""A hub on the loopback, a checkpoint to put there, and options whose clock a pause moves."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +9,7 @@ from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.sources import SourceOptions
 from tests.hub_server import HubServer
+from tests.manual_clock import ManualClock
 from tests.tiny_checkpoint import make_tiny_checkpoint
 
 Repository = Callable[..., CheckpointRepository]
@@ -35,13 +36,18 @@ def hub() -> Iterator[HubServer]:
 
 
 @pytest.fixture
-def options(hub: HubServer, tmp_path: Path) -> SourceOptions:
+def clock() -> ManualClock:
+    return ManualClock(sleeping_moves_it=True)
+
+
+@pytest.fixture
+def options(hub: HubServer, tmp_path: Path, clock: ManualClock) -> SourceOptions:
     return SourceOptions(
         hf_endpoint=hub.url,
         cache_dir=tmp_path / "cache",
         timeout_seconds=60,
         attempts=3,
-        backoff_seconds=0.01,
+        clock=clock,
     )
 
 

@@ -16,6 +16,7 @@ from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import SourceFailure, SourceOptions, resolve
 from controlplane.sources.addresses import targets
 from tests.archive_server import ArchiveServer, packed
+from tests.loopback_server import nobody_listens
 
 PATH = "/llama.tar.gz"
 
@@ -33,7 +34,6 @@ def options_of(tmp_path: Path, *, private: bool) -> SourceOptions:
         cache_dir=tmp_path / "cache",
         timeout_seconds=60,
         attempts=1,
-        backoff_seconds=0.01,
     )
 
 
@@ -177,22 +177,22 @@ def test_a_certificate_is_held_against_the_name_and_not_the_address(
         assert resolve(asked, token=None, options=options)
         assert (site.requests[0].token or "").startswith("localhost:")
         refusal("EUR-OFFLINE", site.url(PATH), options)
-        site.redirects["/down"] = "http://127.0.0.1:1/x.tar"
-        refusal("EUR-REDIRECT", site.url("/down", host="localhost"), options)
+        with nobody_listens() as away:
+            site.redirects["/down"] = f"http://{away}/x.tar"
+            refusal("EUR-REDIRECT", site.url("/down", host="localhost"), options)
 
 
 def _certificate(path: Path, name: str) -> Path:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.now(datetime.UTC)
     certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
+        .not_valid_before(datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
+        .not_valid_after(datetime.datetime(2120, 1, 1, tzinfo=datetime.UTC))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())

@@ -38,9 +38,7 @@ def endpoint(tiny: Path) -> Iterator[str]:
 
 @pytest.fixture
 def options(endpoint: str, tmp_path: Path) -> SourceOptions:
-    return SourceOptions(
-        s3_endpoint=endpoint, cache_dir=tmp_path / "cache", attempts=2, backoff_seconds=0.01
-    )
+    return SourceOptions(s3_endpoint=endpoint, cache_dir=tmp_path / "cache", attempts=2)
 
 
 def named(path: str) -> CheckpointRepository:

@@ -14,6 +14,7 @@ from controlplane.sources import SourceOptions
 from controlplane.sources.probing import probe
 from tests.bucket_server import BucketServer
 from tests.hub_server import HubServer
+from tests.loopback_server import nobody_listens
 
 TOKEN = "hf_goodCanaryToken"
 SCHEMES = {"S3": "s3", "GCS": "gs", "AZURE": "az"}
@@ -60,8 +61,9 @@ def test_a_public_repository_and_one_that_is_no_checkpoint_are_said(
 
 
 def test_a_hub_that_is_away_is_said(options: SourceOptions) -> None:
-    away = replace(options, hf_endpoint="http://127.0.0.1:9", attempts=1)
-    answer = ask(away, "org/data")
+    with nobody_listens() as place:
+        away = replace(options, hf_endpoint=f"http://{place}", attempts=1)
+        answer = ask(away, "org/data")
     assert not answer.works
     assert "cannot be reached" in answer.sentence
 

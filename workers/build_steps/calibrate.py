@@ -2,12 +2,12 @@
 
 import json
 import logging
-import time
 from typing import Any
 
 import torch
 from transformers.pytorch_utils import Conv1D
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import QuantizationType
 from workers.build_steps import outputs
@@ -53,14 +53,14 @@ from workers.build_steps.versions import tool_versions
 log = logging.getLogger(__name__)
 
 
-def run(job: Job, events: Events) -> StepResult:
+def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     """Return what was quantized and on which text; the checkpoint lies in `model`.
 
     1. Refuse what cannot work before any time is spent on it: type, checkpoint, memory.
     2. Draw the samples; those that are held out are kept for the gate.
     3. Load, calibrate, export, and check the export.
     """
-    started = time.monotonic()
+    started = clock.monotonic()
     spec = Spec.model_validate(job.spec)
     recipe = find_recipe(spec.quantization_type)
     checkpoint = open_checkpoint(
@@ -80,7 +80,7 @@ def run(job: Job, events: Events) -> StepResult:
         has_kv_cache=checkpoint.has_kv_cache,
         is_encoder=checkpoint.is_encoder,
     )
-    exported = _quantize(job, checkpoint, config, samples, device, dtype, events)
+    exported = _quantize(job, checkpoint, config, samples, device, dtype, events, clock)
     _check_export(spec, recipe, checkpoint, exported)
     return StepResult(
         values={
@@ -90,7 +90,7 @@ def run(job: Job, events: Events) -> StepResult:
             "device": device.describe(),
             "compute_dtype": str(dtype).removeprefix("torch."),
             "tools": tool_versions(),
-            "seconds": round(time.monotonic() - started, 2),
+            "seconds": round(clock.monotonic() - started, 2),
             "peak_host_bytes": peak_host_bytes(),
             "peak_card_bytes": peak_card_bytes(),
             "model_dir": MODEL_FOLDER,
@@ -158,6 +158,7 @@ def _quantize(
     device: Device,
     dtype: torch.dtype,
     events: Events,
+    clock: Clock,
 ) -> Exported:
     torch.manual_seed(SEED)
     log.info("loading %s as %s on %s", checkpoint.architecture, dtype, device.describe())
@@ -173,6 +174,7 @@ def _quantize(
             on_samples=lambda done, total, left: events.progress(
                 done, total, "samples", seconds_left=left
             ),
+            clock=clock,
         )
     except NothingToQuantizeError as error:
         wanted = job.spec["trt_llm"]["build"]["quantization_type"]

@@ -7,13 +7,13 @@ import selectors
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.redaction import Redactor
 from workers.build_steps.crashes import explain_crash, spec_of_job
@@ -85,6 +85,7 @@ def run_step(
     on_log: Callable[[bytes], None],
     heartbeat: Callable[[], Verdict],
     heartbeat_seconds: float = 1.0,
+    clock: Clock = SYSTEM,
 ) -> StepOutcome:
     """Run the step to its end and return it; whatever happens, none of its processes is left.
 
@@ -93,14 +94,14 @@ def run_step(
        once, for then somebody else may be running it.
     3. Kill what it left, read the rest of what it said, and tell how it ended.
     """
-    with _Child(command) as child:
-        next_beat = time.monotonic()
+    with _Child(command, clock) as child:
+        next_beat = clock.monotonic()
         while not child.listen(_TICK_SECONDS):
             child.deliver(on_progress, on_log)
-            if time.monotonic() < next_beat:
+            if clock.monotonic() < next_beat:
                 continue
             verdict = heartbeat()
-            next_beat = time.monotonic() + heartbeat_seconds
+            next_beat = clock.monotonic() + heartbeat_seconds
             if verdict is not Verdict.CONTINUE:
                 child.stop(_GRACE_SECONDS if verdict is Verdict.CANCEL else 0.0)
                 child.deliver(on_progress, on_log)
@@ -114,10 +115,12 @@ def run_step(
 class _Child:
     """The process of a step, its pipes, and every process that it starts."""
 
-    def __init__(self, command: StepCommand) -> None:
+    def __init__(self, command: StepCommand, clock: Clock) -> None:
         self._command = command
+        self._clock = clock
         self._redactor = Redactor(command.secrets.values())
         self._events = EventReader()
+        self._events_ended = False
         self._oom_kills_before = oom_kills()
         self._finished = False
         self._own: list[int] = []
@@ -170,11 +173,12 @@ class _Child:
         """Take in events for up to that long; return whether the process has ended."""
         self._meter.look()
         with selectors.DefaultSelector() as selector:
-            selector.register(self._events_in, selectors.EVENT_READ)
+            if not self._events_ended:
+                selector.register(self._events_in, selectors.EVENT_READ)
             selector.register(self._pidfd, selectors.EVENT_READ)
             ready = {key.fd for key, _ in selector.select(seconds)}
-        if self._events_in in ready and not self._read_events() and self._pidfd not in ready:
-            time.sleep(seconds)  # the pipe is closed and the process not yet gone
+        if self._events_in in ready:
+            self._read_events()
         return self._pidfd in ready
 
     def deliver(
@@ -191,13 +195,13 @@ class _Child:
         if self._finished:
             return
         ours = belongs_to(self._process.pid, self._command.lease)
-        deadline = time.monotonic() + grace_seconds
+        deadline = self._clock.monotonic() + grace_seconds
         if grace_seconds:
             for each in living(ours):
                 send(each, signal.SIGTERM)
-        while living(ours) and time.monotonic() < deadline:
+        while living(ours) and self._clock.monotonic() < deadline:
             self.listen(_TICK_SECONDS)
-        kill_all(ours)
+        kill_all(ours)  # by the machine's clock, as the kernel takes its time
         clear_containers(Mark(lease=self._command.lease, instance=self._command.instance))
         self._wait()
         while self._read_events():
@@ -250,7 +254,7 @@ class _Child:
             cwd=_SOURCE_ROOT,
             start_new_session=True,
         )
-        self._meter = PeakMeter(self._process.pid)
+        self._meter = PeakMeter(self._process.pid, clock=self._clock)
 
     def _close(self) -> None:
         for descriptor in self._own:
@@ -268,6 +272,7 @@ class _Child:
         except BlockingIOError:
             return False
         self._events.feed(data)
+        self._events_ended = not data
         return bool(data)
 
 

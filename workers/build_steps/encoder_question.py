@@ -1,13 +1,13 @@
 """The one question to an engine that pools: vectors, ranks or labels of a few short texts."""
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
+from controlplane.clock import SYSTEM, Clock
 from workers.build_steps.failures import bad_answer
 
 SENTENCE, PARAPHRASE, OTHER = (
@@ -35,13 +35,13 @@ class EncoderAnswer:
     seconds: float
 
 
-def ask_encoder(url: str, report: Mapping[str, Any]) -> EncoderAnswer:
+def ask_encoder(url: str, report: Mapping[str, Any], *, clock: Clock = SYSTEM) -> EncoderAnswer:
     """Return what the engine makes of a few texts; raises StepFailure for what is no answer."""
     question = _question(report)
-    started = time.monotonic()
+    started = clock.monotonic()
     with httpx.Client(trust_env=False, timeout=_LONGEST_SILENCE_SECONDS) as client:
         response = client.post(f"{url}{question.route}", json=question.body)
-    seconds = time.monotonic() - started
+    seconds = clock.monotonic() - started
     if response.status_code != httpx.codes.OK:
         raise bad_answer(f"HTTP {response.status_code}", response.text[:_ERROR_CHARACTERS])
     try:

@@ -5,13 +5,13 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import httpx
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.runtimes import RUNTIMES, Launch
 from workers.build_steps.crashes import explain_crash
 from workers.build_steps.environment import engine_environment
@@ -42,10 +42,12 @@ class EngineProcess:
         folder: Path,
         working_folder: Path | None = None,
         spec: Mapping[str, Any] | None = None,
+        clock: Clock = SYSTEM,
     ) -> None:
         self._launch = launch
         self._runtime = runtime
         self._spec = spec
+        self._clock = clock
         self._folder = folder
         self._working_folder = working_folder
         self._tail = ""
@@ -82,17 +84,17 @@ class EngineProcess:
 
     def wait_until_ready(self, seconds: float) -> None:
         """Return once `/health` answers; raise StepFailure when the engine ends or takes longer."""
-        deadline = time.monotonic() + seconds
+        deadline = self._clock.monotonic() + seconds
         with httpx.Client(trust_env=False, timeout=2.0) as client:
-            while time.monotonic() < deadline:
+            while self._clock.monotonic() < deadline:
                 self._check_alive()
                 try:
                     if client.get(f"{self.url}/health").status_code == httpx.codes.OK:
                         return
                 except httpx.TransportError:
                     pass  # it listens only once the model is loaded
-                time.sleep(_POLL_SECONDS)
-        raise engine_slow(seconds, self._last_lines())
+                self._clock.sleep(_POLL_SECONDS)
+        raise engine_slow(seconds, self.last_lines())
 
     def report(self, launcher: Launcher) -> dict[str, Any]:
         """Return what the engine says of itself; nothing where it says nothing."""
@@ -109,7 +111,7 @@ class EngineProcess:
             return ask()
         except httpx.HTTPError as error:
             self._check_alive(settle_seconds=1.0)
-            raise bad_answer(str(error) or type(error).__name__, self._last_lines()) from error
+            raise bad_answer(str(error) or type(error).__name__, self.last_lines()) from error
 
     def _check_alive(self, settle_seconds: float = 0.0) -> None:
         """Raise StepFailure for an engine that has ended."""
@@ -122,7 +124,8 @@ class EngineProcess:
         known = told or RUNTIMES[self._runtime].failures.explain(self._tail, self._spec)
         raise StepFailure(known or explain_crash("The engine", status, self._tail, spec=self._spec))
 
-    def _last_lines(self) -> str:
+    def last_lines(self) -> str:
+        """Return the end of what the engine has said."""
         return "\n".join(self._tail.strip().splitlines()[-_DETAIL_LINES:])
 
     def _pass_on(self) -> None:

@@ -2,11 +2,11 @@
 
 import json
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.failures import Failure
 
 # Ten a second is as fast as a page shows them; the last one always goes out.
@@ -27,15 +27,16 @@ class Progress:
 class Events:
     """Writes events to the supervisor's pipe."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, *, clock: Clock = SYSTEM) -> None:
         self._descriptor = descriptor
+        self._clock = clock
         self._last_progress = float("-inf")
 
     def progress(
         self, done: int, total: int | None, unit: str, *, seconds_left: float | None = None
     ) -> None:
         """Tell how far the step is; calls in quick succession are thinned out."""
-        now = time.monotonic()
+        now = self._clock.monotonic()
         if done != total and now - self._last_progress < _SECONDS_BETWEEN_PROGRESS:
             return
         self._last_progress = now

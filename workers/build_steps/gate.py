@@ -3,7 +3,6 @@
 import gc
 import json
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +11,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.enginehouse_settings import Gate
 from workers.build_steps import outputs
 from workers.build_steps.calibration import OpenDataset, Places, draw_unseen
 from workers.build_steps.calibration.samples import SAMPLES_FILE
-from workers.build_steps.clock import Clock
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.fetch import MODEL_FOLDER
@@ -42,6 +41,7 @@ from workers.build_steps.quantization.memory import (
     peak_host_bytes,
 )
 from workers.build_steps.step import StepResult
+from workers.build_steps.time_left import Pace
 
 _EVALUATION_SAMPLES = 64
 _WORST = 3
@@ -50,14 +50,14 @@ _HEAD_LETTERS = 200
 log = logging.getLogger(__name__)
 
 
-def run(job: Job, events: Events) -> StepResult:
+def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     """Return how the exported files differ from the original, and whether that is too much.
 
     A result over a limit is a result too, with `state` failed and the failure beside it: its
     figures are shown, and somebody may promote it anyway. Files that no engine should ever load
     raise StepFailure instead.
     """
-    started = time.monotonic()
+    started = clock.monotonic()
     spec = Spec.model_validate(job.spec)
     gate = spec.settings.gate
     calibrated = outputs.read(job.input("calibrate")).values
@@ -76,7 +76,7 @@ def run(job: Job, events: Events) -> StepResult:
     if reason := _why_unmeasured(gate, found):
         log.info("gate unmeasured: %s", reason)
         return StepResult(values={"state": "unmeasured", "reason": reason, **told})
-    failure = _measure(job, gate, original, exported, told, events)
+    failure = _measure(job, gate, original, exported, told, events, clock)
     state = "failed" if failure else "passed"
     log.info("gate %s: %s", state, failure or told["figures"])
     return StepResult(
@@ -84,7 +84,7 @@ def run(job: Job, events: Events) -> StepResult:
             "state": state,
             "failure": failure.failure.to_json() if failure else None,
             **told,
-            "seconds": round(time.monotonic() - started, 2),
+            "seconds": round(clock.monotonic() - started, 2),
             "peak_host_bytes": peak_host_bytes(),
             "peak_card_bytes": peak_card_bytes(),
         }
@@ -130,6 +130,7 @@ def _measure(
     exported: Path,
     told: dict[str, Any],
     events: Events,
+    clock: Clock,
 ) -> StepFailure | None:
     """Add the figures to `told`; return the failure that they amount to."""
     device = device_of(job.options)
@@ -146,7 +147,7 @@ def _measure(
     tokenizer = load_tokenizer(original)
     samples, told["evaluation"] = _samples(job, gate, tokenizer)
     models = _Models(original=original, exported=exported, device=device, dtype=dtype)
-    step = _counted(events, 2 * len(samples))
+    step = _counted(events, 2 * len(samples), clock)
     if original.is_encoder:
         encoded = _compare_encoders(models, samples, step)
         told["kind"], told["figures"] = "encoder", encoded.to_json()
@@ -231,14 +232,14 @@ def _worst(
     ]
 
 
-def _counted(events: Events, total: int) -> Callable[[], None]:
+def _counted(events: Events, total: int, clock: Clock) -> Callable[[], None]:
     """Return what is called after each sample of either model."""
-    clock, done = Clock(total), 0
+    pace, done = Pace(total, clock=clock), 0
     events.progress(0, total, "samples")
 
     def step() -> None:
         nonlocal done
         done += 1
-        events.progress(done, total, "samples", seconds_left=clock.seconds_left(done))
+        events.progress(done, total, "samples", seconds_left=pace.seconds_left(done))
 
     return step

@@ -1,11 +1,11 @@
 """The most memory that the processes of one step held, as their supervisor sees it."""
 
 import os
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from resource import struct_rusage
 
+from controlplane.clock import SYSTEM, Clock
 from workers.build_steps.card_memory import CardMemory
 from workers.build_steps.processes import Process, belongs_to, living, memory_of
 
@@ -32,20 +32,21 @@ class PeakMeter:
     mark, which the first process also tells at its end; if it could not, by what `wait4` tells.
     """
 
-    def __init__(self, session: int) -> None:
+    def __init__(self, session: int, *, clock: Clock = SYSTEM) -> None:
+        self._clock = clock
         self._ours = belongs_to(session)
         self._host = 0
         self._cards = CardMemory()
         self._looked_at = float("-inf")
-        self._started_at = time.monotonic()
+        self._started_at = self._clock.monotonic()
         # The kernel counts the parent's memory, shared until exec, as the child's own peak.
         self._inherited = memory_of(os.getpid()).get("VmHWM", 0)
 
     def look(self) -> None:
         """Take a sample where the last one is old enough."""
-        if time.monotonic() - self._looked_at < _PAUSE_SECONDS:
+        if self._clock.monotonic() - self._looked_at < _PAUSE_SECONDS:
             return
-        self._looked_at = time.monotonic()
+        self._looked_at = self._clock.monotonic()
         found = living(self._ours)
         self._host = max(self._host, _resident_bytes(found))
         self._cards.look({each.pid for each in found})
@@ -63,7 +64,7 @@ class PeakMeter:
     def peaks(self) -> Peaks:
         """Return the highest so far."""
         return Peaks(
-            seconds=time.monotonic() - self._started_at,
+            seconds=self._clock.monotonic() - self._started_at,
             host_bytes=self._host or None,
             card_bytes=self._cards.peak_bytes,
         )

@@ -2,10 +2,11 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from controlplane.clock import SYSTEM, Clock
 
 LEASE_VARIABLE = "ENGINEHOUSE_LEASE"
 INSTANCE_VARIABLE = "ENGINEHOUSE_INSTANCE"
@@ -106,13 +107,15 @@ def living(test: Callable[[Process], bool]) -> list[Process]:
     return [each for each in processes() if each.pid != own and not each.ended and test(each)]
 
 
-def kill_all(test: Callable[[Process], bool], *, within_seconds: float = 3.0) -> bool:
+def kill_all(
+    test: Callable[[Process], bool], *, within_seconds: float = 3.0, clock: Clock = SYSTEM
+) -> bool:
     """Kill what passes the test, also what it starts meanwhile; return whether all is gone."""
-    deadline = time.monotonic() + within_seconds
+    deadline = clock.monotonic() + within_seconds
     while found := living(test):
         for each in found:
             send(each, signal.SIGKILL)
-        if time.monotonic() > deadline:
+        if clock.monotonic() > deadline:
             return False
-        time.sleep(0.01)
+        clock.sleep(0.01)
     return True

@@ -1,13 +1,13 @@
 """The one question of the smoke test, streamed and timed: to the model, and to each adapter."""
 
 import json
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.wire.events import EventDecoder
 from workers.build_steps.failures import bad_answer
 
@@ -27,26 +27,32 @@ class Answer:
     tokens_per_second: float | None
 
 
-def ask(url: str, *, has_chat_template: bool, chosen_by: Mapping[str, Any] | None = None) -> Answer:
+def ask(
+    url: str,
+    *,
+    has_chat_template: bool,
+    chosen_by: Mapping[str, Any] | None = None,
+    clock: Clock = SYSTEM,
+) -> Answer:
     """Return the engine's answer; raises StepFailure for a refusal or an empty stream.
 
     `chosen_by` holds the fields that pick an adapter; without them the model itself is asked.
     """
     route, body = _request(has_chat_template)
-    started = time.monotonic()
+    started = clock.monotonic()
     pieces, tokens, first, reason = [], 0, None, None
     with httpx.Client(trust_env=False, timeout=_LONGEST_SILENCE_SECONDS) as client:
         body |= {"model": _names(client, url)[0], **(chosen_by or {})}
         for event in _stream(client, f"{url}{route}", body):
             for choice in event.get("choices") or ():
                 if first is None and _is_output(choice):
-                    first = time.monotonic()
+                    first = clock.monotonic()
                 pieces.append(_text(choice))
                 reason = choice.get("finish_reason") or reason
             tokens = (event.get("usage") or {}).get("completion_tokens") or tokens
     if first is None or tokens < 1:
         raise bad_answer("the stream held no token", "")
-    seconds = time.monotonic() - first
+    seconds = clock.monotonic() - first
     return Answer(
         text="".join(pieces),
         finish_reason=reason,

@@ -7,6 +7,7 @@ import pytest
 
 from controlplane.sources import SourceOptions
 from tests.archive_server import ArchiveServer
+from tests.manual_clock import ManualClock
 
 
 @pytest.fixture
@@ -16,13 +17,13 @@ def site() -> Iterator[ArchiveServer]:
 
 
 @pytest.fixture
-def options(tmp_path: Path) -> SourceOptions:
+def options(tmp_path: Path, clock: ManualClock) -> SourceOptions:
     return SourceOptions(
         allow_private_addresses=True,
         cache_dir=tmp_path / "cache",
         timeout_seconds=60,
         attempts=3,
-        backoff_seconds=0.01,
+        clock=clock,
     )
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from controlplane.sources import SourceOptions, read_facts, resolve
 from tests.archive_server import ArchiveServer, Trouble, packed
+from tests.loopback_server import nobody_listens
+from tests.manual_clock import ManualClock
 from tests.sources.archives.asking import PATH, behind, refusal, resolved
 
 
@@ -81,24 +83,31 @@ def test_an_answer_that_is_not_the_archive_is_told_without_the_signature(
 
 
 def test_a_server_in_trouble_is_asked_again(
-    site: ArchiveServer, options: SourceOptions, files: dict[str, bytes]
+    site: ArchiveServer, options: SourceOptions, files: dict[str, bytes], clock: ManualClock
 ) -> None:
     site.files[PATH] = packed(files)
     site.troubles[PATH] = Trouble(status=503, times=2)
     assert resolved(site, options)
+    assert clock.slept == [1.0, 2.0]
 
 
-def test_silence_and_absence_are_told_apart(site: ArchiveServer, options: SourceOptions) -> None:
+def test_silence_and_absence_are_told_apart(
+    site: ArchiveServer, options: SourceOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site.files[PATH] = b"x" * 1000
-    site.troubles[PATH] = Trouble(seconds=30)
+    site.troubles[PATH] = Trouble(silent=True)
     quick = replace(options, timeout_seconds=0.1, attempts=1)
     refusal("EUR-TIMEOUT", lambda: resolved(site, quick))
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        away = behind(f"http://127.0.0.1:{unused.getsockname()[1]}/x.tar")
+    with nobody_listens() as place:
+        away = behind(f"http://{place}/x.tar")
         refusal("EUR-OFFLINE", lambda: resolve(away, token=None, options=quick))
+    monkeypatch.setattr(socket, "getaddrinfo", _unknown)
     away = behind("http://nowhere.invalid/x.tar")
     refusal("EUR-OFFLINE", lambda: resolve(away, token=None, options=quick))
+
+
+def _unknown(*_: object, **__: object) -> None:
+    raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
 
 @pytest.mark.parametrize(

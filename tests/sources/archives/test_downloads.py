@@ -1,8 +1,6 @@
 """Archives fetched, gone on with and kept."""
 
 import hashlib
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +9,9 @@ import pytest
 from controlplane.artifacts import describe
 from controlplane.sources import SourceOptions, prune, resolve
 from tests.archive_server import ArchiveServer, Trouble, packed
+from tests.manual_clock import ManualClock
+from tests.small_disks import small_files
 from tests.sources.archives.asking import PATH, behind, fetched, kept_folder, refusal, resolved
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_a_broken_download_goes_on_where_it_stopped(
@@ -28,7 +26,7 @@ def test_a_broken_download_goes_on_where_it_stopped(
 
 
 def test_a_download_goes_on_in_the_next_build(
-    site: ArchiveServer, options: SourceOptions, files: dict[str, bytes]
+    site: ArchiveServer, options: SourceOptions, files: dict[str, bytes], clock: ManualClock
 ) -> None:
     site.files[PATH] = packed(files)
     resolved(site, options)
@@ -40,6 +38,7 @@ def test_a_download_goes_on_in_the_next_build(
     site.requests.clear()
     site.troubles[PATH] = Trouble(break_after=0)
     refusal("EUR-BROKEN", lambda: resolved(site, options))
+    assert clock.slept == [1.0, 2.0]
     site.troubles.clear()
     assert resolved(site, options)
     assert {each.range for each in site.requests} == {"bytes=150000-"}
@@ -147,22 +146,8 @@ def test_a_checkpoint_larger_than_the_disk_is_refused_before_the_download(
 
 
 def test_a_disk_that_fills_up_is_said(
-    site: ArchiveServer, files: dict[str, bytes], tmp_path: Path
+    site: ArchiveServer, options: SourceOptions, files: dict[str, bytes]
 ) -> None:
     site.files[PATH] = packed(files)
-    script = f"""
-import resource, pathlib
-from controlplane.domain.spec import CheckpointRepository
-from controlplane.sources import *
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
-options = SourceOptions(allow_private_addresses=True, cache_dir=pathlib.Path({str(tmp_path)!r}))
-try:
-    resolve(CheckpointRepository(source="REMOTE_URL", repo={site.url(PATH)!r}), token=None,
-            options=options)
-except SourceFailure as error:
-    print(error.failure.code)
-"""
-    result = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
-    assert result.stdout.strip() == "EUR-DISK-FULL", result.stderr
+    with small_files(100_000):
+        refusal("EUR-DISK-FULL", lambda: resolved(site, options))

@@ -9,6 +9,7 @@ from controlplane.artifacts import describe
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import Resolved, SourceFailure, SourceOptions, fetch, resolve
 from tests.bucket_server import BucketServer
+from tests.manual_clock import ManualClock
 
 SCHEMES = {"S3": "s3", "GCS": "gs", "AZURE": "az"}
 PREFIXES = {"S3": "ES3", "GCS": "EGC", "AZURE": "EAZ"}
@@ -22,6 +23,7 @@ class Asking:
         self.server = server
         self.files = files
         self.secret: str | None = server.secret
+        self.clock = ManualClock(sleeping_moves_it=True)
         self.options = SourceOptions(
             s3_endpoint=server.endpoint,
             gcs_endpoint=server.endpoint,
@@ -30,7 +32,7 @@ class Asking:
             cache_dir=cache,
             timeout_seconds=60,
             attempts=3,
-            backoff_seconds=0.01,
+            clock=self.clock,
         )
         self.checkpoint = self.named("weights/llama/v1")
         server.put_files("weights", "llama/v1", files)

@@ -1,20 +1,19 @@
 """What a store answers when it does not give the files."""
 
 import json
-import socket
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.bucket_server import Trouble
+from tests.loopback_server import nobody_listens
 from tests.sources.buckets.asking import WEIGHTS, Asking, only_s3
 
 
 def test_a_store_out_of_reach_is_offline(asking: Asking) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        away = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    with nobody_listens() as place:
+        away = f"http://{place}"
         asking.options = replace(
             asking.options, s3_endpoint=away, gcs_endpoint=away, azure_endpoint=away
         )
@@ -25,7 +24,7 @@ def test_a_store_out_of_reach_is_offline(asking: Asking) -> None:
 def test_a_silent_store_times_out(asking: Asking, tmp_path: Path) -> None:
     resolved = asking.resolve()
     asking.options = replace(asking.options, timeout_seconds=0.1, attempts=1)
-    asking.server.trouble("list", Trouble(seconds=30))
+    asking.server.trouble("list", Trouble(silent=True))
     asking.refusal("TIMEOUT")
     asking.server.trouble(WEIGHTS, Trouble(break_after=0, stall=True))
     asking.refusal("TIMEOUT", lambda: asking.fetch(tmp_path / "model", resolved))
@@ -39,6 +38,7 @@ def test_a_store_in_trouble_is_asked_again_and_then_named(
 ) -> None:
     asking.server.trouble("list", Trouble(status=status, times=2))
     assert asking.resolve()
+    assert asking.clock.slept == [1.0, 2.0]
     asking.server.trouble("list", Trouble(status=status))
     asking.refusal(code)
 

@@ -1,7 +1,6 @@
 """A hub that is away, slow, in trouble, or no hub at all."""
 
 import json
-import socket
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,13 +8,14 @@ import pytest
 
 from controlplane.sources import SourceOptions, resolve
 from tests.hub_server import HubServer, Trouble
+from tests.loopback_server import nobody_listens
+from tests.manual_clock import ManualClock
 from tests.sources.hub.asking import Repository, refusal
 
 
 def test_a_hub_out_of_reach_is_offline(options: SourceOptions, repository: Repository) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        away = replace(options, hf_endpoint=f"http://127.0.0.1:{unused.getsockname()[1]}")
+    with nobody_listens() as place:
+        away = replace(options, hf_endpoint=f"http://{place}")
         found = refusal(lambda: resolve(repository(), token=None, options=away)).failure
     assert found.code == "EHF-OFFLINE"
     assert away.hf_endpoint in found.sentence
@@ -60,7 +60,7 @@ def test_a_silent_hub_times_out(
     hub: HubServer, tiny: Path, options: SourceOptions, repository: Repository
 ) -> None:
     hub.add("org/tiny", tiny)
-    hub.trouble("info", Trouble(seconds=30))
+    hub.trouble("info", Trouble(silent=True))
     quick = replace(options, timeout_seconds=0.1, attempts=2)
     found = refusal(lambda: resolve(repository(), token=None, options=quick)).failure
     assert found.code == "EHF-TIMEOUT"
@@ -74,6 +74,7 @@ def test_a_hub_in_trouble_is_asked_again_and_then_named(
     hub: HubServer,
     tiny: Path,
     options: SourceOptions,
+    clock: ManualClock,
     repository: Repository,
     status: int,
     code: str,
@@ -81,5 +82,22 @@ def test_a_hub_in_trouble_is_asked_again_and_then_named(
     hub.add("org/tiny", tiny)
     hub.trouble("info", Trouble(status=status, times=2))
     assert resolve(repository(), token=None, options=options)
+    assert clock.slept == [1.0, 2.0]
     hub.trouble("info", Trouble(status=status))
     assert refusal(lambda: resolve(repository(), token=None, options=options)).failure.code == code
+
+
+@pytest.mark.parametrize(("asked", "waited"), [("7", 7.0), ("3600", 60.0), ("soon", 1.0)])
+def test_a_hub_that_says_when_to_come_again_is_asked_then_but_within_a_minute(
+    hub: HubServer,
+    tiny: Path,
+    options: SourceOptions,
+    clock: ManualClock,
+    repository: Repository,
+    asked: str,
+    waited: float,
+) -> None:
+    hub.add("org/tiny", tiny)
+    hub.trouble("info", Trouble(status=429, headers={"Retry-After": asked}, times=1))
+    assert resolve(repository(), token=None, options=options)
+    assert clock.slept == [waited]

@@ -2,13 +2,13 @@
 
 import json
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.spec import parse_mapping
 from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, Verdict, run_step
@@ -86,6 +86,7 @@ class Supervisor:
         command: StepCommand,
         heartbeat: Callable[[], Verdict] = lambda: Verdict.CONTINUE,
         heartbeat_seconds: float = 0.05,
+        clock: Clock = SYSTEM,
     ) -> StepOutcome:
         def beat() -> Verdict:
             self.beats += 1
@@ -97,6 +98,7 @@ class Supervisor:
             on_log=self._hear,
             heartbeat=beat,
             heartbeat_seconds=heartbeat_seconds,
+            clock=clock,
         )
 
     def marked(self) -> list[Process]:
@@ -145,12 +147,3 @@ def package(supervisor: Supervisor, spec: dict[str, Any]) -> Packaged:
     for step in ("fetch", "inspect", "package"):
         folders[step] = finished(supervisor, step, spec, **folders)
     return Packaged(spec, folders, (supervisor.folder / "artifacts").as_uri())
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
-    """Return the condition's value once it is true; fail after that many seconds."""
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < deadline, "the condition did not come true"
-        time.sleep(0.01)
-    return value

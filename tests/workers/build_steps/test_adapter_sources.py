@@ -17,6 +17,8 @@ from tests.workers.build_steps.supervising import Supervisor, finished, publish,
 from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, StepOutcome, Verdict
 
+pytestmark = pytest.mark.process
+
 SCHEMES = {"S3": "s3", "GCS": "gs", "AZURE": "az"}
 FIELD = "trt_llm.build.lora_adapters.legal"
 WEIGHTS = "adapter_model.safetensors"

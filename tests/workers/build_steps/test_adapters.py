@@ -18,7 +18,7 @@ from workers.build_steps.adapter_check import check_adapter
 from workers.build_steps.adapters import FIELD, carry_adapters
 from workers.build_steps.child import OutcomeKind
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.process]
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Calibration as a real child, and everything that it refuses before or in the middle of it."""
 
 import json
-import resource
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,8 @@ import torch
 from controlplane.artifacts import ArtifactStore, input_digest, input_document
 from controlplane.artifacts.durable import means_disk_full
 from tests.gates import Gates
+from tests.manual_clock import ManualClock
+from tests.small_disks import small_files
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.tiny_families import make_family
 from tests.workers.build_steps.quantizing import (
@@ -25,18 +26,18 @@ from tests.workers.build_steps.quantizing import (
     run_here,
     tensors_of,
 )
-from tests.workers.build_steps.supervising import Supervisor, finished, run, wait_for
+from tests.workers.build_steps.supervising import Supervisor, finished, run
 from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, StepCommand, Verdict
-from workers.build_steps.clock import Clock
 from workers.build_steps.environment import SAMPLES_GATE
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.processes import kill_all
 from workers.build_steps.quantization import memory
 from workers.build_steps.quantization.calibrating import batches
+from workers.build_steps.time_left import Pace
 from workers.build_steps.versions import tool_versions
 
-pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.engine, pytest.mark.process, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture
@@ -111,13 +112,13 @@ def calibrating(supervisor: Supervisor, tiny: Path, gates: Gates) -> StepCommand
     gates.hold(SAMPLES_GATE)
     path = supervisor.folder / "many.jsonl"
     words = "The sky is blue and the sea is deep. " * 60
-    path.write_text("".join(json.dumps({"text": f"{n} {words}"}) + "\n" for n in range(200)))
+    path.write_text("".join(json.dumps({"text": f"{n} {words}"}) + "\n" for n in range(40)))
     supervisor.options = {
         "memory_bytes": 8_000_000_000,
         "local_checkpoint_roots": [str(supervisor.folder)],
     }
     calibration = {"calib_dataset": str(path), "calib_max_seq_length": 512}
-    spec = quantized_spec(tiny, "fp8_kv", samples=160, quantization_config=calibration)
+    spec = quantized_spec(tiny, "fp8_kv", samples=32, quantization_config=calibration)
     job = supervisor.job("calibrate", spec, fetch=fetched(tiny, supervisor.folder / "fetch"))
     return supervisor.command("calibrate", job, environment=gates.environment)
 
@@ -147,18 +148,13 @@ def test_a_kill_in_the_middle_of_calibration_leaves_nothing_to_publish(
     assert outcome.failure is not None
     assert outcome.failure.code == "EHB-KILLED"
     assert not outputs.verify(supervisor.folder / "tmp" / "calibrate")
-    wait_for(lambda: supervisor.marked() == [])
+    assert supervisor.marked() == []
 
 
 def test_a_disk_that_fills_up_during_export_is_told_as_such(tiny: Path, tmp_path: Path) -> None:
     source, spec = fetched(tiny, tmp_path / "fetch"), quantized_spec(tiny, "fp8")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, before[1]))
-    try:
-        with pytest.raises(OSError, match="too large") as raised:
-            run_here("calibrate", spec, tmp_path / "out", fetch=source)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with small_files(60_000), pytest.raises(OSError, match="too large") as raised:
+        run_here("calibrate", spec, tmp_path / "out", fetch=source)
     assert means_disk_full(raised.value), "which the step's process reports as EHB-DISK-FULL"
     assert not outputs.verify(tmp_path / "out")
 
@@ -272,9 +268,13 @@ def test_only_equally_long_samples_share_a_batch() -> None:
     assert found == [[4, 4], [4], [3], [9]]
 
 
-def test_the_clock_tells_nothing_before_it_can() -> None:
-    assert Clock(10).seconds_left(0) is None
-    assert Clock(10).seconds_left(10) == 0
+def test_what_is_left_takes_as_long_as_what_is_done_took() -> None:
+    clock = ManualClock()
+    pace = Pace(10, clock=clock)
+    assert pace.seconds_left(0) is None
+    clock.advance(6)
+    assert pace.seconds_left(4) == 9
+    assert pace.seconds_left(10) == 0
 
 
 def test_a_container_limit_counts_as_free_memory(

@@ -15,6 +15,8 @@ from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, Verdict
 from workers.build_steps.processes import environment
 
+pytestmark = pytest.mark.process
+
 SCHEMES = {"S3": "s3", "GCS": "gs", "AZURE": "az"}
 SECRET_FIELDS = ("aws_secret_access_key", "private_key", "account_key")
 WEIGHTS = "llama/v1/model.safetensors"

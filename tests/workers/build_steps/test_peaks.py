@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import wait_for
+from tests.manual_clock import ManualClock
 from tests.workers.build_steps.supervising import Supervisor, run, spec_of
-from workers.build_steps import peaks
 from workers.build_steps.child import OutcomeKind
 from workers.build_steps.peaks import PeakMeter
 
@@ -44,24 +43,19 @@ def running(code: str) -> Iterator[subprocess.Popen[bytes]]:
         process.communicate()
 
 
-def test_the_memory_of_a_step_is_that_of_all_its_processes_together(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(peaks, "_PAUSE_SECONDS", 0.0)
+def test_the_memory_of_a_step_is_that_of_all_its_processes_together() -> None:
+    clock = ManualClock()
     with running(WITH_GRANDCHILD) as process:
-        meter = PeakMeter(process.pid)
-        wait_for(
-            lambda: (meter.look(), (meter.peaks().host_bytes or 0) > 140 * MIB)[1],
-            seconds=60,
-            what="both processes to be counted",
-        )
+        meter = PeakMeter(process.pid, clock=clock)
+        meter.look()
     held = meter.peaks()
     assert held.host_bytes is not None
-    assert held.host_bytes < 300 * MIB
+    assert 140 * MIB < held.host_bytes < 300 * MIB
     # No card here: absent, not zero.
     assert held.card_bytes is None
 
 
+@pytest.mark.process
 def test_what_a_step_held_comes_back_with_its_end_also_when_it_failed(
     supervisor: Supervisor, tiny: Path
 ) -> None:

@@ -12,7 +12,7 @@ from tests.workers.build_steps.calibration.conftest import lines, texts
 from tests.workers.build_steps.supervising import Supervisor, run, spec_of
 from workers.build_steps.child import OutcomeKind
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.process]
 YES = {"role": "assistant", "content": "Yes"}
 CHATS = [{"messages": [{"role": "user", "content": each["text"]}, YES]} for each in texts(6)]
 

@@ -3,7 +3,6 @@
 import json
 import logging
 import shutil
-import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from controlplane.domain.failures import Blame, Failure
+from tests.loopback_server import nobody_listens
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.workers.build_steps.provoking import explained
 from tests.workers.build_steps.supervising import Supervisor, spec_of
@@ -166,9 +166,8 @@ def test_real_limits_of_torch_and_safetensors_are_explained() -> None:
 def test_a_hub_that_nobody_listens_as_is_explained(tmp_path: Path) -> None:
     from huggingface_hub import snapshot_download
 
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        endpoint = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    with nobody_listens() as place:
+        endpoint = f"http://{place}"
         failure = explained(
             lambda: snapshot_download("org/m", endpoint=endpoint, local_dir=tmp_path, token=False)
         )
@@ -194,6 +193,7 @@ BY_THE_KERNEL = [
 ]  # fmt: skip
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("code", "body"), BY_THE_KERNEL, ids=[each[0] for each in BY_THE_KERNEL])
 def test_a_child_that_the_system_stops_is_explained_in_the_words_of_its_config(
     code: str, body: str, supervisor: Supervisor, tmp_path: Path

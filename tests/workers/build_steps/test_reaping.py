@@ -1,11 +1,12 @@
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.workers.build_steps.supervising import wait_for
+import pytest
+
+from tests.waiting import DEADLINE_SECONDS, wait_for
 from workers.build_steps.processes import (
     INSTANCE_VARIABLE,
     LEASE_VARIABLE,
@@ -15,13 +16,18 @@ from workers.build_steps.processes import (
 )
 from workers.build_steps.reaping import reap_orphans
 
+pytestmark = pytest.mark.process
+
 
 @contextmanager
 def sleeper(lease: str, instance: str) -> Iterator[subprocess.Popen[bytes]]:
     marks = {LEASE_VARIABLE: lease, INSTANCE_VARIABLE: instance}
     with subprocess.Popen(["sleep", "600"], env={**os.environ, **marks}) as found:
         try:
-            wait_for(lambda: environment(found.pid).get(LEASE_VARIABLE) == lease)
+            wait_for(
+                lambda: environment(found.pid).get(LEASE_VARIABLE) == lease,
+                what=f"a process with the lease {lease}",
+            )
             yield found
         finally:
             found.kill()
@@ -42,7 +48,7 @@ def test_a_process_with_a_dead_lease_is_killed_and_a_live_one_spared(tmp_path: P
     ):
         reaped = reap_orphans(is_live, instance=here)
         assert {each.pid for each in reaped} == {dead.pid, also_dead.pid}
-        assert dead.wait(60) == also_dead.wait(60) == -9
+        assert dead.wait(DEADLINE_SECONDS) == also_dead.wait(DEADLINE_SECONDS) == -9
         assert live.poll() is None
     assert sorted(asked) == ["build/aaa/1", "build/aaa/2"]
 
@@ -74,7 +80,7 @@ def test_the_reaper_spares_itself_and_who_started_it(tmp_path: Path) -> None:
         cwd=Path(__file__).resolve().parents[3],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=DEADLINE_SECONDS,
     )
     assert result.stdout.split() == ["0", "alive"], result.stderr
 
@@ -87,7 +93,6 @@ def test_a_signal_never_reaches_another_process_with_the_same_pid(tmp_path: Path
             pid=seen.pid, parent=1, session=1, start_ticks=seen.start_ticks - 1, ended=False
         )
         send(reused, 9)  # type: ignore[arg-type]
-        time.sleep(0)
         assert found.poll() is None
         send(seen, 9)  # type: ignore[arg-type]
-        assert found.wait(60) == -9
+        assert found.wait(DEADLINE_SECONDS) == -9

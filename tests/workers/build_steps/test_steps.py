@@ -1,6 +1,5 @@
 """The steps as real children, each on the published output of the one before."""
 
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from controlplane.artifacts import ArtifactStore, describe
 from tests.gates import Gates
 from tests.hub_server import HubServer, Trouble
+from tests.small_disks import small_files
 from tests.workers.build_steps.supervising import (
     Supervisor,
     finished,
@@ -17,6 +17,8 @@ from tests.workers.build_steps.supervising import (
 )
 from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, Verdict
+
+pytestmark = pytest.mark.process
 
 SECRET = "hf_ThisIsTheSecretValue0123456789"
 
@@ -151,13 +153,9 @@ def test_what_a_killed_try_left_is_not_sealed_into_the_next(
 def test_a_full_disk_in_a_step_is_said_and_nothing_is_sealed(
     supervisor: Supervisor, tiny: Path
 ) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
     job = supervisor.job("fetch", spec_of(str(tiny)))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
-    try:
+    with small_files(100_000):
         outcome = supervisor.run(supervisor.command("fetch", job))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.failure is not None
     assert outcome.failure.code == "EHL-DISK-FULL"

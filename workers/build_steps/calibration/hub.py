@@ -1,7 +1,6 @@
 """One data set of a hub, read by ranges: what it holds, and files that open like local ones."""
 
 import io
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -92,7 +91,7 @@ class DatasetHub:
                 if attempt == self._options.attempts or not is_passing(error):
                     raise self._explained(error) from error
                 pause = self._options.backoff_seconds * 2.0 ** (attempt - 1)
-                time.sleep(min(pause, _LONGEST_WAIT_SECONDS))
+                self._options.clock.sleep(min(pause, _LONGEST_WAIT_SECONDS))
             except ValueError as error:  # no JSON: a proxy's sign-in page
                 raise failures.unavailable(
                     self._dataset.name, self._options.hf_endpoint, 200

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from workers.build_steps.clock import Clock
+from controlplane.clock import SYSTEM, Clock
 from workers.build_steps.environment import SAMPLES_GATE
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.forward import run_batch
 from workers.build_steps.quantization.loading import Device
 from workers.build_steps.quantization.modelopt import logged_warnings, quantize
 from workers.build_steps.quantization.recipes import ModelOptConfig
+from workers.build_steps.time_left import Pace
 from workers.engine.rounding import NVFP4_BLOCK
 from workers.gates import pass_gate
 
@@ -37,12 +38,13 @@ def calibrate(
     *,
     device: Device,
     on_samples: OnSamples,
+    clock: Clock = SYSTEM,
 ) -> nn.Module:
     """Return the model with quantizers whose scales come from the samples.
 
     Raises NothingToQuantizeError, and StepFailure for numbers or widths that cannot be.
     """
-    forward = _Forward(samples, device, on_samples)
+    forward = _Forward(samples, device, on_samples, clock)
     try:
         with logged_warnings(), torch.inference_mode():
             quantized: nn.Module = quantize(model, config.config, forward)
@@ -72,20 +74,25 @@ class _Forward:
     """Feeds the samples; on a full card, in smaller and smaller batches."""
 
     def __init__(
-        self, samples: Sequence[Sequence[int]], device: Device, on_samples: OnSamples
+        self,
+        samples: Sequence[Sequence[int]],
+        device: Device,
+        on_samples: OnSamples,
+        clock: Clock,
     ) -> None:
         self._samples, self._device, self._on_samples = samples, device, on_samples
+        self._clock = clock
         self._tokens = device.batch_tokens
 
     def __call__(self, model: nn.Module) -> None:
         _refuse_odd_widths(model)
-        clock = Clock(len(self._samples))
+        pace = Pace(len(self._samples), clock=self._clock)
         self._on_samples(0, len(self._samples), None)
         done = 0
         for batch in batches(self._samples, self._tokens):
             self._run(model, batch)
             done += len(batch)
-            self._on_samples(done, len(self._samples), clock.seconds_left(done))
+            self._on_samples(done, len(self._samples), pace.seconds_left(done))
             pass_gate(SAMPLES_GATE)
 
     def _run(self, model: nn.Module, batch: Sequence[Sequence[int]]) -> None:

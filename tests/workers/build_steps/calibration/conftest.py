@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from transformers import AutoTokenizer
 
 from controlplane.sources import SourceOptions
 from tests.hub_server import HubServer
+from tests.manual_clock import ManualClock
 from tests.tiny_checkpoint import write_tokenizer
 from workers.build_steps.calibration import Places
 
@@ -43,11 +45,15 @@ def hub() -> Iterator[HubServer]:
 
 
 @pytest.fixture
-def places(tmp_path: Path, hub: HubServer) -> Places:
+def clock() -> ManualClock:
+    return ManualClock(sleeping_moves_it=True)
+
+
+@pytest.fixture
+def places(tmp_path: Path, hub: HubServer, clock: ManualClock) -> Places:
     options = {
         "local_checkpoint_roots": [str(tmp_path)],
         "hf_endpoint": hub.url,
         "attempts": 2,
-        "backoff_seconds": 0.01,
     }
-    return Places(sources=SourceOptions.from_mapping(options), kept={})
+    return Places(sources=replace(SourceOptions.from_mapping(options), clock=clock), kept={})

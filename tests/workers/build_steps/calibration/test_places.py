@@ -11,8 +11,9 @@ import pytest
 from pyarrow import parquet
 
 from controlplane.domain.spec import parse_mapping
-from controlplane.sources import SourceOptions
 from tests.hub_server import HubServer, Trouble
+from tests.loopback_server import nobody_listens
+from tests.manual_clock import ManualClock
 from tests.workers.build_steps.calibration.conftest import lines, texts
 from workers.build_steps.calibration import OpenDataset, Places
 from workers.build_steps.failures import StepFailure
@@ -188,8 +189,9 @@ def test_a_set_without_training_rows_is_told(places: Places, hub: HubServer) -> 
 
 
 def test_a_hub_out_of_reach_names_the_offline_choices(places: Places) -> None:
-    options = SourceOptions(hf_endpoint="http://127.0.0.1:1", attempts=2, backoff_seconds=0.01)
-    failure = failure_of("abisee/cnn_dailymail", replace(places, sources=options))
+    with nobody_listens() as place:
+        away = replace(places.sources, hf_endpoint=f"http://{place}")
+        failure = failure_of("abisee/cnn_dailymail", replace(places, sources=away))
     assert failure.code == "EHC-OFFLINE"
     assert failure.blame == "machine"
     assert "nothing else is used in its place" in failure.sentence
@@ -215,11 +217,12 @@ def test_gated_private_and_missing_sets_are_told_apart(places: Places, hub: HubS
 
 
 def test_trouble_that_passes_is_waited_out_and_other_trouble_is_told(
-    places: Places, hub: HubServer
+    places: Places, hub: HubServer, clock: ManualClock
 ) -> None:
     hub.add("datasets/org/set", {"train.jsonl": lines(*texts(3))})
     hub.trouble("train.jsonl", Trouble(status=503, times=1))
     assert rows("org/set", places) == texts(3)
+    assert clock.slept == [1.0]
     hub.trouble("train.jsonl", Trouble(status=500))
     assert failure_of("org/set", places).code == "EHC-UNAVAILABLE"
     hub.trouble("train.jsonl", Trouble(break_after=10))

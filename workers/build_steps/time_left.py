@@ -1,17 +1,18 @@
 """How long a step will still take."""
 
-import time
+from controlplane.clock import SYSTEM, Clock
 
 
-class Clock:
+class Pace:
     """Tells how long the rest will take at the pace so far."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, *, clock: Clock = SYSTEM) -> None:
         self._total = total
-        self._start = time.monotonic()
+        self._clock = clock
+        self._start = clock.monotonic()
 
     def seconds_left(self, done: int) -> float | None:
         """Return the seconds left, or None while nothing is done."""
         if not done:
             return None
-        return (time.monotonic() - self._start) / done * (self._total - done)
+        return (self._clock.monotonic() - self._start) / done * (self._total - done)
