@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 from pytest_django import Settings
 
 from apps.builds.models import Build
 from apps.builds.services import Lease, build_claim, build_fail
 from apps.configs.models import Revision
 from apps.secrets.services import secret_set
+from controlplane import clock
 from controlplane.domain.failures import Blame, Failure
 from tests import factories
 from tests.factories import Cast
@@ -53,7 +53,7 @@ def test_anything_but_the_live_lease_gets_nothing(build: Build) -> None:
     lease = claim(build)
     assert redeem(build, token=lease.token, lease_secret="guess")[0] == 403
     assert redeem(build, token=lease.token + 1, lease_secret=lease.secret)[0] == 403
-    past = timezone.now() - timedelta(seconds=1)
+    past = clock.now() - timedelta(seconds=1)
     Build.objects.filter(id=build.id).update(lease_expires_at=past)
     status, answer = redeem(build, token=lease.token, lease_secret=lease.secret)
     assert (status, answer["code"]) == (403, "lease_not_live")

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
-from django.utils import timezone
 
 from apps.builds.models import Build
 from apps.builds.services import (
@@ -32,6 +31,7 @@ from apps.builds.services import (
     step_start,
 )
 from apps.telemetry.models import LogChunk
+from controlplane import clock
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.lifecycle import BuildState
 from tests import factories
@@ -47,7 +47,7 @@ def claim(build: Build, owner: str = "worker") -> Lease:
 
 
 def expire(build: Build) -> None:
-    past = timezone.now() - timedelta(seconds=1)
+    past = clock.now() - timedelta(seconds=1)
     Build.objects.filter(id=build.id).update(lease_expires_at=past)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from django.db.models import F
 from django.test import Client
-from django.utils import timezone
 
 from apps.configs.models import CheckpointRecord, FactsState, Revision
 from apps.configs.selectors import config_list
@@ -25,6 +24,7 @@ from apps.configs.services import (
 from apps.configs.services import configs as configs_module
 from apps.configs.services import facts as facts_module
 from apps.secrets.services import secret_set
+from controlplane import clock
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import CheckpointRepository
 from tests.bucket_server import BucketServer
@@ -54,7 +54,7 @@ def _nothing_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def aged(record: CheckpointRecord, **age: float) -> None:
     """Make the record's last reading older."""
-    past = timezone.now() - timedelta(**age)
+    past = clock.now() - timedelta(**age)
     CheckpointRecord.objects.filter(id=record.id).update(fetched_at=past, requested_at=past)
 
 
@@ -223,7 +223,7 @@ def test_a_new_value_of_the_secret_is_tried_at_once(sent: list[str]) -> None:
 def test_the_sweep_sends_what_was_lost_and_forgets_what_nobody_asks_for(sent: list[str]) -> None:
     lost = make_checkpoint_record()
     held, fresh, old = (make_checkpoint_record() for _ in range(3))
-    ago = timezone.now() - timedelta(hours=2)
+    ago = clock.now() - timedelta(hours=2)
     CheckpointRecord.objects.filter(id__in=[lost.id, held.id]).update(requested_at=ago)
     facts_claim(facts_id=held.id)
     aged(old, days=31)

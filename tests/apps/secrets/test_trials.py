@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 from pytest_django import Settings
 
 from apps.accounts.models import AuditEntry
@@ -21,6 +20,7 @@ from apps.secrets.services import (
     secret_test_request,
     secret_tests_sweep,
 )
+from controlplane import clock
 from controlplane.domain.secret_tests import ProbeAnswer
 from tests.apps.pages import polled, signed_in
 from tests.apps.rest_client import RestClient, client_of
@@ -113,7 +113,7 @@ def test_the_value_goes_to_the_holder_of_the_live_lease_only(cast: Cast, secret:
 
 def test_a_lost_worker_is_replaced_and_at_last_given_up(secret: Secret) -> None:
     test = secret_test_request(secret=secret, target="org/gated")
-    past = timezone.now() - timedelta(minutes=5)
+    past = clock.now() - timedelta(minutes=5)
     SecretTest.objects.update(created_at=past)
     assert secret_tests_sweep() == 1
     late = claimed(test)
