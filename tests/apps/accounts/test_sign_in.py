@@ -22,6 +22,7 @@ from apps.accounts.services import (
 )
 from apps.rest.errors import TooMany, Unauthenticated
 from controlplane import clock
+from controlplane import settings as product
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -69,9 +70,10 @@ def test_a_link_that_is_old_unknown_or_of_nobody_active_lets_nobody_in() -> None
     assert [sign_in_link_redeem(each) for each in (old, of_gone, "unknown", "")] == [None] * 4
 
 
-def test_a_password_lets_its_person_in_under_a_new_session_key() -> None:
+def test_a_password_lets_its_person_in_under_a_new_session_key(settings: Settings) -> None:
+    settings.PASSWORD_HASHERS = product.PASSWORD_HASHERS
     user = make_user(email="ada@example.com", password=PASSWORD)
-    assert user.password.startswith("argon2")
+    assert user.password.startswith("argon2$argon2id$v=19$m=102400,t=2,p=8$")
     request = request_from()
     request.session.create()
     before = request.session.session_key
