@@ -103,7 +103,9 @@ class ManualClock:
         """Move the clock, and wake who has waited long enough."""
         with self._lock:
             self._elapsed_seconds += seconds
-            due = [each for each in self._waiters if each.until <= self._elapsed_seconds]
+            due = {each for each in self._waiters if each.until <= self._elapsed_seconds}
+            # Now, and not when they wake: who waits for waiters must not take these for the next.
+            self._waiters -= due
         for waiter in due:
             waiter.rouse()
 

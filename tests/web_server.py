@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import uvicorn
 
-from tests.processes import wait_for
+from tests.waiting import DEADLINE_SECONDS, wait_for
 
 
 @dataclass
@@ -59,7 +59,7 @@ def streaming_server() -> Iterator[str]:
     finally:
         del _running[url]
         server.should_exit = True
-        thread.join(60)
+        thread.join(DEADLINE_SECONDS)
         listener.close()
         with warnings.catch_warnings():
             # The body of a request that was still streaming, which Django then leaves open.
@@ -90,8 +90,11 @@ def wait_until_all_is_answered(live: Connections | None) -> None:
     """Return once no server works on a request of clients that have gone."""
     for url in (*([live.url] if live else []), *_running):
         # A server takes up who came before first.
-        httpx.get(f"{url}/healthz", timeout=60, trust_env=False)
-    wait_for(lambda: not _under_way(live), seconds=60, what=lambda: _under_way(live))
+        httpx.get(f"{url}/healthz", timeout=DEADLINE_SECONDS, trust_env=False)
+    wait_for(
+        lambda: not _under_way(live),
+        what=lambda: f"servers in threads to answer what they work on: {_under_way(live)}",
+    )
 
 
 def _under_way(live: Connections | None) -> list[str]:

@@ -14,6 +14,7 @@ from functools import cache
 
 import httpx
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.wire import encode_comment, encode_event, openai_error
 
 _BEAT_SECONDS = 15.0
@@ -32,13 +33,13 @@ class Call:
     body: bytes
 
 
-async def call_events(call: Call) -> AsyncIterator[bytes]:
+async def call_events(call: Call, *, clock: Clock = SYSTEM) -> AsyncIterator[bytes]:
     """Yield the answer as it comes; the gateway's connection closes when nobody reads on."""
     try:
         async with httpx.AsyncClient(verify=_tls(), timeout=_TIMEOUT, trust_env=False) as client:
-            asking = asyncio.ensure_future(_ask(client, call))
+            asking = asyncio.ensure_future(_ask(client, call, clock))
             try:
-                while not (await asyncio.wait({asking}, timeout=_BEAT_SECONDS))[0]:
+                while not await _ended_within_a_beat(asking, clock):
                     yield encode_comment("waiting")
                 answer = asking.result()
             finally:
@@ -49,7 +50,14 @@ async def call_events(call: Call) -> AsyncIterator[bytes]:
         yield encode_event(_lost(error), event="error")
 
 
-async def _ask(client: httpx.AsyncClient, call: Call) -> httpx.Response:
+async def _ended_within_a_beat(asking: "asyncio.Future[httpx.Response]", clock: Clock) -> bool:
+    with suppress(TimeoutError):
+        async with clock.timeout(_BEAT_SECONDS):
+            await asyncio.wait({asking})
+    return asking.done()
+
+
+async def _ask(client: httpx.AsyncClient, call: Call, clock: Clock) -> httpx.Response:
     """Return the beginning of the answer; a key made just now may be new to the gateway."""
     request = client.build_request(
         "POST",
@@ -61,14 +69,13 @@ async def _ask(client: httpx.AsyncClient, call: Call) -> httpx.Response:
             "Accept-Encoding": "identity",
         },
     )
-    loop = asyncio.get_running_loop()
-    give_up_at = loop.time() + _KEY_IS_KNOWN_SECONDS
+    give_up_at = clock.monotonic() + _KEY_IS_KNOWN_SECONDS
     while True:
         answer = await client.send(request, stream=True)
-        if answer.status_code != httpx.codes.UNAUTHORIZED or loop.time() > give_up_at:
+        if answer.status_code != httpx.codes.UNAUTHORIZED or clock.monotonic() > give_up_at:
             return answer
         await answer.aclose()
-        await asyncio.sleep(0.1)
+        await clock.pause(0.1)
 
 
 async def _passed_on(answer: httpx.Response) -> AsyncIterator[bytes]:

@@ -1,7 +1,7 @@
 """What every call under /v1 keeps to: limits, one answer per idempotency key, ETags."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
@@ -13,11 +13,13 @@ from apps.rest.entity_tags import held, require_unchanged, tag_answer
 from apps.rest.fresh_secrets import fresh_secrets
 from apps.rest.idempotency import AnsweredBeforeError, claim, settle
 from apps.rest.models import AnsweredRequest
-from apps.rest.rate_limits import Allowance, spend
+from apps.rest.rate_limits import Allowance, RateLimits
 
 
 class ManneredView(APIView):
     """A view whose callers are counted, may repeat a POST safely and may guard a change."""
+
+    rate_limits: ClassVar[RateLimits] = RateLimits()
 
     _allowance: Allowance | None = None
     _claimed: AnsweredRequest | None = None
@@ -36,7 +38,7 @@ class ManneredView(APIView):
 
     def check_throttles(self, request: Request) -> None:
         """Count the request. Raises Throttled."""
-        self._allowance = spend(caller_of(request))
+        self._allowance = self.rate_limits.spend(caller_of(request))
         if self._allowance is not None and self._allowance.is_spent:
             raise Throttled(
                 wait=self._allowance.reset_seconds,

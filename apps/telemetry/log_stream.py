@@ -4,10 +4,8 @@ The id of an event is the cursor of its last line: a browser whose connection br
 the last line that it has (`Last-Event-ID`).
 """
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -16,6 +14,7 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.wire.events import encode_event
 
 LINES_PER_LOOK = 1_000
@@ -70,7 +69,7 @@ def cursor_in(request: HttpRequest) -> int | None:
     return int(said) if said.isdecimal() and len(said) < 19 else None
 
 
-def log_events(request: HttpRequest, look: Look) -> HttpResponseBase:
+def log_events(request: HttpRequest, look: Look, *, clock: Clock = SYSTEM) -> HttpResponseBase:
     """Return the log as events, each line as it comes.
 
     A server without streaming, and `?once`, answer with what is there; the browser asks again.
@@ -78,7 +77,7 @@ def log_events(request: HttpRequest, look: Look) -> HttpResponseBase:
     after = cursor_in(request)
     answer: HttpResponseBase
     if isinstance(request, ASGIRequest) and "once" not in request.GET:
-        answer = StreamingHttpResponse(_Follower(look=look, after=after).events())
+        answer = StreamingHttpResponse(_Follower(look=look, after=after, clock=clock).events())
     else:
         answer = HttpResponse(b"".join(_once(look, after)))
     answer["Content-Type"] = _MEDIA_TYPE
@@ -91,15 +90,16 @@ def log_events(request: HttpRequest, look: Look) -> HttpResponseBase:
 class _Follower:
     look: Look
     after: int | None
-    ends_at: float = field(default_factory=lambda: time.monotonic() + STREAM_SECONDS)
+    clock: Clock
     beats_at: float = 0.0
 
     async def events(self) -> AsyncIterator[bytes]:
         yield _COME_BACK
+        ends_at = self.clock.monotonic() + STREAM_SECONDS
         was_over = False
         # In the request's own thread: its connection is the one that goes back to the pool.
         read = sync_to_async(self._read)
-        while time.monotonic() < self.ends_at and (found := await read()) is not None:
+        while self.clock.monotonic() < ends_at and (found := await read()) is not None:
             if found.rows:
                 self.after = found.cursor
                 yield _lines(found)
@@ -110,10 +110,10 @@ class _Follower:
                 yield _END
                 return
             was_over = found.is_over
-            if time.monotonic() >= self.beats_at:
-                self.beats_at = time.monotonic() + BEAT_SECONDS
+            if self.clock.monotonic() >= self.beats_at:
+                self.beats_at = self.clock.monotonic() + BEAT_SECONDS
                 yield _BEAT
-            await asyncio.sleep(LOOK_SECONDS)
+            await self.clock.pause(LOOK_SECONDS)
 
     def _read(self) -> LogLook | None:
         """Return what is new, or None while the database is away: the browser comes back."""

@@ -6,12 +6,12 @@ import os
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.processes import ports, postgres, valkey
 from controlplane.processes.process_list import Process, processes
 from controlplane.processes.running import RunningServices, remove_note, write_note
@@ -55,10 +55,11 @@ class Machine:
     valkey_port: socket.socket | None = None
     """Held for it while it is restarted; clients know no other."""
     is_ready: bool = False
+    clock: Clock = field(default=SYSTEM, kw_only=True)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Start everything, keep it alive until `stop` is set, then stop it in reverse order."""
-        supervisor = Supervisor(self.say)
+        supervisor = Supervisor(self.say, clock=self.clock)
         try:
             services = await self._start_servers(supervisor)
             # The web process loads its code meanwhile, and waits for the schema by itself.
@@ -116,8 +117,8 @@ class Machine:
         return valkey.url(folder, port=port)
 
     async def _wait_for_servers(self, services: RunningServices) -> None:
-        await _until_ready(postgres.wait_until_ready, services.database_url)
-        await _until_ready(valkey.wait_until_ready, services.broker_url)
+        await _until_ready(postgres.wait_until_ready, services.database_url, self.clock)
+        await _until_ready(valkey.wait_until_ready, services.broker_url, self.clock)
 
     async def _prepare(self, supervisor: Supervisor, services: RunningServices) -> dict[str, str]:
         """Prepare the database and return one-time tokens for the processes that enroll."""
@@ -185,14 +186,14 @@ class Machine:
         return {"AGENT_STOP_ENGINES_ON_EXIT": "1", "ENGINE_DRAIN_SECONDS": drain}
 
 
-async def _until_ready(wait: Callable[..., None], url: str) -> None:
+async def _until_ready(wait: Callable[..., None], url: str, clock: Clock) -> None:
     # In short turns: a signal must not wait for a server that never answers.
-    deadline = time.monotonic() + _READY_SECONDS
+    deadline = clock.monotonic() + _READY_SECONDS
     while True:
         try:
-            return await asyncio.to_thread(wait, url, timeout_seconds=0.5)
+            return await asyncio.to_thread(wait, url, timeout_seconds=0.5, clock=clock)
         except TimeoutError as error:
-            if time.monotonic() > deadline:
+            if clock.monotonic() > deadline:
                 raise StartFailed(str(error)) from None
 
 

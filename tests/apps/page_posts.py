@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.test import Client
-from django.utils import timezone
 
 from apps.accounts.models import (
     BrowserSession,
@@ -25,6 +24,7 @@ from apps.accounts.services import (
 from apps.configs.remote_code.services import remote_code_grant
 from apps.deployments.models import Deployment
 from apps.secrets.services import secret_set
+from controlplane import clock
 from tests import factories
 from tests.apps.accounts.test_two_steps import PASSWORD, code_of
 
@@ -208,7 +208,7 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "fleet:cordon": lambda w: _node("cordon"),
     "fleet:uncordon": lambda w: _node("uncordon", cordoned=True),
     "fleet:drain": lambda w: _node("drain"),
-    "fleet:undrain": lambda w: _node("undrain", cordoned=True, draining_since=timezone.now()),
+    "fleet:undrain": lambda w: _node("undrain", cordoned=True, draining_since=clock.now()),
     "fleet:assign_cards": lambda w: _card_assigned(),
     "fleet:assign_pool": lambda w: (
         "/nodes/pools/",

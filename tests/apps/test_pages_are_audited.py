@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.hashers import make_password
 from django.urls import URLPattern, URLResolver, get_resolver
+from time_machine import TimeMachineFixture
 
 from apps.accounts.models import (
     AuditEntry,
@@ -42,8 +43,8 @@ CHECKED_ELSEWHERE = {
 
 
 @pytest.fixture
-def world(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> World:
-    stop_the_clock_of_codes(monkeypatch)
+def world(settings: Any, tmp_path: Any, time_machine: TimeMachineFixture) -> World:
+    stop_the_clock_of_codes(time_machine)
     settings.KEY_RING_FILE = tmp_path / "ring" / "keys"
     team = factories.make_team()
     admin = factories.make_user(team=team, is_admin=True, role=TeamRole.ADMIN)

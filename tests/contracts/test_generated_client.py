@@ -11,6 +11,7 @@ import pytest
 from drf_spectacular.generators import SchemaGenerator
 
 from tests.factories import config_text, make_api_key, make_team
+from tests.waiting import DEADLINE_SECONDS
 
 NAME = "enginehouse_client"
 
@@ -26,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=folder,
         check=True,
         capture_output=True,
-        timeout=240,
+        timeout=DEADLINE_SECONDS,
     )
     return folder
 

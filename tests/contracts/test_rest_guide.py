@@ -14,6 +14,7 @@ from apps.configs.models import Config
 from apps.secrets.models import Secret
 from tests.debian_parts import program
 from tests.factories import make_api_key, make_team
+from tests.waiting import DEADLINE_SECONDS
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "rest.md"
 
@@ -36,7 +37,7 @@ def test_every_curl_example_succeeds(
         | {"ENGINEHOUSE_URL": live_server.url, "ENGINEHOUSE_API_KEY": make_api_key(team=team)},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=DEADLINE_SECONDS,
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr

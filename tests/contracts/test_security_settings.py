@@ -7,6 +7,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from tests.waiting import DEADLINE_SECONDS
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted(
     each for area in ("apps", "controlplane", "workers") for each in (ROOT / area).rglob("*.py")
@@ -18,6 +22,7 @@ UNPICKLERS = {
 } | {"yaml.load", "yaml.unsafe_load"}
 
 
+@pytest.mark.process
 def test_djangos_own_check_of_a_deployment_is_clean(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
@@ -27,7 +32,7 @@ def test_djangos_own_check_of_a_deployment_is_clean(tmp_path: Path) -> None:
         | {"PUBLIC_URL": "https://engines.example.com", "DATA_DIR": str(tmp_path), "DEBUG": "0"},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=DEADLINE_SECONDS,
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -1,6 +1,5 @@
 """The main job over the REST API, as any automation would do it: config, build, deploy."""
 
-import time
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -10,6 +9,7 @@ from apps.dashboard.demo.configs import CANNOT_RUN_HERE, CANNOT_RUN_HERE_YAML
 from apps.dashboard.demo.failure import DemoFailed
 from apps.dashboard.demo.voice import Voice
 from apps.ui import formats
+from controlplane.clock import SYSTEM, Clock
 
 _BUILD_SECONDS = 600.0
 _DEPLOY_SECONDS = 180.0
@@ -23,7 +23,15 @@ Watch = Callable[[], None]
 class Job:
     """One client of the management API with one key."""
 
-    def __init__(self, *, public_url: str, api_key: str, voice: Voice, watch: Watch) -> None:
+    def __init__(
+        self,
+        *,
+        public_url: str,
+        api_key: str,
+        voice: Voice,
+        watch: Watch,
+        clock: Clock = SYSTEM,
+    ) -> None:
         self._client = httpx.Client(
             base_url=f"{public_url}/v1/",
             headers={"Authorization": f"Bearer {api_key}"},
@@ -33,6 +41,7 @@ class Job:
         )
         self._voice = voice
         self._watch = watch
+        self._clock = clock
 
     def __enter__(self) -> Self:
         return self
@@ -138,16 +147,16 @@ class Job:
         *,
         dead: Callable[[dict[str, Any]], bool] = lambda each: False,
     ) -> dict[str, Any]:
-        deadline = time.monotonic() + seconds
+        deadline = self._clock.monotonic() + seconds
         while True:
             self._watch()
             answer = ask()
             if holds(answer):
                 return answer
-            if dead(answer) or time.monotonic() > deadline:
+            if dead(answer) or self._clock.monotonic() > deadline:
                 raise DemoFailed(f"{complaint}: {words(answer)}.")
             self._voice.progress(words(answer))
-            time.sleep(_POLL_SECONDS)
+            self._clock.sleep(_POLL_SECONDS)
 
     def _get(self, path: str, **query: Any) -> dict[str, Any]:
         return self._json(self._client.get(path, params=query))

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import httpx
 
 from apps.dashboard.demo.failure import DemoFailed
+from controlplane.clock import SYSTEM, Clock
 from controlplane.processes.parenthood import end_with_parent
 from controlplane.processes.running import RunningServices, running_services
 
@@ -24,10 +24,18 @@ _STOP_SECONDS = 45.0
 class Machine:
     """The child process, its log, and the addresses it serves at."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", data_dir: Path, log: Path) -> None:
+    def __init__(
+        self,
+        process: "subprocess.Popen[bytes]",
+        data_dir: Path,
+        log: Path,
+        *,
+        clock: Clock = SYSTEM,
+    ) -> None:
         self._process = process
         self._data_dir = data_dir
         self._log = log
+        self._clock = clock
 
     @property
     def pid(self) -> int:
@@ -35,13 +43,13 @@ class Machine:
 
     def wait_until_ready(self) -> RunningServices:
         """Return the addresses once pages and endpoints answer."""
-        deadline = time.monotonic() + _START_SECONDS
-        while time.monotonic() < deadline:
+        deadline = self._clock.monotonic() + _START_SECONDS
+        while self._clock.monotonic() < deadline:
             self.check_alive()
             services = running_services(self._data_dir)
             if services.public_url and _answers(services):
                 return services
-            time.sleep(0.1)
+            self._clock.sleep(0.1)
         raise DemoFailed(
             f"Enginehouse did not answer within {_START_SECONDS:.0f} s; see {self._log}."
         )
@@ -73,7 +81,9 @@ class Machine:
 
 
 @contextmanager
-def running_machine(data_dir: Path, *, stop_engines: bool = True) -> Iterator[Machine]:
+def running_machine(
+    data_dir: Path, *, stop_engines: bool = True, clock: Clock = SYSTEM
+) -> Iterator[Machine]:
     """Start Enginehouse on `data_dir`, and stop it (and its engines) on the way out."""
     log = data_dir / "logs" / "up.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +98,7 @@ def running_machine(data_dir: Path, *, stop_engines: bool = True) -> Iterator[Ma
             start_new_session=True,
             preexec_fn=end_with_parent,
         )
-    machine = Machine(process, data_dir, log)
+    machine = Machine(process, data_dir, log, clock=clock)
     try:
         yield machine
     finally:

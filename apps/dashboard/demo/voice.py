@@ -1,28 +1,30 @@
 """What the demonstration prints: one line a stage, with the time it took."""
 
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
+
+from controlplane.clock import SYSTEM, Clock
 
 
 class Voice:
     """Prints stages and their progress; rewrites a line only on a terminal."""
 
-    def __init__(self, out: TextIO = sys.stdout) -> None:
+    def __init__(self, out: TextIO = sys.stdout, *, clock: Clock = SYSTEM) -> None:
         self._out = out
         self._rewrites = out.isatty()
         self._shown = ""
+        self._clock = clock
 
     @contextmanager
     def stage(self, title: str) -> Iterator[None]:
         """Print the title, run the stage, print how long it took."""
-        started = time.monotonic()
+        started = self._clock.monotonic()
         self._write(f"{title} …\n")
         yield
         self.progress("")
-        self._write(f"  done in {time.monotonic() - started:.1f} s\n")
+        self._write(f"  done in {self._clock.monotonic() - started:.1f} s\n")
 
     def progress(self, text: str) -> None:
         """Show where the stage is; a repeated text is shown once."""

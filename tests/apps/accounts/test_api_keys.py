@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.utils import timezone
 
 from apps.accounts.models import ApiKey, ApiKeyType
 from apps.accounts.routes_version import routes_version_current
 from apps.routes.snapshot import routes_snapshot
+from controlplane import clock
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import RestClient, client_of
 from tests.factories import Cast, make_api_key, make_cast
@@ -47,8 +47,8 @@ def test_both_spellings_of_the_header_work(cast: Cast, scheme: str) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"revoked_at": timezone.now()},
-        {"expires_at": timezone.now() - timedelta(seconds=1)},
+        {"revoked_at": clock.now()},
+        {"expires_at": clock.now() - timedelta(seconds=1)},
     ],
     ids=["revoked", "expired"],
 )

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.test import Client
-from django.utils import timezone
 
 from apps.accounts.known_callers import is_known_caller
 from apps.accounts.models import ApiKey
 from apps.rest.body_limit import Limit
+from controlplane import clock
 from tests.factories import make_api_key, make_user
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +37,7 @@ def test_a_live_key_and_a_session_are_known_and_nothing_else() -> None:
     assert not is_known_caller(scope())
     assert not is_known_caller(scope(authorization="Bearer made.up"))
     assert not is_known_caller(scope(cookie=f"{settings.SESSION_COOKIE_NAME}=made-up"))
-    ApiKey.objects.update(revoked_at=timezone.now())
+    ApiKey.objects.update(revoked_at=clock.now())
     assert not is_known_caller(scope(authorization=f"Bearer {key}"))
 
 

@@ -1,11 +1,11 @@
 """The key behind a person's page: narrow, short-lived, and nowhere to be found."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.utils import timezone
+from time_machine import TimeMachineFixture
 
 from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import ApiKey, AuditEntry, TeamRole
@@ -17,6 +17,7 @@ from tests.apps.rest_client import RestClient
 from tests.factories import Cast, make_cast
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+MOMENT = datetime(2026, 11, 27, 12, 0, 30, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -24,23 +25,30 @@ def cast() -> Cast:
     return make_cast()
 
 
-def test_the_key_calls_one_model_for_an_hour_and_nothing_else(cast: Cast) -> None:
+def test_the_key_calls_one_model_for_an_hour_and_nothing_else(
+    cast: Cast, time_machine: TimeMachineFixture
+) -> None:
+    time_machine.move_to(MOMENT, tick=False)
     text = page_key_text(user=cast.member, team=cast.team, model_id="abcdefgh")
     known = routes_snapshot()["keys"][sha256_hex(text)]
     assert (known["scope"], known["model_ids"], known["team_id"]) == (
         "invoke", ["abcdefgh"], cast.team.id,
     )  # fmt: skip
-    assert 0 < known["expires_at"] - timezone.now().timestamp() <= 3600
+    assert known["expires_at"] == MOMENT.timestamp() + 3600
     assert known["limits"]["requests_per_minute"] == 60
     assert known["limits"]["parallel_requests"] == 8
     status, _ = RestClient(text).get("/v1/models")
     assert status == 403
 
 
-def test_one_key_serves_until_shortly_before_its_end_and_then_another_text(cast: Cast) -> None:
+def test_one_key_serves_until_shortly_before_its_end_and_then_another_text(
+    cast: Cast, time_machine: TimeMachineFixture
+) -> None:
+    time_machine.move_to(MOMENT, tick=False)
     first = page_key_text(user=cast.member, team=cast.team, model_id="abcdefgh")
+    time_machine.shift(timedelta(minutes=54))
     assert page_key_text(user=cast.member, team=cast.team, model_id="abcdefgh") == first
-    ApiKey.objects.update(expires_at=timezone.now() + timedelta(minutes=4))
+    time_machine.shift(timedelta(minutes=2))
     second = page_key_text(user=cast.member, team=cast.team, model_id="abcdefgh")
     assert second != first
     assert (api_key_by_text(first), ApiKey.objects.count()) == (None, 1)
@@ -88,14 +96,17 @@ def test_it_ends_with_the_sign_out_and_with_leaving_the_team(cast: Cast) -> None
     assert sha256_hex(again) not in routes_snapshot()["keys"]
 
 
-def test_the_page_of_keys_shows_it_to_its_person_and_to_admins_while_it_lasts(cast: Cast) -> None:
+def test_the_page_of_keys_shows_it_to_its_person_and_to_admins_while_it_lasts(
+    cast: Cast, time_machine: TimeMachineFixture
+) -> None:
+    time_machine.move_to(MOMENT, tick=False)
     page_key_text(user=cast.member, team=cast.team, model_id="abcdefgh")
     says = f"try a model as {cast.member.email}"
     assert says in signed_in(cast.member).get("/keys/").content.decode()
     assert says in signed_in(cast.owner).get("/keys/").content.decode()
     page_key_text(user=cast.owner, team=cast.team, model_id="abcdefgh")
     assert cast.owner.email not in _keys_shown(cast)
-    ApiKey.objects.update(expires_at=timezone.now())
+    time_machine.shift(timedelta(hours=1))
     assert says not in signed_in(cast.member).get("/keys/").content.decode()
 
 

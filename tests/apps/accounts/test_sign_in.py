@@ -10,7 +10,6 @@ from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
-from django.utils import timezone
 from pytest_django import Settings
 
 from apps.accounts.models import ApiKey, SignInLink, Team, User
@@ -22,6 +21,8 @@ from apps.accounts.services import (
     sign_out,
 )
 from apps.rest.errors import TooMany, Unauthenticated
+from controlplane import clock
+from controlplane import settings as product
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +49,7 @@ def test_there_is_a_token_until_somebody_has_signed_in() -> None:
     assert token is not None
     user = sign_in_link_redeem(token)
     assert user is not None
-    user.last_login = timezone.now()
+    user.last_login = clock.now()
     user.save()
     assert admin_bootstrap().sign_in_token is None
 
@@ -64,14 +65,15 @@ def test_a_link_lets_its_person_in_once() -> None:
 def test_a_link_that_is_old_unknown_or_of_nobody_active_lets_nobody_in() -> None:
     user = make_user()
     old, of_gone = sign_in_link_create(user=user), sign_in_link_create(user=make_user())
-    SignInLink.objects.filter(user=user).update(expires_at=timezone.now() - timedelta(seconds=1))
+    SignInLink.objects.filter(user=user).update(expires_at=clock.now() - timedelta(seconds=1))
     User.objects.exclude(id=user.id).update(is_active=False)
     assert [sign_in_link_redeem(each) for each in (old, of_gone, "unknown", "")] == [None] * 4
 
 
-def test_a_password_lets_its_person_in_under_a_new_session_key() -> None:
+def test_a_password_lets_its_person_in_under_a_new_session_key(settings: Settings) -> None:
+    settings.PASSWORD_HASHERS = product.PASSWORD_HASHERS
     user = make_user(email="ada@example.com", password=PASSWORD)
-    assert user.password.startswith("argon2")
+    assert user.password.startswith("argon2$argon2id$v=19$m=102400,t=2,p=8$")
     request = request_from()
     request.session.create()
     before = request.session.session_key
@@ -118,7 +120,7 @@ def test_ten_failures_lock_the_account_for_that_address_only(
     assert password_sign_in(
         request=request_from("10.0.0.2"), email="ada@example.com", password=PASSWORD
     )
-    AccessAttempt.objects.update(attempt_time=timezone.now() - timedelta(minutes=16))
+    AccessAttempt.objects.update(attempt_time=clock.now() - timedelta(minutes=16))
     assert password_sign_in(request=request_from(), email="ada@example.com", password=PASSWORD)
 
 

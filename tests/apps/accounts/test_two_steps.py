@@ -1,17 +1,17 @@
 """A code beside the password, and the browsers in which somebody is signed in."""
 
 import re
-import time
-from types import SimpleNamespace
+from datetime import UTC, datetime
 
 import pytest
 from django.test import Client
 from django_otp.oath import TOTP
-from django_otp.plugins.otp_totp import models
 from django_otp.plugins.otp_totp.models import TOTPDevice
+from time_machine import TimeMachineFixture
 
 from apps.accounts.models import BrowserSession, User
 from apps.accounts.services import two_steps_begin, two_steps_confirm
+from controlplane.clock import SYSTEM
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -20,14 +20,13 @@ PASSWORD = "correct horse battery"
 
 
 @pytest.fixture(autouse=True)
-def _one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    stop_the_clock_of_codes(monkeypatch)
+def _one_moment(time_machine: TimeMachineFixture) -> None:
+    stop_the_clock_of_codes(time_machine)
 
 
-def stop_the_clock_of_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+def stop_the_clock_of_codes(time_machine: TimeMachineFixture) -> None:
     """Let no code end between its making and its use, however long the test takes."""
-    moment = time.time()
-    monkeypatch.setattr(models, "time", SimpleNamespace(time=lambda: moment))
+    time_machine.move_to(datetime(2026, 11, 27, 12, 0, 10, tzinfo=UTC), tick=False)
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ def signed_in_by_password(user: User) -> Client:
 def code_of(user: User, *, later: int = 0) -> str:
     device = TOTPDevice.objects.get(user=user)
     totp = TOTP(device.bin_key, drift=later)
-    totp.time = models.time.time()
+    totp.time = SYSTEM.time()
     return f"{totp.token():06d}"
 
 

@@ -27,8 +27,7 @@ def tiny_checkpoint(data_dir: Path) -> Path:
 @pytest.fixture
 def revision(cast: "Cast", tiny_checkpoint: Path, broker: str) -> "Revision":
     """A revision of the inside team that may be built."""
-    from django.utils import timezone
-
+    from controlplane import clock
     from controlplane.sources import folder_facts
     from tests import factories
     from tests.workers.tasks.building import make_buildable
@@ -40,6 +39,6 @@ def revision(cast: "Cast", tiny_checkpoint: Path, broker: str) -> "Revision":
         state="ready",
         facts=folder_facts(tiny_checkpoint, commit="c0ffee").model_dump(mode="json"),
         commit="c0ffee",
-        fetched_at=timezone.now(),
+        fetched_at=clock.now(),
     )
     return make_buildable(tiny_checkpoint, team=cast.team)

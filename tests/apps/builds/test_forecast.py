@@ -1,14 +1,15 @@
 """What a build will take, from the team's rows, and how it is told on pages and over REST."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from django.utils import timezone
+from time_machine import TimeMachineFixture
 
 from apps.builds.forecast import forecast_of_revision
 from apps.builds.models import Build, BuildStep
 from apps.builds.services import build_create
+from controlplane import clock
 from controlplane.domain.lifecycle import BuildState, StepState
 from tests import factories
 from tests.apps.builds.stage import make_forecast, make_passported, make_told_build
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tests.factories import Cast
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+MOMENT = datetime(2026, 11, 27, 12, tzinfo=UTC)
 GIB = 1024**3
 
 
@@ -45,7 +47,7 @@ def test_measured_builds_of_the_same_kind_come_before_the_formula(
         "card_bytes_from": None, "disk_bytes": 1000,
     }  # fmt: skip
     BuildStep.objects.filter(build=earlier, name="smoke_test").update(
-        state=StepState.FINISHED, finished_at=timezone.now(), measured=measured
+        state=StepState.FINISHED, finished_at=clock.now(), measured=measured
     )
     told = forecast_of_revision(revision)
     step = told["steps"][-1]
@@ -55,18 +57,17 @@ def test_measured_builds_of_the_same_kind_come_before_the_formula(
 
 
 def test_the_queue_counts_every_team_in_the_pool_and_nobody_elses_pool(
-    revision: "Revision", cast: "Cast"
+    revision: "Revision", cast: "Cast", time_machine: TimeMachineFixture
 ) -> None:
-    began_at = timezone.now()
-    started = began_at - timedelta(seconds=15)
+    time_machine.move_to(MOMENT, tick=False)
+    started = MOMENT - timedelta(seconds=15)
     factories.make_build(state=BuildState.PACKAGING, started_at=started, forecast=make_forecast())
     factories.make_build(forecast=make_forecast())
     factories.make_build(pool="other")
     queue = forecast_of_revision(revision)["queue"]
     assert (queue["waiting"], queue["running"]) == (1, 1)
-    # 40 s of the one that waits, and 25 s of the one that runs less what it ran since.
-    since = (timezone.now() - began_at).total_seconds()
-    assert 64.9 - since <= queue["low_seconds"] <= 65
+    # 40 s of the one that waits, and 25 s of the one that runs.
+    assert queue["low_seconds"] == 65
 
 
 def test_what_is_not_known_of_the_checkpoint_is_said(cast: "Cast") -> None:
@@ -143,7 +144,7 @@ def test_a_builds_page_shows_what_was_planned_beside_what_was_measured(cast: "Ca
 
 
 def test_a_waiting_build_shows_its_place_as_it_is_now(revision: "Revision", cast: "Cast") -> None:
-    factories.make_build(state=BuildState.FETCHING, started_at=timezone.now())
+    factories.make_build(state=BuildState.FETCHING, started_at=clock.now())
     build = build_create(revision=revision, user=cast.owner)
     address = f"/builds/{build.number}/"
     client = signed_in(cast.owner)
@@ -152,5 +153,5 @@ def test_a_waiting_build_shows_its_place_as_it_is_now(revision: "Revision", cast
     assert "not measured" not in page
     Build.objects.exclude(id=build.id).update(state=BuildState.FAILED)
     assert "Nothing is before it in pool" in client.get(address).content.decode()
-    Build.objects.filter(id=build.id).update(state=BuildState.FETCHING, started_at=timezone.now())
+    Build.objects.filter(id=build.id).update(state=BuildState.FETCHING, started_at=clock.now())
     assert "before it in pool" not in client.get(address).content.decode()

@@ -1,9 +1,9 @@
 """Where a draft fits, what a taken cell changes, and what may be planned without owning it."""
 
 import pytest
-from django.utils import timezone
 
 from apps.configs.fit_matrix import cell_patch, matrix_of
+from controlplane import clock
 from controlplane.domain.rules.examples import LLAMA_70B
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import edit_yaml
@@ -30,7 +30,7 @@ def cast_with_facts() -> Cast:
     cast = make_cast()
     make_checkpoint_record(
         team=cast.team, state="ready", facts=LLAMA_70B.model_dump(mode="json"),
-        fetched_at=timezone.now(),
+        fetched_at=clock.now(),
     )  # fmt: skip
     return cast
 

@@ -1,11 +1,11 @@
 """The ways to begin a config: a checkpoint, a paste, an example, a copy."""
 
 import pytest
-from django.utils import timezone
 
 from apps.configs.models import CheckpointRecord, Config
 from apps.configs.services import config_create
 from apps.configs.starts import EXAMPLES
+from controlplane import clock
 from controlplane.domain.rules.examples import LLAMA_8B
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import config_text, make_cast, make_checkpoint_record, make_config
@@ -33,7 +33,7 @@ def test_a_model_waits_for_its_files_and_then_says_what_it_is() -> None:
     client = signed_in(cast.owner)
     assert "waiting" in client.get(MODEL).content.decode()
     CheckpointRecord.objects.filter(team=cast.team, repo="maker/llama").update(
-        state="ready", facts=LLAMA_8B.model_dump(mode="json"), fetched_at=timezone.now()
+        state="ready", facts=LLAMA_8B.model_dump(mode="json"), fetched_at=clock.now()
     )
     page = client.get(MODEL).content.decode()
     assert "LlamaForCausalLM" in page
@@ -64,7 +64,7 @@ def test_a_row_that_was_pressed_is_what_the_editor_opens_with() -> None:
     cast = make_cast()
     make_checkpoint_record(
         team=cast.team, source="HF", repo="maker/llama", state="ready",
-        facts=LLAMA_8B.model_dump(mode="json"), fetched_at=timezone.now(),
+        facts=LLAMA_8B.model_dump(mode="json"), fetched_at=clock.now(),
     )  # fmt: skip
     address = "/configs/new/?repo=maker/llama&gpu=L40S&precision=fp8_kv&cards=2"
     page = signed_in(cast.owner).get(address).content.decode()
@@ -77,7 +77,7 @@ def test_a_checkpoint_that_cannot_be_read_says_why() -> None:
     failure = {"code": "EHF-GATED", "blame": "configuration", "sentence": "It asks for a licence."}
     make_checkpoint_record(
         team=cast.team, source="HF", repo="maker/llama", state="failed", failure=failure,
-        fetched_at=timezone.now(),
+        fetched_at=clock.now(),
     )  # fmt: skip
     page = signed_in(cast.owner).get(MODEL).content.decode()
     assert "It asks for a licence." in page

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
 from apps.configs.models import Config, Revision
 from apps.configs.services import config_create
+from controlplane import clock
 from controlplane.domain.rules.examples import LLAMA_70B
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import (
@@ -188,7 +188,7 @@ def test_the_fragment_says_how_fast_it_can_be_and_what_its_build_takes() -> None
     cast = make_cast()
     make_checkpoint_record(
         team=cast.team, state="ready", facts=LLAMA_70B.model_dump(mode="json"),
-        fetched_at=timezone.now(),
+        fetched_at=clock.now(),
     )  # fmt: skip
     text = (
         "model_name: large\nresources: {accelerator: 'H100:2'}\n"

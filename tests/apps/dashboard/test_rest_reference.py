@@ -16,6 +16,7 @@ from apps.secrets.models import Secret
 from tests.apps.pages import signed_in
 from tests.debian_parts import program
 from tests.factories import make_api_key, make_cast, make_team
+from tests.waiting import DEADLINE_SECONDS
 
 pytestmark = pytest.mark.django_db
 
@@ -89,7 +90,7 @@ def test_a_command_works_as_it_stands(live_server: Any, settings: Any, tmp_path:
         env=os.environ | {"ENGINEHOUSE_URL": live_server.url, "ENGINEHOUSE_API_KEY": key},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=DEADLINE_SECONDS,
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -2,15 +2,18 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 
-from apps.deployments import calls
 from apps.deployments.calls import Call, call_events
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.wire import DONE
+from tests.manual_clock import ManualClock
 from tests.scripted_gateway import ScriptedGateway, refusal, scripted_gateway
+from tests.waiting import DEADLINE_SECONDS
 
 BODY = b'{"model": "tiny",  "messages": []}'
 
@@ -21,12 +24,12 @@ def gateway() -> Iterator[ScriptedGateway]:
         yield gateway
 
 
-def call(url: str) -> AsyncIterator[bytes]:
-    return call_events(Call(url=url, key="abc.def", body=BODY))
+def call(url: str, clock: Clock = SYSTEM) -> AsyncIterator[bytes]:
+    return call_events(Call(url=url, key="abc.def", body=BODY), clock=clock)
 
 
-async def told(url: str) -> bytes:
-    return b"".join([piece async for piece in call(url)])
+async def told(url: str, clock: Clock = SYSTEM) -> bytes:
+    return b"".join([piece async for piece in call(url, clock)])
 
 
 def events(stream: bytes) -> list[tuple[str, Any]]:
@@ -62,12 +65,37 @@ def test_a_refusal_comes_with_its_status_its_words_and_when_to_ask_again(
 
 
 def test_a_key_that_the_gateway_does_not_know_yet_is_shown_again(
-    gateway: ScriptedGateway, monkeypatch: pytest.MonkeyPatch
+    gateway: ScriptedGateway,
 ) -> None:
-    monkeypatch.setattr(calls, "_KEY_IS_KNOWN_SECONDS", 60.0)
     gateway.replies += [(401, {}, refusal("Unknown key.", status=401))] * 2
-    assert events(asyncio.run(told(gateway.url)))[0][1]["status"] == 200
+    clock = ManualClock(sleeping_moves_it=True)
+    assert events(asyncio.run(told(gateway.url, clock)))[0][1]["status"] == 200
     assert len(gateway.asked) == 3
+    assert len(clock.slept) == 2
+
+
+def test_a_key_that_stays_unknown_is_shown_for_five_seconds(gateway: ScriptedGateway) -> None:
+    gateway.replies += [(401, {}, refusal("Unknown key.", status=401))] * 100
+    clock = ManualClock(sleeping_moves_it=True)
+    assert events(asyncio.run(told(gateway.url, clock)))[0][1]["status"] == 401
+    assert sum(clock.slept) == pytest.approx(5, abs=0.11)
+
+
+def test_while_the_gateway_takes_its_time_the_page_is_told_that_it_is_waited_for() -> None:
+    clock = ManualClock()
+
+    async def first_piece(url: str) -> bytes:
+        stream = call(url, clock)
+        piece = asyncio.ensure_future(anext(stream))
+        await asyncio.to_thread(clock.wait_for_waiters)
+        clock.advance(15)
+        first = await piece
+        await stream.aclose()  # type: ignore[attr-defined]
+        return first
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        assert asyncio.run(first_piece(url)) == b": waiting\n\n"
 
 
 def test_a_gateway_that_is_away_is_said_in_the_stream() -> None:
@@ -87,4 +115,4 @@ def test_the_gateway_is_left_as_soon_as_nobody_reads_on(gateway: ScriptedGateway
         await stream.aclose()  # type: ignore[attr-defined]
 
     asyncio.run(read_two_pieces())
-    assert gateway.was_left.wait(20)
+    assert gateway.was_left.wait(DEADLINE_SECONDS)

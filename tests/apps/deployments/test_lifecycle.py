@@ -1,10 +1,9 @@
 """From a build to a ready replica, and back to nothing."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.utils import timezone
 
 from apps.accounts.models import Team
 from apps.accounts.routes_version import routes_version_current
@@ -21,6 +20,7 @@ from apps.deployments.services import (
 )
 from apps.fleet.models import CardLease, Node
 from apps.fleet.services import gateway_applied
+from controlplane import clock
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.lifecycle import BuildState
 from tests.factories import make_artifact, make_build
@@ -131,7 +131,7 @@ def test_without_a_node_the_deployment_says_what_it_waits_for(team: Team, build:
         {"cordoned": True},
         {"memory_bytes": GIB // 2},
         {"pool": "other"},
-        {"last_heartbeat_at": timezone.now() - timedelta(seconds=20)},
+        {"last_heartbeat_at": datetime(2026, 4, 1, tzinfo=UTC)},
     ],
 )
 def test_a_node_that_cannot_take_it_is_passed_over(
@@ -153,7 +153,7 @@ def test_starts_that_fail_are_spaced_out_and_end_with_the_cause(served: Served, 
         deployment.refresh_from_db()
         assert deployment.start_failures == count
         assert deployment.replicas.count() == count, "the next start waits"
-        deployment.replicas.update(finished_at=timezone.now() - timedelta(minutes=2))
+        deployment.replicas.update(finished_at=clock.now() - timedelta(minutes=2))
         deployments_sweep()
     deployment.refresh_from_db()
     assert deployment.state == "deploy_failed"
@@ -225,7 +225,7 @@ def test_without_a_live_gateway_nothing_is_waited_for(served: Served, say: Say) 
     _, deployment = served
     replica = deployment.replicas.get()
     say({replica.id: "ready"})
-    make_gateway(last_seen_at=timezone.now() - timedelta(minutes=1))
+    make_gateway(last_seen_at=clock.now() - timedelta(minutes=1))
     deployment_deactivate(deployment=deployment)
     deployment_settle(deployment_id=deployment.id)
     deployments_sweep()
@@ -250,7 +250,7 @@ def test_replicas_of_a_silent_node_are_lost_and_replaced_elsewhere(
     first = deployment.replicas.get()
     say({first.id: "ready"})
     other = make_serving_node()
-    Node.objects.filter(id=node.id).update(last_heartbeat_at=timezone.now() - timedelta(seconds=16))
+    Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now() - timedelta(seconds=16))
     before = routes_version_current()
     deployments_sweep()
     first.refresh_from_db()
@@ -273,10 +273,10 @@ def test_a_lost_replica_that_nothing_could_replace_serves_again(
     _, deployment = served
     replica = deployment.replicas.get()
     say({replica.id: "ready"})
-    Node.objects.filter(id=node.id).update(last_heartbeat_at=timezone.now() - timedelta(seconds=16))
+    Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now() - timedelta(seconds=16))
     deployments_sweep()
     assert _state(deployment) == "unhealthy"
-    Node.objects.filter(id=node.id).update(last_heartbeat_at=timezone.now())
+    Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now())
     say({replica.id: "ready"})
     assert _state(deployment) == "active"
     assert deployment.replicas.count() == 1

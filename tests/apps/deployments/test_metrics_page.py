@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from apps.telemetry import buckets
 from apps.telemetry.models import UsageMinute
+from controlplane import clock
 from tests.factories import make_api_key, make_deployment, make_replica, make_team
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +23,7 @@ def test_requests_tokens_times_and_replicas_are_there(client: Client) -> None:
     counts[buckets.index_of(0.2)] = 3
     for key_id, status_class in (("a", 2), ("b", 2), ("a", 5)):
         UsageMinute.objects.create(
-            minute=timezone.now(),
+            minute=clock.now(),
             model_id=deployment.model_id,
             deployment_id=deployment.id,
             environment="production",

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from django.utils import timezone
 
 from apps.accounts.models import Team
 from apps.accounts.routes_version import routes_version_current
@@ -22,6 +21,7 @@ from apps.deployments.services import (
 from apps.fleet.models import CardLease
 from apps.fleet.services import gateway_applied
 from apps.rest.errors import Conflict
+from controlplane import clock
 from tests.factories_serving import make_gateway, make_servable_build
 
 pytestmark = pytest.mark.django_db
@@ -177,7 +177,7 @@ def test_what_runs_is_not_deleted(served: Served) -> None:
         deployment_delete(deployment=first)
     with pytest.raises(Conflict, match="`deployment-1`"):
         model_delete(model=model)
-    Replica.objects.update(state="stopped", finished_at=timezone.now())
+    Replica.objects.update(state="stopped", finished_at=clock.now())
     deployment_delete(deployment=first)
     model_delete(model=model)
 

@@ -5,7 +5,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
 from apps.accounts.models import ApiKey, AuditEntry
 from apps.accounts.routes_version import routes_version_current
@@ -94,7 +93,7 @@ def test_an_hour_is_shared_by_tokens_and_all_groupings_add_up(cast: Cast) -> Non
 
 
 def test_claims_become_hours_once_however_often_they_are_added_up(cast: Cast) -> None:
-    now = timezone.now().replace(minute=30, second=0, microsecond=0)
+    now = HOUR + timedelta(minutes=30)
     replica = make_replica(deployment=make_deployment(model=make_model(team=cast.team)))
     lease = make_lease(card=make_card(kind="H100"), holder=replica.card_holder)
     CardLease.objects.filter(id=lease.id).update(claimed_at=now - timedelta(hours=1))

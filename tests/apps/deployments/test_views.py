@@ -1,9 +1,10 @@
 """The list of deployments, a deployment's page, and what can be asked of it."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.utils import timezone
+from time_machine import TimeMachineFixture
 
 from apps.deployments.models import Deployment, Environment
 from apps.telemetry.models import UsageMinute
@@ -54,13 +55,16 @@ def test_the_page_shows_endpoint_replicas_and_lines_to_paste() -> None:
     assert replica.id in page
 
 
-def test_numbers_say_their_window_and_the_series_their_minutes() -> None:
+def test_numbers_say_their_window_and_the_series_their_minutes(
+    time_machine: TimeMachineFixture,
+) -> None:
+    now = datetime(2026, 11, 27, 12, tzinfo=UTC)
+    time_machine.move_to(now, tick=False)
     cast = make_cast()
     deployment = make_deployment(team=cast.team)
-    now = timezone.now().replace(second=0, microsecond=0)
     for age in (3, 2):
         UsageMinute.objects.create(
-            minute=now - timezone.timedelta(minutes=age),
+            minute=now - timedelta(minutes=age),
             model_id=deployment.model_id,
             deployment_id=deployment.id,
             key_id="key",
@@ -73,11 +77,10 @@ def test_numbers_say_their_window_and_the_series_their_minutes() -> None:
     assert "120 requests; first token: streamed requests only" in page
     assert "<dt>Time to first token, p90</dt><dd>–</dd>" in page
     series = client.get(f"{address(deployment)}series/").json()
-    # The minute may have turned meanwhile, which adds one without a request.
-    times = [int((now - timezone.timedelta(minutes=age)).timestamp()) for age in (3, 2, 1)]
-    assert series["times"][:3] == times
-    assert series["requests"] == [1.0, 1.0] + [0.0] * (len(series["times"]) - 2)
-    assert series["tokens"] == [10.0, 10.0] + [0.0] * (len(series["times"]) - 2)
+    times = [int((now - timedelta(minutes=age)).timestamp()) for age in (3, 2, 1)]
+    assert series["times"] == times
+    assert series["requests"] == [1.0, 1.0, 0.0]
+    assert series["tokens"] == [10.0, 10.0, 0.0]
 
 
 def test_the_page_leads_to_the_edit_of_its_config_and_draws_what_its_engines_measure() -> None:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 
 from apps.accounts.models import AuditEntry, Invitation, RestrictedEnvironment, TeamRole, User
 from apps.accounts.services import invitation_create
 from apps.deployments.models import Deployment
+from controlplane import clock
 from tests import factories
 from tests.apps.rest_client import RestClient, client_of
 
@@ -204,7 +204,7 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
         None,
     ),
     "post /v1/nodes/{node_id}/undrain": lambda w: (
-        f"/v1/nodes/{factories.make_node(draining_since=timezone.now()).id}/undrain",
+        f"/v1/nodes/{factories.make_node(draining_since=clock.now()).id}/undrain",
         None,
     ),
     "patch /v1/nodes/{node_id}": lambda w: (

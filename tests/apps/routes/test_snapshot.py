@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.test import Client
-from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from apps.accounts.models import ApiKey
 from apps.accounts.routes_version import routes_version_bump, routes_version_current
 from apps.fleet.models import Gateway
 from apps.routes.snapshot import routes_snapshot
+from controlplane import clock
 from controlplane.domain.rules.examples import facts
 from tests.factories import (
     make_api_key,
@@ -160,7 +160,7 @@ def test_keys_are_known_by_hash_with_scope_and_bounds() -> None:
 
 
 def test_keys_that_no_longer_work_are_absent() -> None:
-    now = timezone.now()
+    now = clock.now()
     make_api_key(revoked_at=now)
     make_api_key(expires_at=now)
     make_api_key(user=make_user(is_active=False), type="PERSONAL")

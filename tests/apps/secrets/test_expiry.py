@@ -3,12 +3,12 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.utils import timezone
 
 from apps.builds.models import Build
 from apps.configs.services import examine_text
 from apps.secrets.models import Secret
 from apps.secrets.services import secret_reveal, secret_set
+from controlplane import clock
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
 from tests.factories import (
@@ -33,7 +33,7 @@ def cast() -> Cast:
 def stored(cast: Cast, *, days: float | None) -> Secret:
     """A secret that ends in so many days, also days that are over."""
     secret = secret_set(team=cast.team, name="team_token", value="value", user=cast.owner)
-    end = None if days is None else timezone.now() + timedelta(days=days)
+    end = None if days is None else clock.now() + timedelta(days=days)
     Secret.objects.update(expires_at=end)
     secret.refresh_from_db()
     return secret

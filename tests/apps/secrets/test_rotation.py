@@ -19,7 +19,8 @@ from apps.secrets.services import rotation as rotation_module
 from apps.secrets.services import secret_reveal, secret_rotate, secret_set
 from apps.secrets.services.values import binding
 from tests.factories import make_team
-from tests.processes import ROOT, database_url, wait_for
+from tests.processes import ROOT, database_url
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -141,6 +142,7 @@ def test_a_key_stays_in_the_ring_while_something_is_sealed_by_it(key_ring: Path)
     assert secret_reveal(team=team, name="s0") == "value-0"
 
 
+@pytest.mark.process
 def test_a_rotation_that_is_killed_is_finished_by_the_next(key_ring: Path) -> None:
     team = store(1200, key_ring)
     with transaction.atomic():
@@ -159,7 +161,7 @@ def test_a_rotation_that_is_killed_is_finished_by_the_next(key_ring: Path) -> No
             first = process.stderr.readline()
             process.kill()
         process.wait()
-    wait_for(lambda: not is_locked(), seconds=60, what="the dead run's lock to be let go")
+    wait_for(lambda: not is_locked(), what="the dead run's lock to be let go")
     assert first == "200 of 1200 re-encrypted\n"
     assert told() == ["key_ring.begin_rotation"]
     assert len(keys_in(key_ring)) == 2

@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 import pytest
-from django.utils import timezone
 
 from apps.telemetry.models import EngineSample
 from apps.telemetry.services.engines import telemetry_prune
+from controlplane import clock
 from tests.factories import make_replica
 from workers.tasks.telemetry import sample
 
@@ -21,7 +21,7 @@ def test_an_engine_is_sampled_when_it_has_said_something_new() -> None:
     sample(format=1)
     kept = EngineSample.objects.get()
     assert (kept.replica_id, kept.values) == (replica.id, {"requests_running": 1.0})
-    replica.observed_at = timezone.now()
+    replica.observed_at = clock.now()
     replica.save()
     sample(format=1, later_argument=True)
     assert EngineSample.objects.count() == 2
@@ -31,7 +31,7 @@ def test_old_samples_go() -> None:
     EngineSample.objects.create(
         replica_id="a",
         deployment_id="d",
-        sampled_at=timezone.now() - timedelta(days=3),
+        sampled_at=clock.now() - timedelta(days=3),
         values={},
     )
     assert telemetry_prune() == 1

@@ -1,9 +1,10 @@
 """Logs as server-sent events: each line as it comes, and after a break those behind the last."""
 
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from types import SimpleNamespace
+from functools import partial
+from itertools import takewhile
+from types import MappingProxyType
 
 import httpx
 import pytest
@@ -16,11 +17,14 @@ from apps.telemetry.logs import log_append
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import signed_in
 from tests.factories import Cast, make_build, make_cast, make_deployment, make_model, make_replica
+from tests.manual_clock import ManualClock
+from tests.waiting import DEADLINE_SECONDS
 from tests.web_server import streaming_server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 EVENTS = {"Accept": "text/event-stream"}
-PATIENCE = httpx.Timeout(60)
+NOTHING: Mapping[str, str] = MappingProxyType({})
+PATIENCE = httpx.Timeout(DEADLINE_SECONDS)
 
 
 @pytest.fixture
@@ -29,9 +33,17 @@ def cast() -> Cast:
 
 
 @pytest.fixture
-def browser(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
+    """By which streams look again, beat and end."""
+    clock = ManualClock()
+    for views in ("apps.builds.log_views", "apps.deployments.log_views"):
+        monkeypatch.setattr(f"{views}.log_events", partial(log_stream.log_events, clock=clock))
+    return clock
+
+
+@pytest.fixture
+def browser(cast: Cast, clock: ManualClock) -> Iterator[httpx.Client]:
     """The owner's browser before a server that streams."""
-    monkeypatch.setattr(log_stream, "LOOK_SECONDS", 0.05)
     cookie = signed_in(cast.owner).cookies[settings.SESSION_COOKIE_NAME].value
     with (
         streaming_server() as url,
@@ -46,8 +58,14 @@ def write(build: Build, sequence: int, text: str) -> None:
     log_append(owner=f"build:{build.id}:fetch", attempt=1, sequence=sequence, text=text)
 
 
+def look_again(clock: ManualClock) -> None:
+    """Have the stream, which has looked and pauses, look once more."""
+    clock.wait_for_waiters()
+    clock.advance(log_stream.LOOK_SECONDS)
+
+
 def test_lines_come_as_they_are_written_and_the_stream_ends_with_the_build(
-    cast: Cast, browser: httpx.Client
+    cast: Cast, browser: httpx.Client, clock: ManualClock
 ) -> None:
     build = make_build(team=cast.team, state=BuildState.FETCHING)
     write(build, 0, "one\n")
@@ -56,23 +74,35 @@ def test_lines_come_as_they_are_written_and_the_stream_ends_with_the_build(
         lines = answer.iter_lines()
         assert '"text":"one"' in next(line for line in lines if line.startswith("data: {"))
         write(build, 1, "two\n")
+        look_again(clock)
         assert '"text":"two"' in next(line for line in lines if line.startswith("data: {"))
         Build.objects.filter(id=build.id).update(state=BuildState.SUCCEEDED)
+        look_again(clock)
+        look_again(clock)
         assert "event: end" in list(lines)
 
 
 def test_a_browser_that_comes_back_gets_only_what_it_has_not_seen(
-    cast: Cast, browser: httpx.Client
+    cast: Cast, browser: httpx.Client, clock: ManualClock
 ) -> None:
     build = make_build(team=cast.team, state=BuildState.SUCCEEDED)
     address = f"/builds/{build.number}/log/"
     write(build, 0, "one\ntwo\n")
-    first = browser.get(address, headers=EVENTS).text
+    first = whole(browser, address, clock)
     last = next(line for line in first.splitlines() if line.startswith("id: ")).removeprefix("id: ")
     write(build, 1, "three\n")
-    later = browser.get(address, headers=EVENTS | {"Last-Event-ID": last}).text
+    later = whole(browser, address, clock, {"Last-Event-ID": last})
     assert "three" in later
     assert "two" not in later
+
+
+def whole(
+    browser: httpx.Client, address: str, clock: ManualClock, headers: Mapping[str, str] = NOTHING
+) -> str:
+    """Return the log of what has ended: a stream looks twice for its last lines."""
+    with browser.stream("GET", address, headers=EVENTS | headers) as answer:
+        look_again(clock)
+        return "".join(answer.iter_text())
 
 
 def test_more_logs_are_followed_than_there_are_database_connections(
@@ -100,15 +130,32 @@ def test_nobody_follows_a_log_without_being_signed_in(cast: Cast, browser: httpx
 
 
 def test_a_stream_ends_by_itself_so_that_the_session_is_asked_for_again(
-    cast: Cast, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, browser: httpx.Client, clock: ManualClock
 ) -> None:
     build = make_build(team=cast.team, state=BuildState.FETCHING)
     with browser.stream("GET", f"/builds/{build.number}/log/", headers=EVENTS) as answer:
         lines = answer.iter_lines()
         assert "event: beat" in lines
-        later = SimpleNamespace(monotonic=lambda: time.monotonic() + log_stream.STREAM_SECONDS)
-        monkeypatch.setattr(log_stream, "time", later)
+        clock.wait_for_waiters()
+        clock.advance(log_stream.STREAM_SECONDS)
         assert "event: end" not in list(lines)
+
+
+def test_a_stream_in_which_nothing_comes_beats(
+    cast: Cast, browser: httpx.Client, clock: ManualClock
+) -> None:
+    build = make_build(team=cast.team, state=BuildState.FETCHING)
+    with browser.stream("GET", f"/builds/{build.number}/log/", headers=EVENTS) as answer:
+        lines = answer.iter_lines()
+        assert "event: beat" in lines
+        look_again(clock)
+        clock.wait_for_waiters()
+        write(build, 0, "one\n")
+        look_again(clock)
+        assert "event: beat" not in takewhile(lambda line: '"one"' not in line, lines)
+        clock.wait_for_waiters()
+        clock.advance(log_stream.BEAT_SECONDS)
+        assert "event: beat" in lines
 
 
 def test_a_server_without_streaming_answers_with_what_is_there(cast: Cast) -> None:
@@ -130,7 +177,7 @@ def test_a_proxy_that_holds_streams_back_gets_a_short_answer(
 
 
 def test_the_log_of_a_deployment_begins_a_little_before_now_and_names_its_replicas(
-    cast: Cast, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, browser: httpx.Client, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("apps.deployments.log_views.FIRST_LINES", 2)
     deployment = make_deployment(model=make_model(team=cast.team))
@@ -143,5 +190,6 @@ def test_the_log_of_a_deployment_begins_a_little_before_now_and_names_its_replic
         assert '"one"' not in first
         assert f'"text":"three","level":null,"step":"{replica.id}"' in first
         log_append(owner=replica.log_owner, attempt=1, sequence=1, text="four\n")
+        look_again(clock)
         assert '"four"' in next(line for line in lines if line.startswith("data: {"))
     assert signed_in(cast.outsider).get(address).status_code == 404

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.utils import timezone
 from pytest_django import Settings
 
 from apps.telemetry.logs import (
@@ -15,6 +14,7 @@ from apps.telemetry.logs import (
     log_prune,
 )
 from apps.telemetry.models import LogChunk
+from controlplane import clock
 
 pytestmark = pytest.mark.django_db
 OWNER = "build:abc:fetch"
@@ -94,7 +94,7 @@ def test_what_looks_like_a_secret_is_not_stored() -> None:
 def test_chunks_past_the_retention_are_pruned(settings: Settings) -> None:
     settings.LOG_RETENTION_DAYS = 3
     append(0, "old\n")
-    LogChunk.objects.update(created_at=timezone.now() - timedelta(days=4))
+    LogChunk.objects.update(created_at=clock.now() - timedelta(days=4))
     append(1, "new\n")
     assert log_prune() == 1
     assert messages(log_lines(owners=[OWNER])) == ["new"]

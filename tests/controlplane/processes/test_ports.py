@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from controlplane.processes import ports
+from tests.waiting import DEADLINE_SECONDS
 
 
 def test_the_preferred_port_is_taken_when_it_is_free() -> None:
@@ -30,9 +31,9 @@ def test_a_reserved_port_is_a_servers_again_after_its_end_and_refuses_meanwhile(
         for _ in range(2):
             with closing(ports.listen(*address)) as server:
                 assert ports.port_of(server) == ports.port_of(kept)
-                socket.create_connection(address, timeout=60).close()
+                socket.create_connection(address, timeout=DEADLINE_SECONDS).close()
             with pytest.raises(ConnectionRefusedError):
-                socket.create_connection(address, timeout=60)
+                socket.create_connection(address, timeout=DEADLINE_SECONDS)
         with closing(socket.socket()) as other, pytest.raises(OSError, match="in use"):
             other.bind(address)
 
@@ -40,7 +41,7 @@ def test_a_reserved_port_is_a_servers_again_after_its_end_and_refuses_meanwhile(
 def test_a_waiting_connection_survives_until_somebody_accepts_it() -> None:
     listener = ports.listen("127.0.0.1", 0)
     address = ("127.0.0.1", ports.port_of(listener))
-    with closing(listener), socket.create_connection(address, timeout=60) as client:
+    with closing(listener), socket.create_connection(address, timeout=DEADLINE_SECONDS) as client:
         client.sendall(b"early")
         listener.setblocking(True)
         accepted, _ = listener.accept()

@@ -10,9 +10,12 @@ from contextlib import closing
 
 import psutil
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.processes import ports
 from controlplane.processes.server import ServerCommand
-from controlplane.processes.supervisor import Supervised, Supervisor
+from controlplane.processes.supervisor import HEALTHY_AFTER_SECONDS, Supervised, Supervisor
+from tests.manual_clock import ManualClock
+from tests.waiting import DEADLINE_SECONDS, wait_for
 
 _SLEEPER = "import os, time; print('started', os.getpid(), flush=True); time.sleep(600)"
 _SERVER = """
@@ -30,6 +33,9 @@ class Lines(list[tuple[str, str]]):
     def __call__(self, name: str, line: str) -> None:
         self.append((name, line))
 
+    def restarts(self) -> list[str]:
+        return [line for _, line in self if "starts again" in line]
+
     def pids(self) -> list[int]:
         return [int(line.split()[1]) for _, line in self if line.startswith("started ")]
 
@@ -38,17 +44,23 @@ def _python(code: str) -> ServerCommand:
     return ServerCommand(argv=(sys.executable, "-c", code))
 
 
-async def _until(holds: Callable[[], bool], seconds: float = 60) -> None:
-    async with asyncio.timeout(seconds):
-        while not holds():
-            await asyncio.sleep(0.02)
+async def _until(holds: Callable[[], object], what: str) -> None:
+    await asyncio.to_thread(wait_for, holds, what=what)
 
 
-def _run(work: Callable[[Supervisor, Lines], Awaitable[None]]) -> Lines:
+async def _until_started(lines: Lines, count: int = 1) -> None:
+    await _until(lambda: len(lines.pids()) == count, what=f"start number {count}")
+
+
+async def _until_restarts(lines: Lines, count: int) -> None:
+    await _until(lambda: len(lines.restarts()) >= count, what=f"restart number {count}")
+
+
+def _run(work: Callable[[Supervisor, Lines], Awaitable[None]], *, clock: Clock = SYSTEM) -> Lines:
     lines = Lines()
 
     async def main() -> None:
-        supervisor = Supervisor(lines)
+        supervisor = Supervisor(lines, clock=clock)
         try:
             await work(supervisor, lines)
         finally:
@@ -61,32 +73,37 @@ def _run(work: Callable[[Supervisor, Lines], Awaitable[None]]) -> Lines:
 def test_a_killed_process_starts_again() -> None:
     async def work(supervisor: Supervisor, lines: Lines) -> None:
         await supervisor.start(Supervised(name="sleeper", command=_python(_SLEEPER)))
-        await _until(lambda: len(lines.pids()) == 1)
+        await _until_started(lines)
         os.kill(lines.pids()[0], signal.SIGKILL)
-        await _until(lambda: len(lines.pids()) == 2)
+        await _until_started(lines, 2)
 
-    lines = _run(work)
+    lines = _run(work, clock=ManualClock(sleeping_moves_it=True))
     assert ("sleeper", "ended with SIGKILL; starts again in 0.2 s") in lines
 
 
 def test_stopping_leaves_no_process_behind() -> None:
     async def work(supervisor: Supervisor, lines: Lines) -> None:
         await supervisor.start(Supervised(name="sleeper", command=_python(_SLEEPER)))
-        await _until(lambda: len(lines.pids()) == 1)
+        await _until_started(lines)
 
     assert not psutil.pid_exists(_run(work).pids()[0])
 
 
 def test_a_process_that_ignores_the_signal_is_killed_after_its_grace() -> None:
+    clock = ManualClock()
     stubborn = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {_SLEEPER}"
 
     async def work(supervisor: Supervisor, lines: Lines) -> None:
         await supervisor.start(
-            Supervised(name="stubborn", command=_python(stubborn), stop_grace_seconds=0.3)
+            Supervised(name="stubborn", command=_python(stubborn), stop_grace_seconds=8)
         )
-        await _until(lambda: len(lines.pids()) == 1)
+        await _until_started(lines)
+        stopping = asyncio.ensure_future(supervisor.stop())
+        await asyncio.to_thread(clock.wait_for_waiters)
+        clock.advance(8)
+        await stopping
 
-    lines = _run(work)
+    lines = _run(work, clock=clock)
     assert ("stubborn", "did not stop in time and is killed") in lines
     assert not psutil.pid_exists(lines.pids()[0])
 
@@ -94,11 +111,27 @@ def test_a_process_that_ignores_the_signal_is_killed_after_its_grace() -> None:
 def test_a_process_that_keeps_dying_is_restarted_more_and_more_slowly() -> None:
     async def work(supervisor: Supervisor, lines: Lines) -> None:
         await supervisor.start(Supervised(name="broken", command=_python("raise SystemExit(3)")))
-        await _until(lambda: len([1 for _, line in lines if "starts again" in line]) == 3)
+        await _until_restarts(lines, 7)
 
-    waits = [line for _, line in _run(work) if "starts again" in line]
-    assert [line.rsplit(" in ", 1)[1] for line in waits[:3]] == ["0.2 s", "0.4 s", "0.8 s"]
-    assert waits[0].startswith("ended with exit status 3")
+    clock = ManualClock(sleeping_moves_it=True)
+    restarts = _run(work, clock=clock).restarts()
+    assert restarts[0] == "ended with exit status 3; starts again in 0.2 s"
+    assert clock.slept[:7] == [0.2, 0.4, 0.8, 1.6, 3.2, 4.0, 4.0]
+
+
+def test_a_process_that_was_well_for_a_while_is_restarted_as_quickly_as_at_first() -> None:
+    clock = ManualClock(sleeping_moves_it=True)
+
+    async def work(supervisor: Supervisor, lines: Lines) -> None:
+        await supervisor.start(Supervised(name="sleeper", command=_python(_SLEEPER)))
+        for life, seconds in enumerate((0, 0, HEALTHY_AFTER_SECONDS + 1), start=1):
+            await _until_started(lines, life)
+            clock.advance(seconds)
+            os.kill(lines.pids()[-1], signal.SIGKILL)
+        await _until_started(lines, 4)
+
+    _run(work, clock=clock)
+    assert clock.slept == [0.2, 0.4, 0.2]
 
 
 def test_a_socket_is_handed_down_again_after_a_restart() -> None:
@@ -113,7 +146,7 @@ def test_a_socket_is_handed_down_again_after_a_restart() -> None:
             for _ in range(3):
                 assert await asyncio.to_thread(_status, url) == 200
 
-        _run(work)
+        _run(work, clock=ManualClock(sleeping_moves_it=True))
 
 
 def test_output_longer_than_a_line_buffer_does_not_stop_the_pump() -> None:
@@ -121,7 +154,7 @@ def test_output_longer_than_a_line_buffer_does_not_stop_the_pump() -> None:
 
     async def work(supervisor: Supervisor, lines: Lines) -> None:
         await supervisor.start(Supervised(name="loud", command=_python(code)))
-        await _until(lambda: len(lines.pids()) == 1)
+        await _until_started(lines)
 
     _run(work)
 
@@ -146,10 +179,11 @@ asyncio.run(main())
             sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE
         )
         assert process.stdout is not None
-        line = await asyncio.wait_for(process.stdout.readline(), 60)
+        line = await process.stdout.readline()
         process.kill()
         await process.wait()
-        await _until(lambda: not psutil.pid_exists(int(line.split()[1])))
+        sleeper = int(line.split()[1])
+        await _until(lambda: not psutil.pid_exists(sleeper), what=f"the end of process {sleeper}")
 
     asyncio.run(main())
 
@@ -163,5 +197,5 @@ def test_one_off_work_gives_its_exit_status_and_its_output() -> None:
 
 
 def _status(url: str) -> int:
-    with urllib.request.urlopen(url, timeout=60) as answer:
+    with urllib.request.urlopen(url, timeout=DEADLINE_SECONDS) as answer:
         return int(answer.status)

@@ -13,8 +13,9 @@ import pytest
 
 from controlplane.processes.running import running_services
 from controlplane.processes.single import hold_data_dir
-from tests.processes import wait_for
+from tests.waiting import DEADLINE_SECONDS, wait_for
 
+pytestmark = pytest.mark.process
 _ROOT = Path(__file__).resolve().parents[3]
 _OURS = {"DATABASE_URL", "BROKER_URL", "ARTIFACT_URL", "DATA_DIR", "LOCAL_CHECKPOINT_ROOTS"}
 
@@ -27,7 +28,7 @@ def _up(folder: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
         env={**kept, "DATA_DIR": str(folder), **environment},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=DEADLINE_SECONDS,
         check=False,
     )
 
@@ -85,14 +86,14 @@ def test_with_servers_elsewhere_it_starts_none_of_its_own(
         )
     try:
         url = _public_url(tmp_path, process)
-        assert httpx.get(f"{url}/healthz", timeout=30).status_code == httpx.codes.OK
+        assert httpx.get(f"{url}/healthz", timeout=DEADLINE_SECONDS).status_code == httpx.codes.OK
         children = psutil.Process(process.pid).children()
         assert not [each for each in children if each.name() in {"postgres", "valkey-server"}]
         assert not (tmp_path / "postgres").exists()
         assert not (tmp_path / "valkey").exists()
     finally:
         process.terminate()
-        assert process.wait(120) == 0
+        assert process.wait(DEADLINE_SECONDS) == 0
     assert not (tmp_path / "run" / "services.json").exists()
 
 
@@ -106,7 +107,6 @@ def _own_database(postgres_server: str) -> str:
 def _public_url(folder: Path, process: "subprocess.Popen[bytes]") -> str:
     wait_for(
         lambda: running_services(folder).public_url or process.poll() is not None,
-        seconds=90,
         what=(folder / "up.log").read_text,
     )
     assert process.poll() is None, (folder / "up.log").read_text()
@@ -123,9 +123,9 @@ def test_a_signal_in_the_middle_of_the_start_ends_the_start(tmp_path: Path) -> N
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    wait_for((tmp_path / "valkey" / "valkey.conf").exists, seconds=60, what="in its middle")
+    wait_for((tmp_path / "valkey" / "valkey.conf").exists, what="the middle of the start")
     process.terminate()
-    assert process.wait(120) == 0
+    assert process.wait(DEADLINE_SECONDS) == 0
 
 
 def test_gateway_and_agent_get_no_database_and_no_secret_key(tmp_path: Path) -> None:
@@ -141,13 +141,13 @@ def test_gateway_and_agent_get_no_database_and_no_secret_key(tmp_path: Path) -> 
     try:
         for name in ("workers.gateway", "workers.agent"):
             found = wait_for(
-                lambda name=name: _environment_of(process.pid, name), seconds=90, what=name
+                lambda name=name: _environment_of(process.pid, name), what=f"a process of {name}"
             )
             assert "CONTROL_PLANE_URL" in found
             assert not found.keys() & {"DATABASE_URL", "SECRET_KEY"}
     finally:
         process.terminate()
-        assert process.wait(120) == 0
+        assert process.wait(DEADLINE_SECONDS) == 0
 
 
 def _environment_of(pid: int, module: str) -> dict[str, str]:

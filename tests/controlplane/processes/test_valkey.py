@@ -9,6 +9,8 @@ import pytest
 import redis
 
 from controlplane.processes import ports, valkey
+from tests.manual_clock import ManualClock
+from tests.waiting import DEADLINE_SECONDS
 
 
 def test_a_folder_with_blanks_and_quotes_in_its_name_is_fine(tmp_path: Path) -> None:
@@ -19,7 +21,7 @@ def test_a_folder_with_blanks_and_quotes_in_its_name_is_fine(tmp_path: Path) -> 
     argv = valkey.command(folder).argv
     with closing(kept), subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
         try:
-            valkey.wait_until_ready(url, timeout_seconds=60)
+            valkey.wait_until_ready(url, timeout_seconds=DEADLINE_SECONDS)
             with redis.from_url(url) as client:
                 assert client.config_get("appendonly") == {"appendonly": "yes"}
                 assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
@@ -36,6 +38,10 @@ def test_the_password_is_kept_and_readable_by_the_owner_alone(tmp_path: Path) ->
 
 def test_a_server_that_does_not_answer_is_said(tmp_path: Path) -> None:
     with closing(ports.reserved()) as kept:
-        url = valkey.url(tmp_path, port=ports.port_of(kept))
+        url, clock = (
+            valkey.url(tmp_path, port=ports.port_of(kept)),
+            ManualClock(sleeping_moves_it=True),
+        )
         with pytest.raises(TimeoutError, match="Valkey did not answer"):
-            valkey.wait_until_ready(url, timeout_seconds=0.1)
+            valkey.wait_until_ready(url, timeout_seconds=30, clock=clock)
+    assert sum(clock.slept) == pytest.approx(30, abs=0.1)

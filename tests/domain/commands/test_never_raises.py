@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.domain.commands.exporting import ExportFormat, export_config
@@ -11,6 +11,7 @@ from controlplane.domain.commands.invocation import RefusedCommandError
 from controlplane.domain.commands.report import CommandImport
 from controlplane.domain.runtimes.vllm.flags import READ, REASONS
 from controlplane.domain.spec import parse_text
+from tests.examples import examples
 
 _WORDS = st.sampled_from(
     ["vllm", "serve", "trtllm-serve", "docker", "run", "vllm/vllm-openai", "bash", "-c", "python",
@@ -36,7 +37,7 @@ def _imported(text: str) -> CommandImport | None:
         return None
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(_TEXTS)
 def test_any_text_is_imported_or_refused(text: str) -> None:
     imported = _imported(text)
@@ -45,7 +46,7 @@ def test_any_text_is_imported_or_refused(text: str) -> None:
         assert (parse_text(imported.text).spec is not None) == imported.complete
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(_LINES)
 def test_any_flags_and_values_are_imported_and_written_back(
     pairs: list[tuple[str, str]],
@@ -66,7 +67,7 @@ def test_any_flags_and_values_are_imported_and_written_back(
         assert second.model_dump(mode="json") == first.model_dump(mode="json")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.text("abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ0123456789", min_size=20, max_size=40),
     st.sampled_from(

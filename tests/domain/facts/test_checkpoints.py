@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.domain.facts import checkpoints
@@ -13,6 +13,7 @@ from controlplane.domain.memory.kv_cache import kv_bytes_per_token
 from controlplane.domain.rules import Known, every_kind, examine
 from controlplane.domain.rules.examples import Example
 from tests.domain.cases import as_config_json, lines
+from tests.examples import examples
 
 CASES = lines("hf_configs.jsonl")
 LLAMA = {
@@ -168,7 +169,7 @@ _json = st.recursive(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(st.dictionaries(st.sampled_from([
     *LLAMA, "text_config", "rope_scaling", "quantization_config", "head_dim", "num_local_experts",
     "sliding_window", "attn_config", "multi_query", "auto_map", "vision_config", "kv_lora_rank",

@@ -3,11 +3,14 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 _CODE = re.compile(r"E[A-Z0-9]{2}-[A-Z0-9]+(?:-[A-Z0-9]+)*")
 _SUFFIX = re.compile(r"-[A-Z]+(?:-[A-Z]+)*")
+_MAY_HOLD_ONE = re.compile(r"E[A-Z0-9]{2}-[A-Z0-9]|[}\"']-[A-Z]")
+"""What a text without has neither: parsing all of the source takes seconds."""
 _BUCKETS = ROOT / "controlplane" / "sources" / "bucket_failures.py"
 _ELSEWHERE = ("failure_patterns", "failure_catalogue")
 
@@ -37,11 +40,16 @@ def suffixes_in_source() -> set[str]:
     return joined | of_buckets
 
 
-def _trees() -> Iterator[ast.Module]:
-    for package in ("controlplane", "apps", "workers"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            if not any(name in path.parts for name in _ELSEWHERE):
-                yield ast.parse(path.read_text())
+@cache
+def _trees() -> tuple[ast.Module, ...]:
+    paths = (
+        path
+        for package in ("controlplane", "apps", "workers")
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if not any(name in path.parts for name in _ELSEWHERE)
+    )
+    texts = (path.read_text() for path in paths)
+    return tuple(ast.parse(text) for text in texts if _MAY_HOLD_ONE.search(text))
 
 
 def _strings(tree: ast.AST) -> Iterator[str]:

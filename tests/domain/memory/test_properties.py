@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.domain.facts import checkpoints
@@ -23,6 +23,7 @@ from controlplane.domain.spec import parse_mapping
 from tests.domain.cases import lines
 from tests.domain.configs import configs
 from tests.domain.memory.models import LLAMA_8B, planned, public, spec_for
+from tests.examples import examples
 
 MODELS = [
     "openai/gpt-oss-20b", "Qwen/Qwen3.5-27B", "deepseek-ai/DeepSeek-R1", "google/gemma-4-26B-A4B",
@@ -54,7 +55,7 @@ def _order(one: MemoryPlan, other: MemoryPlan) -> None:
     assert one.fixed_bytes >= other.fixed_bytes
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(st.sampled_from(MODELS), st.sampled_from(KINDS), _build(), st.integers(2, 8))
 def test_more_asked_is_never_more_held(
     model: str, kind: str, build: dict[str, Any], times: int
@@ -82,7 +83,7 @@ def test_more_asked_is_never_more_held(
     _order(held(speculator=drafting), base)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.sampled_from(MODELS), _build(), st.integers(1, 2**38), st.integers(0, 2**36))
 def test_a_larger_card_never_holds_less(
     model: str, build: dict[str, Any], size: int, more: int
@@ -97,7 +98,7 @@ def test_a_larger_card_never_holds_less(
     assert small.full_length_requests <= large.full_length_requests
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.sampled_from(ALL), st.sampled_from(KINDS), _build())
 def test_the_parts_add_up_to_the_card(facts: Any, kind: str, build: dict[str, Any]) -> None:
     found = planned(facts, kind, **build)
@@ -110,7 +111,7 @@ def test_the_parts_add_up_to_the_card(facts: Any, kind: str, build: dict[str, An
         assert found.binding in ("weights", "activations")
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(configs(), st.sampled_from(ALL), st.sampled_from(["native", "trtllm", "vllm"]))
 def test_any_config_and_any_model_give_a_plan_or_a_reason(
     config: dict[str, Any], facts: Any, runtime: str
@@ -127,7 +128,7 @@ def test_any_config_and_any_model_give_a_plan_or_a_reason(
     assert all(change.before is found for change in changes(found))
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.sampled_from(ALL), st.integers(1, 200_000))
 def test_advice_is_ordered_and_every_row_fits(facts: Any, length: int) -> None:
     offers = [GpuOffer(kind="H100", count=8, memory_bytes=80 * 2**30)]

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.domain.failures import Blame, Failure
@@ -25,6 +25,7 @@ from controlplane.domain.rules.reference import write_reference
 from controlplane.domain.spec import edit_yaml, parse_mapping
 from controlplane.management.commands.write_rule_reference import REFERENCE
 from tests.domain.configs import configs
+from tests.examples import examples
 
 FAILED = Failure(
     code="EHF-GATED", blame=Blame.CONFIGURATION, sentence="`owner/name` asks for a licence.",
@@ -43,7 +44,7 @@ def _codes(examination: Examination) -> dict[str, Severity]:
     return {finding.code: finding.severity for finding in examination.report.findings}
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(configs(), _known)
 def test_no_config_and_no_facts_make_a_rule_raise(config: dict[str, Any], known: Known) -> None:
     examination = examine(config, known)
@@ -53,7 +54,7 @@ def test_no_config_and_no_facts_make_a_rule_raise(config: dict[str, Any], known:
     assert ranks == sorted(ranks)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     st.sampled_from([SMOLLM2_135M, LLAMA_8B, LLAMA_70B]),
     st.sampled_from(["L4", "H100", "B200", None]),

@@ -15,6 +15,7 @@ from controlplane.domain.rules.engine_arguments import v2_example
 from controlplane.domain.spec import Spec, parse_mapping
 from tests.domain.cases import DATA
 from tests.domain.runtimes.golden import DRIVERS, FOLDER, launch_of, specs, written
+from tests.waiting import DEADLINE_SECONDS
 
 CASES = dict(specs())
 FIELDS = json.loads((DATA / "trtllm_fields.json").read_text())
@@ -115,5 +116,5 @@ def test_every_engine_file_passes_the_classes_of_tensorrt_llm(tmp_path: Path) ->
         content = launch_of("trtllm", spec).files["engine.yaml"]
         (tmp_path / f"{name}.yaml").write_text(content)
     command = [*shlex.split(os.environ["TRTLLM_ARGS_CHECK"]), *map(str, tmp_path.glob("*.yaml"))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_SECONDS)
     assert done.returncode == 0, done.stdout

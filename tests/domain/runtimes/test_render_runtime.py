@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 
 from benchmarks.evidence import page
 from controlplane.processes import ports
+from tests.waiting import DEADLINE_SECONDS
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "benchmarks" / "gpu" / "trtllm.sh"
@@ -45,6 +46,7 @@ def test_a_version_that_is_not_known_is_refused_by_name(tmp_path: Path) -> None:
         call_command("render_runtime", str(broken))
 
 
+@pytest.mark.process
 def test_the_script_for_owners_of_an_h100_runs_against_a_stand_in_and_keeps_a_result(
     tmp_path: Path,
 ) -> None:
@@ -80,6 +82,7 @@ def test_the_result_is_made_where_only_the_packages_of_enginehouse_itself_are() 
 
 
 @pytest.mark.long
+@pytest.mark.process
 def test_an_engine_that_ends_at_once_is_told_with_its_last_lines_and_packed(tmp_path: Path) -> None:
     done = _run_script(tmp_path, "no_such_engine.py")
     assert done.returncode == 1
@@ -107,7 +110,12 @@ def _run_script(tmp_path: Path, engine: str) -> subprocess.CompletedProcess[str]
             "PORT": str(ports.port_of(kept)),
         }
         return subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=120, check=False
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_SECONDS,
+            check=False,
         )
 
 

@@ -3,10 +3,11 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.domain.spec import Problem, SpecError, parse_mapping, parse_text
+from tests.examples import examples
 
 CHECKPOINT = "checkpoint_repository: {source: HF, repo: owner/name}"
 
@@ -256,7 +257,7 @@ def test_draft_length_is_the_measured_one(sizes: tuple[int, int, int], length: i
     assert spec.speculator.draft_length == length
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(st.text(st.sampled_from("ab:-[]{}&*!|>'\"#%@`,?<\n\t 0.~\\u1\x85\u2028é🙂"), max_size=40))
 def test_no_text_makes_the_reader_raise(text: str) -> None:
     for candidate in (text, f"{{{text}", f"trt_llm:\n  build: {text}"):
@@ -264,7 +265,7 @@ def test_no_text_makes_the_reader_raise(text: str) -> None:
         assert (result.spec is None) == bool(result.errors)
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(st.binary(max_size=60))
 def test_no_bytes_make_the_reader_raise(content: bytes) -> None:
     parse_text(content.decode("latin-1"))

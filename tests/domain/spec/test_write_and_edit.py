@@ -3,11 +3,12 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.domain.spec import Spec, UneditableTextError, edit_yaml, parse_text, write_yaml
 from tests.domain.configs import configs
+from tests.examples import examples
 
 
 def _parse(text: str) -> Spec:
@@ -21,7 +22,7 @@ def test_a_written_spec_parses_to_itself(llama_text: str) -> None:
     assert _parse(write_yaml(spec)) == spec
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(configs())
 def test_parse_write_parse_is_identity(config: dict[str, object]) -> None:
     spec = _parse(json.dumps(config))
@@ -31,7 +32,7 @@ def test_parse_write_parse_is_identity(config: dict[str, object]) -> None:
     assert again.gives_batch_size == spec.gives_batch_size
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(configs())
 def test_a_stored_spec_comes_back_with_its_meaning(config: dict[str, object]) -> None:
     spec = _parse(json.dumps(config))
@@ -80,7 +81,7 @@ def test_text_that_looks_like_something_else_stays_text(llama_text: str, value: 
     assert spec.environment_variables == {"A": value}
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30))
 def test_any_text_survives_an_edit(value: str) -> None:
     base = "trt_llm: {build: {checkpoint_repository: {source: HF, repo: a/b}}}\n"

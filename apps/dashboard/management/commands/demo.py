@@ -1,7 +1,6 @@
 """`manage.py demo`: what `make demo` runs."""
 
 import signal
-import time
 from argparse import ArgumentParser
 from typing import Any
 
@@ -17,6 +16,7 @@ from apps.dashboard.demo.machine import Machine, running_machine
 from apps.dashboard.demo.quality import emulation_words, quality_lines
 from apps.dashboard.demo.question import QUESTION, ask, curl_line, endpoint
 from apps.dashboard.demo.voice import Voice
+from controlplane.clock import SYSTEM, Clock
 from controlplane.processes.running import RunningServices
 
 
@@ -39,18 +39,18 @@ class Command(BaseCommand):
             self.stdout.write("\nStopped.")
 
 
-def demonstrate(voice: Voice, *, once: bool) -> None:
+def demonstrate(voice: Voice, *, once: bool, clock: Clock = SYSTEM) -> None:
     """Run the whole main job, then serve until Ctrl-C unless `once`."""
-    started = time.monotonic()
-    with running_machine(settings.DATA_DIR) as machine:
+    started = clock.monotonic()
+    with running_machine(settings.DATA_DIR, clock=clock) as machine:
         with voice.stage("Starting Enginehouse on this machine"):
             services = machine.wait_until_ready()
             access = grant_access(settings.DATA_DIR)
-        base_url, build = _deploy(voice, machine, services, access)
+        base_url, build = _deploy(voice, machine, services, access, clock)
         voice.say(f"\nAsking it through the gateway: {QUESTION}\n")
         ask(base_url=base_url, api_key=access.api_key, voice=voice)
         voice.say(f"\nAnswered from the FP8 artifact. {emulation_words(build)}")
-        _summary(voice, services, access, base_url, time.monotonic() - started)
+        _summary(voice, services, access, base_url, clock.monotonic() - started)
         if not once:
             voice.say("\nServing until Ctrl-C.")
             machine.wait()
@@ -58,7 +58,7 @@ def demonstrate(voice: Voice, *, once: bool) -> None:
 
 
 def _deploy(
-    voice: Voice, machine: Machine, services: RunningServices, access: Access
+    voice: Voice, machine: Machine, services: RunningServices, access: Access, clock: Clock
 ) -> tuple[str, dict[str, Any]]:
     """Return the endpoint and the build behind it."""
     with Job(
@@ -66,6 +66,7 @@ def _deploy(
         api_key=access.api_key,
         voice=voice,
         watch=machine.check_alive,
+        clock=clock,
     ) as job:
         model, build = _carry_out(voice, job)
     return endpoint(gateway_url=services.gateway_url, model_id=model["id"]), build

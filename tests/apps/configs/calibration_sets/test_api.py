@@ -40,6 +40,7 @@ def codes(revision: Revision) -> set[str]:
     return {each["code"] for each in revision.findings}
 
 
+@pytest.mark.usefixtures("reader_process")
 def test_owner_and_member_upload_list_look_and_delete(cast: Cast, artifact_url: str) -> None:
     for user in (cast.owner, cast.member):
         status, made = posted(user, "team/support-chats", jsonl(20), "chats of 2026.jsonl")

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from django.utils import timezone
 
 from apps.configs.calibration_sets.models import CalibrationPreview, CalibrationSet
 from apps.configs.calibration_sets.selectors import previews_of
 from apps.configs.services import config_create
+from controlplane import clock
 from tests.apps.configs.calibration_sets.test_api import QUANTIZED
 from tests.apps.configs.calibration_sets.uploads import jsonl, stored
 from tests.apps.pages import committed_queries, polled, queries_of, signed_in
@@ -121,7 +121,7 @@ def test_a_preview_waits_and_then_shows_the_samples_escaped(cast: Cast) -> None:
     assert "data-moving" in waiting.content.decode()
     again = polled(client, path, **{"HX-PTag": waiting.headers["HX-PTag"]})
     assert again.status_code == 304
-    CalibrationPreview.objects.update(state="finished", result=RESULT, finished_at=timezone.now())
+    CalibrationPreview.objects.update(state="finished", result=RESULT, finished_at=clock.now())
     page = polled(client, path, **{"HX-PTag": waiting.headers["HX-PTag"]}).content.decode()
     assert "Row 2, 64 tokens, cut off at 64" in page
     assert "&lt;|im_start|&gt;user" in page

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 from django.db.migrations.recorder import MigrationRecorder
-from django.utils import timezone
 
 from apps.dashboard.installation.effective import EffectiveSetting, effective_settings
 from apps.fleet.models import Worker
 from apps.fleet.services import worker_arrived
 from apps.secrets.key_ring import key_ring_ensure, key_ring_rotate
+from controlplane import clock
 from controlplane.domain.settings_catalogue import SETTINGS
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import make_api_key, make_artifact, make_cast, make_node
@@ -92,7 +92,7 @@ def test_keys_processes_schema_and_storage_are_told_as_they_are(
     key_ring_rotate(settings.KEY_RING_FILE)
     worker_arrived(name="control@here", version="9.9.9")
     worker_arrived(name="build.default@there", version="9.9.9")
-    late = timezone.now() - timedelta(minutes=5)
+    late = clock.now() - timedelta(minutes=5)
     Worker.objects.filter(name="control@here").update(last_seen_at=late)
     make_node(name="workbench", agent_version="0.1.0")
     cast = make_cast()
