@@ -2,6 +2,7 @@
 
 import io
 import signal
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_a_worker_that_is_killed_leaves_the_preview_to_the_next(revision: Revisi
             gates.wait_for_arrival("preview")
             killed.send(signal.SIGKILL)
         gates.let_go("preview")
-        CalibrationPreview.objects.update(created_at=clock.now().replace(year=2020))
+        CalibrationPreview.objects.update(created_at=clock.now() - timedelta(minutes=1))
         with CeleryWorker(f"build.{POOL}", gates=gates) as worker:
             worker.wait_until_ready()
             wait_for(

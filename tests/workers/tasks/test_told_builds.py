@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
 from apps.builds.models import Artifact, Build
 from apps.builds.services import build_create
 from apps.configs.models import Revision
+from controlplane import clock
 from controlplane.artifacts import input_digest
 from controlplane.domain.forecast.outcome import StepTaken, compare
 from controlplane.sources import folder_facts
@@ -74,7 +74,7 @@ def forecastable(checkpoint: Path) -> Revision:
         state="ready",
         facts=folder_facts(checkpoint, commit="c0ffee").model_dump(mode="json"),
         commit="c0ffee",
-        fetched_at=timezone.now(),
+        fetched_at=clock.now(),
     )
     return revision
 
