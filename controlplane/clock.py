@@ -40,11 +40,11 @@ class SystemClock:
     """The machine's clock."""
 
     # As they are: the gateway asks them several times a request.
-    time = staticmethod(time.time)
     monotonic = staticmethod(time.monotonic)
     sleep = staticmethod(time.sleep)
     pause = staticmethod(asyncio.sleep)
     timeout = staticmethod(asyncio.timeout)
+    time = staticmethod(time.time)  # the last: from here on the name is no longer the module's
 
     @staticmethod
     def now() -> datetime:
