@@ -9,8 +9,6 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils import timezone
-
 from apps.accounts.models import ApiKey, ApiKeyType, Membership, Team, TeamRole, User
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.configs.models import (
@@ -23,6 +21,7 @@ from apps.configs.models import (
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.fleet.models import Card, CardLease, Gateway, Node
 from apps.rest.identifiers import new_id
+from controlplane import clock
 from controlplane.domain.lifecycle import (
     BuildState,
     DeploymentState,
@@ -159,7 +158,7 @@ def make_checkpoint_record(**changes: Any) -> CheckpointRecord:
     """A record as it is when first asked for: waiting."""
     if "team" not in changes:
         changes["team"] = make_team()
-    defaults = {"source": "LOCAL", "repo": "/checkpoints/tiny", "requested_at": timezone.now()}
+    defaults = {"source": "LOCAL", "repo": "/checkpoints/tiny", "requested_at": clock.now()}
     return CheckpointRecord.objects.create(**defaults | changes)
 
 
@@ -227,7 +226,7 @@ def make_calibration_version(name: str = "support-chats", **changes: Any) -> Cal
 def make_finished_build(**changes: Any) -> Build:
     """A build that succeeded, with its artifact and finished steps."""
     build = make_build(with_steps=False, **changes)
-    now = timezone.now()
+    now = clock.now()
     build.state = BuildState.SUCCEEDED
     build.started_at = build.finished_at = now
     build.artifact = build.artifact or make_artifact(team=build.team)
@@ -244,7 +243,7 @@ def make_node(**changes: Any) -> Node:
         "boot_id": new_id(),
         "credential_sha256": secrets.token_hex(32),
         "host_memory_bytes": 16 * GIB,
-        "last_heartbeat_at": timezone.now(),
+        "last_heartbeat_at": clock.now(),
     }
     return Node.objects.create(**defaults | changes)
 
@@ -275,7 +274,7 @@ def make_gateway(**changes: Any) -> Gateway:
     defaults = {
         "name": f"gateway-{new_id()}",
         "credential_sha256": secrets.token_hex(32),
-        "last_seen_at": timezone.now(),
+        "last_seen_at": clock.now(),
     }
     return Gateway.objects.create(**defaults | changes)
 
@@ -301,7 +300,7 @@ def make_deployment(*, environment: str | None = None, **changes: Any) -> Deploy
         "runtime": "native",
         "spec": build.revision.spec,
         "state": DeploymentState.ACTIVE,
-        "active_since": timezone.now(),
+        "active_since": clock.now(),
     }
     deployment = Deployment.objects.create(**defaults | changes)
     if environment is not None:
@@ -320,7 +319,7 @@ def make_environment(**changes: Any) -> Environment:
 def make_replica(**changes: Any) -> Replica:
     """A ready engine on some node, on port 9000."""
     deployment = changes.pop("deployment", None) or make_deployment()
-    now = timezone.now()
+    now = clock.now()
     defaults = {
         "deployment": deployment,
         "node": changes.pop("node", None) or make_node(),

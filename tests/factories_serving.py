@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from django.utils import timezone
-
 from apps.builds.models import Build
 from apps.deployments.models import Replica
 from apps.deployments.services import ReplicaReport, replicas_observe
 from apps.fleet.credentials import hash_of
 from apps.fleet.models import Card, Gateway, Node
 from apps.rest.identifiers import new_id
+from controlplane import clock
 from controlplane.domain.lifecycle import ReplicaState
 from tests.factories import make_finished_build
 
@@ -26,7 +25,7 @@ def make_serving_node(**changes: Any) -> Node:
             "address": "127.0.0.1",
             "boot_id": "boot-1",
             "credential_sha256": hash_of(name),
-            "last_heartbeat_at": timezone.now(),
+            "last_heartbeat_at": clock.now(),
             **changes,
         }
     )
@@ -55,7 +54,7 @@ def make_gateway(**changes: Any) -> Gateway:
         **{
             "name": name,
             "credential_sha256": hash_of(name),
-            "last_seen_at": timezone.now(),
+            "last_seen_at": clock.now(),
             **changes,
         }
     )
