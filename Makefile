@@ -11,6 +11,11 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 PIP := $(PY) -m pip --disable-pip-version-check -qq
 ONCE ?=
 TESTS ?=
+CHANGED ?=
+SEED ?=
+ROUNDS ?= 10
+# Else each of a run's many processes compiles everything that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 # The other end of the ranges in pyproject.toml, on the newer of the two Pythons where it is there.
 OLDEST := .venv-oldest
 OLDEST_PYTHON ?= $(shell for each in python3.12 python3.11; do \
@@ -22,9 +27,10 @@ OSV_URL ?=
 # Processes with servers of their own, a file at a time to each: one more than cores, since many tests
 # wait. The installations of tests/e2e, each of many processes, come after all others.
 SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
+ORDER := $(if $(SEED),--randomly-seed=$(SEED))
 LINTERS := lint-types lint-style lint-imports lint-templates lint-security
 
-.PHONY: help demo up test test-long test-oldest containers lint audit format screenshots chromium clean $(LINTERS)
+.PHONY: help demo up test test-fast test-long test-stress test-hygiene test-oldest containers lint audit format screenshots chromium clean $(LINTERS)
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,15 +43,25 @@ up: $(VENV)/.demo  ## start Enginehouse on this machine, without the demonstrati
 
 test: $(VENV)/.dev chromium  ## every test but the long ones
 ifdef TESTS
-	@$(PY) -m pytest -q -m "not long" $(TESTS)
+	@$(PY) -m pytest -q -m "not long" $(ORDER) $(TESTS)
 else
-	@$(PY) -m pytest -q -m "not long" -n 3 $(SIDE_BY_SIDE) --ignore tests/e2e
-	@$(PY) -m pytest -q -m "not long" -n 2 $(SIDE_BY_SIDE) tests/e2e
+	@HOLD_TO_BUDGET=1 $(PY) -m pytest -q -m "not long" $(ORDER) -n 3 $(SIDE_BY_SIDE) --ignore tests/e2e
+	@HOLD_TO_BUDGET=1 $(PY) -m pytest -q -m "not long" $(ORDER) -n 2 $(SIDE_BY_SIDE) tests/e2e
 endif
 
+test-fast: $(VENV)/.dev  ## those that start no process of the product; CHANGED=1: what mirrors your changes
+	@$(PY) -m tests.tiers $(if $(CHANGED),--changed) $(ORDER)
+
 test-long: $(VENV)/.dev chromium  ## the soaks and the long chaos too
-	@HYPOTHESIS_PROFILE=random $(PY) -m pytest --timeout 3600 $(TESTS)
-	@$(if $(TESTS),,$(MAKE) --no-print-directory test-oldest)
+	@HYPOTHESIS_PROFILE=random $(PY) -m pytest --timeout 3600 $(ORDER) $(TESTS)
+	@$(if $(TESTS),,$(MAKE) --no-print-directory test-hygiene test-oldest)
+
+test-stress: $(VENV)/.dev chromium  ## in random order while processes are stopped at random; ROUNDS=, TESTS=
+	@$(PY) -m tests.stress --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED)) $(TESTS)
+
+test-hygiene: $(VENV)/.dev  ## the fast tests at another time, in another zone, with the usual ports taken
+	@.ci/faketime
+	@$(PY) -m tests.hygiene $(ORDER)
 
 test-oldest: $(OLDEST)/.made  ## what a GPU host's older torch and transformers run, in an environment of their own
 	@$(OLDEST)/bin/python -m pytest -q -m "not long" $(or $(TESTS),$(OLD_TESTS))

@@ -17,7 +17,8 @@ import pytest_django
 from controlplane.processes import ports
 from tests.embedded_postgres import postgres_command
 from tests.side_by_side import SideBySide, rank
-from tests.time_budget import TimeBudget
+from tests.time_budget import TimeBudget, of_no_test
+from tests.waiting import DEADLINE_SECONDS
 from tests.web_server import Connections, wait_until_all_is_answered
 from workers.imports import without_collecting
 
@@ -122,7 +123,7 @@ def postgres_server(data_dir: Path) -> Iterator[str]:
     postgres.initialise(folder)
     command = postgres_command(folder)
     with _running(list(command.argv), user=command.user, log=data_dir / "postgres.log"):
-        postgres.wait_until_ready(postgres.url(folder), timeout_seconds=120)
+        postgres.wait_until_ready(postgres.url(folder), timeout_seconds=DEADLINE_SECONDS)
         yield postgres.url(folder)
 
 
@@ -134,7 +135,7 @@ def broker(data_dir: Path) -> Iterator[str]:
     folder = data_dir / "valkey"
     valkey.initialise(folder, port=ports.port_of(_BROKER_PORT))
     with _running(list(valkey.command(folder).argv), user=None, log=data_dir / "valkey.log"):
-        valkey.wait_until_ready(_broker_url(), timeout_seconds=120)
+        valkey.wait_until_ready(_broker_url(), timeout_seconds=DEADLINE_SECONDS)
         yield _broker_url()
 
 
@@ -182,8 +183,9 @@ class _running:
     def __exit__(self, *exception: object) -> None:
         # At SIGTERM, PostgreSQL would wait for every client to leave.
         self._process.send_signal(signal.SIGINT)
-        try:
-            self._process.wait(60)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait(60)
+        with of_no_test():
+            try:
+                self._process.wait(DEADLINE_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait(DEADLINE_SECONDS)

@@ -1,6 +1,7 @@
 """Which tests share a process of `make test`, and which begin first.
 
-One process more than cores: many tests wait, for a lease that runs out or for a browser.
+One process more than cores: many tests wait for another process or for a browser. Within what
+begins at the same time, and within a file, the order is random.
 """
 
 from xdist.scheduler import LoadScopeScheduling
@@ -31,6 +32,9 @@ class SideBySide(LoadScopeScheduling):
 
 
 def rank(nodeid: str) -> int:
-    """Return the place of a test's folder among those that begin first."""
+    """Return the place of a test's folder among those that begin first.
+
+    Whoever sorts by it keeps the random order of those at the same place.
+    """
     found = (place for place, folder in enumerate(FIRST) if nodeid.startswith(folder))
     return next(found, len(FIRST))

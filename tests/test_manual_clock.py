@@ -3,6 +3,7 @@ import threading
 
 import pytest
 
+from controlplane.clock import SYSTEM
 from tests.manual_clock import ManualClock
 
 
@@ -46,7 +47,7 @@ def test_tasks_pause_and_time_out_by_the_clock() -> None:
         async with asyncio.TaskGroup() as tasks:
             pausing = tasks.create_task(clock.pause(5))
             timing_out = tasks.create_task(_timed_out(clock, 10))
-            await asyncio.sleep(0)
+            await SYSTEM.pause(0)
             clock.advance(5)
             await pausing
             assert not timing_out.done()
@@ -60,9 +61,9 @@ def test_a_body_that_ends_in_time_is_left_alone() -> None:
     async def play() -> None:
         clock = ManualClock()
         async with clock.timeout(5):
-            await asyncio.sleep(0)
+            await SYSTEM.pause(0)
         clock.advance(10)
-        await asyncio.sleep(0)
+        await SYSTEM.pause(0)
 
     asyncio.run(play())
 

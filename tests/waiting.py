@@ -12,7 +12,8 @@ from typing import TypeVar
 import psutil
 
 DEADLINE_SECONDS = 120.0
-_PAUSE_SECONDS = 0.01
+_FIRST_PAUSE_SECONDS = 0.01
+_LONGEST_PAUSE_SECONDS = 0.1
 _Value = TypeVar("_Value")
 
 
@@ -27,11 +28,14 @@ def wait_for(
     `what` names what is waited for, or is a function that does so when it did not come.
     """
     deadline = time.monotonic() + DEADLINE_SECONDS
+    pause_seconds = _FIRST_PAUSE_SECONDS
     while not (value := condition()):
         if time.monotonic() > deadline:
             raise AssertionError(_expired(what))
         meanwhile()
-        time.sleep(_PAUSE_SECONDS)
+        time.sleep(pause_seconds)
+        # Looking takes time away from what is waited for.
+        pause_seconds = min(pause_seconds * 1.2, _LONGEST_PAUSE_SECONDS)
     return value
 
 

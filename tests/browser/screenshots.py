@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 import pytest
-from django.utils import timezone
 from playwright.sync_api import Page
 
 from apps.fleet.models import Node
+from controlplane import clock
 from tests.browser.conftest import OpenPage
 from tests.browser.stage import Stage
 from tests.factories import make_user
@@ -37,7 +37,7 @@ def test_photograph_every_page(visit: OpenPage, stage: Stage, scheme: str, suffi
     FOLDER.mkdir(parents=True, exist_ok=True)
     width, height = SIZES[suffix]
     for name, path in pages_of(stage).items():
-        Node.objects.update(last_heartbeat_at=timezone.now())
+        Node.objects.update(last_heartbeat_at=clock.now())
         tall = TALL_EDITOR if name.startswith("editor") and not suffix else height
         page = visit(path, color_scheme=scheme, viewport={"width": width, "height": tall})
         page.wait_for_load_state("networkidle")

@@ -2,12 +2,11 @@
 
 from datetime import timedelta
 
-from django.utils import timezone
-
 from apps.accounts.models import User
 from apps.builds.models import Build
 from apps.configs.models import Revision
 from apps.telemetry.logs import log_append
+from controlplane import clock
 from controlplane.domain.lifecycle import BuildState, StepState
 from tests import factories
 from tests.browser.staged_checkpoints import SMOLLM
@@ -22,7 +21,7 @@ LOG = {
 
 def built_build(revision: Revision, owner: User) -> Build:
     """Return a build that succeeded, with its artifact and what its steps said."""
-    now = timezone.now()
+    now = clock.now()
     artifact = factories.make_artifact(
         team=owner.team,
         size_bytes=271_400_000,
@@ -79,8 +78,8 @@ def failed_build(revision: Revision, owner: User) -> Build:
     _advance(build, failing="package")
     Build.objects.filter(id=build.id).update(
         state=BuildState.FAILED,
-        started_at=timezone.now() - timedelta(minutes=9),
-        finished_at=timezone.now() - timedelta(minutes=8),
+        started_at=clock.now() - timedelta(minutes=9),
+        finished_at=clock.now() - timedelta(minutes=8),
         failure={
             "code": "EHB-DISK-FULL",
             "blame": "machine",
@@ -99,11 +98,11 @@ def running_build(revision: Revision, owner: User) -> Build:
     """Return a build that is fetching, 64 % of the way."""
     build = factories.make_build(revision=revision, created_by=owner)
     Build.objects.filter(id=build.id).update(
-        state=BuildState.FETCHING, started_at=timezone.now() - timedelta(seconds=31)
+        state=BuildState.FETCHING, started_at=clock.now() - timedelta(seconds=31)
     )
     build.steps.filter(name="fetch").update(
         state=StepState.RUNNING,
-        started_at=timezone.now() - timedelta(seconds=30),
+        started_at=clock.now() - timedelta(seconds=30),
         progress_done=171_000_000,
         progress_total=269_060_552,
         progress_unit="bytes",
@@ -114,7 +113,7 @@ def running_build(revision: Revision, owner: User) -> Build:
 
 
 def _advance(build: Build, *, failing: str) -> None:
-    start = timezone.now() - timedelta(minutes=9)
+    start = clock.now() - timedelta(minutes=9)
     for position, (name, text) in enumerate(LOG.items()):
         state = StepState.FAILED if name == failing else StepState.FINISHED
         build.steps.filter(name=name).update(

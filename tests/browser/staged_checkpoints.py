@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from django.utils import timezone
-
 from apps.accounts.models import Team
 from apps.configs.models import CheckpointRecord, FactsState
+from controlplane import clock
 from controlplane.domain.facts import checkpoints
 
 LLAMA_70B = "meta-llama/Llama-3.3-70B-Instruct"
@@ -56,7 +55,7 @@ def know_checkpoint(
         has_chat_template=True,
         commit="12fd25f77366fa6b3b4b768ec3050bf629380bac",
     )
-    now = timezone.now()
+    now = clock.now()
     CheckpointRecord.objects.create(
         team=team,
         source="HF",

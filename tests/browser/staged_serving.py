@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-from django.utils import timezone
-
 from apps.accounts.models import User
 from apps.builds.models import Build
 from apps.configs.models import CheckpointRecord
@@ -11,6 +9,7 @@ from apps.deployments.models import Deployment, Replica
 from apps.fleet.models import Card, Node
 from apps.telemetry import buckets
 from apps.telemetry.models import EngineSample, UsageMinute
+from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 from tests import factories
 from tests.browser.staged_checkpoints import SMOLLM
@@ -30,7 +29,7 @@ def serving_deployment(build: Build, node: Node, card: Card, owner: User) -> Dep
         deployment=deployment,
         node=node,
         memory_bytes=2 * _GIB,
-        ready_at=timezone.now() - timedelta(minutes=45),
+        ready_at=clock.now() - timedelta(minutes=45),
         report={
             "dtype": "float32",
             "weights_bytes": 538_060_032,
@@ -59,7 +58,7 @@ def serving_deployment(build: Build, node: Node, card: Card, owner: User) -> Dep
         node=node,
         state=ReplicaState.FAILED,
         ready_at=None,
-        finished_at=timezone.now() - timedelta(minutes=46),
+        finished_at=clock.now() - timedelta(minutes=46),
         failure={
             "code": "EHD-GONE",
             "blame": "machine",
@@ -70,7 +69,7 @@ def serving_deployment(build: Build, node: Node, card: Card, owner: User) -> Dep
 
 
 def _traffic(deployment: Deployment) -> None:
-    now = timezone.now().replace(second=0, microsecond=0)
+    now = clock.now().replace(second=0, microsecond=0)
     rows = []
     for age in range(40, 0, -1):
         requests = 30 + (age * 7) % 17
@@ -105,7 +104,7 @@ def _traffic(deployment: Deployment) -> None:
 
 def _samples(replica: Replica) -> None:
     """Have the engine tell of itself once a minute."""
-    now = timezone.now().replace(second=0, microsecond=0)
+    now = clock.now().replace(second=0, microsecond=0)
     EngineSample.objects.bulk_create(
         EngineSample(
             replica_id=replica.id,

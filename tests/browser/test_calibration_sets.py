@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
 from apps.configs.calibration_sets.models import CalibrationPreview
+from controlplane import clock
 from tests.apps.configs.calibration_sets.test_views import RESULT
 from tests.apps.configs.calibration_sets.uploads import chats, jsonl
 from tests.browser.conftest import OpenPage
@@ -52,7 +52,7 @@ def test_a_damaged_file_is_refused_at_its_line_and_the_next_one_is_kept_and_prev
     assert_fits(page)
     page.get_by_role("button", name="Preview five samples").click()
     expect(page.get_by_text("Waiting for a build worker")).to_be_visible()
-    CalibrationPreview.objects.update(state="finished", result=RESULT, finished_at=timezone.now())
+    CalibrationPreview.objects.update(state="finished", result=RESULT, finished_at=clock.now())
     expect(page.get_by_text("Row 2, 64 tokens, cut off at 64")).to_be_visible()
     expect(page).to_have_title("✓ finished · team/chats as gemma-3-27b")
     assert_fits(page)

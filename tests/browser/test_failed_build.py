@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
-from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from apps.builds.models import Build
+from controlplane import clock
 from controlplane.domain.lifecycle import BuildState
 from tests import factories
 from tests.browser.conftest import OpenPage
@@ -45,8 +45,8 @@ def failing(stage: Stage, failure: dict[str, object]) -> Build:
         created_by=stage.owner,
         state=BuildState.FAILED,
         failure=failure,
-        started_at=timezone.now(),
-        finished_at=timezone.now(),
+        started_at=clock.now(),
+        finished_at=clock.now(),
     )
     return build
 

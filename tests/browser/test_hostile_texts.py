@@ -60,13 +60,13 @@ def poison(stage: "Stage") -> None:
 def _invite(invitations: type, stage: "Stage") -> None:
     from datetime import timedelta
 
-    from django.utils import timezone
+    from controlplane import clock
 
     invitations.objects.create(  # type: ignore[attr-defined]
         token_sha256="a" * 64,
         team=stage.team,
         email='"<img/src=x/onerror=window.ran=1>"@example.com',
-        expires_at=timezone.now() + timedelta(days=1),
+        expires_at=clock.now() + timedelta(days=1),
     )
 
 

@@ -16,6 +16,7 @@ from tests.apps.deployments.test_try_views import encoder
 from tests.browser.conftest import OpenPage, held_back, session_cookie
 from tests.factories import make_deployment
 from tests.scripted_gateway import ScriptedGateway, refusal, scripted_gateway
+from tests.waiting import DEADLINE_SECONDS
 from tests.web_server import streaming_server
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def test_escape_stops_the_engine_at_once_and_what_came_stays(
     expect(page).to_have_title(re.compile("^● answering"))
     expect(page.locator("#spoken")).to_have_text(re.compile("^Sent"))
     page.keyboard.press("Escape")
-    assert gateway.was_left.wait(20)
+    assert gateway.was_left.wait(DEADLINE_SECONDS)
     expect(page.locator(".turn")).to_contain_text("the engine was told at once")
     expect(page.get_by_role("button", name="Stop")).to_be_hidden()
     expect(page.get_by_label("Message")).to_be_focused()
@@ -246,7 +247,10 @@ def test_answers_that_last_hold_no_database_connection(
     token = "t" * 32
     cookie = session_cookie(stage.owner, web)
     cookies = {cookie["name"]: cookie["value"], settings.CSRF_COOKIE_NAME: token}
-    with httpx.Client(cookies=cookies, timeout=20) as client, ExitStack() as open_answers:
+    with (
+        httpx.Client(cookies=cookies, timeout=DEADLINE_SECONDS) as client,
+        ExitStack() as open_answers,
+    ):
         for _ in range(most + 1):
             answer = client.stream(
                 "POST",

@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from apps.dashboard.demo.question import endpoint
 from apps.dashboard.demo.voice import Voice
 from controlplane.processes.running import RunningServices
 from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.waiting import DEADLINE_SECONDS, wait_for
 
 TINY_YAML = """\
 model_name: tiny
@@ -62,8 +62,6 @@ class Installation:
     services: RunningServices
     api_key: str
     sign_in_link: str
-    patience_seconds: float = 10.0
-    """How long the management API may take for one answer."""
 
     def deploy(self, text: str = TINY_YAML) -> dict[str, Any]:
         """Return the model `tiny` that serves a build of the config in production."""
@@ -108,7 +106,7 @@ class Installation:
                 "max_tokens": max_tokens,
                 "temperature": 0,
             },
-            timeout=20,
+            timeout=DEADLINE_SECONDS,
         )
 
     def answers(self, model_id: str) -> bool:
@@ -143,7 +141,7 @@ class Installation:
             method,
             f"{self.services.public_url}/v1/{path}",
             headers={"Authorization": f"Bearer {self.api_key}"},
-            timeout=self.patience_seconds,
+            timeout=DEADLINE_SECONDS,
             **more,
         )
 
@@ -180,15 +178,15 @@ def _without_the_tests_own_servers() -> Iterator[None]:
         yield
 
 
-def eventually(holds: Callable[[], bool], *, seconds: float, what: str) -> float:
-    """Return after how many seconds it held; fail with words when it did not in time."""
-    started = time.monotonic()
-    while time.monotonic() - started < seconds:
+def eventually(holds: Callable[[], bool], *, what: str) -> None:
+    """Return once it holds; whom it asks may be out of reach until then."""
+
+    def holds_now() -> bool:
         with suppress(httpx.HTTPError, psutil.Error, IndexError):
-            if holds():
-                return time.monotonic() - started
-        time.sleep(0.1)
-    raise AssertionError(f"not within {seconds:.0f} s: {what}")
+            return holds()
+        return False
+
+    wait_for(holds_now, what=what)
 
 
 def _works_on(process: psutil.Process, folder: Path) -> bool:

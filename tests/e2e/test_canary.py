@@ -18,8 +18,9 @@ from tests.e2e import canary
 from tests.e2e.installation import Installation, eventually, installation
 from tests.hub_server import HubServer, Trouble
 from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.waiting import DEADLINE_SECONDS
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(420)]
+pytestmark = pytest.mark.e2e
 
 TEXT = """\
 model_name: tiny
@@ -79,13 +80,12 @@ class Scene:
         config = self.post("configs", {"name": name, "text": text})
         eventually(
             lambda: not self.post("configs/check", {"text": text})["waiting"],
-            seconds=90,
             what="the checks",
         )
         build = self.post("builds", {"config_id": config["id"], "revision": 1})
         assert "id" in build, build
         path = f"builds/{build['id']}"
-        eventually(lambda: self.get(path)["state"] in ENDED, seconds=180, what="the build's end")
+        eventually(lambda: self.get(path)["state"] in ENDED, what="the build's end")
         return self.get(path)
 
 
@@ -110,7 +110,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
                 httpx.Client(base_url=f"{url}/v1/", headers=bearer, trust_env=False) as rest,
             ):
                 for client in (page, rest):
-                    client.timeout = httpx.Timeout(20)
+                    client.timeout = httpx.Timeout(DEADLINE_SECONDS)
                 yield Scene(here, hub, canary.Canaries(values=values), page, rest)
 
 
@@ -168,7 +168,7 @@ def ask_for_all(scene: Scene, build: dict[str, Any]) -> None:
 def tried(scene: Scene, name: str, target: str) -> dict[str, Any]:
     asked = scene.post(f"secrets/{name}/test", {"target": target})
     path = f"secrets/{name}/tests/{asked['id']}"
-    eventually(lambda: scene.get(path)["works"] is not None, seconds=90, what="the test's answer")
+    eventually(lambda: scene.get(path)["works"] is not None, what="the test's answer")
     return scene.get(path)
 
 
@@ -194,7 +194,7 @@ def test_no_value_is_found_anywhere_after_it_was_used_and_failures_printed_it(
         model_id = model["model"]["id"]
         body_of = {"source": _source(works), "environment": "production"}
         scene.post(f"models/{model_id}/deployments", body_of)
-        eventually(lambda: here.answers(model_id), seconds=120, what="an answer of the engine")
+        eventually(lambda: here.answers(model_id), what="an answer of the engine")
         for build in (works, fails):
             ask_for_all(scene, build)
     assert watch.looks > 20

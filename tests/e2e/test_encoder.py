@@ -10,9 +10,10 @@ import pytest
 
 from apps.dashboard.demo.question import endpoint
 from tests.e2e.installation import installation
+from tests.waiting import DEADLINE_SECONDS
 from tests.workers.engine.pooling.minilm import minilm
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 TEXTS = ("A cat sleeps on the mat.", "The cat is asleep on a rug.", "Interest rates rose.")
 YAML = """\
 model_name: minilm
@@ -47,7 +48,7 @@ def test_an_embedder_is_quantized_gated_deployed_and_answers_with_vectors(tmp_pa
             f"{base_url}/embeddings",
             headers={"Authorization": f"Bearer {running.api_key}"},
             json={"model": "minilm", "input": list(TEXTS)},
-            timeout=60,
+            timeout=DEADLINE_SECONDS,
         )
         assert answer.status_code == httpx.codes.OK, answer.text
         one, near, far = (each["embedding"] for each in answer.json()["data"])

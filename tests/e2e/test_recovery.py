@@ -1,7 +1,7 @@
 """Kill -9 of every kind of process of a serving installation, each at a bad moment.
 
-The endpoint goes on or comes back, the state that the API shows becomes true within fifteen
-seconds, and no process is left to nobody.
+The endpoint goes on or comes back, the state that the API shows becomes true, and no process is
+left to nobody. How soon is measured by `benchmarks/recovery.py`.
 """
 
 import os
@@ -15,8 +15,7 @@ import pytest
 
 from tests.e2e.installation import TINY_YAML, Installation, eventually, installation
 
-pytestmark = [pytest.mark.recovery, pytest.mark.timeout(420)]
-_TRUE_STATE_SECONDS = 15.0
+pytestmark = [pytest.mark.recovery, pytest.mark.e2e]
 
 
 @pytest.fixture(scope="module")
@@ -50,17 +49,14 @@ def _is_whole(here: Installation, model: dict[str, Any]) -> bool:
 def test_an_engine_goes_on_serving_while_a_killed_process_comes_back(
     here: Installation, model: dict[str, Any], kind: str
 ) -> None:
-    eventually(lambda: _is_whole(here, model), seconds=90, what="whole before the kill")
+    eventually(lambda: _is_whole(here, model), what="whole before the kill")
     engine = here.pid("engine")
     victim = here.kill(kind)
     eventually(
         lambda: any(pid != victim for pid in here.pids(kind)),
-        seconds=_TRUE_STATE_SECONDS,
         what=f"{kind} started again",
     )
-    eventually(
-        lambda: _is_whole(here, model), seconds=_TRUE_STATE_SECONDS, what="whole after the kill"
-    )
+    eventually(lambda: _is_whole(here, model), what="whole after the kill")
     assert here.pids("engine") == [engine]
 
 
@@ -68,7 +64,7 @@ def test_an_engine_goes_on_serving_while_a_killed_process_comes_back(
 def test_a_killed_engine_is_shown_as_such_and_replaced(
     here: Installation, model: dict[str, Any], kind: str
 ) -> None:
-    eventually(lambda: _is_whole(here, model), seconds=90, what="whole before the kill")
+    eventually(lambda: _is_whole(here, model), what="whole before the kill")
     engine = here.pid("engine")
     here.kill(kind)
     eventually(
@@ -76,10 +72,9 @@ def test_a_killed_engine_is_shown_as_such_and_replaced(
             _production(here, model)["active_replica_count"] == 0
             or (here.pids("engine") not in ([], [engine]) and here.answers(model["id"]))
         ),
-        seconds=_TRUE_STATE_SECONDS,
         what="the loss is shown, or already mended",
     )
-    eventually(lambda: _is_whole(here, model), seconds=90, what="replaced")
+    eventually(lambda: _is_whole(here, model), what="replaced")
     assert not psutil.pid_exists(engine)
 
 
@@ -93,12 +88,11 @@ def test_a_build_survives_its_worker_the_broker_and_the_database(
         here.kill(kind)
     eventually(
         lambda: here.get(f"builds/{build['id']}")["state"] in {"succeeded", "failed"},
-        seconds=180,
         what="the build ended in spite of three kills",
     )
     ended = here.get(f"builds/{build['id']}")
     assert ended["state"] == "succeeded", ended
-    eventually(lambda: not here.pids("step"), seconds=_TRUE_STATE_SECONDS, what="no step is left")
+    eventually(lambda: not here.pids("step"), what="no step is left")
 
 
 def test_a_killed_supervisor_leaves_the_engine_to_the_next_start(
@@ -110,11 +104,10 @@ def test_a_killed_supervisor_leaves_the_engine_to_the_next_start(
         os.kill(first.machine.pid, signal.SIGKILL)
         eventually(
             lambda: not (first.pids("web") or first.pids("postgres") or first.pids("agent")),
-            seconds=45,
             what="its processes end with it",
         )
         assert psutil.pid_exists(engine)
     with installation(tmp_path) as second:
-        eventually(lambda: second.answers(deployed["id"]), seconds=90, what="it answers again")
+        eventually(lambda: second.answers(deployed["id"]), what="it answers again")
         assert second.pids("engine") == [engine]
     assert not psutil.pid_exists(engine)

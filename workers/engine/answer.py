@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from time import monotonic
 
 from torch import Tensor
 
+from controlplane.clock import SYSTEM, Clock
 from workers.engine.detokenizer import Detokenizer
 from workers.engine.drafts import Drafter
 from workers.engine.generation import FinishReason, Generation, Progress, TokenScore
@@ -28,13 +28,15 @@ class Answer:
         decode: Callable[[Sequence[int]], str],
         drafter: Drafter | None = None,
         rope_border: int | None = None,
+        clock: Clock = SYSTEM,
     ) -> None:
         self.generation = generation
         self.row = Row(first_slot=0, capacity=0)  # none until the scheduler admits it
         self.tokens = list(generation.prompt)
-        self.arrived_at = self.last_token_at = monotonic()
+        self.arrived_at = self.last_token_at = clock.monotonic()
         self.is_cancelled = False
         self.cached_tokens = 0
+        self._clock = clock
         self._drafter = drafter
         self._rope_border = rope_border
         ends = () if generation.sampling.ignore_eos else end_tokens
@@ -98,7 +100,7 @@ class Answer:
         """Choose the next token; give back what it adds for the reader, if anything."""
         token = self._choose(logits)
         self.tokens.append(token)
-        self.last_token_at = monotonic()
+        self.last_token_at = self._clock.monotonic()
         if token in self._end_tokens:
             return self._finish(FinishReason.STOP, "")
         if self.generation.sampling.top_logprobs is not None:

@@ -10,6 +10,7 @@ import llguidance
 import torch
 import transformers
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
 from workers.engine.adapters import read_adapter
 from workers.engine.answer import Answer
@@ -39,8 +40,9 @@ PLAN_TOLERANCE = 0.01
 class Engine:
     """Loads at once; answers between `start` and `stop`."""
 
-    def __init__(self, settings: EngineSettings) -> None:
+    def __init__(self, settings: EngineSettings, *, clock: Clock = SYSTEM) -> None:
         self.settings = settings
+        self._clock = clock
         self.adapter_names = tuple(settings.adapters)
         self._model_class = find_model_class(settings.model_dir)
         self.codec = TextCodec(settings.model_dir)
@@ -61,8 +63,9 @@ class Engine:
         self._runner = runner
         self._scheduler = Scheduler(self._cache, settings, self.step_tokens, self.metrics)
         self._loop = EngineLoop(
-            self._scheduler, runner, self.metrics, step_delay_seconds=settings.step_delay_seconds
-        )
+            self._scheduler, runner, self.metrics,
+            step_delay_seconds=settings.step_delay_seconds, clock=clock,
+        )  # fmt: skip
         self._publish_gauges()
 
     @property
@@ -89,7 +92,7 @@ class Engine:
             generation, end_tokens=self._end_tokens,
             decode=partial(self.codec.decode, shows_special=special),
             drafter=PromptLookup(ngram, self.settings.draft_factor) if ngram else None,
-            rope_border=None if long_rope is None else long_rope.border,
+            rope_border=None if long_rope is None else long_rope.border, clock=self._clock,
         )  # fmt: skip
         self._scheduler.submit(answer)
         return answer

@@ -3,11 +3,11 @@
 import logging
 from collections.abc import Iterator, Sequence
 from threading import Event
-from time import sleep
 
 import torch
 from torch import Tensor
 
+from controlplane.clock import SYSTEM, Clock
 from workers.engine.answer import Answer
 from workers.engine.errors import RowFailed
 from workers.engine.generation import Progress
@@ -30,11 +30,13 @@ class EngineLoop:
         metrics: EngineMetrics,
         *,
         step_delay_seconds: float = 0.0,
+        clock: Clock = SYSTEM,
     ) -> None:
         self._scheduler = scheduler
         self._runner = runner
         self._metrics = metrics
         self._step_delay_seconds = step_delay_seconds
+        self._clock = clock
         self._stopping = Event()
 
     def run(self) -> None:
@@ -62,7 +64,7 @@ class EngineLoop:
     def step(self) -> None:
         """Advance every row that the step has room for."""
         if self._step_delay_seconds:
-            sleep(self._step_delay_seconds)
+            self._clock.sleep(self._step_delay_seconds)
         self._scheduler.admit()
         for answer, segment, logits in self._feed(self._scheduler.plan()):
             if answer.pending_tokens <= 0:  # else the prompt has more pieces

@@ -49,5 +49,4 @@ def _running(folder: Path) -> Iterator[Stack]:
         hub.add(MOVING, tiny, branch=BRANCH)
         patch.setenv("HF_ENDPOINT", hub.url)
         with installation(folder / "data") as here:
-            here.patience_seconds = 60
             yield Stack(here=here, hub=hub)

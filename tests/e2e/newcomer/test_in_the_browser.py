@@ -11,10 +11,9 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.conftest import PATIENCE_MS
 from tests.debian_parts import program
 from tests.e2e.newcomer.conftest import BRANCH, MODEL, MOVING, Stack
+from tests.waiting import DEADLINE_SECONDS
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(420)]
-BUILD_MS = 180_000
-"""For a build of half a megabyte, or an engine on it, on a machine that is busy."""
+pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 _RETRYING = "curl -s --fail --retry 20 --retry-all-errors "
 
 
@@ -46,9 +45,9 @@ def test_from_a_model_id_over_a_blocking_finding_to_a_chat(page: Page, stack: St
     page.get_by_role("link", name="Deploy", exact=True).click()
     page.get_by_label("Model").fill("of-the-newcomer")
     page.get_by_role("button", name="Deploy").click()
-    expect(page).to_have_title(re.compile("active"), timeout=BUILD_MS)
+    expect(page).to_have_title(re.compile("active"))
     deployment = page.url
-    expect(page.get_by_text("production", exact=True).first).to_be_visible(timeout=BUILD_MS)
+    expect(page.get_by_text("production", exact=True).first).to_be_visible()
     curl = page.locator("#snippet-curl").inner_text()
     answer = _pasted(curl, _key(page, stack))
     assert '"finish_reason"' in answer, answer
@@ -60,7 +59,7 @@ def test_from_a_model_id_over_a_blocking_finding_to_a_chat(page: Page, stack: St
     page.get_by_label("Message").fill("Say hello.")
     page.get_by_role("button", name="Send").click()
     answer_shown = page.locator(".turns li")
-    expect(answer_shown).to_contain_text("tokens/s", timeout=BUILD_MS)
+    expect(answer_shown).to_contain_text("tokens/s")
 
 
 def test_a_build_that_fails_is_explained_and_built_again_with_its_fix(
@@ -89,7 +88,7 @@ def _read(page: Page, stack: Stack, repo: str) -> None:
     page.goto(f"{stack.here.services.public_url}/configs/start/")
     page.get_by_label("Model id or folder").fill(repo)
     page.get_by_role("button", name="Read its files").click()
-    expect(page.get_by_text("LlamaForCausalLM")).to_be_visible(timeout=BUILD_MS)
+    expect(page.get_by_text("LlamaForCausalLM")).to_be_visible()
     expect(page.get_by_role("region", name="What we propose")).to_contain_text("native")
     page.get_by_role("link", name="Open the config").click()
     expect(page.locator("#checks")).to_contain_text("can build")
@@ -99,7 +98,7 @@ def _watch(page: Page, state: str) -> None:
     """Stay on the build's page until it has ended, in that state."""
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"Build \d+"))
     ended = re.compile(r"succeeded|failed|cancelled")
-    expect(page).to_have_title(ended, timeout=BUILD_MS)
+    expect(page).to_have_title(ended)
     assert state in page.title(), page.locator("main").inner_text()
 
 
@@ -125,7 +124,7 @@ def _pasted(command: str, key: str) -> str:
         capture_output=True,
         encoding="utf-8",
         errors="replace",
-        timeout=100,
+        timeout=DEADLINE_SECONDS,
         check=False,
     )
     return ran.stdout + ran.stderr

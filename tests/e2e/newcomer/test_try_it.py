@@ -14,13 +14,14 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import PATIENCE_MS
 from tests.e2e.installation import eventually
 from tests.e2e.newcomer.conftest import Stack
 from tests.pasted import run_pasted
+from tests.waiting import DEADLINE_SECONDS
 
-pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE = 60_000
 SCHEMA = """{"type": "object", "properties": {"yes": {"type": "boolean"}}, "required": ["yes"],
 "additionalProperties": false}"""
 
@@ -29,7 +30,7 @@ SCHEMA = """{"type": "object", "properties": {"yes": {"type": "boolean"}}, "requ
 def model(stack: Stack) -> dict[str, Any]:
     """One that answers, deployed here where nobody was before."""
     found = next(iter(stack.here.get("models")["models"]), None) or stack.here.deploy()
-    eventually(lambda: stack.here.answers(found["id"]), seconds=120, what="the model answers")
+    eventually(lambda: stack.here.answers(found["id"]), what="the model answers")
     return dict(found)
 
 
@@ -37,7 +38,7 @@ def model(stack: Stack) -> dict[str, Any]:
 def page(stack: Stack, chromium: Browser) -> Iterator[Page]:
     """A browser in which the newcomer is signed in."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     page.goto(fresh_link(stack))
     page.get_by_role("button", name="Sign in").click()
@@ -87,7 +88,7 @@ def test_a_chat_is_streamed_by_a_real_engine_counted_and_repeated_by_its_curl(
     page.get_by_label("Message").fill("The sky")
     page.get_by_label("Message").press("Control+Enter")
     turn = page.locator(".turn")
-    expect(turn).to_contain_text("counted by the engine", timeout=PATIENCE)
+    expect(turn).to_contain_text("counted by the engine")
     expect(turn).to_contain_text("First token")
     expect(turn).to_contain_text(re.compile(r"\d in, [1-8] out"))
     curl = str(page.locator("#snippet-curl").text_content())
@@ -111,7 +112,7 @@ def test_an_answer_is_held_to_a_schema_by_a_real_engine(
     page.get_by_label("Temperature").fill("0")
     page.get_by_label("Message").fill("Is the sky blue?")
     page.get_by_role("button", name="Send").click()
-    expect(page.locator(".verdict")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator(".verdict")).to_be_visible()
     # Random weights may never come to the end of it, but they begin as the grammar has it.
     assert str(page.locator(".answer").text_content()).lstrip()[:1] in ("{", "")
 
@@ -125,5 +126,7 @@ def test_no_answer_of_the_web_process_holds_a_key(
     assert not re.search(r"[a-z0-9]{8}\.[A-Za-z0-9_-]{43}", unescape(page.content()))
     assert page.evaluate("Object.keys(localStorage).filter((name) => name !== 'theme')") == []
     assert not any("authorization" in head.lower() for head in heads)
-    script = httpx.get(f"{stack.here.services.public_url}/static/js/try/chat.js", timeout=20)
+    script = httpx.get(
+        f"{stack.here.services.public_url}/static/js/try/chat.js", timeout=DEADLINE_SECONDS
+    )
     assert script.status_code == 200

@@ -9,13 +9,14 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
+from controlplane.clock import SYSTEM, Clock
+from tests.waiting import DEADLINE_SECONDS
 from workers.engine.answer import Answer
 from workers.engine.engine import Engine
 from workers.engine.generation import FinishReason, Generation, Progress, Sampling
 from workers.engine.grammar import Grammar
 from workers.engine.settings import EngineSettings
 
-PATIENCE_SECONDS = 60
 torch.set_num_threads(1)
 
 
@@ -26,11 +27,12 @@ def start_engine(checkpoint: Path, **settings: Any) -> Engine:
     return engine
 
 
-def make_engine(checkpoint: Path, **settings: Any) -> Engine:
+def make_engine(checkpoint: Path, *, clock: Clock = SYSTEM, **settings: Any) -> Engine:
     """Give back an engine whose requests wait until it is started."""
     defaults: dict[str, Any] = {"dtype": "float32", "kv_cache_bytes": 4 << 20}
     return Engine(
-        EngineSettings(model_dir=checkpoint, served_model_name="tiny", **{**defaults, **settings})
+        EngineSettings(model_dir=checkpoint, served_model_name="tiny", **{**defaults, **settings}),
+        clock=clock,
     )
 
 
@@ -58,10 +60,10 @@ class Hold:
         self._pieces += 1
         if self._pieces in self._stops:
             self._held.release()
-            assert self._released.acquire(timeout=PATIENCE_SECONDS)
+            assert self._released.acquire(timeout=DEADLINE_SECONDS)
 
     def __enter__(self) -> None:
-        assert self._held.acquire(timeout=PATIENCE_SECONDS)
+        assert self._held.acquire(timeout=DEADLINE_SECONDS)
 
     def __exit__(self, *exception: object) -> None:
         self._released.release()
@@ -101,7 +103,7 @@ class Asked:
     def pieces(self) -> Iterator[Progress]:
         """Give pieces as they come, the last one included."""
         while True:
-            piece = self._pieces.get(timeout=PATIENCE_SECONDS)
+            piece = self._pieces.get(timeout=DEADLINE_SECONDS)
             yield piece
             if piece.is_last:
                 return

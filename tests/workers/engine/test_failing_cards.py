@@ -10,7 +10,8 @@ import pytest
 import torch
 import uvicorn
 
-from tests.workers.engine.asking import PATIENCE_SECONDS, Asked, make_engine, start_engine
+from tests.waiting import DEADLINE_SECONDS
+from tests.workers.engine.asking import Asked, make_engine, start_engine
 from tests.workers.engine.pooling.encoders import make_encoder, write_sentence_files
 from workers.engine.engine import Engine
 from workers.engine.errors import RowFailed
@@ -88,7 +89,7 @@ def test_all_texts_end_with_their_card_and_the_pooling_engine_with_them(
         asked = [engine.submit([Row(ids=[5] * length)]) for length in (3, 60)]
     for one in asked:
         with pytest.raises(RowFailed, match="AcceleratorError"):
-            one.answer.result(PATIENCE_SECONDS)
+            one.answer.result(DEADLINE_SECONDS)
     _await_end(engine)
     engine.stop()
 
@@ -97,7 +98,7 @@ def _await_end(engine: Engine | PoolingEngine) -> None:
     loop = engine._thread._loop
     assert loop is not None
     with pytest.raises(torch.AcceleratorError):
-        loop.result(PATIENCE_SECONDS)
+        loop.result(DEADLINE_SECONDS)
 
 
 def _run_out() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.workers.engine.asking import Asked, start_engine, transformers_greedy
+from tests.workers.engine.asking import Asked, Hold, start_engine, transformers_greedy
 from tests.workers.engine.reading_metrics import metric
 from workers.engine.engine import Engine
 from workers.engine.kept_rows import Content, KeptRows, shared_length
@@ -60,11 +60,13 @@ def test_nothing_is_shared_between_salts_and_adapters(checkpoint: Path) -> None:
 
 
 def test_a_prompt_shares_with_a_row_that_still_runs(checkpoint: Path) -> None:
-    engine = start_engine(checkpoint, step_delay_seconds=0.005)
-    running = Asked(engine, PROMPT, max_tokens=300, ignore_eos=True)
-    next(running.pieces())
+    engine = start_engine(checkpoint)
+    hold = Hold()
+    running = Asked(engine, PROMPT, max_tokens=300, ignore_eos=True, on_piece=hold)
     alike = [*PROMPT[:50], 9]
-    assert Asked(engine, alike).finish().tokens == transformers_greedy(checkpoint, alike, 24)
+    with hold:
+        asked = Asked(engine, alike)
+    assert asked.finish().tokens == transformers_greedy(checkpoint, alike, 24)
     assert metric(engine, "engine_prefix_hit_tokens_total") == 50
     running.answer.cancel()
     engine.stop()

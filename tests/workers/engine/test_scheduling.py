@@ -8,11 +8,13 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from controlplane.domain.runtimes.native import metrics
+from tests.manual_clock import ManualClock
 from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.waiting import DEADLINE_SECONDS
 from tests.workers.engine.asking import (
-    PATIENCE_SECONDS,
     Asked,
     Hold,
+    make_engine,
     start_engine,
     transformers_greedy,
 )
@@ -30,11 +32,9 @@ BYTES_PER_TOKEN = 2 * 2 * 2 * 16 * 4
 
 
 @pytest.fixture(scope="module")
-def slow_engine(checkpoint: Path) -> Iterator[Engine]:
-    """Two rows, four waiting, and steps long enough to act between them."""
-    engine = start_engine(
-        checkpoint, max_batch_size=2, max_waiting_requests=4, step_delay_seconds=0.01
-    )
+def small_engine(checkpoint: Path) -> Iterator[Engine]:
+    """Two rows, four waiting."""
+    engine = start_engine(checkpoint, max_batch_size=2, max_waiting_requests=4)
     yield engine
     engine.stop()
 
@@ -52,38 +52,38 @@ def poisoned_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine
 
 
 def test_rows_that_join_and_leave_do_not_change_an_answer(
-    slow_engine: Engine, checkpoint: Path
+    small_engine: Engine, checkpoint: Path
 ) -> None:
     expected = transformers_greedy(checkpoint, PROMPT, 60)
     hold = Hold()
-    long = Asked(slow_engine, PROMPT, max_tokens=60, on_piece=hold)
+    long = Asked(small_engine, PROMPT, max_tokens=60, on_piece=hold)
     with hold:
         passers_by = [
-            Asked(slow_engine, [token], max_tokens=token % 7 + 1) for token in range(5, 9)
+            Asked(small_engine, [token], max_tokens=token % 7 + 1) for token in range(5, 9)
         ]
     ended = [passer_by.finish().answer.last_token_at for passer_by in passers_by]
     assert long.finish().answer.last_token_at > max(ended)
     assert long.tokens == expected
 
 
-def test_one_more_than_may_wait_is_refused(slow_engine: Engine) -> None:
+def test_one_more_than_may_wait_is_refused(small_engine: Engine) -> None:
     hold = Hold()
-    asked = [Asked(slow_engine, PROMPT, max_tokens=20, ignore_eos=True, on_piece=hold)]
+    asked = [Asked(small_engine, PROMPT, max_tokens=20, ignore_eos=True, on_piece=hold)]
     with hold, pytest.raises(QueueFull):
-        asked.extend(Asked(slow_engine, PROMPT, max_tokens=20) for _ in range(6))
+        asked.extend(Asked(small_engine, PROMPT, max_tokens=20) for _ in range(6))
     for one in asked:
         one.finish()
 
 
-def test_a_cancelled_row_is_free_at_the_next_step(slow_engine: Engine) -> None:
+def test_a_cancelled_row_is_free_at_the_next_step(small_engine: Engine) -> None:
     hold = Hold()
     how = {"max_tokens": 2000, "ignore_eos": True}
-    leaving = Asked(slow_engine, PROMPT, **how)
-    staying = Asked(slow_engine, PROMPT, **how, on_piece=hold)
+    leaving = Asked(small_engine, PROMPT, **how)
+    staying = Asked(small_engine, PROMPT, **how, on_piece=hold)
     seen: list[int] = []
     with hold:
         waiting = Asked(
-            slow_engine, PROMPT, max_tokens=2, ignore_eos=True,
+            small_engine, PROMPT, max_tokens=2, ignore_eos=True,
             on_piece=lambda _: seen.append(len(staying.tokens)),
         )  # fmt: skip
         leaving.answer.cancel()
@@ -91,17 +91,17 @@ def test_a_cancelled_row_is_free_at_the_next_step(slow_engine: Engine) -> None:
     waiting.finish()
     assert seen[-1] - before <= 5
     staying.answer.cancel()
-    assert Asked(slow_engine, PROMPT, max_tokens=2).finish().failure is None
-    assert metric(slow_engine, "engine_requests_running") == 0
-    assert metric(slow_engine, "engine_kv_cache_used_ratio") == 0
+    assert Asked(small_engine, PROMPT, max_tokens=2).finish().failure is None
+    assert metric(small_engine, "engine_requests_running") == 0
+    assert metric(small_engine, "engine_kv_cache_used_ratio") == 0
 
 
-def test_a_cancelled_request_leaves_the_line(slow_engine: Engine) -> None:
+def test_a_cancelled_request_leaves_the_line(small_engine: Engine) -> None:
     hold = Hold()
     how = {"max_tokens": 30, "ignore_eos": True}
-    rows = [Asked(slow_engine, PROMPT, **how), Asked(slow_engine, PROMPT, **how, on_piece=hold)]
+    rows = [Asked(small_engine, PROMPT, **how), Asked(small_engine, PROMPT, **how, on_piece=hold)]
     with hold:
-        waiting = Asked(slow_engine, PROMPT)
+        waiting = Asked(small_engine, PROMPT)
         waiting.answer.cancel()
     for one in rows:
         one.finish()
@@ -146,28 +146,31 @@ def test_a_reader_that_raises_loses_its_own_row_only(engine: Engine) -> None:
     good = Asked(engine, PROMPT, max_tokens=30)
     Asked(engine, PROMPT, max_tokens=30, report=refuse)
     assert good.finish().failure is None
-    while not told.get(timeout=PATIENCE_SECONDS).is_last:
+    while not told.get(timeout=DEADLINE_SECONDS).is_last:
         pass
     assert metric(engine, "engine_requests_running") == 0
 
 
 def test_an_error_that_belongs_to_no_row_ends_all_rows_and_not_the_loop(
-    slow_engine: Engine, monkeypatch: pytest.MonkeyPatch
+    small_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = Asked(slow_engine, PROMPT, max_tokens=20).finish().tokens
-    failed = metric(slow_engine, "engine_requests_failed_total")
-    asked = [Asked(slow_engine, PROMPT, max_tokens=2000, ignore_eos=True) for _ in range(3)]
-    for one in asked[:2]:
-        next(one.pieces())
+    expected = Asked(small_engine, PROMPT, max_tokens=20).finish().tokens
+    failed = metric(small_engine, "engine_requests_failed_total")
+    hold = Hold()
+    how = {"max_tokens": 2000, "ignore_eos": True}
+    asked = [
+        Asked(small_engine, PROMPT, **how, on_piece=on_piece) for on_piece in (None, hold, None)
+    ]
     with monkeypatch.context() as broken:
-        broken.setattr(Scheduler, "plan", _break)
+        with hold:
+            broken.setattr(Scheduler, "plan", _break)
         failures = {one.finish().failure for one in asked}
     assert failures == {"the engine failed on this request (ArithmeticError)"}
-    assert slow_engine.is_alive
-    assert metric(slow_engine, "engine_requests_failed_total") == failed + 3
-    assert metric(slow_engine, "engine_requests_running") == 0
-    assert metric(slow_engine, "engine_kv_cache_used_ratio") == 0
-    assert Asked(slow_engine, PROMPT, max_tokens=20).finish().tokens == expected
+    assert small_engine.is_alive
+    assert metric(small_engine, "engine_requests_failed_total") == failed + 3
+    assert metric(small_engine, "engine_requests_running") == 0
+    assert metric(small_engine, "engine_kv_cache_used_ratio") == 0
+    assert Asked(small_engine, PROMPT, max_tokens=20).finish().tokens == expected
 
 
 @pytest.mark.parametrize(("tokens", "warns"), [(50.4, False), (50.9, True)])
@@ -190,6 +193,18 @@ def test_counters_add_up(checkpoint: Path) -> None:
     assert metric(engine, "engine_time_to_first_token_seconds_count") == 3
     assert metric(engine, "engine_inter_token_seconds_count") == 12
     assert metric(engine, "engine_end_to_end_seconds_count") == 3
+
+
+def test_what_is_measured_goes_by_the_clock_that_the_engine_was_given(checkpoint: Path) -> None:
+    clock = ManualClock()
+    engine = make_engine(checkpoint, clock=clock)
+    asked = Asked(engine, PROMPT, max_tokens=3, ignore_eos=True)
+    clock.advance(7)
+    engine.start()
+    asked.finish()
+    assert metric(engine, "engine_time_to_first_token_seconds_sum") == 7
+    assert metric(engine, "engine_end_to_end_seconds_sum") == 7
+    engine.stop()
 
 
 def test_all_that_is_exported_is_read_under_the_names_of_every_runtime(engine: Engine) -> None:

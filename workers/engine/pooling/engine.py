@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import transformers
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.memory.native_limits import ENCODER_STEP_TOKENS
 from workers.engine.errors import CheckpointRefused
 from workers.engine.model_thread import ModelThread
@@ -30,7 +31,7 @@ class PoolingEngine:
     adapter_names: tuple[str, ...] = ()
     """Vectors and scores are made without adapters."""
 
-    def __init__(self, settings: EngineSettings) -> None:
+    def __init__(self, settings: EngineSettings, *, clock: Clock = SYSTEM) -> None:
         self.settings = settings
         self.metrics = PoolingMetrics()
         self._thread = ModelThread()
@@ -46,6 +47,7 @@ class PoolingEngine:
             self.metrics,
             max_requests=settings.max_concurrent_requests,
             step_delay_seconds=settings.step_delay_seconds,
+            clock=clock,
         )
 
     @property

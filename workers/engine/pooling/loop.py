@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
 from threading import Condition
-from time import monotonic, sleep
 
 import torch
 from torch import Tensor
 
+from controlplane.clock import SYSTEM, Clock
 from workers.engine.errors import QueueFull, RowFailed
 from workers.engine.pooling.batching import Buckets, Waiting
 from workers.engine.pooling.metrics import PoolingMetrics
@@ -30,12 +30,14 @@ class PoolingLoop:
         *,
         max_requests: int,
         step_delay_seconds: float = 0.0,
+        clock: Clock = SYSTEM,
     ) -> None:
         self._runner = runner
         self._buckets = buckets
         self._metrics = metrics
         self._max_requests = max_requests
         self._step_delay_seconds = step_delay_seconds
+        self._clock = clock
         self._changed = Condition()
         self._requests: set[Request] = set()
         self._begun: set[Request] = set()
@@ -45,7 +47,7 @@ class PoolingLoop:
 
     def submit(self, rows: Sequence[Row]) -> Request:
         """Queue the rows and give back their request. Any thread. Raises: `QueueFull`."""
-        request = Request(rows=rows, arrived_at=monotonic())
+        request = Request(rows=rows, arrived_at=self._clock.monotonic())
         with self._changed:
             if len(self._requests) >= self._max_requests:
                 raise QueueFull(f"{len(self._requests)} requests are under way")
@@ -59,7 +61,7 @@ class PoolingLoop:
         """Work until `stop`."""
         while batch := self._next():
             if self._step_delay_seconds:
-                sleep(self._step_delay_seconds)
+                self._clock.sleep(self._step_delay_seconds)
             self._answer(batch)
 
     def stop(self) -> None:
@@ -112,7 +114,7 @@ class PoolingLoop:
             return
         # False for a request that was cancelled; from here on it cannot be.
         if request.answer.set_running_or_notify_cancel():
-            self._metrics.answered(request)
+            self._metrics.answered(request, self._clock.monotonic())
             self._forget(request)  # before its client knows, who may send the next at once
             request.answer.set_result([request.outputs[at] for at in range(len(request.rows))])
 

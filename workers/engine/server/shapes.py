@@ -1,12 +1,12 @@
 """OpenAI's answer bodies for plain completions and chats."""
 
-import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, ClassVar
 
+from controlplane.clock import SYSTEM
 from workers.engine.generation import TokenScore
 from workers.engine.server.choices import Choices
 from workers.engine.server.delta import CallPiece, Delta
@@ -19,7 +19,7 @@ class Shape:
     model: str
     token_bytes: Callable[[int], bytes]
     key: str = field(default_factory=lambda: uuid.uuid4().hex)
-    created: int = field(default_factory=lambda: int(time.time()))
+    created: int = field(default_factory=lambda: int(SYSTEM.time()))
 
     id_prefix: ClassVar[str] = "cmpl-"
     whole_object: ClassVar[str] = "text_completion"

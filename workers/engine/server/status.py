@@ -1,6 +1,5 @@
 """The routes that tell how an engine is, whatever it serves."""
 
-import time
 from typing import TYPE_CHECKING
 
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -8,14 +7,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from controlplane.clock import SYSTEM, Clock
+
 if TYPE_CHECKING:  # a process needs one of the two
     from workers.engine.engine import Engine
     from workers.engine.pooling.engine import PoolingEngine
 
 
-def status_routes(engine: "Engine | PoolingEngine") -> list[Route]:
+def status_routes(engine: "Engine | PoolingEngine", *, clock: Clock = SYSTEM) -> list[Route]:
     """Give back what answers beside the routes that serve."""
-    started = int(time.time())
+    started = int(clock.time())
 
     async def health(request: Request) -> Response:
         is_alive = engine.is_alive  # for as long as the model thread lives

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.waiting import DEADLINE_SECONDS
 from workers.engine.errors import QueueFull, RowFailed
 from workers.engine.pooling.batching import Buckets
 from workers.engine.pooling.loop import PoolingLoop
 from workers.engine.pooling.metrics import PoolingMetrics
 from workers.engine.pooling.rows import Request, Row
 
-PATIENCE_SECONDS = 60
 POISON = 666
 
 
@@ -29,7 +29,7 @@ class Runner:
 
     def forward(self, rows: Sequence[Row]) -> list[Tensor]:
         self.has_begun.set()
-        assert self.may_go_on.wait(PATIENCE_SECONDS)
+        assert self.may_go_on.wait(DEADLINE_SECONDS)
         self.batches.append(len(rows))
         if any(POISON in row.ids for row in rows):
             raise RuntimeError("poison")
@@ -50,7 +50,7 @@ class Stage:
         """Give back a request in whose forward the loop stands still until it may go on."""
         self.runner.may_go_on.clear()
         held = self.loop.submit(rows(1))
-        assert self.runner.has_begun.wait(PATIENCE_SECONDS)
+        assert self.runner.has_begun.wait(DEADLINE_SECONDS)
         return held
 
     def __enter__(self) -> "Stage":
@@ -59,7 +59,7 @@ class Stage:
     def __exit__(self, *error: object) -> None:
         self.runner.may_go_on.set()
         self.loop.stop()
-        self.thread.join(PATIENCE_SECONDS)
+        self.thread.join(DEADLINE_SECONDS)
         assert not self.thread.is_alive()
 
     def metric(self, name: str) -> float:
@@ -77,12 +77,12 @@ def test_one_bad_text_fails_its_own_request_and_no_other() -> None:
         bad = stage.loop.submit([*rows(2), Row(ids=[POISON, 0])])
         good = stage.loop.submit(rows(3, 4))
         stage.runner.may_go_on.set()
-        assert good.answer.result(PATIENCE_SECONDS) == [torch.tensor(3.0), torch.tensor(4.0)]
+        assert good.answer.result(DEADLINE_SECONDS) == [torch.tensor(3.0), torch.tensor(4.0)]
         with pytest.raises(RowFailed, match="RuntimeError"):
-            bad.answer.result(PATIENCE_SECONDS)
-        assert first.answer.result(PATIENCE_SECONDS) == [torch.tensor(1.0)]
+            bad.answer.result(DEADLINE_SECONDS)
+        assert first.answer.result(DEADLINE_SECONDS) == [torch.tensor(1.0)]
         later = stage.loop.submit(rows(5))
-        assert later.answer.result(PATIENCE_SECONDS) == [torch.tensor(5.0)]
+        assert later.answer.result(DEADLINE_SECONDS) == [torch.tensor(5.0)]
 
 
 def test_an_error_that_belongs_to_no_text_ends_its_batch_only(
@@ -92,8 +92,8 @@ def test_an_error_that_belongs_to_no_text_ends_its_batch_only(
         with monkeypatch.context() as broken:
             broken.setattr(stage.metrics, "computed", _break)
             with pytest.raises(RowFailed, match="ArithmeticError"):
-                stage.loop.submit(rows(1, 2)).answer.result(PATIENCE_SECONDS)
-        assert stage.loop.submit(rows(3)).answer.result(PATIENCE_SECONDS) == [torch.tensor(3.0)]
+                stage.loop.submit(rows(1, 2)).answer.result(DEADLINE_SECONDS)
+        assert stage.loop.submit(rows(3)).answer.result(DEADLINE_SECONDS) == [torch.tensor(3.0)]
 
 
 def test_who_leaves_makes_room_and_is_not_computed() -> None:
@@ -104,8 +104,8 @@ def test_who_leaves_makes_room_and_is_not_computed() -> None:
         assert left.answer.cancel()
         next_one = stage.loop.submit(rows(5))
         stage.runner.may_go_on.set()
-        assert held.answer.result(PATIENCE_SECONDS)
-        assert next_one.answer.result(PATIENCE_SECONDS) == [torch.tensor(5.0)]
+        assert held.answer.result(DEADLINE_SECONDS)
+        assert next_one.answer.result(DEADLINE_SECONDS) == [torch.tensor(5.0)]
         assert sum(stage.runner.batches) == 2
         assert stage.metric("engine_requests_running") == 0
         assert stage.metric("engine_requests_waiting") == 0
@@ -124,14 +124,14 @@ def test_an_answer_counts_no_more_when_its_client_learns_of_it(
 
         monkeypatch.setattr(held.answer, "set_result", count)
         stage.runner.may_go_on.set()
-        held.answer.result(PATIENCE_SECONDS)
+        held.answer.result(DEADLINE_SECONDS)
         assert counted == [0]
 
 
 def test_padding_and_tokens_are_counted() -> None:
     with Stage() as stage:
         request = stage.loop.submit([Row(ids=[1] * 4), Row(ids=[1] * 3, was_cut=True)])
-        request.answer.result(PATIENCE_SECONDS)
+        request.answer.result(DEADLINE_SECONDS)
         assert stage.metric("engine_prompt_tokens_total") == 7
         assert stage.metric("engine_padding_tokens_total") == 1
         assert stage.metric("engine_truncated_inputs_total") == 1

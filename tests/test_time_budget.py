@@ -1,0 +1,57 @@
+"""What is counted for which area, and what a run fails for."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.time_budget import (
+    BUDGET_CPU_SECONDS,
+    REFERENCE_LOOP_SECONDS,
+    TimeBudget,
+    area_of,
+    cpu_seconds,
+    exceeded,
+    of_no_test,
+)
+
+_BUSY = (sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass")
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "area"),
+    [
+        ("tests/domain/rules/test_hardware.py::test_one[a/b]", "domain"),
+        ("tests/workers/gateway/test_slips.py::test_one", "workers/gateway"),
+        ("tests/workers/runtimes/native/test_http.py::test_one", "workers/runtimes"),
+        ("tests/test_gates.py::test_one", "other"),
+    ],
+)
+def test_a_test_is_counted_for_its_folder(nodeid: str, area: str) -> None:
+    assert area_of(nodeid) == area
+
+
+def test_a_slow_machine_exceeds_no_budget_and_twice_the_work_does() -> None:
+    as_measured = {area: float(budget) for area, budget in BUDGET_CPU_SECONDS.items()}
+    doubled = {area: 2 * seconds for area, seconds in as_measured.items()}
+    assert exceeded(as_measured, REFERENCE_LOOP_SECONDS) == []
+    assert exceeded(doubled, 2 * REFERENCE_LOOP_SECONDS) == []
+    assert "e2e" in exceeded(doubled, REFERENCE_LOOP_SECONDS)
+
+
+def test_what_a_waited_for_process_spent_is_counted_unless_it_is_nobodys() -> None:
+    before = cpu_seconds()
+    subprocess.run(_BUSY, check=True)
+    assert cpu_seconds() - before >= 0.3
+    budget = TimeBudget()
+    with of_no_test():
+        subprocess.run(_BUSY, check=True)
+    report = pytest.TestReport(
+        "tests/domain/test_x.py::test", ("", 0, ""), {}, "passed", None, "call"
+    )
+    hook = budget.pytest_runtest_makereport()
+    next(hook)
+    with pytest.raises(StopIteration):
+        hook.send(report)
+    budget.pytest_runtest_logreport(report)
+    assert budget.cpu_seconds["domain"] < 0.3
