@@ -8,12 +8,12 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import monotonic
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 
+from controlplane.clock import SYSTEM, Clock
 from workers.engine.checkpoint_folder import read_config
 from workers.engine.errors import CheckpointRefused
 from workers.engine.settings import EngineSettings
@@ -47,8 +47,8 @@ def serve(address: Address, settings: EngineSettings) -> int:
     return _serve_on(listener, settings)
 
 
-def _serve_on(listener: socket.socket, settings: EngineSettings) -> int:
-    started = monotonic()
+def _serve_on(listener: socket.socket, settings: EngineSettings, *, clock: Clock = SYSTEM) -> int:
+    started = clock.monotonic()
     for pool in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS"):  # read when torch and tokenizers load
         os.environ.setdefault(pool, str(settings.threads))
     try:
@@ -58,7 +58,7 @@ def _serve_on(listener: socket.socket, settings: EngineSettings) -> int:
         return EXIT_REFUSED
     engine.start()
     host, port = listener.getsockname()[:2]
-    log.info("ready on http://%s:%d after %.1f s", host, port, monotonic() - started)
+    log.info("ready on http://%s:%d after %.1f s", host, port, clock.monotonic() - started)
     log.info("allocated: %s", json.dumps(engine.report()))
     _DrainingServer(_uvicorn_config(create_app(engine)), engine).run(sockets=[listener])
     is_lost = not engine.is_alive
