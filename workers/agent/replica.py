@@ -164,7 +164,7 @@ class Replica:
     def _ended(self, record: Mapping[str, Any]) -> tuple[ReplicaState, Failure | None]:
         if record["requested"]:
             return ReplicaState.STOPPED, None
-        stored = record.get("failure") or self.folder.read("failure")
+        stored = self.folder.read("failure") or record.get("failure")
         if stored:
             return ReplicaState.FAILED, Failure.from_json(stored)
         return ReplicaState.FAILED, self._explained(record)
