@@ -52,7 +52,7 @@ def _serve_on(listener: socket.socket, settings: EngineSettings, *, clock: Clock
     for pool in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS"):  # read when torch and tokenizers load
         os.environ.setdefault(pool, str(settings.threads))
     try:
-        engine, create_app = _load(settings)
+        engine, create_app = _load(settings, clock)
     except CheckpointRefused as error:
         log.error("checkpoint refused: %s", error)
         return EXIT_REFUSED
@@ -67,14 +67,14 @@ def _serve_on(listener: socket.socket, settings: EngineSettings, *, clock: Clock
     return EXIT_LOST if is_lost else 0
 
 
-def _load(settings: EngineSettings) -> tuple[Any, Callable[[Any], Starlette]]:
+def _load(settings: EngineSettings, clock: Clock) -> tuple[Any, Callable[[Any], Starlette]]:
     """Give back the engine that the checkpoint needs, and what makes its routes."""
     pools = settings.pools
     if pools is None:
         pools = read_task(settings.model_dir, read_config(settings.model_dir)) is not Task.GENERATE
     with without_collecting():
         engine, create_app = _imported(pools=pools)
-    return engine(settings), create_app
+    return engine(settings, clock=clock), create_app
 
 
 def _imported(*, pools: bool) -> tuple[Any, Callable[[Any], Starlette]]:
