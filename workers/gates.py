@@ -11,6 +11,11 @@ VARIABLE = "ENGINEHOUSE_GATES"
 """The Unix socket at which somebody keeps the gates."""
 
 
+def has_gates() -> bool:
+    """Return whether anybody keeps the gates of this process."""
+    return VARIABLE in os.environ
+
+
 def pass_gate(place: str) -> None:
     """Return once whoever keeps the gates lets this process go on, at once where nobody does."""
     address = os.environ.get(VARIABLE)

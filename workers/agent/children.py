@@ -5,10 +5,10 @@ import os
 import selectors
 import signal
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from controlplane.clock import SYSTEM, Clock
 from workers.agent.capped_log import CappedLog
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -46,8 +46,10 @@ class Child:
         environment: Mapping[str, str],
         folder: Path,
         log: CappedLog,
+        clock: Clock = SYSTEM,
     ) -> None:
         self._log = log
+        self._clock = clock
         self._parent = os.getpid()
         self._process = subprocess.Popen(
             argv,
@@ -82,8 +84,8 @@ class Child:
                     selector.unregister(output)
                 if stop.is_requested and kill_at is None:
                     self._process.terminate()
-                    kill_at = time.monotonic() + drain_seconds
-                if kill_at is not None and time.monotonic() > kill_at:
+                    kill_at = self._clock.monotonic() + drain_seconds
+                if kill_at is not None and self._clock.monotonic() > kill_at:
                     self.kill()
         self._copy(output)
         os.close(ended)
@@ -113,16 +115,16 @@ class Child:
             os._exit(1)
 
 
-def kill_descendants(*, timeout_seconds: float = 5.0) -> None:
+def kill_descendants(*, timeout_seconds: float = 5.0, clock: Clock = SYSTEM) -> None:
     """Kill and reap all that is left below this process, adopted orphans included."""
-    deadline = time.monotonic() + timeout_seconds
-    while time.monotonic() < deadline:
+    deadline = clock.monotonic() + timeout_seconds
+    while clock.monotonic() < deadline:
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
         for pid in map(int, children):
             os.kill(pid, signal.SIGKILL)
         if not _reap() and not children:
             return
-        time.sleep(0.02)
+        clock.sleep(0.02)
 
 
 def _reap() -> bool:

@@ -1,9 +1,9 @@
 """Proof that leased GPUs are free before an engine starts on them."""
 
 import logging
-import time
 from collections.abc import Mapping, Sequence
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.gpus import IDLE_BYTES
 from controlplane.domain.failures import Failure
 from workers.agent import nvidia
@@ -29,19 +29,19 @@ def visible_cards(uuids: Sequence[str]) -> Mapping[str, str]:
     return {"CUDA_VISIBLE_DEVICES": ",".join(_gpus(uuids))}
 
 
-def wait_until_clean(uuids: Sequence[str], *, seconds: float = WAIT_SECONDS) -> None:
+def wait_until_clean(uuids: Sequence[str], *, clock: Clock = SYSTEM) -> None:
     """Return once every GPU of the list is free; a former engine may still give memory back.
 
-    Raises CardsTaken when one is not within `seconds`.
+    Raises CardsTaken when one is not within WAIT_SECONDS.
     """
-    deadline = time.monotonic() + seconds
+    deadline = clock.monotonic() + WAIT_SECONDS
     told = ""
     while (found := what_holds(uuids)) is not None:
-        if time.monotonic() > deadline:
+        if clock.monotonic() > deadline:
             raise CardsTaken(found)
         if found.sentence != told:
             _log.info("Waiting: %s", told := found.sentence)
-        time.sleep(_PAUSE_SECONDS)
+        clock.sleep(_PAUSE_SECONDS)
     for uuid in _gpus(uuids):
         _log.info("Card %s is free.", uuid)
 

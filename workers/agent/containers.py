@@ -5,11 +5,11 @@ here the rest is cleared away, and nothing counts as ended before that is done.
 """
 
 import subprocess
-import time
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from pathlib import Path
 
+from controlplane.clock import SYSTEM, Clock
 from workers.agent.folders import ReplicaFolder, is_locked, replica_folder
 from workers.runtimes.container.leftovers import sweep_containers, uses_containers
 
@@ -20,7 +20,10 @@ _PAUSE_SECONDS = 5.0
 class Removal:
     """Proof that nothing of one replica runs in a container any more."""
 
-    def __init__(self, folder: ReplicaFolder, passed_on: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: ReplicaFolder, passed_on: Mapping[str, str], *, clock: Clock = SYSTEM
+    ) -> None:
+        self._clock = clock
         self._folder = folder
         self._passed_on = passed_on
         self._process: subprocess.Popen[bytes] | None = None
@@ -35,12 +38,12 @@ class Removal:
         command = (self._folder.read("launch") or {}).get("remove")
         if self._is_done or not command:
             return True
-        if self._process is None and time.monotonic() >= self._not_before:
+        if self._process is None and self._clock.monotonic() >= self._not_before:
             self._process = self._begin(command)
         status = self._process.poll() if self._process is not None else None
         if status is not None:
             self._process, self._is_done = None, status == 0
-            self._not_before = time.monotonic() + _PAUSE_SECONDS
+            self._not_before = self._clock.monotonic() + _PAUSE_SECONDS
         return self._is_done
 
     def _begin(self, command: list[str]) -> subprocess.Popen[bytes]:
@@ -62,7 +65,7 @@ class ContainerSweep:
         self._passed_on = passed_on
         self._running: Future[None] | None = None
 
-    def begin(self, pool: ThreadPoolExecutor) -> None:
+    def begin(self, pool: Executor) -> None:
         """Look once in the background, where this host starts engines from images."""
         is_busy = self._running is not None and not self._running.done()
         if uses_containers(self._passed_on) and not is_busy:

@@ -5,22 +5,52 @@ looks a little later.
 import logging
 import queue
 import threading
-import time
 
 import kombu
 import kombu.exceptions
 import redis
 
+from controlplane.clock import SYSTEM, Clock
+
 LONGEST_WAIT_SECONDS = 15.0
 _log = logging.getLogger(__name__)
+
+
+class Bell(threading.Event):
+    """An event that a signal handler may set, even of the thread that waits for it.
+
+    `threading.Event` could not: what it interrupts may hold the lock that it needs.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rings: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def set(self) -> None:
+        self._rings.put(None)
+
+    def is_set(self) -> bool:
+        return not self._rings.empty()
+
+    def clear(self) -> None:
+        while self.is_set():
+            self._rings.get()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        try:
+            self._rings.put(self._rings.get(timeout=timeout))
+        except queue.Empty:
+            return False
+        return True
 
 
 class Hints:
     """A thread that wakes whoever waits for messages, whatever becomes of the broker."""
 
-    def __init__(self, broker_url: str, node_name: str) -> None:
-        # Unlike an event it may be used by a signal handler, as `stop` is.
-        self._came: queue.SimpleQueue[None] = queue.SimpleQueue()
+    def __init__(self, broker_url: str, node_name: str, *, clock: Clock = SYSTEM) -> None:
+        # A signal handler uses `stop`.
+        self._bell = Bell()
+        self._clock = clock
         self._broker_url = broker_url
         name = f"host.{node_name}"
         self._queue = kombu.Queue(name, kombu.Exchange(name, type="direct"), routing_key=name)
@@ -37,17 +67,14 @@ class Hints:
 
     def note(self, message: object = None) -> None:
         """Take a message for a hint, whatever it says."""
-        self._came.put(None)
+        self._bell.set()
 
     def wait(self, seconds: float) -> bool:
         """Return whether a hint came within `seconds`; those that came together are one."""
-        try:
-            self._came.get(timeout=seconds)
-        except queue.Empty:
-            return False
-        while not self._came.empty():
-            self._came.get()
-        return True
+        came = self._clock.wait(self._bell, seconds)
+        if came:
+            self._bell.clear()
+        return came
 
     def _listen(self) -> None:
         wait_seconds = 0.5
@@ -57,7 +84,7 @@ class Hints:
                 wait_seconds = 0.5
             except (OSError, kombu.exceptions.KombuError, redis.RedisError) as error:
                 _log.warning("the broker does not answer (%s); asking every few seconds", error)
-                time.sleep(wait_seconds)
+                self._clock.sleep(wait_seconds)
                 wait_seconds = min(LONGEST_WAIT_SECONDS, wait_seconds * 2)
 
     def _consume(self) -> None:

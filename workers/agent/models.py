@@ -3,9 +3,10 @@
 import math
 import os
 import shutil
-import time
 from collections.abc import Collection
 from pathlib import Path
+
+from controlplane.clock import SYSTEM, Clock
 
 KEPT_SECONDS = 24 * 3600
 
@@ -20,12 +21,10 @@ def mark_used(folder: Path) -> None:
     os.utime(folder)
 
 
-def prune_models(
-    models: Path, in_use: Collection[str], *, kept_seconds: float = KEPT_SECONDS
-) -> list[str]:
+def prune_models(models: Path, in_use: Collection[str], *, clock: Clock = SYSTEM) -> list[str]:
     """Return the names of the copies that were dropped: unused, and not used lately either."""
     used = {model_folder(models, digest).name for digest in in_use}
-    horizon = time.time() - kept_seconds
+    horizon = clock.time() - KEPT_SECONDS
     dropped = []
     for folder in models.iterdir() if models.is_dir() else ():
         if folder.name not in used and _used_at(folder) < horizon:

@@ -7,12 +7,12 @@ it imports.
 import logging
 import os
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from controlplane.artifacts import ArtifactFailure, ArtifactStore
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory import UnplannableError
 from controlplane.domain.runtimes import RUNTIMES, Launch
@@ -55,14 +55,18 @@ def main() -> int:
 
 
 def _launch(
-    folder: ReplicaFolder, wanted: Mapping[str, Any], run: Mapping[str, Any]
+    folder: ReplicaFolder,
+    wanted: Mapping[str, Any],
+    run: Mapping[str, Any],
+    *,
+    clock: Clock = SYSTEM,
 ) -> dict[str, Any]:
     runtime = str(wanted["runtime"])
     installed = _installed(runtime, str(run["python"]))
     cards = [str(uuid) for uuid in wanted.get("cards", ())]
-    wait_until_clean(cards)
+    wait_until_clean(cards, clock=clock)
     digest = str(wanted["content_digest"])
-    model = _materialize(digest, wanted, Path(run["models_dir"]))
+    model = _materialize(digest, wanted, Path(run["models_dir"]), clock=clock)
     host = str(run["host"])
     address = {"host": host, "port": free_port(host)}
     if installed.image is not None:
@@ -144,15 +148,15 @@ def _installed(runtime: str, own_python: str) -> Installed:
     return found
 
 
-def _materialize(digest: str, wanted: Mapping[str, Any], models_dir: Path) -> Path:
+def _materialize(digest: str, wanted: Mapping[str, Any], models_dir: Path, *, clock: Clock) -> Path:
     destination = model_folder(models_dir, digest)
-    started = time.monotonic()
+    started = clock.monotonic()
     _log.info("Copying artifact %s.", digest)
     # The node's own setting wins: the shared folder may be mounted elsewhere here.
     url = os.environ.get("ARTIFACT_URL") or str(wanted["artifact_url"])
     ArtifactStore.open(url).materialize(digest, destination)
     mark_used(destination)
-    _log.info("Copied and verified in %.1f s.", time.monotonic() - started)
+    _log.info("Copied and verified in %.1f s.", clock.monotonic() - started)
     return destination
 
 

@@ -2,11 +2,11 @@
 
 import http.client
 import logging
-import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from typing import Any
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.runtimes import RUNTIMES
 from workers.runtimes.launchers import LAUNCHERS
 
@@ -18,11 +18,20 @@ _log = logging.getLogger(__name__)
 class Probe:
     """What one engine says of itself; `look` starts the next question when it is due."""
 
-    def __init__(self, host: str, port: int, runtime: str, log: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        runtime: str,
+        log: Callable[[], str],
+        *,
+        clock: Clock = SYSTEM,
+    ) -> None:
+        self._clock = clock
         self.is_ready = False
         self.report: dict[str, Any] | None = None
         self.metrics: dict[str, float] | None = None
-        self.answered_at = time.monotonic()
+        self.answered_at = self._clock.monotonic()
         self._address = (host, port)
         self._runtime = runtime
         self._log = log
@@ -33,11 +42,11 @@ class Probe:
     @property
     def silent_seconds(self) -> float:
         """How long ago the engine last answered its health check."""
-        return time.monotonic() - self.answered_at
+        return self._clock.monotonic() - self.answered_at
 
-    def look(self, pool: ThreadPoolExecutor) -> None:
+    def look(self, pool: Executor) -> None:
         """Ask in the background, if it is time and no question is open."""
-        now = time.monotonic()
+        now = self._clock.monotonic()
         if now < self._next_at or (self._running is not None and not self._running.done()):
             return
         self._next_at = now + (ONCE_READY_SECONDS if self.is_ready else UNTIL_READY_SECONDS)
@@ -47,7 +56,7 @@ class Probe:
     def _ask(self) -> None:
         if self._get("/health") is None:
             return
-        self.answered_at = time.monotonic()
+        self.answered_at = self._clock.monotonic()
         if self.report is None:
             self._read_report()
         self.is_ready = True

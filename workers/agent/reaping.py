@@ -2,10 +2,10 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from controlplane.clock import SYSTEM, Clock
 from workers.agent.folders import INSTANCE_VARIABLE, LEASE_VARIABLE, ReplicaFolder
 from workers.agent.identity import identity_of, send_signal
 
@@ -25,16 +25,18 @@ def reap_orphans(is_live: Callable[[str], bool], *, instance: str) -> list[str]:
     ]
 
 
-def kill_marked(folder: ReplicaFolder, *, timeout_seconds: float = 1.0) -> bool:
+def kill_marked(
+    folder: ReplicaFolder, *, timeout_seconds: float = 1.0, clock: Clock = SYSTEM
+) -> bool:
     """Kill every process of the replica; return whether none is left."""
-    deadline = time.monotonic() + timeout_seconds
+    deadline = clock.monotonic() + timeout_seconds
     # Again until a look finds none: one that was killed late may have started another.
     while pids := marked_processes(folder):
         for pid in pids:
             _kill(pid)
-        if time.monotonic() > deadline:
+        if clock.monotonic() > deadline:
             return False
-        time.sleep(0.01)
+        clock.sleep(0.01)
     return True
 
 

@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from typing import Any
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import ReplicaState
 from controlplane.domain.runtimes import RUNTIMES
@@ -33,24 +33,27 @@ _log = logging.getLogger(__name__)
 class Replica:
     """A replica of this host; all of it that must survive the agent lies in its folder."""
 
-    def __init__(self, folder: ReplicaFolder, settings: Settings) -> None:
+    def __init__(self, folder: ReplicaFolder, settings: Settings, *, clock: Clock = SYSTEM) -> None:
         self.folder = folder
         self.wanted: dict[str, Any] = folder.read("wanted") or {}
         self._settings = settings
+        self._clock = clock
         self._probe: Probe | None = None
-        self._since = time.monotonic()
+        self._since = self._clock.monotonic()
         self._spawned: subprocess.Popen[bytes] | None = None
-        self._containers = Removal(folder, settings.passed_on)
+        self._containers = Removal(folder, settings.passed_on, clock=clock)
         self._is_stopping = (folder.path / "stop").exists()
         self._stopping_since = self._since
 
     @classmethod
-    def create(cls, wanted: Mapping[str, Any], settings: Settings) -> "Replica":
+    def create(
+        cls, wanted: Mapping[str, Any], settings: Settings, *, clock: Clock = SYSTEM
+    ) -> "Replica":
         """Return a new replica, its folder written, its runner not yet started."""
         folder = replica_folder(settings.replicas, str(wanted["id"]), int(wanted["generation"]))
         folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.write("wanted", wanted)
-        return cls(folder, settings)
+        return cls(folder, settings, clock=clock)
 
     @property
     def key(self) -> tuple[str, int]:
@@ -87,7 +90,7 @@ class Replica:
         if self._is_stopping:
             return
         self._is_stopping = True
-        self._stopping_since = time.monotonic()
+        self._stopping_since = self._clock.monotonic()
         (self.folder.path / "stop").touch()
         self._ask_to_stop()
         self._settle_without_runner()
@@ -100,9 +103,9 @@ class Replica:
 
     def is_cleared(self) -> bool:
         """Kill what is left without its runner, process or container; whether that was all."""
-        return kill_marked(self.folder) and self._containers.is_done()
+        return kill_marked(self.folder, clock=self._clock) and self._containers.is_done()
 
-    def look(self, pool: ThreadPoolExecutor) -> None:
+    def look(self, pool: Executor) -> None:
         """Bring this view up to date: collect the dead, ask the living."""
         if self._spawned is not None:
             self._spawned.poll()
@@ -121,9 +124,13 @@ class Replica:
         if self._probe is None:
             runtime = str(self.wanted.get("runtime"))
             self._probe = Probe(
-                str(engine["host"]), int(engine["port"]), runtime, log=self._start_of_log
+                str(engine["host"]),
+                int(engine["port"]),
+                runtime,
+                log=self._start_of_log,
+                clock=self._clock,
             )
-            self._since = time.monotonic()
+            self._since = self._clock.monotonic()
         self._probe.look(pool)
         self._end_if_hung(self._probe)
 
@@ -157,7 +164,7 @@ class Replica:
     def _ended(self, record: Mapping[str, Any]) -> tuple[ReplicaState, Failure | None]:
         if record["requested"]:
             return ReplicaState.STOPPED, None
-        stored = record.get("failure") or self.folder.read("failure")
+        stored = self.folder.read("failure") or record.get("failure")
         if stored:
             return ReplicaState.FAILED, Failure.from_json(stored)
         return ReplicaState.FAILED, self._explained(record)
@@ -195,7 +202,7 @@ class Replica:
 
     def _write_exit(self) -> None:
         runner = self._runner()
-        waited = time.monotonic() - self._since
+        waited = self._clock.monotonic() - self._since
         if runner is None and not self._is_stopping and waited < SPAWN_SECONDS:
             return  # it has been started and has not said who it is
         if not self.is_cleared():
@@ -210,7 +217,7 @@ class Replica:
                 "signal": None,
                 "detail": None,
                 "failure": failure.to_json() if failure else None,
-                "finished_at": time.time(),
+                "finished_at": self._clock.time(),
             },
         )
 
@@ -225,7 +232,7 @@ class Replica:
     def _end_if_stuck(self) -> None:
         run = self.folder.read("run") or {}
         drain_seconds = float(run.get("drain_seconds", self._settings.drain_seconds))
-        stopping_for = time.monotonic() - self._stopping_since
+        stopping_for = self._clock.monotonic() - self._stopping_since
         if stopping_for > drain_seconds + DRAIN_MARGIN_SECONDS:
             _log.warning("replica %s.%s: killed, it did not stop in time", *self.key)
             self.kill()
@@ -233,7 +240,7 @@ class Replica:
     def _end_if_hung(self, probe: Probe) -> None:
         if self._is_stopping:
             return
-        started = time.monotonic() - self._since
+        started = self._clock.monotonic() - self._since
         failure = None
         if not probe.is_ready and started > self._settings.start_seconds:
             failure = failures.never_ready(self._settings.start_seconds)

@@ -8,11 +8,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from controlplane.clock import SYSTEM, Clock
 from workers.agent.capped_log import CappedLog
 from workers.agent.children import Child, StopRequest, become_subreaper, kill_descendants
 from workers.agent.folders import (
@@ -24,6 +24,7 @@ from workers.agent.folders import (
 )
 from workers.agent.identity import identity_of
 from workers.agent.reaping import kill_marked
+from workers.gates import pass_gate
 
 PREPARE_DRAIN_SECONDS = 2.0
 LOCK_WAIT_SECONDS = 15.0
@@ -34,6 +35,7 @@ REMOVE_SECONDS = 30.0
 def main() -> int:
     """Run the replica of the folder; 0 unless the folder is wrong."""
     folder = ReplicaFolder(path=Path(sys.argv[1]).absolute())
+    pass_gate("runner.begins")
     held = _lock_of(folder)
     if held is None or folder.read("exit") is not None:
         return 0
@@ -48,19 +50,23 @@ def main() -> int:
     return 0
 
 
-def _lock_of(folder: ReplicaFolder) -> int | None:
+def _lock_of(folder: ReplicaFolder, *, clock: Clock = SYSTEM) -> int | None:
     """Return the lock that makes this the only runner; None where there is another."""
-    deadline = time.monotonic() + LOOK_SECONDS
+    deadline = clock.monotonic() + LOOK_SECONDS
     # An agent that looks whether a runner lives holds the lock for a moment itself: only a runner
     # says who it is.
     while (held := try_lock(folder.runner_lock)) is None:
-        if folder.runner() is not None or time.monotonic() > deadline:
+        if folder.runner() is not None or clock.monotonic() > deadline:
             return None
-        time.sleep(0.02)
+        pass_gate("runner.waits")
+        clock.sleep(0.02)
+    pass_gate("runner.locked")
     return held
 
 
-def _run(folder: ReplicaFolder, run: Mapping[str, Any], stop: StopRequest) -> dict[str, Any]:
+def _run(
+    folder: ReplicaFolder, run: Mapping[str, Any], stop: StopRequest, *, clock: Clock = SYSTEM
+) -> dict[str, Any]:
     """Return the exit record.
 
     1. Take the locks of the cards.
@@ -69,20 +75,22 @@ def _run(folder: ReplicaFolder, run: Mapping[str, Any], stop: StopRequest) -> di
     4. Leave nothing behind.
     """
     log = CappedLog(folder.log)
-    busy = _take_locks(run["locks"], stop)
+    busy = _take_locks(run["locks"], stop, clock=clock)
     if busy:
         return _record("lock", stop, None, detail=busy)
     if folder.read("launch") is None:
         environment = _environment(folder, {})
-        child = Child(run["prepare"], environment=environment, folder=folder.path, log=log)
+        child = Child(
+            run["prepare"], environment=environment, folder=folder.path, log=log, clock=clock
+        )
         code = child.watch(stop, drain_seconds=PREPARE_DRAIN_SECONDS)
-        kill_descendants()
+        kill_descendants(clock=clock)
         if code != 0 or stop.is_requested:
             return _record("prepare", stop, code)
     launch = folder.read("launch")
     if launch is None:
         return _record("prepare", stop, None)
-    return _run_engine(folder, run, launch, stop, log)
+    return _run_engine(folder, run, launch, stop, log, clock)
 
 
 def _run_engine(
@@ -91,6 +99,7 @@ def _run_engine(
     launch: Mapping[str, Any],
     stop: StopRequest,
     log: CappedLog,
+    clock: Clock,
 ) -> dict[str, Any]:
     try:
         engine = Child(
@@ -98,13 +107,14 @@ def _run_engine(
             environment=_environment(folder, launch["environment"]),
             folder=folder.path,
             log=log,
+            clock=clock,
         )
     except OSError as error:
         return _record("engine", stop, None, detail=f"`{launch['argv'][0]}`: {error.strerror}")
     folder.write("engine", {"pid": engine.pid, "host": launch["host"], "port": launch["port"]})
     code = engine.watch(stop, drain_seconds=float(run["drain_seconds"]))
     engine.kill()
-    kill_descendants()
+    kill_descendants(clock=clock)
     if "remove" in launch:
         _remove_container(folder, launch["remove"], log)
     return _record("engine", stop, code)
@@ -129,15 +139,15 @@ def _remove_container(folder: ReplicaFolder, command: list[str], log: CappedLog)
     kill_marked(folder)
 
 
-def _take_locks(paths: list[str], stop: StopRequest) -> str | None:
+def _take_locks(paths: list[str], stop: StopRequest, *, clock: Clock = SYSTEM) -> str | None:
     """Take each lock and keep it to the end of the process; the path that stayed busy, if any."""
-    deadline = time.monotonic() + LOCK_WAIT_SECONDS
+    deadline = clock.monotonic() + LOCK_WAIT_SECONDS
     for path in paths:
         # Its descriptor is never closed: the lock is let go when this process ends, however.
         while try_lock(Path(path)) is None:
-            if stop.is_requested or time.monotonic() > deadline:
+            if stop.is_requested or clock.monotonic() > deadline:
                 return path
-            time.sleep(0.1)
+            clock.sleep(0.1)
     return None
 
 
@@ -157,7 +167,7 @@ def _record(
         "exit_code": code,
         "signal": killed_by,
         "detail": detail,
-        "finished_at": time.time(),
+        "finished_at": SYSTEM.time(),
     }
 
 

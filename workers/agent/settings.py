@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from workers import gates
+
 _PASSED_ON = (
     "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH",
-    "LD_LIBRARY_PATH", "CUDA_HOME", "XDG_CACHE_HOME", "ENGINEHOUSE_STEP_DELAY_SECONDS",
+    "LD_LIBRARY_PATH", "CUDA_HOME", "XDG_CACHE_HOME", gates.VARIABLE,
     "ARTIFACT_URL", "CUDA_DEVICE_ORDER", "VLLM_PYTHON", "TRTLLM_PYTHON", "VLLM_CACHE_ROOT",
     "VLLM_IMAGE", "TRTLLM_IMAGE", "ENGINE_CACHE_DIR", "ENGINE_CONTAINER_WRITABLE",
     "DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH",

@@ -2,11 +2,11 @@
 
 import json
 import logging
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.gpus import CPU, IDLE_BYTES
 from workers.agent import inventory
 from workers.agent.containers import ContainerSweep
@@ -35,10 +35,18 @@ _log = logging.getLogger(__name__)
 class Agent:
     """Works toward the wanted state; whatever else is away, what serves goes on serving."""
 
-    def __init__(self, settings: Settings, control_plane: ControlPlane, hints: Hints) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        control_plane: ControlPlane,
+        hints: Hints,
+        *,
+        clock: Clock = SYSTEM,
+    ) -> None:
         self._settings = settings
         self._control_plane = control_plane
         self._hints = hints
+        self._clock = clock
         self._pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="probe")
         self._containers = ContainerSweep(settings.replicas, settings.passed_on)
         self._replicas: dict[tuple[str, int], Replica] = {}
@@ -64,16 +72,16 @@ class Agent:
 
     def stop_engines(self) -> None:
         """Drain and end every engine, and say so if anybody listens."""
-        deadline = time.monotonic() + self._settings.drain_seconds + 5
+        deadline = self._clock.monotonic() + self._settings.drain_seconds + 5
         for replica in self._replicas.values():
             replica.stop()
         while any(not each.is_over for each in self._replicas.values()):
-            late = time.monotonic() - deadline
+            late = self._clock.monotonic() - deadline
             if late > KILL_SECONDS:
                 break
             if late > 0:
                 self._kill_rest()
-            time.sleep(0.1)
+            self._clock.sleep(0.1)
             self._look()
         self._look()
         self._report()
@@ -82,7 +90,7 @@ class Agent:
         """Look, report, apply, ship logs, reap: once."""
         self._look()
         self._reap()
-        now = time.monotonic()
+        now = self._clock.monotonic()
         observation = self._observation()
         said = json.dumps(
             [*map(_without_measurements, observation["replicas"]), *map(_use, observation["cards"])]
@@ -99,13 +107,13 @@ class Agent:
 
     def _adopt(self) -> None:
         for folder in replica_folders(self._settings.replicas):
-            replica = Replica(folder, self._settings)
+            replica = Replica(folder, self._settings, clock=self._clock)
             self._replicas[replica.key] = replica
             if replica.is_running():
                 _log.info("replica %s.%s: adopted", *replica.key)
 
     def _reap(self) -> None:
-        now = time.monotonic()
+        now = self._clock.monotonic()
         if now < self._reap_at:
             return
         self._reap_at = now + REAP_SECONDS
@@ -114,7 +122,7 @@ class Agent:
             _log.warning("killed a process of %s, whose runner is gone", marker)
         self._containers.begin(self._pool)
         in_use = {str(each.wanted.get("content_digest")) for each in self._replicas.values()}
-        for name in prune_models(self._settings.models, in_use):
+        for name in prune_models(self._settings.models, in_use, clock=self._clock):
             _log.info("dropped the copy of artifact %s, unused for a day", name)
 
     def _is_live(self, marker: str) -> bool:
@@ -140,12 +148,12 @@ class Agent:
                 _log.warning("the control plane is away, engines go on: %s", error)
             doubled = max(0.5, self._back_off_seconds * 2)
             self._back_off_seconds = min(LONGEST_BACK_OFF_SECONDS, doubled)
-            self._report_at = time.monotonic() + self._back_off_seconds
+            self._report_at = self._clock.monotonic() + self._back_off_seconds
             return
         if self._back_off_seconds:
             _log.info("the control plane is back")
         self._back_off_seconds = 0.0
-        self._report_at = time.monotonic() + REPORT_SECONDS
+        self._report_at = self._clock.monotonic() + REPORT_SECONDS
         write_json(self._settings.home / "wanted.json", answer)
         if not self._is_stopping:
             self._apply(answer["replicas"], observation["replicas"])
@@ -172,7 +180,7 @@ class Agent:
         # An older generation of the same replica ends first: both would want the same cards.
         if any(replica_id == key[0] for replica_id, _ in self._replicas):
             return
-        replica = Replica.create(wanted, self._settings)
+        replica = Replica.create(wanted, self._settings, clock=self._clock)
         self._replicas[key] = replica
         replica.start()
 

@@ -62,10 +62,7 @@ class Engine:
         runner = ModelRunner(model.module, self._cache, self._deltas, device, model.long_rope)
         self._runner = runner
         self._scheduler = Scheduler(self._cache, settings, self.step_tokens, self.metrics)
-        self._loop = EngineLoop(
-            self._scheduler, runner, self.metrics,
-            step_delay_seconds=settings.step_delay_seconds, clock=clock,
-        )  # fmt: skip
+        self._loop = EngineLoop(self._scheduler, runner, self.metrics)
         self._publish_gauges()
 
     @property

@@ -7,13 +7,13 @@ from threading import Event
 import torch
 from torch import Tensor
 
-from controlplane.clock import SYSTEM, Clock
 from workers.engine.answer import Answer
 from workers.engine.errors import RowFailed
 from workers.engine.generation import Progress
 from workers.engine.metrics import EngineMetrics
 from workers.engine.runner import ModelRunner, Segment
 from workers.engine.scheduler import Scheduler
+from workers.gates import has_gates, pass_gate
 
 log = logging.getLogger(__name__)
 
@@ -28,15 +28,11 @@ class EngineLoop:
         scheduler: Scheduler,
         runner: ModelRunner,
         metrics: EngineMetrics,
-        *,
-        step_delay_seconds: float = 0.0,
-        clock: Clock = SYSTEM,
     ) -> None:
         self._scheduler = scheduler
         self._runner = runner
         self._metrics = metrics
-        self._step_delay_seconds = step_delay_seconds
-        self._clock = clock
+        self._has_gates = has_gates()  # asked once: steps are short
         self._stopping = Event()
 
     def run(self) -> None:
@@ -63,8 +59,8 @@ class EngineLoop:
 
     def step(self) -> None:
         """Advance every row that the step has room for."""
-        if self._step_delay_seconds:
-            self._clock.sleep(self._step_delay_seconds)
+        if self._has_gates:
+            pass_gate("engine.step")
         self._scheduler.admit()
         for answer, segment, logits in self._feed(self._scheduler.plan()):
             if answer.pending_tokens <= 0:  # else the prompt has more pieces

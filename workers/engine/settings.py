@@ -80,6 +80,3 @@ class EngineSettings:
 
     max_concurrent_requests: int = 2048
     """Pooling: requests under way; one more is answered 429."""
-
-    step_delay_seconds: float = 0.0
-    """Test hook: sleep this long in every step."""

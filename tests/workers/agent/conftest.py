@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.workers.agent.stage import ENGINE, AgentProcess, deploy, publish, until_state
+from tests.workers.agent.stage import ENGINE, AgentProcess, deploy, publish, wait_for_state
 
 if TYPE_CHECKING:
     from apps.builds.models import Artifact
@@ -53,5 +53,5 @@ def deployment(artifact: "Artifact") -> "Deployment":
 def serving(agent: AgentProcess, deployment: "Deployment") -> "tuple[AgentProcess, Deployment]":
     """An agent whose deployment has become active."""
     agent.start()
-    until_state(deployment, "active")
+    wait_for_state(deployment, "active")
     return agent, deployment

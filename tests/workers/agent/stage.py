@@ -4,31 +4,18 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tests.waiting import DEADLINE_SECONDS, wait_for
 
 if TYPE_CHECKING:
     from apps.builds.models import Artifact
     from apps.deployments.models import Deployment
 
 ENGINE = Path(__file__).parent / "stand_in_engine.py"
-
-
-PATIENCE_SECONDS = 60
-"""How long a busy machine may take for what has to come; no bound on the product."""
-
-
-def until(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS, what: str = "it") -> Any:
-    """Return what the condition gives once it is true."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"{what} did not come true in {seconds} s"
-        time.sleep(0.05)
-    return found
 
 
 @dataclass
@@ -60,7 +47,7 @@ class AgentProcess:
     def wait(self) -> int:
         """Return the exit status once it has ended."""
         assert self.process is not None
-        return self.process.wait(PATIENCE_SECONDS)
+        return self.process.wait(DEADLINE_SECONDS)
 
     @property
     def log(self) -> str:
@@ -90,7 +77,7 @@ class AgentProcess:
             self.process.wait()
 
         for folder in replica_folders(self.data_dir / "agent" / "replicas"):
-            until(lambda folder=folder: _end_replica(folder), what="the end")
+            wait_for(lambda folder=folder: _end_replica(folder), what=f"the end of {folder.path}")
 
 
 def _end_replica(folder: Any) -> bool:
@@ -132,7 +119,7 @@ def deploy(artifact: "Artifact", name: str = "tiny") -> "Deployment":
     return model_create(team=artifact.team, name=name, build=build)[1]
 
 
-def until_state(deployment: "Deployment", state: str, seconds: float = PATIENCE_SECONDS) -> None:
+def wait_for_state(deployment: "Deployment", state: str) -> None:
     """Sweep until the deployment is in that state."""
     from apps.deployments.models import Deployment
     from apps.deployments.services import deployments_sweep
@@ -142,4 +129,4 @@ def until_state(deployment: "Deployment", state: str, seconds: float = PATIENCE_
         now = Deployment.objects.get(id=deployment.id)
         return bool(now.state == state)
 
-    until(reached, seconds, f"state {state}")
+    wait_for(reached, what=f"deployment {deployment.id} to become {state}")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,12 @@ from apps.fleet.models import Card, Node
 from apps.routes.snapshot import routes_snapshot
 from apps.telemetry.logs import log_lines
 from tests.factories_serving import make_gateway
-from tests.workers.agent.stage import AgentProcess, deploy, publish, until, until_state
+from tests.waiting import wait_for
+from tests.workers.agent.stage import AgentProcess, deploy, publish, wait_for_state
 from workers.agent.folders import write_json
 
 pytestmark = [
+    pytest.mark.process,
     pytest.mark.recovery,
     pytest.mark.django_db(transaction=True),
 ]
@@ -32,7 +35,9 @@ Serving = tuple[AgentProcess, Deployment]
 def test_from_enrollment_to_routes_measurements_and_logs(serving: Serving) -> None:
     agent, deployment = serving
     node = Node.objects.get()
-    replica = until(lambda: deployment.replicas.filter(report__isnull=False).first())
+    replica = wait_for(
+        lambda: deployment.replicas.filter(report__isnull=False).first(), what="the engine's report"
+    )
     assert node.name == "host-1"
     assert Card.objects.get(node=node).kind == "CPU"
     assert (agent.data_dir / "agent" / "credential.json").stat().st_mode & 0o077 == 0
@@ -42,8 +47,11 @@ def test_from_enrollment_to_routes_measurements_and_logs(serving: Serving) -> No
     assert routes["deployments"][deployment.id]["replicas"] == [
         {"id": replica.id, "host": "127.0.0.1", "port": replica.port}
     ]
-    until(lambda: (Replica.objects.get(id=replica.id).metrics or {}).get("completion_tokens_total"))
-    until(lambda: "serving" in _log_of(replica))
+    wait_for(
+        lambda: (Replica.objects.get(id=replica.id).metrics or {}).get("completion_tokens_total"),
+        what="the engine's measurements",
+    )
+    wait_for(lambda: "serving" in _log_of(replica), what="the engine's log")
     assert "Copying artifact" in _log_of(replica)
     assert _pss_kilobytes(agent) < 60_000
 
@@ -53,34 +61,34 @@ def patient(agent: AgentProcess) -> AgentProcess:
     """An agent that has asked by itself once, and will not do so again within the hour."""
     agent.module = "tests.workers.agent.patient_agent"
     agent.start()
-    until((agent.data_dir / "agent" / "wanted.json").exists)
+    wait_for((agent.data_dir / "agent" / "wanted.json").exists, what="the first answer")
     return agent
 
 
 def test_an_order_is_heard_through_the_broker_at_once(patient: AgentProcess, artifact: Any) -> None:
     deployment = deploy(artifact)
-    until(lambda: deployment.replicas.filter(state="ready").exists())
+    _wait_for_replica(deployment, "ready")
 
 
 def test_a_killed_engine_and_a_killed_runner_are_reported_at_once_and_replaced(
     patient: AgentProcess, artifact: Any
 ) -> None:
     deployment = deploy(artifact)
-    first = until(lambda: deployment.replicas.filter(state="ready").first())
+    first = _wait_for_replica(deployment, "ready")
     os.kill(first.pid, signal.SIGKILL)
-    until(lambda: Replica.objects.get(id=first.id).state == "failed")
-    first.refresh_from_db()
+    first = _wait_for_replica(deployment, "failed", id=first.id)
     assert "was killed (SIGKILL)" in first.failure["sentence"]
-    second = until(lambda: deployment.replicas.filter(state="ready").first())
-    until(lambda: Deployment.objects.get(id=deployment.id).state == "active")
+    second = _wait_for_replica(deployment, "ready")
+    wait_for(
+        lambda: Deployment.objects.get(id=deployment.id).state == "active", what="the deployment"
+    )
     assert Deployment.objects.get(id=deployment.id).failure is None
 
     os.kill(patient.folder(second.id).runner().pid, signal.SIGKILL)
-    until(lambda: Replica.objects.get(id=second.id).state == "failed")
-    second.refresh_from_db()
+    second = _wait_for_replica(deployment, "failed", id=second.id)
     assert second.failure["code"] == "EHN-RUNNER-KILLED"
     assert patient.processes(second.id) == []
-    until(lambda: deployment.replicas.filter(state="ready").exists())
+    _wait_for_replica(deployment, "ready")
 
 
 def test_a_replica_that_is_forgotten_leaves_no_process_behind(
@@ -88,11 +96,11 @@ def test_a_replica_that_is_forgotten_leaves_no_process_behind(
 ) -> None:
     deployment = deploy(publish(settings, tmp_path, {"misbehave": "leave a child"}))
     agent.start()
-    until_state(deployment, "active")
+    wait_for_state(deployment, "active")
     replica = deployment.replicas.get()
-    until(lambda: len(agent.processes(replica.id)) == 2)
+    wait_for(lambda: len(agent.processes(replica.id)) == 2, what="the engine's child")
     os.kill(agent.folder(replica.id).runner().pid, signal.SIGKILL)
-    until(lambda: not agent.folder(replica.id).path.exists())
+    wait_for(lambda: not agent.folder(replica.id).path.exists(), what="its folder to go")
     assert agent.processes(replica.id) == []
 
 
@@ -104,9 +112,11 @@ def test_a_killed_agent_leaves_its_engine_serving_and_the_next_one_takes_over(
     agent.signal(signal.SIGKILL)
     assert Path(f"/proc/{replica.pid}").exists()
     agent.start()
-    until(lambda: "adopted" in agent.log)
+    wait_for(lambda: "adopted" in agent.log, what=lambda: f"adoption in {agent.log}")
     before = Replica.objects.get(id=replica.id).observed_at
-    until(lambda: Replica.objects.get(id=replica.id).observed_at > before)
+    wait_for(
+        lambda: Replica.objects.get(id=replica.id).observed_at > before, what="its next report"
+    )
     deployments_sweep()
     after = deployment.replicas.get()
     assert (after.id, after.pid, after.state) == (replica.id, replica.pid, "ready")
@@ -118,14 +128,14 @@ def test_sigterm_leaves_engines_unless_told_and_sigint_ends_them(serving: Servin
     assert agent.signal(signal.SIGTERM) == 0
     assert Path(f"/proc/{replica.pid}").exists()
     agent.start()
-    until(lambda: "adopted" in agent.log)
+    wait_for(lambda: "adopted" in agent.log, what=lambda: f"adoption in {agent.log}")
     assert agent.signal(signal.SIGINT) == 0
     assert agent.processes(replica.id) == []
     assert Replica.objects.get(id=replica.id).state == "stopped"
 
     agent.extra = {"AGENT_STOP_ENGINES_ON_EXIT": "1"}
     agent.start()
-    until_state(deployment, "active")
+    wait_for_state(deployment, "active")
     again = deployment.replicas.get(state="ready")
     agent.signal(signal.SIGTERM)
     assert agent.processes(again.id) == []
@@ -146,9 +156,9 @@ def test_deactivation_drains_through_gateways_and_ends_the_engine(serving: Servi
     assert Path(f"/proc/{replica.pid}").exists(), "the gateway still sends requests there"
     gateway.applied_version = routes_version_current()
     gateway.save()
-    until_state(deployment, "inactive")
+    wait_for_state(deployment, "inactive")
     assert agent.processes(replica.id) == []
-    until(lambda: not agent.folder(replica.id).path.exists())
+    wait_for(lambda: not agent.folder(replica.id).path.exists(), what="its folder to go")
 
 
 def test_an_older_generation_is_ended_and_so_is_what_nobody_knows(serving: Serving) -> None:
@@ -156,12 +166,12 @@ def test_an_older_generation_is_ended_and_so_is_what_nobody_knows(serving: Servi
     replica = deployment.replicas.get()
     Deployment.objects.filter(id=deployment.id).update(generation=2)
     Replica.objects.filter(id=replica.id).update(generation=2, state="ordered")
-    until(lambda: agent.processes(replica.id, 2))
+    wait_for(lambda: agent.processes(replica.id, 2), what="the newer generation")
     assert agent.processes(replica.id) == []
-    until(lambda: Replica.objects.get(id=replica.id).state == "ready")
+    _wait_for_replica(deployment, "ready", id=replica.id)
     assert agent.processes(replica.id, 2)
     Replica.objects.filter(id=replica.id).delete()
-    until(lambda: not agent.processes(replica.id, 2))
+    wait_for(lambda: not agent.processes(replica.id, 2), what="the end of what nobody knows")
 
 
 def test_an_engine_that_cannot_start_says_why(
@@ -169,9 +179,8 @@ def test_an_engine_that_cannot_start_says_why(
 ) -> None:
     deployment = deploy(publish(settings, tmp_path, {"misbehave": "no memory"}))
     agent.start()
-    until(lambda: deployments_sweep() and deployment.replicas.filter(state="failed").exists())
-    failure = deployment.replicas.filter(state="failed").first().failure
-    assert failure["code"] == "ENG-OUT-OF-MEMORY"
+    failed = _wait_for_replica(deployment, "failed", meanwhile=deployments_sweep)
+    assert failed.failure["code"] == "ENG-OUT-OF-MEMORY"
 
 
 def test_a_missing_artifact_is_a_failure_of_its_own(agent: AgentProcess, artifact: Any) -> None:
@@ -179,9 +188,8 @@ def test_a_missing_artifact_is_a_failure_of_its_own(agent: AgentProcess, artifac
     artifact.save()
     deployment = deploy(artifact)
     agent.start()
-    until(lambda: deployments_sweep() and deployment.replicas.filter(state="failed").exists())
-    failure = deployment.replicas.filter(state="failed").first().failure
-    assert failure["code"] == "EHA-MISSING"
+    failed = _wait_for_replica(deployment, "failed", meanwhile=deployments_sweep)
+    assert failed.failure["code"] == "EHA-MISSING"
 
 
 def test_losing_the_control_plane_and_the_broker_stops_nothing(
@@ -193,7 +201,10 @@ def test_losing_the_control_plane_and_the_broker_stops_nothing(
     away = {"CONTROL_PLANE_URL": "http://127.0.0.1:9", "BROKER_URL": "redis://127.0.0.1:9/0"}
     agent.extra = away
     agent.start()
-    until(lambda: "control plane is away" in agent.log and "broker does not answer" in agent.log)
+    wait_for(
+        lambda: "control plane is away" in agent.log and "broker does not answer" in agent.log,
+        what=lambda: f"both to be missed in {agent.log}",
+    )
     assert agent.process is not None
     assert agent.process.poll() is None
     assert Path(f"/proc/{replica.pid}").exists()
@@ -209,7 +220,7 @@ def test_an_agent_without_credential_or_token_says_what_to_do(agent: AgentProces
 
 def test_a_second_agent_on_the_same_folder_is_refused(agent: AgentProcess) -> None:
     agent.start()
-    until(lambda: Node.objects.exists())
+    wait_for(Node.objects.exists, what="the enrollment")
     assert replace(agent).start().wait() == 2
     assert "another agent" in agent.log
 
@@ -224,8 +235,22 @@ def test_a_credential_that_was_replaced_is_renewed_with_a_fresh_token(serving: S
     )
     agent.environment["ENROLLMENT_TOKEN"] = enrollment_token_create()
     agent.start()
-    until(lambda: "enrolled as node host-1" in agent.log.split("refused")[-1])
+    wait_for(
+        lambda: "enrolled as node host-1" in agent.log.split("refused")[-1],
+        what=lambda: f"the second enrollment in {agent.log}",
+    )
     assert deployment.replicas.get().state == "ready"
+
+
+def _wait_for_replica(
+    deployment: Deployment, state: str, *, meanwhile: Callable[[], object] = bool, **which: Any
+) -> Replica:
+    """Return a replica of the deployment once it is in that state."""
+    return wait_for(
+        lambda: deployment.replicas.filter(state=state, **which).first(),
+        what=lambda: f"a {state} replica among {list(deployment.replicas.values())}",
+        meanwhile=meanwhile,
+    )
 
 
 def _log_of(replica: Replica) -> str:

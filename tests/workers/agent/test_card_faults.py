@@ -20,15 +20,10 @@ from apps.fleet.models import Card
 from controlplane.domain.spec import edit_yaml, parse_text
 from tests.factories import config_text, make_config, make_revision
 from tests.factories_serving import make_servable_build
-from tests.workers.agent.stage import (
-    PATIENCE_SECONDS,
-    AgentProcess,
-    publish,
-    until,
-    until_state,
-)
+from tests.waiting import DEADLINE_SECONDS, wait_for
+from tests.workers.agent.stage import AgentProcess, publish, wait_for_state
 
-pytestmark = [pytest.mark.recovery, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.process, pytest.mark.recovery, pytest.mark.django_db(transaction=True)]
 ROOT = Path(__file__).parents[3]
 GIB = 1024**3
 _HALF_DEAD = """
@@ -92,7 +87,7 @@ def deployment(agent: AgentProcess, hold: Hold, settings: Settings, tmp_path: Pa
     build = make_servable_build(revision=revision, artifact=artifact)
     made = model_create(team=artifact.team, name="tiny", build=build)[1]
     agent.start()
-    until_state(made, "active")
+    wait_for_state(made, "active")
     return made
 
 
@@ -104,17 +99,19 @@ def test_who_keeps_the_card_of_a_killed_engine_is_told_until_all_are_gone(
     left = hold(ENGINEHOUSE_LEASE=f"replica/{first.id}/1", ENGINEHOUSE_INSTANCE=instance)
     stranger, half_dead = hold(), hold(_HALF_DEAD)
     os.kill(Replica.objects.get(id=first.id).pid, signal.SIGKILL)
-    told = until(lambda: sentence(deployment, f"process {stranger.pid}"))
+    told = wait_for(
+        lambda: sentence(deployment, f"process {stranger.pid}"), what="the stranger to be told of"
+    )
     assert "which Enginehouse did not start" in told
     assert f"(process {half_dead.pid}" in told
     assert "which has ended without giving its memory back" in told
     failure = Replica.objects.get(id=first.id).failure
     assert (failure["code"], "SIGKILL" in failure["sentence"]) == ("EHN-ENDED", True)
-    assert left.wait(PATIENCE_SECONDS) == -signal.SIGKILL
+    assert left.wait(DEADLINE_SECONDS) == -signal.SIGKILL
     end(stranger)
-    until(lambda: is_told_alone(deployment, half_dead, stranger))
+    wait_for(lambda: is_told_alone(deployment, half_dead, stranger), what="the half dead one alone")
     end(half_dead)
-    until_state(deployment, "active")
+    wait_for_state(deployment, "active")
     assert Deployment.objects.get(id=deployment.id).failure is None
 
 
@@ -123,11 +120,11 @@ def test_memory_that_no_process_is_shown_to_hold_is_told_and_waited_for(
 ) -> None:
     hidden = hold(is_shown=False)
     os.kill(deployment.replicas.get().pid, signal.SIGKILL)
-    told = until(lambda: sentence(deployment, "are held"))
+    told = wait_for(lambda: sentence(deployment, "are held"), what="memory that is held")
     assert "8.6 GiB of card 0 are held, and this host shows no process that holds them." in told
     assert Card.objects.get(kind="H100").used_by == []
     end(hidden)
-    until_state(deployment, "active")
+    wait_for_state(deployment, "active")
 
 
 def is_told_alone(deployment: Deployment, one: Any, other: Any) -> bool:

@@ -3,8 +3,9 @@
 import pytest
 
 from controlplane.domain.card_users import CardUser
-from workers.agent import clean_cards, nvidia
-from workers.agent.clean_cards import CardsTaken, visible_cards, wait_until_clean
+from tests.manual_clock import ManualClock
+from workers.agent import nvidia
+from workers.agent.clean_cards import WAIT_SECONDS, CardsTaken, visible_cards, wait_until_clean
 from workers.agent.nvidia import CardUse
 
 FREE = CardUse(used_bytes=600 * 1024**2)
@@ -30,14 +31,17 @@ def show(monkeypatch: pytest.MonkeyPatch, *uses: CardUse | LookupError) -> None:
         return use
 
     monkeypatch.setattr(nvidia, "use_of", use_of)
-    monkeypatch.setattr(clean_cards, "_PAUSE_SECONDS", 0.01)
 
 
 def test_a_free_card_is_taken_at_once_and_memory_given_back_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    clock = ManualClock(sleeping_moves_it=True)
     show(monkeypatch, HELD, FREE)
-    wait_until_clean(["GPU-1", "CPU-2"])
+    wait_until_clean(["GPU-1", "CPU-2"], clock=clock)
+    assert len(clock.slept) == 1
+    wait_until_clean(["GPU-1"], clock=clock)
+    assert len(clock.slept) == 1
 
 
 @pytest.mark.parametrize(
@@ -55,9 +59,11 @@ def test_a_free_card_is_taken_at_once_and_memory_given_back_is_waited_for(
 def test_a_card_that_stays_taken_is_told_with_what_holds_it(
     monkeypatch: pytest.MonkeyPatch, use: CardUse | LookupError, code: str, words: str
 ) -> None:
+    clock = ManualClock(sleeping_moves_it=True)
     show(monkeypatch, use)
     with pytest.raises(CardsTaken) as caught:
-        wait_until_clean(["GPU-1"], seconds=0.02)
+        wait_until_clean(["GPU-1"], clock=clock)
+    assert sum(clock.slept) == pytest.approx(WAIT_SECONDS, abs=1)
     assert caught.value.failure.code == code
     assert words in caught.value.failure.sentence
 

@@ -3,11 +3,9 @@
 import sys
 from pathlib import Path
 
-import pytest
-
-from tests.workers.agent.stage import until
-from workers.agent import containers
-from workers.agent.containers import Removal
+from tests.manual_clock import ManualClock
+from tests.waiting import wait_for
+from workers.agent.containers import _PAUSE_SECONDS, Removal
 from workers.agent.folders import ReplicaFolder
 
 ASKED = """
@@ -18,14 +16,12 @@ sys.exit(asked.read_text().count("once") < 2)
 """
 
 
-def test_docker_is_asked_again_after_a_pause_and_once_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_docker_is_asked_again_after_a_pause_and_once_at_a_time(tmp_path: Path) -> None:
+    clock = ManualClock()
     folder, asked = ReplicaFolder(path=tmp_path / "abcde.1"), tmp_path / "asked"
     folder.path.mkdir()
     folder.write("launch", {"remove": [sys.executable, "-c", ASKED, str(asked)]})
-    monkeypatch.setattr(containers, "_PAUSE_SECONDS", 3600)
-    removal = Removal(folder, {})
+    removal = Removal(folder, {}, clock=clock)
     assert not removal.is_done()
     first = removal._process
     assert first is not None
@@ -33,6 +29,6 @@ def test_docker_is_asked_again_after_a_pause_and_once_at_a_time(
     assert not removal.is_done(), "Docker did not answer"
     assert not removal.is_done()
     assert removal._process is None, "within the pause nobody is asked"
-    removal._not_before = 0.0
-    until(removal.is_done, 60, "the removal")
+    clock.advance(_PAUSE_SECONDS)
+    wait_for(removal.is_done, what="the removal")
     assert asked.read_text() == "once\nonce\n"

@@ -13,7 +13,7 @@ import pytest
 from apps.deployments.internal_api import CardUseBody
 from apps.fleet.internal_api import CardBody
 from controlplane.domain.card_users import CardUser
-from tests.workers.agent.stage import until
+from tests.waiting import wait_for
 from workers.agent import inventory, nvidia
 
 
@@ -140,7 +140,7 @@ def sleepers() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
              for name, more in marks.items()}  # fmt: skip
     for each in found.values():
         # Started, a process has neither its own name nor its environment yet.
-        until(Path(f"/proc/{each.pid}/environ").read_bytes)
+        wait_for(Path(f"/proc/{each.pid}/environ").read_bytes, what=f"process {each.pid}")
     yield found
     for each in found.values():
         each.kill()

@@ -18,9 +18,11 @@ from controlplane.domain.facts import checkpoints
 from tests.factories import make_artifact, make_revision
 from tests.factories_serving import make_servable_build
 from tests.tiny_checkpoint import make_tiny_checkpoint
-from tests.workers.agent.stage import PATIENCE_SECONDS, AgentProcess, until, until_state
+from tests.waiting import DEADLINE_SECONDS, wait_for
+from tests.workers.agent.stage import AgentProcess, wait_for_state
 
 pytestmark = [
+    pytest.mark.process,
     pytest.mark.recovery,
     pytest.mark.engine,
     pytest.mark.django_db(transaction=True),
@@ -52,25 +54,29 @@ def test_the_native_engine_serves_dies_comes_back_and_drains(
 ) -> None:
     agent.environment["ENGINE_PYTHON"] = sys.executable
     agent.start()
-    until_state(tiny, "active", seconds=90)
-    first = until(lambda: tiny.replicas.filter(report__isnull=False).first())
+    wait_for_state(tiny, "active")
+    first = wait_for(
+        lambda: tiny.replicas.filter(report__isnull=False).first(), what="the engine's report"
+    )
     assert _answer(first)["usage"]["completion_tokens"] == 4
     assert first.report["kv_tokens"] > 0
     is_half = Card.objects.get(node=first.node, kind="CPU").computes_bfloat16
     assert first.report["dtype"] == ("bfloat16" if is_half else "float32")
     assert first.report["kv_cache_bytes"] == first.report["kv_cache_planned_bytes"]
-    measured = until(lambda: Replica.objects.get(id=first.id).metrics)
+    measured = wait_for(
+        lambda: Replica.objects.get(id=first.id).metrics, what="the engine's measurements"
+    )
     assert "completion_tokens_total" in measured
 
     assert first.pid is not None
     os.kill(first.pid, signal.SIGKILL)
-    until(lambda: Replica.objects.get(id=first.id).state == "failed")
-    until(lambda: tiny.replicas.filter(state="ready").exists(), seconds=90)
+    wait_for(lambda: Replica.objects.get(id=first.id).state == "failed", what="its end to be told")
+    wait_for(tiny.replicas.filter(state="ready").exists, what="its replacement")
     second = tiny.replicas.get(state="ready")
     assert _answer(second)["usage"]["completion_tokens"] == 4
 
     deployment_deactivate(deployment=tiny)
-    until_state(tiny, "inactive")
+    wait_for_state(tiny, "inactive")
     assert Replica.objects.get(id=second.id).state == "stopped"
     assert agent.processes(second.id) == []
 
@@ -89,6 +95,6 @@ def _answer(replica: Replica) -> dict[str, Any]:
         ).encode(),
         headers={"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+    with urllib.request.urlopen(request, timeout=DEADLINE_SECONDS) as answer:
         content: dict[str, Any] = json.load(answer)
     return content

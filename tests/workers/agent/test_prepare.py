@@ -13,8 +13,10 @@ from controlplane.artifacts import ArtifactStore
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.spec import parse_text
 from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.waiting import DEADLINE_SECONDS
 from workers.agent.folders import ReplicaFolder
 
+pytestmark = pytest.mark.process
 REHEARSAL = Path(__file__).parents[3] / "benchmarks" / "gpu" / "rehearsal"
 CONFIG = """\
 trt_llm:
@@ -37,7 +39,7 @@ def test_an_order_for_a_runtime_without_a_launcher_fails_by_its_name(tmp_path: P
         {"models_dir": str(tmp_path / "models"), "host": "127.0.0.1", "python": sys.executable},
     )
     command = [sys.executable, "-m", "workers.agent.prepare", str(folder.path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_SECONDS)
     assert done.returncode == 1, done.stderr
     failure = folder.read("failure")
     assert failure is not None
@@ -67,7 +69,7 @@ def test_the_native_engine_is_told_what_its_card_computes_in(
     done = subprocess.run(
         [sys.executable, "-m", "workers.agent.prepare", str(folder.path)],
         env={**os.environ, "PYTHONPATH": str(REHEARSAL), "TMPDIR": str(tmp_path)},
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=DEADLINE_SECONDS,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     launch = folder.read("launch")

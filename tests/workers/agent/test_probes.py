@@ -1,10 +1,40 @@
 """What is asked of an engine beside the agent's loop, and what becomes of a strange answer."""
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from workers.agent.probes import Probe
+from tests.manual_clock import ManualClock
+from workers.agent.probes import UNTIL_READY_SECONDS, Probe
+
+
+class Engine:
+    """An engine as the probe asks it, which answers nothing until it is up."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock = ManualClock()
+        self.is_up = False
+        self.asked: Counter[str] = Counter()
+        self.probe = Probe("127.0.0.1", 9, "native", lambda: "", clock=self.clock)
+        monkeypatch.setattr(self.probe, "_get", self._answer)
+
+    def look(self, *, seconds: float, every: float) -> None:
+        """Look for so long, every so often."""
+        for _ in range(round(seconds / every)):
+            # Its end waits for the question.
+            with ThreadPoolExecutor(1) as pool:
+                self.probe.look(pool)
+            self.clock.advance(every)
+
+    def _answer(self, path: str) -> bytes | None:
+        self.asked[path] += 1
+        return b"{}" if self.is_up else None
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    return Engine(monkeypatch)
 
 
 def test_an_answer_that_cannot_be_read_is_told_once(
@@ -13,12 +43,32 @@ def test_an_answer_that_cannot_be_read_is_told_once(
     def log() -> str:
         raise ValueError("not a log")
 
-    probe = Probe("127.0.0.1", 9, "vllm", log)
+    clock = ManualClock()
+    probe = Probe("127.0.0.1", 9, "vllm", log, clock=clock)
     monkeypatch.setattr(probe, "_get", lambda path: b"")
-    monkeypatch.setattr("workers.agent.probes.UNTIL_READY_SECONDS", 0)
     for _ in range(3):
         with ThreadPoolExecutor(1) as pool:
             probe.look(pool)
+        clock.advance(UNTIL_READY_SECONDS)
     assert not probe.is_ready
     assert caplog.text.count("engine at 127.0.0.1:9: its answer cannot be read") == 1
     assert "not a log" in caplog.text
+
+
+def test_an_engine_is_asked_often_until_it_is_ready_and_seldom_afterwards(engine: Engine) -> None:
+    engine.look(seconds=10, every=0.25)
+    assert engine.asked == {"/health": 40}
+    assert not engine.probe.is_ready
+    engine.is_up = True
+    engine.look(seconds=20, every=0.25)
+    assert engine.probe.is_ready
+    assert engine.asked == {"/health": 45, "/info": 1, "/metrics": 2}
+
+
+def test_silence_is_counted_from_the_last_answer(engine: Engine) -> None:
+    engine.is_up = True
+    engine.look(seconds=5, every=5)
+    assert engine.probe.silent_seconds == 5
+    engine.is_up = False
+    engine.look(seconds=20, every=5)
+    assert engine.probe.silent_seconds == 25

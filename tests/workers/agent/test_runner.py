@@ -5,20 +5,23 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.workers.agent.stage import PATIENCE_SECONDS, until
+from tests.gates import Gates
+from tests.manual_clock import ManualClock
+from tests.waiting import DEADLINE_SECONDS, wait_for
+from workers.agent import runner
 from workers.agent.folders import ReplicaFolder, is_locked, replica_folder, try_lock
 from workers.agent.identity import ProcessIdentity, is_alive
 from workers.agent.reaping import marked_processes, reap_orphans
 
-pytestmark = pytest.mark.recovery
-SLEEP = "import time; print('up', flush=True); time.sleep(600)"
+pytestmark = [pytest.mark.process, pytest.mark.recovery]
+STAY = "import signal; print('up', flush=True); signal.pause()"
 
 
 @pytest.fixture
@@ -27,9 +30,9 @@ def start(tmp_path: Path) -> Iterator[Callable[..., tuple[ReplicaFolder, subproc
     started: list[tuple[ReplicaFolder, subprocess.Popen[bytes]]] = []
 
     def run(
-        program: str, *, replica: str = "aaaaa", drain_seconds: float = 5, locks: Any = ()
+        program: str, *, drain_seconds: float = 60, locks: Any = (), **environment: str
     ) -> tuple[ReplicaFolder, subprocess.Popen[bytes]]:
-        folder = replica_folder(tmp_path, replica, 1)
+        folder = replica_folder(tmp_path, "aaaaa", 1)
         folder.path.mkdir(exist_ok=True)
         folder.write("run", {"locks": list(locks), "prepare": [], "drain_seconds": drain_seconds})
         argv = [sys.executable, "-c", program]
@@ -37,6 +40,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., tuple[ReplicaFolder, subproc
         folder.write("launch", launch)
         process = subprocess.Popen(
             [sys.executable, "-m", "workers.agent.runner", str(folder.path)],
+            env={**os.environ, **environment},
             start_new_session=True,
         )
         started.append((folder, process))
@@ -46,12 +50,12 @@ def start(tmp_path: Path) -> Iterator[Callable[..., tuple[ReplicaFolder, subproc
     for folder, process in started:
         process.kill()
         process.wait()
-        until(lambda folder=folder: not marked_processes(folder))
+        wait_for(lambda folder=folder: not marked_processes(folder), what=f"the end of {folder}")
 
 
 def test_the_engine_s_end_is_recorded_with_its_exit_code_and_output(start: Any) -> None:
     folder, process = start("import sys; print('last words'); sys.exit(3)")
-    assert process.wait(PATIENCE_SECONDS) == 0
+    assert process.wait(DEADLINE_SECONDS) == 0
     record = folder.read("exit")
     assert (record["phase"], record["exit_code"], record["requested"]) == ("engine", 3, False)
     assert "last words" in folder.log.read_text()
@@ -59,68 +63,70 @@ def test_the_engine_s_end_is_recorded_with_its_exit_code_and_output(start: Any) 
 
 def test_an_engine_that_names_itself_keeps_the_marks_by_which_it_is_found(start: Any) -> None:
     folder, process = start("import os; print('SPT_NOENV', os.environ['SPT_NOENV'])")
-    assert process.wait(PATIENCE_SECONDS) == 0
+    assert process.wait(DEADLINE_SECONDS) == 0
     assert "SPT_NOENV 1" in folder.log.read_text()
 
 
 def test_sigterm_drains_the_engine(start: Any) -> None:
     program = (
-        "import signal, sys, time\n"
+        "import signal, sys\n"
         "signal.signal(signal.SIGTERM, lambda *_: (print('drained', flush=True), sys.exit(0)))\n"
-        "print('up', flush=True)\ntime.sleep(600)"
+        "print('up', flush=True)\nwhile True: signal.pause()"
     )
     folder, process = start(program)
-    until(lambda: folder.log.exists() and "up" in folder.log.read_text())
+    _wait_until_up(folder)
     process.terminate()
-    assert process.wait(PATIENCE_SECONDS) == 0
+    assert process.wait(DEADLINE_SECONDS) == 0
     assert folder.read("exit")["requested"] is True
     assert "drained" in folder.log.read_text()
 
 
 def test_an_engine_that_will_not_drain_is_killed(start: Any) -> None:
-    program = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEP}"
-    folder, process = start(program, drain_seconds=0.3)
-    until(lambda: folder.log.exists() and "up" in folder.log.read_text())
+    program = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {STAY}"
+    folder, process = start(program, drain_seconds=0)
+    _wait_until_up(folder)
     process.terminate()
-    assert process.wait(PATIENCE_SECONDS) == 0
+    assert process.wait(DEADLINE_SECONDS) == 0
     assert folder.read("exit")["signal"] == "SIGKILL"
 
 
 def test_a_killed_runner_takes_its_engine_with_it(start: Any) -> None:
-    folder, process = start(SLEEP)
-    engine = until(lambda: folder.read("engine"))["pid"]
+    folder, process = start(STAY)
+    engine = _engine(folder)["pid"]
     process.kill()
     process.wait()
-    until(lambda: not Path(f"/proc/{engine}").exists() or _is_zombie(engine))
+    wait_for(
+        lambda: not Path(f"/proc/{engine}").exists() or _is_zombie(engine), what="the engine's end"
+    )
     assert folder.read("exit") is None
 
 
 def test_nothing_below_the_engine_survives_it(start: Any) -> None:
     program = (
         "import subprocess, sys\n"
-        f"child = subprocess.Popen([sys.executable, '-c', {SLEEP!r}], start_new_session=True)\n"
+        f"child = subprocess.Popen([sys.executable, '-c', {STAY!r}], start_new_session=True)\n"
         "print(child.pid, flush=True)"
     )
     folder, process = start(program)
-    assert process.wait(PATIENCE_SECONDS) == 0
+    assert process.wait(DEADLINE_SECONDS) == 0
     assert marked_processes(folder) == []
 
 
 def test_a_card_is_locked_as_long_as_its_runner_lives(start: Any, tmp_path: Path) -> None:
     lock = tmp_path / "locks" / "GPU-1.lock"
-    folder, process = start(SLEEP, locks=[str(lock)])
-    until(lambda: folder.read("engine"))
+    folder, process = start(STAY, locks=[str(lock)])
+    _engine(folder)
     assert is_locked(lock)
     process.kill()
     process.wait()
-    until(lambda: not is_locked(lock))
+    wait_for(lambda: not is_locked(lock), what="the card to be free")
 
 
 def test_a_second_runner_of_one_replica_leaves_at_once(start: Any) -> None:
-    folder, _ = start(SLEEP)
-    engine = until(lambda: folder.read("engine"))
+    folder, _ = start(STAY)
+    engine = _engine(folder)
     second = subprocess.run(
-        [sys.executable, "-m", "workers.agent.runner", str(folder.path)], timeout=PATIENCE_SECONDS
+        [sys.executable, "-m", "workers.agent.runner", str(folder.path)], timeout=DEADLINE_SECONDS
     )
     assert second.returncode == 0
     assert folder.read("engine") == engine
@@ -132,25 +138,48 @@ def test_a_runner_waits_for_an_agent_that_holds_its_lock_to_look(
 ) -> None:
     looking = try_lock(replica_folder(tmp_path, "aaaaa", 1).runner_lock)
     assert looking is not None
-    folder, _ = start(SLEEP)
-    time.sleep(2)  # as long as a busy machine may keep the agent from letting go
+    with Gates() as gates:
+        folder, process = start(STAY, **gates.environment)
+        gates.wait_for_arrival("runner.waits", after=1)
+        os.close(looking)
+        assert gates.wait_for_arrival("runner.locked") == process.pid
+    _engine(folder)
+
+
+def test_a_runner_that_is_kept_from_its_lock_leaves_in_the_end(tmp_path: Path) -> None:
+    folder = replica_folder(tmp_path, "aaaaa", 1)
+    looking, clock = try_lock(folder.runner_lock), ManualClock(sleeping_moves_it=True)
+    assert looking is not None
+    assert runner._lock_of(folder, clock=clock) is None
+    assert sum(clock.slept) == pytest.approx(runner.LOOK_SECONDS, abs=0.1)
     os.close(looking)
-    until(lambda: folder.read("engine"))
+
+
+def test_a_card_that_stays_locked_is_named_after_a_while(tmp_path: Path) -> None:
+    free, taken = tmp_path / "GPU-1.lock", tmp_path / "GPU-2.lock"
+    other, clock = try_lock(taken), ManualClock(sleeping_moves_it=True)
+    assert other is not None
+    stop = SimpleNamespace(is_requested=False)
+    assert runner._take_locks([str(free), str(taken)], stop, clock=clock) == str(taken)
+    assert sum(clock.slept) == pytest.approx(runner.LOCK_WAIT_SECONDS, abs=0.2)
+    os.close(other)
+    assert runner._take_locks([str(taken)], stop, clock=clock) is None
 
 
 def test_the_record_names_the_very_process(start: Any) -> None:
-    folder, process = start(SLEEP)
-    runner = until(folder.runner)
-    assert runner.pid == process.pid
-    assert is_alive(runner)
-    other = ProcessIdentity(boot_id=runner.boot_id, pid=runner.pid, start_ticks=1)
+    folder, process = start(STAY)
+    named = wait_for(folder.runner, what="the runner's record")
+    assert named is not None
+    assert named.pid == process.pid
+    assert is_alive(named)
+    other = ProcessIdentity(boot_id=named.boot_id, pid=named.pid, start_ticks=1)
     assert not is_alive(other)
 
 
 def test_an_orphan_is_found_by_its_marker_and_killed(tmp_path: Path) -> None:
     folder = replica_folder(tmp_path, "orphn", 1)
     orphan = subprocess.Popen(
-        [sys.executable, "-c", SLEEP],
+        [sys.executable, "-c", STAY],
         env={
             **os.environ,
             "ENGINEHOUSE_LEASE": folder.marker,
@@ -160,15 +189,27 @@ def test_an_orphan_is_found_by_its_marker_and_killed(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
     )
     try:
-        until(lambda: marked_processes(folder))
+        wait_for(lambda: marked_processes(folder), what="the orphan's marks")
         here = folder.instance
         assert reap_orphans(lambda marker: False, instance=f"{here}/other") == []
         assert reap_orphans(lambda marker: True, instance=here) == []
         assert reap_orphans(lambda marker: False, instance=here) == [folder.marker]
-        assert orphan.wait(PATIENCE_SECONDS) == -signal.SIGKILL
+        assert orphan.wait(DEADLINE_SECONDS) == -signal.SIGKILL
     finally:
         orphan.kill()
         orphan.wait()
+
+
+def _wait_until_up(folder: ReplicaFolder) -> None:
+    wait_for(
+        lambda: folder.log.exists() and "up" in folder.log.read_text(),
+        what="the engine's first word",
+    )
+
+
+def _engine(folder: ReplicaFolder) -> dict[str, Any]:
+    """Return the record of the engine, once the runner has started it."""
+    return wait_for(lambda: folder.read("engine") or {}, what="the engine's record")
 
 
 def _is_zombie(pid: int) -> bool:

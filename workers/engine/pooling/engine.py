@@ -46,7 +46,6 @@ class PoolingEngine:
             Buckets(max_rows=settings.max_batch_size, max_tokens=self.forward_tokens),
             self.metrics,
             max_requests=settings.max_concurrent_requests,
-            step_delay_seconds=settings.step_delay_seconds,
             clock=clock,
         )
 

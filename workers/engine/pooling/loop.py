@@ -15,6 +15,7 @@ from workers.engine.pooling.batching import Buckets, Waiting
 from workers.engine.pooling.metrics import PoolingMetrics
 from workers.engine.pooling.rows import Request, Row
 from workers.engine.pooling.runner import EncoderRunner
+from workers.gates import has_gates, pass_gate
 
 log = logging.getLogger(__name__)
 
@@ -29,15 +30,14 @@ class PoolingLoop:
         metrics: PoolingMetrics,
         *,
         max_requests: int,
-        step_delay_seconds: float = 0.0,
         clock: Clock = SYSTEM,
     ) -> None:
         self._runner = runner
         self._buckets = buckets
         self._metrics = metrics
         self._max_requests = max_requests
-        self._step_delay_seconds = step_delay_seconds
         self._clock = clock
+        self._has_gates = has_gates()  # asked once: steps are short
         self._changed = Condition()
         self._requests: set[Request] = set()
         self._begun: set[Request] = set()
@@ -60,8 +60,8 @@ class PoolingLoop:
     def run(self) -> None:
         """Work until `stop`."""
         while batch := self._next():
-            if self._step_delay_seconds:
-                self._clock.sleep(self._step_delay_seconds)
+            if self._has_gates:
+                pass_gate("engine.step")
             self._answer(batch)
 
     def stop(self) -> None:

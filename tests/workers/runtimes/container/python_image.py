@@ -18,9 +18,9 @@ _LEFT_OUT = re.compile(
 VERSION = "0.25.1"
 _STAND_IN = Path(__file__).resolve().parents[4] / "benchmarks/gpu/rehearsal/stand_in_vllm.py"
 _NEVER_READY = """\
-import pathlib, sys, time
+import pathlib, signal, sys
 if any(pathlib.Path(each, "never-ready").exists() for each in sys.argv):
-    time.sleep(600)
+    signal.pause()
 """
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.workers.agent.stage import until
+from tests.waiting import DEADLINE_SECONDS, wait_for
 from tests.workers.runtimes.container.conftest import Docker
 from workers.runtimes.container.order import Mount, Order
 
@@ -59,9 +59,12 @@ class Standing:
 
     def until_up(self) -> dict[str, Any]:
         """Return the running container, once its program has said so."""
-        until(lambda: "up\n" in self.log or self.process.poll() is not None, 60, "its first word")
+        wait_for(
+            lambda: "up\n" in self.log or self.process.poll() is not None,
+            what="the container's first word",
+        )
         assert self.process.poll() is None, self.log
         return self.docker.inspect(self.instance)
 
     def end(self) -> int:
-        return self.process.wait(60)
+        return self.process.wait(DEADLINE_SECONDS)

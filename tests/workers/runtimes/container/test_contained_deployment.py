@@ -10,13 +10,13 @@ import pytest
 
 from apps.deployments.models import Deployment, Replica
 from apps.fleet.models import Node
+from tests.waiting import wait_for
 from tests.workers.agent.conftest import agent as agent
-from tests.workers.agent.stage import AgentProcess, deploy, publish, until, until_state
+from tests.workers.agent.stage import AgentProcess, deploy, publish, wait_for_state
 from tests.workers.runtimes.container.conftest import REFERENCE, Docker
 from workers.agent.identity import send_signal
 
-pytestmark = [pytest.mark.recovery, pytest.mark.django_db(transaction=True)]
-SECONDS = 120
+pytestmark = [pytest.mark.process, pytest.mark.recovery, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def serving(docker: Docker, agent: AgentProcess, deployment: Deployment) -> Iter
         "ENGINE_CACHE_DIR": str(agent.data_dir / "cache"),
     }
     agent.start()
-    until_state(deployment, "active", SECONDS)
+    wait_for_state(deployment, "active")
     yield agent
     agent.end()
     docker.remove_all(instance(agent))
@@ -56,19 +56,24 @@ def test_agent_and_runner_are_killed_and_no_container_is_left_behind(
 
     serving.signal(signal.SIGKILL)
     serving.start()
-    until(lambda: "adopted" in serving.log, SECONDS)
+    wait_for(lambda: "adopted" in serving.log, what=lambda: f"adoption in {serving.log}")
     assert docker.inspect(instance(serving))["Id"] == first
 
     serving.signal(signal.SIGKILL)
     send_signal(serving.folder(replica.id).runner(), signal.SIGKILL)
     # Nobody is there to stop it: it ends with the process that stood for it.
-    until(lambda: docker.inspect(instance(serving))["State"]["Status"] == "exited", SECONDS)
+    wait_for(
+        lambda: docker.inspect(instance(serving))["State"]["Status"] == "exited",
+        what="the end of the container",
+    )
 
     serving.start()
-    until(lambda: Replica.objects.get(id=replica.id).state == "failed", SECONDS)
+    wait_for(
+        lambda: Replica.objects.get(id=replica.id).state == "failed", what="its end to be told"
+    )
     failed = Replica.objects.get(id=replica.id)
     assert failed.failure["code"] == "EHN-RUNNER-KILLED"
-    until_state(deployment, "active", SECONDS)
+    wait_for_state(deployment, "active")
     assert docker.inspect(instance(serving))["Id"] != first
     os.kill(deployment.replicas.get(state="ready").pid, signal.SIGKILL)
-    until(lambda: deployment.replicas.filter(state="failed").count() == 2, SECONDS)
+    wait_for(lambda: deployment.replicas.filter(state="failed").count() == 2, what="the second end")

@@ -14,7 +14,7 @@ import pytest
 from controlplane.artifacts import ArtifactStore
 from controlplane.domain.spec import parse_mapping
 from tests.factories_serving import CHECKPOINT
-from tests.workers.agent.stage import until
+from tests.waiting import DEADLINE_SECONDS, wait_for
 from tests.workers.runtimes.container.conftest import REFERENCE, Docker, private_engine
 from workers.agent.containers import ContainerSweep
 from workers.agent.folders import try_lock
@@ -23,9 +23,7 @@ from workers.agent.reaping import marked_processes
 from workers.agent.replica import Replica
 from workers.agent.settings import Settings, read_settings
 
-pytestmark = pytest.mark.recovery
-SECONDS = 120
-"""For a start or an end of a container on a machine that is busy with other things."""
+pytestmark = [pytest.mark.process, pytest.mark.recovery]
 
 
 class Host:
@@ -41,7 +39,7 @@ class Host:
     def serve(self) -> dict[str, Any]:
         """Start the replica; its container, once the engine answers."""
         self.replica.start()
-        self.until_state("ready")
+        self.wait_for_state("ready")
         return self.docker.inspect(self.instance)
 
     def adopt(self) -> None:
@@ -49,14 +47,14 @@ class Host:
         self.replica = Replica(self.replica.folder, self.settings)
         self.known.append(self.replica)
 
-    def until_state(self, state: str) -> dict[str, Any]:
+    def wait_for_state(self, state: str) -> dict[str, Any]:
         def reached() -> dict[str, Any] | None:
             self.replica.look(self.pool)
             seen = self.replica.observed()
             assert state == "failed" or seen["state"] != "failed", (seen, self.log)
             return seen if seen["state"] == state else None
 
-        return dict(until(reached, SECONDS, f"state {state}"))
+        return dict(wait_for(reached, what=f"state {state}") or {})
 
     def kill_runner(self) -> None:
         runner = self.replica.folder.runner()
@@ -119,8 +117,8 @@ def _end(found: Host) -> None:
     for each in found.known:
         each.kill()
         if each._spawned is not None:
-            each._spawned.wait(SECONDS)
-    until(lambda: not marked_processes(found.replica.folder), SECONDS, "the end")
+            each._spawned.wait(DEADLINE_SECONDS)
+    wait_for(lambda: not marked_processes(found.replica.folder), what="the end")
     found.docker.remove_all(found.instance)
     found.pool.shutdown()
 
@@ -149,10 +147,10 @@ def test_it_serves_confined_and_the_next_agent_adopts_and_drains_it(host: Host) 
     assert seen["report"]["kv_tokens"] == 3_076_000
     _assert_confined(container, host)
     host.adopt()
-    host.until_state("ready")
+    host.wait_for_state("ready")
     assert [each["Id"] for each in host.containers] == [container["Id"]]
     host.replica.stop()
-    host.until_state("stopped")
+    host.wait_for_state("stopped")
     assert host.containers == []
 
 
@@ -182,7 +180,7 @@ def _assert_confined(container: dict[str, Any], host: Host) -> None:
 def test_a_killed_runner_leaves_no_container_and_is_told(host: Host) -> None:
     container = host.serve()
     host.kill_runner()
-    seen = host.until_state("failed")
+    seen = host.wait_for_state("failed")
     assert seen["failure"]["code"] == "EHN-RUNNER-KILLED"
     assert host.containers == []
     assert not Path(f"/proc/{container['State']['Pid']}/exe").exists()
@@ -191,7 +189,7 @@ def test_a_killed_runner_leaves_no_container_and_is_told(host: Host) -> None:
 def test_a_killed_stand_in_leaves_no_container_and_is_told(host: Host) -> None:
     host.serve()
     os.kill(host.replica.observed()["pid"], signal.SIGKILL)
-    seen = host.until_state("failed")
+    seen = host.wait_for_state("failed")
     assert "SIGKILL" in seen["failure"]["sentence"]
     assert host.containers == []
 
@@ -201,7 +199,7 @@ def test_an_image_that_is_not_here_fails_the_replica_with_what_to_run(host: Host
     host.settings = replace(host.settings, passed_on=passed_on)
     host.adopt()
     host.replica.start()
-    seen = host.until_state("failed")
+    seen = host.wait_for_state("failed")
     assert seen["failure"]["code"] == "EHN-DOCKER-NO-IMAGE"
     assert "docker pull vllm/vllm-openai:v0.0.0" in seen["failure"]["hint"]
 
@@ -214,12 +212,12 @@ def test_a_docker_engine_that_is_killed_ends_the_replica_and_comes_back_to_none(
         with make_host(engine.import_image(), tmp_path) as host:
             host.serve()
             engine.kill()
-            seen = host.until_state("failed")
+            seen = host.wait_for_state("failed")
             assert seen["failure"]["code"] == "EHN-DOCKER-LOST"
             assert marked_processes(host.replica.folder) == []
             assert not host.replica.is_cleared(), "nobody knows while Docker is away"
             engine.start()
-            until(host.replica.is_cleared, SECONDS, "the removal")
+            wait_for(host.replica.is_cleared, what="the removal")
             assert host.containers == []
 
 
@@ -229,10 +227,10 @@ def leave(docker: Docker, host: Host) -> Callable[[str, str], str]:
 
     def one(lease: str, instance: str) -> str:
         labels = {"enginehouse.lease": lease, "enginehouse.instance": instance}
-        sleep = ["python3", "-c", "import time; time.sleep(600)"]
+        stay = ["python3", "-c", "import signal; signal.pause()"]
 
         def start(client: Any) -> str:
-            created = client.create_container(docker.image_id, sleep, labels=labels)
+            created = client.create_container(docker.image_id, stay, labels=labels)
             client.start(created["Id"])
             return str(created["Id"])
 
@@ -252,7 +250,7 @@ def test_a_container_that_no_runner_stands_behind_is_removed_and_no_other(
     runner = try_lock(folder.runner_lock)
     assert runner is not None
     ContainerSweep(host.settings.replicas, host.settings.passed_on).begin(host.pool)
-    until(lambda: len(host.containers) == 1, SECONDS, "the removal")
+    wait_for(lambda: len(host.containers) == 1, what="the removal")
     os.close(runner)
     assert host.containers[0]["Id"] == served
     assert [each["Id"] for each in host.docker.containers(other)] == [kept]

@@ -10,7 +10,7 @@ import pytest
 
 from controlplane.artifacts import ArtifactStore
 from tests.factories_serving import CHECKPOINT
-from tests.workers.agent.stage import until
+from tests.waiting import wait_for
 from tests.workers.build_steps.supervising import Supervisor
 from tests.workers.runtimes.container.conftest import REFERENCE, Docker
 from tests.workers.runtimes.container.test_contained_replica import spec
@@ -18,7 +18,7 @@ from workers.build_steps import outputs
 from workers.build_steps.child import OutcomeKind, Verdict
 from workers.runtimes.container.leftovers import reap_containers
 
-pytestmark = pytest.mark.recovery
+pytestmark = [pytest.mark.process, pytest.mark.recovery]
 
 
 @pytest.fixture
@@ -121,4 +121,4 @@ def test_a_killed_step_leaves_no_container(
     outcome = supervisor.run(supervisor.command("smoke_test", endless_job), beat, 0.2)
     assert outcome.kind is OutcomeKind.CRASHED
     assert supervisor.marked() == []
-    until(lambda: docker.containers(supervisor.instance) == [], 60, "the removal")
+    wait_for(lambda: docker.containers(supervisor.instance) == [], what="the removal")

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.workers.agent.stage import until
+from tests.waiting import wait_for
 from tests.workers.runtimes.container.conftest import Docker
 from tests.workers.runtimes.container.standing import Standing
 from workers.runtimes.container.order import Mount
 
-pytestmark = pytest.mark.recovery
-SLEEP = "import time; print('up', flush=True); time.sleep(600)"
+pytestmark = [pytest.mark.process, pytest.mark.recovery]
+STAY = "import signal; print('up', flush=True); signal.pause()"
 DRAIN = (
-    "import signal, sys, time\n"
+    "import signal, sys\n"
     "signal.signal(signal.SIGTERM, lambda *_: (print('drained', flush=True), sys.exit(0)))\n"
-    "print('up', flush=True)\ntime.sleep(600)"
+    "print('up', flush=True)\nwhile True: signal.pause()"
 )
 
 
@@ -58,16 +58,19 @@ def test_sigterm_reaches_the_engine_which_drains(start: Any) -> None:
 
 
 def test_a_killed_process_takes_its_container_with_it(start: Any) -> None:
-    standing = start(SLEEP)
+    standing = start(STAY)
     first = standing.until_up()["State"]["Pid"]
     standing.process.kill()
     standing.process.wait()
-    until(lambda: not Path(f"/proc/{first}/exe").exists(), 30, "the end of the container")
-    until(lambda: all(each["State"] == "exited" for each in standing.containers), 30)
+    wait_for(lambda: not Path(f"/proc/{first}/exe").exists(), what="the end of the container")
+    wait_for(
+        lambda: all(each["State"] == "exited" for each in standing.containers),
+        what="Docker to see that end",
+    )
 
 
 def test_a_killed_engine_is_told_as_a_killed_process_is(start: Any) -> None:
-    standing = start(SLEEP)
+    standing = start(STAY)
     pid = standing.until_up()["State"]["Pid"]
     os.kill(pid, signal.SIGKILL)
     assert standing.end() == -signal.SIGKILL
@@ -75,7 +78,7 @@ def test_a_killed_engine_is_told_as_a_killed_process_is(start: Any) -> None:
 
 
 def test_a_container_removed_by_force_is_told_as_killed(start: Any, docker: Docker) -> None:
-    standing = start(SLEEP)
+    standing = start(STAY)
     standing.until_up()
     docker.remove_all(standing.instance)
     assert standing.end() == -signal.SIGKILL
@@ -105,7 +108,7 @@ def test_a_name_that_a_stranger_s_container_has_is_told(start: Any, docker: Dock
         )
     )
     try:
-        standing = start(SLEEP)
+        standing = start(STAY)
         assert standing.end() == 2
         assert standing.failure["code"] == "EHN-DOCKER-NAME"
         assert "enginehouse-replica-aaaaa-1" in standing.failure["sentence"]
@@ -123,7 +126,7 @@ def test_a_name_that_a_stranger_s_container_has_is_told(start: Any, docker: Dock
 def test_what_the_engine_cannot_give_is_told(
     start: Any, changed: dict[str, Any], code: str
 ) -> None:
-    standing = start(SLEEP, **changed)
+    standing = start(STAY, **changed)
     assert standing.end() == 2
     assert standing.failure["code"] == code, standing.log
     assert standing.containers == []

@@ -7,7 +7,7 @@ import pytest
 from tests.workers.runtimes.container.conftest import private_engine
 from tests.workers.runtimes.container.standing import Standing
 
-pytestmark = pytest.mark.recovery
+pytestmark = [pytest.mark.process, pytest.mark.recovery]
 SHOWN = "import os; print(os.environ['NVIDIA_VISIBLE_DEVICES'])"
 
 

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import DEADLINE_SECONDS
 from tests.workers.runtimes.container.conftest import REFERENCE, Docker
 from workers.runtimes.container.docker_engine import connected, unreachable
 from workers.runtimes.container.failures import ContainerRefused
 from workers.runtimes.container.image import find_image, version_in
 from workers.runtimes.launchers import LAUNCHERS
+
+pytestmark = pytest.mark.process
 
 
 def environment(docker: Docker, cache: Path) -> dict[str, str]:
@@ -62,7 +65,7 @@ def test_a_host_without_docker_is_told_where_it_was_looked_for(tmp_path: Path) -
         env={**os.environ, "DOCKER_HOST": address},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=DEADLINE_SECONDS,
     )
     assert asked.returncode == 1
     assert f"No Docker engine answers at `{address}`: its socket is not there." in asked.stderr

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from tests.manual_clock import ManualClock
 from workers.runtimes.container.failures import ContainerRefused
-from workers.runtimes.container.foreground import Foreground
+from workers.runtimes.container.foreground import _WORD_SECONDS, Foreground
 from workers.runtimes.container.order import Order
 
 KILLED = 137
@@ -26,12 +27,17 @@ class Ended:
 
 
 @pytest.fixture
-def foreground() -> Foreground:
+def clock() -> ManualClock:
+    return ManualClock(sleeping_moves_it=True)
+
+
+@pytest.fixture
+def foreground(clock: ManualClock) -> Foreground:
     order = Order(
         image_id="sha256:a", reference="a", lease="replica/aaaaa/1", instance="here", mounts=(),
         environment={}, failure_file="failure.json",
     )  # fmt: skip
-    found = Foreground(order, [], {})
+    found = Foreground(order, [], {}, clock=clock)
     found._is_started = True
     return found
 
@@ -45,6 +51,9 @@ def test_the_word_is_awaited_for_an_engine_that_was_killed(
     assert told.value.failure.code == "EHN-DOCKER-OOM"
 
 
-@pytest.mark.parametrize("status", [0, 1, KILLED])
-def test_without_the_word_the_status_is_told_as_it_is(foreground: Foreground, status: int) -> None:
+@pytest.mark.parametrize(("status", "seconds"), [(0, 0), (1, 0), (KILLED, _WORD_SECONDS)])
+def test_without_the_word_the_status_is_told_as_it_is(
+    foreground: Foreground, clock: ManualClock, status: int, seconds: float
+) -> None:
     assert foreground._status(Ended(status, looks_until_word=1000)) == status
+    assert sum(clock.slept) == pytest.approx(seconds, abs=0.15)

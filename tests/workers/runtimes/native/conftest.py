@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.gates import Gates
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.workers.runtimes.native.server import EngineServer
 
@@ -15,10 +16,20 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(tiny_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineServer]:
-    """Slow enough that a test can act while an answer is being made."""
+def gates() -> Iterator[Gates]:
+    """The gates of `server`, which stand open unless a test holds them."""
+    with Gates() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def server(
+    tiny_folder: Path, gates: Gates, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EngineServer]:
+    """An engine of four rows."""
     log = tmp_path_factory.mktemp("log") / "engine.log"
+    options = ("--max-batch-size", "4")
     with EngineServer(
-        tiny_folder, log=log, step_delay_seconds=0.01, options=("--max-batch-size", "4")
+        tiny_folder, log=log, options=options, environment=gates.environment
     ) as server:
         yield server

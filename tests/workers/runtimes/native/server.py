@@ -5,17 +5,19 @@ import re
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 import httpx
 from openai import OpenAI
 from openai.types import CompletionUsage
 
-PATIENCE_SECONDS = 90
+from tests.gates import Gates
+from tests.waiting import DEADLINE_SECONDS, wait_for
+
+STEP = "engine.step"
 _READY = re.compile(r"ready on http://127\.0\.0\.1:(\d+) after")
 
 
@@ -27,25 +29,27 @@ class EngineServer:
         folder: Path,
         *,
         log: Path,
-        step_delay_seconds: float = 0.0,
         options: Sequence[str] = (),
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.port = 0
         self.log = log
         with log.open("wb") as output:
             self.process = subprocess.Popen(
                 engine_command(folder, options),
-                env={**os.environ, "ENGINEHOUSE_STEP_DELAY_SECONDS": str(step_delay_seconds)},
+                env={**os.environ, **environment},
                 stderr=output,
             )
 
     def __enter__(self) -> Self:
         try:
-            wait_until(self._is_listening)
+            wait_for(
+                self._is_listening, what=lambda: f"the engine to listen: {self.log.read_text()}"
+            )
         except BaseException:
             self._end()
             raise
-        self.http = httpx.Client(base_url=self.url, timeout=PATIENCE_SECONDS)
+        self.http = httpx.Client(base_url=self.url, timeout=DEADLINE_SECONDS)
         self.openai = OpenAI(base_url=f"{self.url}/v1", api_key="none", max_retries=0)
         return self
 
@@ -69,12 +73,14 @@ class EngineServer:
                 return float(line.split()[1])
         raise LookupError(name)
 
-    def wait_until_let_in(self, asked: Sequence[Future[httpx.Response]]) -> None:
-        """Come back once all that have no answer yet are running or waiting."""
-        wait_until(lambda: sum(not each.done() for each in asked) <= self._requests())
-
-    def _requests(self) -> float:
+    def requests(self) -> float:
+        """Give back how many requests it has let in and not yet answered."""
         return self.metric("engine_requests_running") + self.metric("engine_requests_waiting")
+
+    def listens(self) -> bool:
+        """Say whether it takes connections: one that was told to end takes none."""
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def _is_listening(self) -> bool:
         if self.process.poll() is not None:
@@ -84,25 +90,37 @@ class EngineServer:
         if told is None:
             return False
         self.port = int(told[1])
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+        return self.listens()
 
     def _end(self) -> None:
         self.process.kill()
         self.process.wait()
 
 
-def refusal(ask: Callable[[], httpx.Response], *, clients: int) -> httpx.Response:
-    """Let so many ask at once, and again, until one is refused; give back that answer.
+class Steps:
+    """The steps of an engine: within a `with` block it takes those alone that it is let take."""
 
-    On a busy machine one may come only when another has its answer already.
-    """
-    with ThreadPoolExecutor(clients) as pool:
-        while True:
-            asked = [pool.submit(ask) for _ in range(clients)]
-            for answer in [each.result() for each in asked]:
-                if answer.status_code != 200:
-                    return answer
+    def __init__(self, gates: Gates) -> None:
+        self._gates = gates
+
+    def __enter__(self) -> Self:
+        self._gates.hold(STEP)
+        self._taken = len(self._gates.came(STEP))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._gates.let_go(STEP)
+
+    def stand(self) -> None:
+        """Come back once the engine stands before its next step."""
+        self._gates.wait_for_arrival(STEP, after=self._taken)
+
+    def take(self) -> None:
+        """Let the engine take the step before which it stands, if it stands."""
+        came = self._gates.came(STEP)[self._taken :]
+        for pid in came:
+            self._taken += 1
+            self._gates.let_one_go(STEP, pid)
 
 
 def counts(usage: CompletionUsage | None) -> tuple[int, int, int]:
@@ -118,12 +136,3 @@ def engine_command(folder: Path, options: Sequence[str] = (), *, port: int = 0) 
         "--host", "127.0.0.1", "--port", str(port), "--served-model-name", "tiny",
         "--threads", "1", "--dtype", "float32", "--kv-cache-bytes", "4194304", *options,
     ]  # fmt: skip
-
-
-def wait_until(is_true: Callable[[], bool], *, seconds: float = PATIENCE_SECONDS) -> None:
-    """Come back as soon as the condition holds, or fail."""
-    deadline = time.monotonic() + seconds
-    while not is_true():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not so within {seconds} s")
-        time.sleep(0.01)

@@ -8,6 +8,7 @@ from tests.workers.engine.adapter_folders import make_adapter, peft_greedy
 from tests.workers.runtimes.native.server import EngineServer
 
 pytestmark = [
+    pytest.mark.process,
     pytest.mark.engine,
     # PEFT asks Transformers by a name that is on its way out.
     pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning"),

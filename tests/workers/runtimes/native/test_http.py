@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.workers.runtimes.native.server import EngineServer, wait_until
+from tests.gates import Gates
+from tests.waiting import wait_for
+from tests.workers.runtimes.native.server import EngineServer, Steps
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.process, pytest.mark.engine]
 
 CHAT = "/v1/chat/completions"
 MESSAGES = [{"role": "user", "content": "Hello"}]
@@ -181,21 +183,27 @@ def test_unknown_paths_and_methods_have_the_same_shape(server: EngineServer) -> 
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_client_that_leaves_frees_its_row(server: EngineServer, stream: bool) -> None:
+def test_a_client_that_leaves_frees_its_row(
+    server: EngineServer, gates: Gates, stream: bool
+) -> None:
     made = server.metric("engine_completion_tokens_total")
     body = {"prompt": [5], "max_tokens": 2000, "ignore_eos": True, "stream": stream}
     content = json.dumps(body)
     length = f"Content-Length: {len(content)}"
-    with socket.create_connection(("127.0.0.1", server.port)) as leaver:
-        leaver.sendall(
-            f"POST /v1/completions HTTP/1.1\r\nHost: x\r\n{length}\r\n\r\n{content}".encode()
-        )
-        wait_until(lambda: server.metric("engine_requests_running") == 1)
-        if stream:
-            assert leaver.recv(1) == b"H"
-    wait_until(lambda: server.metric("engine_requests_running") == 0)
+    with Steps(gates) as steps:
+        with socket.create_connection(("127.0.0.1", server.port)) as leaver:
+            leaver.sendall(
+                f"POST /v1/completions HTTP/1.1\r\nHost: x\r\n{length}\r\n\r\n{content}".encode()
+            )
+            steps.stand()
+            steps.take()
+            steps.stand()
+            assert server.metric("engine_requests_running") == 1
+            if stream:
+                assert leaver.recv(1) == b"H"
+        wait_for(lambda: server.requests() == 0, what="its row to be free", meanwhile=steps.take)
     assert server.metric("engine_completion_tokens_total") < made + 2000
-    wait_until(lambda: server.metric("engine_kv_cache_used_ratio") == 0)
+    assert server.metric("engine_kv_cache_used_ratio") == 0
 
 
 def test_health_info_and_metrics(server: EngineServer) -> None:

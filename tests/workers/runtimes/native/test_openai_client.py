@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from tests.workers.runtimes.native.server import EngineServer, counts
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.process, pytest.mark.engine]
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
 ASK = {"model": "whatever", "messages": MESSAGES, "max_tokens": 12, "temperature": 0}

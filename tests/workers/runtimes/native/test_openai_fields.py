@@ -9,7 +9,7 @@ import pytest
 
 from tests.workers.runtimes.native.server import EngineServer, counts
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.process, pytest.mark.engine]
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
 ASK: dict[str, Any] = {"model": "tiny", "messages": MESSAGES, "max_tokens": 8, "temperature": 0}

@@ -3,6 +3,9 @@
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -10,11 +13,13 @@ import pytest
 import torch
 from baseten_performance_client import PerformanceClient, RequestProcessingPreference
 
+from tests.gates import Gates
+from tests.waiting import DEADLINE_SECONDS, wait_for
 from tests.workers.engine.pooling.encoders import make_encoder
 from tests.workers.engine.pooling.minilm import minilm
-from tests.workers.runtimes.native.server import PATIENCE_SECONDS, EngineServer, refusal
+from tests.workers.runtimes.native.server import EngineServer, Steps
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.process, pytest.mark.engine]
 TEXTS = [f"text number {number} " + "and more " * (number % 9) for number in range(50)]
 
 
@@ -25,19 +30,22 @@ def embedder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineServer]
 
 
 @pytest.fixture(scope="module")
-def reranker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineServer]:
-    """Slow, and busy with two requests; the last test stops it."""
+def gates() -> Iterator[Gates]:
+    """The gates of the engine that reranks."""
+    with Gates() as found:
+        yield found
+
+
+@pytest.fixture
+def reranker(gates: Gates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineServer]:
+    """Busy with two requests."""
     base = tmp_path_factory.mktemp("reranker")
     folder = make_encoder("Bert", base / "model", head="ForSequenceClassification", num_labels=1)
     with EngineServer(
-        folder, log=base / "engine.log", step_delay_seconds=0.3,
+        folder, log=base / "engine.log", environment=gates.environment,
         options=("--task", "pool", "--max-concurrent-requests", "2"),
     ) as server:  # fmt: skip
         yield server
-
-
-def performance_client(server: EngineServer) -> PerformanceClient:
-    return PerformanceClient(base_url=server.url, api_key="none")
 
 
 def preference(**how: Any) -> RequestProcessingPreference:
@@ -51,7 +59,7 @@ def test_openais_client_and_the_performance_client_read_the_same_vectors(
     floats = embedder.openai.embeddings.create(
         model="any", input=TEXTS[:2], encoding_format="float", dimensions=7
     )
-    response = performance_client(embedder).embed(
+    response = PerformanceClient(base_url=embedder.url, api_key="none").embed(
         input=TEXTS, model="any",
         preference=preference(batch_size=8, max_concurrent_requests=4),
     )  # fmt: skip
@@ -87,31 +95,80 @@ def test_routes_that_the_checkpoint_does_not_serve_are_named_with_those_that_it_
 
 
 def test_the_performance_client_reranks_and_classifies_through_a_busy_engine(
-    reranker: EngineServer,
+    reranker: EngineServer, gates: Gates
 ) -> None:
-    client = performance_client(reranker)
     wide = preference(batch_size=4, max_concurrent_requests=6, max_chars_per_request=256_000)
-    ranked = client.rerank(query="one", texts=TEXTS[:12], return_text=True, preference=wide)
-    classified = client.classify(inputs=TEXTS[:4], preference=wide)
+    with between(reranker) as middle, ThreadPoolExecutor(1) as pool:
+        client = PerformanceClient(base_url=middle.url, api_key="none")
+        with Steps(gates):
+            asked = pool.submit(
+                client.rerank, query="one", texts=TEXTS[:12], return_text=True, preference=wide
+            )
+            # Three requests where two have room.
+            wait_for(lambda: 429 in middle.statuses, what="a refusal")
+        ranked = asked.result()
+        classified = client.classify(inputs=TEXTS[:4], preference=wide)
     assert [each.text for each in sorted(ranked.data, key=lambda each: each.index)] == TEXTS[:12]
     assert all(0 < each.score < 1 for each in ranked.data)
     assert [[each.label for each in row] for row in classified.data] == [["LABEL_0"]] * 4
 
 
 def test_a_full_engine_answers_429_and_a_drained_one_has_answered_everybody(
-    reranker: EngineServer,
+    reranker: EngineServer, gates: Gates
 ) -> None:
     def ask(text: str) -> httpx.Response:
         return reranker.post("/predict", inputs=[[text]])
 
-    refused = refusal(lambda: ask("three"), clients=3)
     with ThreadPoolExecutor(2) as pool:
-        waiting = [pool.submit(ask, text) for text in ("one", "two " * 40)]
-        reranker.wait_until_let_in(waiting)
-        reranker.process.send_signal(signal.SIGTERM)
+        with Steps(gates):
+            waiting = [pool.submit(ask, text) for text in ("one", "two " * 40)]
+            wait_for(lambda: reranker.requests() == 2, what="both to be let in")
+            refused = ask("three")
+            reranker.process.send_signal(signal.SIGTERM)
+            wait_for(lambda: not reranker.listens(), what="the drain to begin")
         answers = [each.result() for each in waiting]
     assert refused.status_code == 429
     assert refused.headers["retry-after"] == "1"
     assert refused.json()["error_type"] == "rate_limit_error"
     assert [answer.status_code for answer in answers] == [200, 200]
-    assert reranker.process.wait(PATIENCE_SECONDS) == 0
+    assert reranker.process.wait(DEADLINE_SECONDS) == 0
+
+
+class Middle(ThreadingHTTPServer):
+    """Passes requests on to an engine, and keeps the statuses that it answers with."""
+
+    def __init__(self, engine: EngineServer) -> None:
+        super().__init__(("127.0.0.1", 0), PassingOn)
+        self.engine, self.url = engine, f"http://127.0.0.1:{self.server_port}"
+        self.statuses: list[int] = []
+
+
+class PassingOn(BaseHTTPRequestHandler):
+    server: Middle
+
+    def do_POST(self) -> None:
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        answer = self.server.engine.http.post(self.path, content=content)
+        self.send_response(answer.status_code)
+        for name in ("Content-Type", "Content-Length", "Retry-After"):
+            if name in answer.headers:
+                self.send_header(name, answer.headers[name])
+        self.end_headers()
+        self.wfile.write(answer.content)
+        self.server.statuses.append(answer.status_code)
+
+    def log_message(self, format: str, *args: object) -> None:
+        return
+
+
+@contextmanager
+def between(engine: EngineServer) -> Iterator[Middle]:
+    """Stand between a client and the engine."""
+    with Middle(engine) as middle:
+        thread = Thread(target=middle.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield middle
+        finally:
+            middle.shutdown()
+            thread.join()

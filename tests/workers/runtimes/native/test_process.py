@@ -10,36 +10,37 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.workers.runtimes.native.server import (
-    PATIENCE_SECONDS,
-    EngineServer,
-    engine_command,
-    refusal,
-    wait_until,
-)
+from tests.gates import Gates
+from tests.waiting import DEADLINE_SECONDS, wait_for
+from tests.workers.runtimes.native.server import EngineServer, Steps, engine_command
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.process, pytest.mark.engine]
 
 
 def test_sigterm_finishes_what_was_begun_and_exits_0(tiny_folder: Path, tmp_path: Path) -> None:
     options = ("--max-batch-size", "1", "--max-waiting-requests", "1")
     with (
+        Gates() as gates,
         EngineServer(
-            tiny_folder, log=tmp_path / "log", step_delay_seconds=0.02, options=options
+            tiny_folder, log=tmp_path / "log", options=options, environment=gates.environment
         ) as server,
         ThreadPoolExecutor(2) as clients,
     ):
-        refused = refusal(lambda: _complete(server, tokens=20), clients=3)
+        with Steps(gates) as steps:
+            running = clients.submit(_complete, server, tokens=70)
+            steps.stand()
+            steps.take()
+            steps.stand()
+            waiting = clients.submit(_complete, server, tokens=70)
+            wait_for(lambda: server.requests() == 2, what="the second request to be let in")
+            refused = _complete(server, tokens=20)
+            server.process.send_signal(signal.SIGTERM)
+            wait_for(lambda: not server.listens(), what="the drain to begin")
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
         assert refused.json()["error"]["code"] == "queue_full"
-        running = clients.submit(_complete, server, tokens=70)
-        wait_until(lambda: server.metric("engine_requests_running") == 1 or running.done())
-        waiting = clients.submit(_complete, server, tokens=70)
-        server.wait_until_let_in([running, waiting])
-        server.process.send_signal(signal.SIGTERM)
         for answer in (running.result(), waiting.result()):
             assert answer.json()["usage"]["completion_tokens"] == 70
-        assert server.process.wait(PATIENCE_SECONDS) == 0
+        assert server.process.wait(DEADLINE_SECONDS) == 0
 
 
 def test_a_taken_port_is_said_at_once(tiny_folder: Path) -> None:
@@ -68,4 +69,6 @@ def _complete(server: EngineServer, *, tokens: int) -> httpx.Response:
 
 def _run(folder: Path, *, port: int = 0) -> "subprocess.CompletedProcess[str]":
     command = engine_command(folder, port=port)
-    return subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False
+    )

@@ -44,6 +44,7 @@ def test_the_bundled_model_knows_the_capital_of_france(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.process
 @pytest.mark.engine
 def test_the_bundled_model_asks_for_the_weather_in_boston(tmp_path: Path) -> None:
     folder = tmp_path / "SmolLM2"

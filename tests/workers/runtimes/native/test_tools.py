@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from tests.workers.runtimes.native.server import EngineServer
 from tests.workers.runtimes.native.tool_checkpoint import make_tool_checkpoint
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.process, pytest.mark.engine]
 
 CHAT = "/v1/chat/completions"
 MESSAGES = [{"role": "user", "content": "What is the weather in Boston?"}]

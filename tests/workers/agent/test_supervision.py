@@ -1,0 +1,153 @@
+"""The agent's loop by a clock that the test moves: when it speaks, waits, gives up and kills."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workers.agent.one_agent import OneAgent, runner_of
+from workers.agent import inventory
+from workers.agent.capped_log import CappedLog
+from workers.agent.supervision import KILL_SECONDS
+
+GIB = 1024**3
+GPU = {"uuid": "GPU-1", "kind": "H100", "used_bytes": GIB, "clean": True, "used_by": []}
+
+
+@pytest.fixture
+def card(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The one card of the host, for the test to change; nothing else of a host moves."""
+    found = dict(GPU)
+    monkeypatch.setattr(inventory, "cards", lambda name: [dict(found)])
+    return found
+
+
+@pytest.fixture
+def one(card: dict[str, Any], tmp_path: Path) -> OneAgent:
+    return OneAgent(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "reports"),
+    [
+        ({"used_by": [{"pid": 4242}], "clean": False}, 2),
+        ({"used_bytes": 70 * GIB}, 2),  # a container may show no process
+        ({"used_bytes": GIB + 1}, 1),
+    ],
+)
+def test_who_comes_to_a_card_is_told_at_once(
+    one: OneAgent, card: dict[str, Any], change: Mapping[str, Any], reports: int
+) -> None:
+    one.agent.step()
+    one.agent.step()
+    card.update(change)
+    one.agent.step()
+    assert len(one.plane.told) == reports
+
+
+def test_what_does_not_change_is_told_every_three_seconds(one: OneAgent) -> None:
+    one.run(10)
+    assert one.plane.asked_at == [0, 3, 6, 9]
+    assert set(one.hints.waited) == {1.0}
+
+
+def test_a_hint_is_followed_at_once_and_the_next_report_counts_from_there(one: OneAgent) -> None:
+    one.run(6, {1: one.hints.note})
+    assert one.plane.asked_at == [0, 1, 4]
+
+
+def test_a_control_plane_that_is_away_is_asked_less_and_less_often(
+    one: OneAgent, card: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+
+    def go() -> None:
+        one.plane.is_away = True
+
+    def come() -> None:
+        one.plane.is_away = False
+
+    change = {"used_by": [{"pid": 4242}], "clean": False}
+    one.run(28, {1: go, 10: lambda: card.update(change), 20: come})
+    # After 0.5, 1, 2, 4 and then 5 seconds, as the looks of each second let it; a change that
+    # would be told at once waits as well.
+    assert one.plane.asked_at == [0, 3, 4, 5, 7, 11, 16, 21, 24, 27]
+    assert caplog.text.count("the control plane is away") == 1
+    assert caplog.text.count("the control plane is back") == 1
+
+
+def test_logs_wait_for_a_control_plane_that_is_away(one: OneAgent) -> None:
+    folder = one.leave_behind("aaaaa")
+    with runner_of(folder):
+        CappedLog(folder.log).write(b"loading\n")
+        one.plane.is_away = True
+        said: list[str] = []
+
+        def come() -> None:
+            said.append(one.plane.log)
+            one.plane.is_away = False
+
+        one.run(20, {10: come})
+    assert said == [""]
+    assert one.plane.log == "loading\n"
+
+
+def test_a_replica_that_starts_is_looked_at_four_times_a_second(one: OneAgent) -> None:
+    with runner_of(one.leave_behind("aaaaa")):
+        one.run(1)
+    assert one.hints.waited == [0.25] * 4
+    assert one.plane.states() == ["starting"]
+
+
+def test_nothing_is_stopped_because_the_control_plane_is_away(one: OneAgent) -> None:
+    folder = one.leave_behind("aaaaa")
+    with runner_of(folder):
+        one.plane.is_away = True
+        one.run(60)
+        one.plane.is_away = False
+        one.agent.step()
+        assert one.plane.states() == ["starting"]
+        assert folder.read("exit") is None
+
+
+def test_what_nobody_wants_any_more_is_ended_told_and_forgotten(one: OneAgent) -> None:
+    folder = one.leave_behind("aaaaa")
+    with runner_of(folder):
+        one.run(10, {1: one.plane.wanted.clear})
+    assert one.plane.states()[-1] == "stopped"
+    assert one.plane.told[-1]["replicas"] == []
+    assert not folder.path.exists()
+
+
+def test_an_agent_that_ends_its_engines_says_so_and_waits_no_longer_than_they_take(
+    one: OneAgent,
+) -> None:
+    folder = one.leave_behind("aaaaa")
+    with runner_of(folder):
+        one.run(1)
+        one.agent.stop_engines()
+    assert one.plane.states()[-1] == "stopped"
+    assert sum(one.clock.slept) < one.settings.drain_seconds
+
+
+def test_an_agent_that_ends_its_engines_kills_what_does_not_drain(one: OneAgent) -> None:
+    folder = one.leave_behind("aaaaa")
+    with runner_of(folder, is_stuck=True):
+        one.run(1)
+        one.agent.stop_engines()
+    assert one.plane.states()[-2:] == ["starting", "stopped"]
+    assert sum(one.clock.slept) == pytest.approx(one.settings.drain_seconds + 5, abs=1)
+
+
+def test_an_agent_that_cannot_kill_leaves_in_the_end(
+    one: OneAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.agent.replica.Replica.kill", lambda replica: None)
+    folder = one.leave_behind("aaaaa")
+    with runner_of(folder, is_stuck=True):
+        one.run(1)
+        one.agent.stop_engines()
+    assert one.plane.states()[-1] == "draining"
+    lasted = sum(one.clock.slept)
+    assert lasted == pytest.approx(one.settings.drain_seconds + 5 + KILL_SECONDS, abs=1)
