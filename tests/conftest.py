@@ -25,6 +25,9 @@ from workers.imports import without_collecting
 # A short path: PostgreSQL's socket lies below it.
 _DATA_DIR = Path(tempfile.mkdtemp(prefix="eh-"))
 _DATA_DIR.chmod(0o755)
+# Each start of pytest closes the folder that all runs of a user share, and so cuts off a PostgreSQL
+# that is at work in another run's.
+os.environ["PYTEST_DEBUG_TEMPROOT"] = str(_DATA_DIR)
 
 # Kept from now on, since Django's settings name it before the server is started.
 _BROKER_PORT = ports.reserved()
