@@ -36,7 +36,7 @@ BARS = {
     "report_worst_over_percent": report.at_most(1.0),
 }
 _SMALL_CACHE_SHARE = 0.5
-"""Below this share of the card the bar for KV tokens is half a GiB; what is within it counts as 0."""
+"""Below this share of the card the bar for KV tokens is half a GiB; within it no error counts."""
 _SMALL_CACHE_BYTES = GIB // 2
 _RIVALS = {
     "aiconfigurator_constants": {"rows_within_2_percent": 70, "worst_over_percent": 7.1},
