@@ -147,7 +147,7 @@ def cpu_ratios(sides: Mapping[str, Side], scale: float) -> dict[str, float | Non
 def per_request(side: Side, seconds: float) -> float:
     """Return microseconds of CPU."""
     before = of_process(side.pid)
-    result = load("closed", side.port, side.path, seconds=seconds, connections=16)
+    result = load("closed", side.port, side.path, seconds=seconds, connections=32)
     return 1e6 * (of_process(side.pid) - before) / result["requests"]
 
 
