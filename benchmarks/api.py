@@ -7,9 +7,7 @@ after another, each on a kept connection. The bars compare the CPU time of a req
 included, and the worst list counts; the times at the clock stand beside. Exit 1 when one is missed.
 """
 
-import os
 import sys
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ import httpx
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import report
-from benchmarks.web_process import bare_web, beside, broker, data_folder, database, in_turns, web
+from benchmarks.web_process import beside, data_folder, in_turns, servers, web_beside_bare
 
 ROWS = 1000
 PAGE = 50
@@ -46,26 +44,12 @@ def main() -> int:
 
 def measure(folder: Path, *, requests: int) -> dict[str, Any]:
     """Return the figures: the worst list counts for the bars."""
-    with ExitStack() as open_until_end:
-        os.environ.update(
-            DJANGO_SETTINGS_MODULE="controlplane.settings",
-            DATA_DIR=str(folder),
-            DATABASE_URL=open_until_end.enter_context(database(folder)),
-            BROKER_URL=open_until_end.enter_context(broker(folder)),
-            # Counted like any other, and none refused.
-            API_REQUESTS_PER_MINUTE="1000000",
-        )
+    # Counted like any other, and none refused.
+    with servers(folder, API_REQUESTS_PER_MINUTE="1000000"):
         headers = {"Authorization": f"Bearer {_fill()}"}
-        ours, bare = (
-            open_until_end.enter_context(
-                httpx.Client(
-                    base_url=open_until_end.enter_context(serving()), headers=headers, timeout=30
-                )
-            )
-            for serving in (web, bare_web)
-        )
-        paths = PATHS | {"configs_page_10": _deep_path(ours)}
-        lists = {name: _beside_bare(ours, bare, path, requests) for name, path in paths.items()}
+        with web_beside_bare(headers) as (ours, bare):
+            paths = PATHS | {"configs_page_10": _deep_path(ours)}
+            lists = {name: _beside_bare(ours, bare, path, requests) for name, path in paths.items()}
     ratios = [name for name in lists["builds"] if name.startswith("list_")]
     return {
         "rows": ROWS,

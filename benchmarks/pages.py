@@ -17,13 +17,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT))
 
 from benchmarks import cpu_time, report  # noqa: E402  (found above)
-from benchmarks.web_process import (  # noqa: E402
-    broker,
-    data_folder,
-    database,
-    times_of,
-    web,
-)
+from benchmarks.web_process import data_folder, servers, times_of, web  # noqa: E402
 
 if TYPE_CHECKING:
     from benchmarks.many_rows import Filled
@@ -59,14 +53,7 @@ def main() -> int:
 
 def measure(folder: Path, *, requests: int) -> dict[str, dict[str, float]]:
     """Return the times and the number of queries of every list."""
-    with database(folder) as url, broker(folder) as broker_url:
-        os.environ.update(
-            DJANGO_SETTINGS_MODULE="controlplane.settings",
-            DATA_DIR=str(folder),
-            DATABASE_URL=url,
-            BROKER_URL=broker_url,
-            API_REQUESTS_PER_MINUTE="1000000",
-        )
+    with servers(folder, API_REQUESTS_PER_MINUTE="1000000"):
         paths, cookie, queries = _fill()
         with (
             web() as address,

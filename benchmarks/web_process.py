@@ -144,6 +144,34 @@ def broker(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
+def servers(folder: Path, **environment: str) -> Iterator[None]:
+    """PostgreSQL and Valkey in the folder; this process and its children are told where."""
+    with database(folder) as url, broker(folder) as broker_url:
+        os.environ.update(
+            DJANGO_SETTINGS_MODULE="controlplane.settings",
+            DATA_DIR=str(folder),
+            DATABASE_URL=url,
+            BROKER_URL=broker_url,
+            **environment,
+        )
+        yield
+
+
+@contextmanager
+def web_beside_bare(
+    headers: Mapping[str, str] | None = None,
+) -> Iterator[tuple[httpx.Client, httpx.Client]]:
+    """Clients of the web process and of the one with bare views."""
+    with (
+        web() as ours,
+        bare_web() as bare,
+        httpx.Client(base_url=ours, headers=headers, timeout=30) as to_ours,
+        httpx.Client(base_url=bare, headers=headers, timeout=30) as to_bare,
+    ):
+        yield to_ours, to_bare
+
+
+@contextmanager
 def web() -> Iterator[str]:
     """The address of a web process with this process's environment."""
     with _serving({}, "/v1/version") as address:

@@ -7,10 +7,8 @@ a template of that size. The bar compares CPU time, PostgreSQL's included; the t
 stand beside. Exit 1 when it is missed.
 """
 
-import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,16 +18,7 @@ import httpx
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import report
-from benchmarks.web_process import (
-    Spent,
-    bare_web,
-    beside,
-    broker,
-    data_folder,
-    database,
-    in_turns,
-    web,
-)
+from benchmarks.web_process import Spent, beside, data_folder, in_turns, servers, web_beside_bare
 
 RIVAL = "bare_view"
 BARS = {"change_p95_cpu_ratio_to_bare_view": report.at_most(6)}
@@ -74,27 +63,16 @@ def main() -> int:
 
 def measure(folder: Path, *, rounds: int) -> dict[str, Any]:
     """Return the time per change, over all changes and of each kind, beside the bare view's."""
-    with ExitStack() as open_until_end:
-        os.environ.update(
-            DJANGO_SETTINGS_MODULE="controlplane.settings",
-            DATA_DIR=str(folder),
-            DATABASE_URL=open_until_end.enter_context(database(folder)),
-            BROKER_URL=open_until_end.enter_context(broker(folder)),
-        )
+    with servers(folder):
         token = _fill()
-        ours, bare = (
-            open_until_end.enter_context(
-                httpx.Client(base_url=open_until_end.enter_context(serving()), timeout=30)
-            )
-            for serving in (web, bare_web)
-        )
-        _sign_in(ours, token)
-        bare.cookies.set("sessionid", ours.cookies["sessionid"])
-        asked = _asked(ours)
-        size = max(len(ask().content) for ask in asked.values())
-        asked[RIVAL] = partial(bare.get, f"/page?bytes={size}")
-        spent = in_turns(asked, rounds=rounds, warm_up=5)
-        return _figures(spent, size, bare_size=len(asked[RIVAL]().content))
+        with web_beside_bare() as (ours, bare):
+            _sign_in(ours, token)
+            bare.cookies.set("sessionid", ours.cookies["sessionid"])
+            asked = _asked(ours)
+            size = max(len(ask().content) for ask in asked.values())
+            asked[RIVAL] = partial(bare.get, f"/page?bytes={size}")
+            spent = in_turns(asked, rounds=rounds, warm_up=5)
+            return _figures(spent, size, bare_size=len(asked[RIVAL]().content))
 
 
 def _figures(spent: Mapping[str, Spent], size: int, *, bare_size: int) -> dict[str, Any]:
