@@ -1,29 +1,31 @@
 """How fast the management API lists: 1,000 rows, a page of 50, over HTTP with an API key.
 
-Starts an embedded PostgreSQL and the real web process on a folder of its own, fills them, and asks
-one request after another on one kept connection. Exit 1 when a bar of the design is missed.
+Starts an embedded PostgreSQL and Valkey and the real web process on a folder of its own, and beside
+it the same process with bare Django views: the same look-up of the key, the same counting of
+requests, the same query, and a `JsonResponse` of the same rows. Asks both in turns, one request
+after another, each on a kept connection. The bars compare the CPU time of a request, PostgreSQL's
+included, and the worst list counts; the times at the clock stand beside. Exit 1 when one is missed.
 """
 
-import argparse
-import json
-import os
-import platform
 import sys
-import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 
-_ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(_ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.web_process import broker, database, times_of, web  # noqa: E402  (found above)
+from benchmarks import report
+from benchmarks.web_process import beside, data_folder, in_turns, servers, web_beside_bare
 
 ROWS = 1000
 PAGE = 50
-BARS = {"list_p50_ms": 12.0, "list_p95_ms": 30.0}
+RIVAL = "bare_view"
+BARS = {
+    "list_p50_cpu_ratio_to_bare_view": report.at_most(2),
+    "list_p95_cpu_ratio_to_bare_view": report.at_most(2.5),
+}
 PATHS = {
     "configs": f"/v1/configs?limit={PAGE}",
     "builds": f"/v1/builds?limit={PAGE}",
@@ -33,43 +35,27 @@ PATHS = {
 
 def main() -> int:
     """Return the exit status: 0 where every bar is met."""
-    options = _options()
-    with tempfile.TemporaryDirectory(prefix="eh-api-") as folder:
-        Path(folder).chmod(0o755)
-        figures = measure(Path(folder), requests=2000 if options.full else 300)
-    figures["bars_met"] = all(figures[name] <= bar for name, bar in BARS.items())
-    figures["machine"] = (
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    )
-    figures["command"] = "python benchmarks/api.py --json"
-    print(json.dumps(figures, indent=1) if options.json else _table(figures))
-    return 0 if figures["bars_met"] else 1
+    options = report.parser(__doc__, full="2,000 requests a list, not 120").parse_args()
+    told = report.Report(as_json=options.json)
+    with data_folder("api") as folder:
+        figures = measure(folder, requests=2000 if options.full else 120)
+    return told.end(figures, BARS)
 
 
 def measure(folder: Path, *, requests: int) -> dict[str, Any]:
     """Return the figures: the worst list counts for the bars."""
-    with database(folder) as url, broker(folder) as broker_url:
-        os.environ.update(
-            DJANGO_SETTINGS_MODULE="controlplane.settings",
-            DATA_DIR=str(folder),
-            DATABASE_URL=url,
-            BROKER_URL=broker_url,
-            # Counted like any other, and none refused.
-            API_REQUESTS_PER_MINUTE="1000000",
-        )
-        key = _fill()
-        headers = {"Authorization": f"Bearer {key}"}
-        with (
-            web() as address,
-            httpx.Client(base_url=address, headers=headers, timeout=10) as client,
-        ):
-            paths = PATHS | {"configs_page_10": _deep_path(client)}
-            lists = {name: _times(client, path, requests) for name, path in paths.items()}
+    # Counted like any other, and none refused.
+    with servers(folder, API_REQUESTS_PER_MINUTE="1000000"):
+        headers = {"Authorization": f"Bearer {_fill()}"}
+        with web_beside_bare(headers) as (ours, bare):
+            paths = PATHS | {"configs_page_10": _deep_path(ours)}
+            lists = {name: _beside_bare(ours, bare, path, requests) for name, path in paths.items()}
+    ratios = [name for name in lists["builds"] if name.startswith("list_")]
     return {
         "rows": ROWS,
         "page_rows": PAGE,
-        "list_p50_ms": max(times["p50_ms"] for times in lists.values()),
-        "list_p95_ms": max(times["p95_ms"] for times in lists.values()),
+        "requests_a_list": requests,
+        **{name: max(each[name] for each in lists.values()) for name in ratios},
         "lists": lists,
     }
 
@@ -131,35 +117,19 @@ def _deep_path(client: httpx.Client) -> str:
     return path
 
 
-def _times(client: httpx.Client, path: str, requests: int) -> dict[str, float]:
-    times = times_of(client, path, requests=requests, warm_up=30, cpu_seconds=_web_cpu_seconds)
-    return {"p50_ms": times.p50_ms, "p95_ms": times.p95_ms, "web_cpu_ms": times.cpu_ms}
-
-
-def _web_cpu_seconds() -> float:
-    times = [
-        child.cpu_times()
-        for child in psutil.Process().children()
-        if "controlplane.processes.web" in child.cmdline()
-    ]
-    return float(sum(each.user + each.system for each in times))
-
-
-def _table(figures: dict[str, Any]) -> str:
-    rows = [f"{name:<18}{figures[name]:>8} ms   bar {bar:g}" for name, bar in BARS.items()]
-    rows += [
-        f"  {name:<16}{times['p50_ms']:>8} p50 {times['p95_ms']:>8} p95"
-        f" {times['web_cpu_ms']:>8} CPU of the web process"
-        for name, times in figures["lists"].items()
-    ]
-    return "\n".join([*rows, f"bars met: {figures['bars_met']}", figures["machine"]])
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--full", action="store_true", help="2,000 requests a list, not 300")
-    return parser.parse_args()
+def _beside_bare(
+    ours: httpx.Client, bare: httpx.Client, path: str, requests: int
+) -> dict[str, float]:
+    if ours.get(path).json() != bare.get(path).json():
+        raise SystemExit(f"{path}: the bare view answers something else.")
+    asked = {"ours": partial(ours.get, path), RIVAL: partial(bare.get, path)}
+    spent = in_turns(asked, rounds=requests, warm_up=30)
+    figures = {
+        f"{side}_{name}": value
+        for side, each in spent.items()
+        for name, value in each.figures().items()
+    }
+    return {**beside(spent, RIVAL, name="list"), **figures}
 
 
 if __name__ == "__main__":

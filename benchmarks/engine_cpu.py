@@ -3,14 +3,11 @@
 Ours is the real server process, asked over HTTP. The rivals are `generate` on left-padded batches
 of eight in order of arrival, and Transformers' own batcher with eight rows at once; same weights,
 same threads, same data type, one run. Runs alternate, so that a busy neighbour hits all three. The
-bars compare tokens per CPU second of the process (all its threads, HTTP included) with those of the
-static batch, which a shared machine distorts least; wall-clock figures stand beside them.
+bars compare tokens per CPU second of the process (all its threads, HTTP included), which a shared
+machine distorts least; wall-clock figures stand beside them.
 """
 
 import argparse
-import json
-import os
-import platform
 import random
 import subprocess
 import sys
@@ -19,7 +16,6 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -30,10 +26,16 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import report  # noqa: E402
 from benchmarks.engine_cpu_parts.sides import BATCH, Ours, Request, Rival  # noqa: E402
 
 VOCABULARY = 49_000
-EQUAL_BAR, MIXED_BAR, READY_BAR_SECONDS = 0.95, 1.4, 12.0
+BARS = {
+    "equal_ratio_cpu_static": report.at_least(0.95),
+    "mixed_ratio_cpu_static": report.at_least(1.4),
+    "equal_ratio_cpu_continuous": report.at_least(0.95),
+    "mixed_ratio_cpu_continuous": report.at_least(0.95),
+}
 MIXED_PROMPTS, MIXED_ANSWERS = (16, 32, 64), (4, 8, 12, 24)
 RIVALS = ("static", "continuous")
 UNITS = (("tokens_per_second", "wall"), ("tokens_per_cpu_second", "cpu"))
@@ -52,7 +54,7 @@ def main() -> int:
     """Measure, print and give back the exit status."""
     options = _options()
     folder = options.model_dir or _smollm2()
-    load, started = os.getloadavg()[0], time.monotonic()
+    told = report.Report(as_json=options.json)
     with ExitStack() as open_sides:
         ours = Ours(folder, options.threads, options.dtype)
         open_sides.callback(ours.stop)
@@ -61,29 +63,9 @@ def main() -> int:
             open_sides.callback(rival.stop)
             rival.wait_until_ready()
         figures = measure(ours, rivals, full=options.full)
-    bars_met = (
-        figures["equal_ratio_cpu_static"] >= EQUAL_BAR
-        and figures["mixed_ratio_cpu_static"] >= MIXED_BAR
-        and figures["ready_seconds"] <= READY_BAR_SECONDS
-    )
-    report = {
-        **figures,
-        "bars": {"equal_ratio_cpu_static": EQUAL_BAR, "mixed_ratio_cpu_static": MIXED_BAR,
-                 "ready_seconds": READY_BAR_SECONDS},
-        "bars_met": bars_met,
-        "threads": options.threads,
-        "dtype": options.dtype,
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "load_average_before": round(load, 2),
-        "load_average_after": round(os.getloadavg()[0], 2),
-        "took_seconds": round(time.monotonic() - started, 1),
-        "date": date.today().isoformat(),
-        "versions": {"python": platform.python_version(),
-                     **{name: version(name) for name in ("torch", "transformers")}},
-        "command": " ".join(["python", *sys.argv]),
-    }  # fmt: skip
-    print(json.dumps(report, indent=None if options.json else 1))
-    return 0 if bars_met else 1
+    asked = {"threads": options.threads, "dtype": options.dtype}
+    versions = {name: version(name) for name in ("torch", "transformers")}
+    return told.end({**figures, **asked, "versions": versions}, BARS)
 
 
 def measure(ours: Ours, rivals: Mapping[str, Rival], *, full: bool) -> dict[str, Any]:
@@ -158,9 +140,7 @@ def _smollm2() -> Path:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one JSON object on one line")
-    parser.add_argument("--full", action="store_true", help="longer answers, more rounds")
+    parser = report.parser(__doc__, full="longer answers, more rounds")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument(
         "--dtype", choices=("float32", "bfloat16"), default="float32", help="of all three sides"

@@ -9,7 +9,6 @@ which no stage measures. What was not measured is null and not judged. VLLM_PYTH
 interpreter that has vLLM, as `gpu/run.sh` says.
 """
 
-import argparse
 import datetime
 import json
 import os
@@ -22,8 +21,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import report  # noqa: E402  (found through the line above)
+from benchmarks.machine_speed import loop_seconds  # noqa: E402
+
 RESULTS = ROOT / "benchmarks/results"
-NO_HARDWARE = 3
 _SHORT = "build,native,deploy,ask,speed"
 _BARS = {"gateway_cost_percent": 2.0, "native_verify_64_milliseconds": 4.5}
 _RIVALS = {
@@ -37,9 +40,9 @@ _RIVALS = {
 
 def main() -> int:
     """Return the exit status: 0 where stages and bars were met, 3 where there is no card."""
-    options = _options()
+    options = report.parser(__doc__, full="every stage, a quarter of an hour").parse_args()
     has_card = shutil.which("nvidia-smi") is not None
-    found, status = _run(options.full) if has_card else (_newest(), NO_HARDWARE)
+    found, status = _run(options.full) if has_card else (_newest(), report.NO_HARDWARE)
     judged = {
         "gateway_cost_percent": _gateway_cost(found),
         "native_verify_64_milliseconds": None,
@@ -54,6 +57,8 @@ def main() -> int:
         "bars_missed": missed,
         "bars_met": False if missed else None,
         "rivals": _RIVALS,
+        "machine": report.machine(),
+        "machine_loop_seconds": round(loop_seconds(), 4),
         "command": f"python benchmarks/engine_gpu.py --json{' --full' if options.full else ''}",
     }
     print(json.dumps(figures, indent=1) if options.json else _table(found, has_card=has_card))
@@ -109,13 +114,6 @@ def _table(found: list[dict[str, Any]], *, has_card: bool) -> str:
         age = f", {each['age_days']} days old" if "age_days" in each else ""
         lines.append(f"{each['what']:<14} {each.get('state', 'done'):<8} {each['card']}{age}")
     return "\n".join(lines)
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--full", action="store_true", help="every stage, a quarter of an hour")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -8,9 +8,7 @@ to `weights_rounded_to_bytes`). Exit 1 when a bar of the design is missed; where
 its bars are not judged and the figures are null.
 """
 
-import argparse
 import json
-import platform
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -20,6 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks import report
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.gpus import GIB, GPUS
 from controlplane.domain.memory import MemoryPlan, every_offer, fit, plan
@@ -29,11 +28,15 @@ ROOT = Path(__file__).resolve().parents[1]
 _ROWS = ROOT / "tests/domain/data/trtllm_max_sequences.jsonl"
 _COUNTS = ROOT / "tests/domain/data/parameter_counts.jsonl"
 _RESULTS = ROOT / "benchmarks/results"
-_BARS = {"rows_within_2_percent": 70, "worst_over_percent": 1.0,
-         "report_weights_error_percent": 0.5, "report_kv_tokens_error_percent": 3.0,
-         "report_worst_over_percent": 1.0}  # fmt: skip
+BARS = {
+    "rows_within_2_percent": report.at_least(70),
+    "worst_over_percent": report.at_most(1.0),
+    "report_weights_error_percent": report.at_most(0.5),
+    "report_kv_tokens_error_percent": report.at_most(1.0),
+    "report_worst_over_percent": report.at_most(1.0),
+}
 _SMALL_CACHE_SHARE = 0.5
-"""Below this share of the card the bar for KV tokens is half a GiB."""
+"""Below this share of the card the bar for KV tokens is half a GiB; within it no error counts."""
 _SMALL_CACHE_BYTES = GIB // 2
 _RIVALS = {
     "aiconfigurator_constants": {"rows_within_2_percent": 70, "worst_over_percent": 7.1},
@@ -62,20 +65,10 @@ class _Card:
 
 def main() -> int:
     """Return the exit status: 0 where every bar is met."""
-    options = _options()
+    options = report.parser(__doc__, full="ten times the rounds").parse_args()
+    told = report.Report(as_json=options.json)
     figures = {**_recorded_rows(), **_engine_reports(), **_counts(), **_pace(options.full)}
-    missed = [name for name, bar in _BARS.items() if not _meets(name, figures[name], bar)]
-    figures |= {"bars": _BARS, "bars_missed": missed, "bars_met": not missed, "rivals": _RIVALS}
-    figures["machine"] = f"{platform.machine()}, Python {platform.python_version()}"
-    figures["command"] = "python benchmarks/memory_plan.py --json"
-    print(json.dumps(figures, indent=1) if options.json else _table(figures))
-    return 1 if missed else 0
-
-
-def _meets(name: str, figure: float | None, bar: float) -> bool:
-    if figure is None:
-        return True
-    return figure >= bar if name == "rows_within_2_percent" else figure <= bar
+    return told.end(figures | {"rivals_recorded": _RIVALS}, BARS)
 
 
 def _recorded_rows() -> dict[str, Any]:
@@ -113,12 +106,12 @@ def _engine_reports() -> dict[str, Any]:
     """Return how far plans are from the engines' own reports; None where none is kept."""
     weights, tokens, over = [], [], []
     for entry in _reports():
-        planned, report = report_plan(entry), entry["report"]
+        planned, said = report_plan(entry), entry["report"]
         weights.append(_weights_error(planned, entry))
-        error = 100 * (planned.kv_tokens / report["kv_tokens"] - 1)
+        error = 100 * (planned.kv_tokens / said["kv_tokens"] - 1)
         over.append(max(0.0, error))
-        small = report["kv_cache_bytes"] < _SMALL_CACHE_SHARE * planned.card_bytes
-        within = abs(planned.kv_cache_bytes - report["kv_cache_bytes"]) <= _SMALL_CACHE_BYTES
+        small = said["kv_cache_bytes"] < _SMALL_CACHE_SHARE * planned.card_bytes
+        within = abs(planned.kv_cache_bytes - said["kv_cache_bytes"]) <= _SMALL_CACHE_BYTES
         tokens.append(0.0 if small and within else abs(error))
     return {
         "reports": len(weights),
@@ -170,14 +163,16 @@ def _pace(full: bool) -> dict[str, Any]:
     card = _Card(kind="H100", memory_bytes=80 * GIB)
     rounds = 5000 if full else 500
     return {
-        "plan_p50_ms": _median_ms(lambda: plan(spec, checkpoint, card, "trtllm"), rounds),
-        "fit_every_kind_p50_ms": _median_ms(
+        "plan_p50_cpu_milliseconds": _median_milliseconds(
+            lambda: plan(spec, checkpoint, card, "trtllm"), rounds
+        ),
+        "fit_every_kind_p50_cpu_milliseconds": _median_milliseconds(
             lambda: fit(checkpoint, every_offer(), spec=spec), rounds // 50
         ),
     }
 
 
-def _median_ms(call: Any, rounds: int) -> float:
+def _median_milliseconds(call: Any, rounds: int) -> float:
     times = []
     for _ in range(rounds):
         started = time.thread_time()
@@ -193,23 +188,6 @@ def _spec(build: dict[str, Any], accelerator: str, runtime: dict[str, Any]) -> S
     if spec is None:
         raise SystemExit(f"the benchmark's own config does not parse: {build}")
     return spec
-
-
-def _table(figures: dict[str, Any]) -> str:
-    lines = []
-    for name, value in figures.items():
-        if name in ("bars", "rivals", "command"):
-            continue
-        bar = f"   (bar {_BARS[name]})" if name in _BARS else ""
-        lines.append(f"{name:<34} {'no report kept' if value is None else value}{bar}")
-    return "\n".join(lines)
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--full", action="store_true", help="ten times the rounds")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -6,28 +6,23 @@ the organisation. The bar is on server time: what the web process and PostgreSQL
 request, which does not grow with what else the machine does. Exit 1 when a list takes longer.
 """
 
-import argparse
-import json
 import os
-import platform
 import sys
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import psutil
 
 _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT))
 
-from benchmarks.web_process import broker, database, times_of, web  # noqa: E402  (found above)
+from benchmarks import cpu_time, report  # noqa: E402  (found above)
+from benchmarks.web_process import data_folder, servers, times_of, web  # noqa: E402
 
 if TYPE_CHECKING:
     from benchmarks.many_rows import Filled
 
-BAR_MS = 50.0
+BARS = {"list_server_milliseconds": report.at_most(50)}
 REST = (
     "configs",
     "builds",
@@ -45,35 +40,20 @@ REST = (
 
 def main() -> int:
     """Return the exit status: 0 where every list meets its bar."""
-    options = _options()
-    with tempfile.TemporaryDirectory(prefix="eh-pages-") as folder:
-        Path(folder).chmod(0o755)
-        lists = measure(Path(folder), requests=200 if options.full else 15)
-    figures = {
-        "list_server_ms": max(each["server_ms"] for each in lists.values()),
-        "list_p50_ms": max(each["p50_ms"] for each in lists.values()),
-        "bar_server_ms": BAR_MS,
-        "bars_met": all(each["server_ms"] <= BAR_MS for each in lists.values()),
-        "lists": lists,
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}",
-        "load_1_min": round(os.getloadavg()[0], 2),
-        "command": "python benchmarks/pages.py --json",
+    options = report.parser(__doc__, full="200 requests a list, not 15").parse_args()
+    told = report.Report(as_json=options.json)
+    with data_folder("pages") as folder:
+        lists = measure(folder, requests=200 if options.full else 15)
+    slowest = {
+        f"list_{name}": max(each[name] for each in lists.values())
+        for name in ("server_milliseconds", "p50_milliseconds")
     }
-    print(json.dumps(figures, indent=1) if options.json else _table(figures))
-    return 0 if figures["bars_met"] else 1
+    return told.end({**slowest, "lists": lists}, BARS)
 
 
 def measure(folder: Path, *, requests: int) -> dict[str, dict[str, float]]:
     """Return the times and the number of queries of every list."""
-    with database(folder) as url, broker(folder) as broker_url:
-        os.environ.update(
-            DJANGO_SETTINGS_MODULE="controlplane.settings",
-            DATA_DIR=str(folder),
-            DATABASE_URL=url,
-            BROKER_URL=broker_url,
-            API_REQUESTS_PER_MINUTE="1000000",
-        )
+    with servers(folder, API_REQUESTS_PER_MINUTE="1000000"):
         paths, cookie, queries = _fill()
         with (
             web() as address,
@@ -158,34 +138,16 @@ def _queries(client: Any, paths: dict[str, str]) -> dict[str, int]:
 
 def _times(client: httpx.Client, path: str, requests: int) -> dict[str, float]:
     times = times_of(client, path, requests=requests, warm_up=3, cpu_seconds=_server_seconds)
-    return {"server_ms": times.cpu_ms, "p50_ms": times.p50_ms, "p95_ms": times.p95_ms}
+    return {
+        "server_milliseconds": times.cpu_ms,
+        "p50_milliseconds": times.p50_ms,
+        "p95_milliseconds": times.p95_ms,
+    }
 
 
 def _server_seconds() -> float:
     """Return the processor time of the web process and of PostgreSQL until now."""
-    total = 0.0
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            times = child.cpu_times()
-            total += times.user + times.system
-    return total
-
-
-def _table(figures: dict[str, Any]) -> str:
-    rows = [
-        f"{name:<22}{each['server_ms']:>8} server {each['p50_ms']:>8} p50 {each['p95_ms']:>8} p95"
-        f" {each['queries']:>4} queries"
-        for name, each in figures["lists"].items()
-    ]
-    met = f"bar {BAR_MS:g} ms of server time, met: {figures['bars_met']}"
-    return "\n".join([*rows, met, f"{figures['machine']}, load {figures['load_1_min']}"])
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--full", action="store_true", help="200 requests a list, not 15")
-    return parser.parse_args()
+    return cpu_time.of_descendants(os.getpid())
 
 
 if __name__ == "__main__":

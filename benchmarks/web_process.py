@@ -1,16 +1,21 @@
 """A database and the real web process, for benchmarks that ask it over HTTP."""
 
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
 import httpx
 
+from benchmarks import cpu_time
+from benchmarks.report import percentile
 from controlplane.processes import postgres, valkey
 from workers.runtimes.ports import free_port
 
@@ -51,6 +56,62 @@ def times_of(
     )
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What requests took in milliseconds; PostgreSQL's share counts as well."""
+
+    cpu: list[float] = field(default_factory=list)
+    clock: list[float] = field(default_factory=list)
+
+    def figures(self) -> dict[str, float]:
+        return {
+            "p50_cpu_milliseconds": round(median(self.cpu), 2),
+            "p95_cpu_milliseconds": round(percentile(self.cpu, 0.95), 2),
+            "p50_milliseconds": round(median(self.clock), 2),
+            "p95_milliseconds": round(percentile(self.clock, 0.95), 2),
+        }
+
+
+def in_turns(
+    asked: Mapping[str, Callable[[], httpx.Response]], *, rounds: int, warm_up: int
+) -> dict[str, Spent]:
+    """Return what each takes of this process's children; a busy machine meets them all alike."""
+    spent = {name: Spent() for name in asked}
+    for turn in range(warm_up + rounds):
+        for name, ask in asked.items():
+            cpu, started = cpu_time.of_descendants(os.getpid()), time.perf_counter()
+            ask().raise_for_status()
+            clock = time.perf_counter() - started
+            if turn >= warm_up:
+                spent[name].clock.append(clock * 1000)
+                spent[name].cpu.append((cpu_time.of_descendants(os.getpid()) - cpu) * 1000)
+    return spent
+
+
+def beside(spent: Mapping[str, Spent], rival: str, *, name: str) -> dict[str, float]:
+    """Return the ratios of all that is not the rival, together, to the rival."""
+    ours = Spent()
+    for kind, each in spent.items():
+        if kind != rival:
+            ours.cpu.extend(each.cpu)
+            ours.clock.extend(each.clock)
+    ours_figures, theirs = ours.figures(), spent[rival].figures()
+    return {
+        f"{name}_{figure.removesuffix('_milliseconds')}_ratio_to_{rival}": round(
+            value / theirs[figure], 2
+        )
+        for figure, value in ours_figures.items()
+    }
+
+
+@contextmanager
+def data_folder(what: str) -> Iterator[Path]:
+    """A new folder that PostgreSQL's own user may enter."""
+    with tempfile.TemporaryDirectory(prefix=f"eh-{what}-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
 @contextmanager
 def database(folder: Path) -> Iterator[str]:
     """The URL of an embedded PostgreSQL in the folder."""
@@ -83,18 +144,60 @@ def broker(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
+def servers(folder: Path, **environment: str) -> Iterator[None]:
+    """PostgreSQL and Valkey in the folder; this process and its children are told where."""
+    with database(folder) as url, broker(folder) as broker_url:
+        os.environ.update(
+            DJANGO_SETTINGS_MODULE="controlplane.settings",
+            DATA_DIR=str(folder),
+            DATABASE_URL=url,
+            BROKER_URL=broker_url,
+            **environment,
+        )
+        yield
+
+
+@contextmanager
+def web_beside_bare(
+    headers: Mapping[str, str] | None = None,
+) -> Iterator[tuple[httpx.Client, httpx.Client]]:
+    """Clients of the web process and of the one with bare views."""
+    with (
+        web() as ours,
+        bare_web() as bare,
+        httpx.Client(base_url=ours, headers=headers, timeout=30) as to_ours,
+        httpx.Client(base_url=bare, headers=headers, timeout=30) as to_bare,
+    ):
+        yield to_ours, to_bare
+
+
+@contextmanager
 def web() -> Iterator[str]:
     """The address of a web process with this process's environment."""
+    with _serving({}, "/v1/version") as address:
+        yield address
+
+
+@contextmanager
+def bare_web() -> Iterator[str]:
+    """The same process with bare views on the same database, to be compared with."""
+    with _serving({"DJANGO_SETTINGS_MODULE": "benchmarks.bare_django.settings"}, "/ready") as bare:
+        yield bare
+
+
+@contextmanager
+def _serving(environment: Mapping[str, str], ready: str) -> Iterator[str]:
     port = free_port("127.0.0.1")
     process = subprocess.Popen(
         [sys.executable, "-m", "controlplane.processes.web", "--port", str(port)],
         cwd=ROOT,
+        env={**os.environ, **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     address = f"http://127.0.0.1:{port}"
     try:
-        _wait_for(f"{address}/v1/version")
+        _wait_for(f"{address}{ready}")
         yield address
     finally:
         process.terminate()
@@ -102,11 +205,11 @@ def web() -> Iterator[str]:
 
 
 def _wait_for(url: str) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
             httpx.get(url, timeout=5).raise_for_status()
             return
         except httpx.HTTPError:
             time.sleep(0.05)
-    raise SystemExit("The web process did not answer within 30 s.")
+    raise SystemExit("The web process did not answer within 60 s.")

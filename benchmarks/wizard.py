@@ -1,18 +1,15 @@
 """How long the server takes per change in the editor: post of the form in, panel out, over HTTP.
 
 Starts an embedded PostgreSQL and the real web process on a folder of its own, signs in, and plays
-changes of several fields and texts on one kept connection, facts of the checkpoint known. Exit 1
-when the bar of the design is missed.
+changes of several fields and texts on one kept connection, facts of the checkpoint known. In turns
+with them it asks the same process with a bare Django view, which loads session and user and renders
+a template of that size. The bar compares CPU time, PostgreSQL's included; the times at the clock
+stand beside. Exit 1 when it is missed.
 """
 
-import argparse
-import json
-import os
-import platform
 import sys
-import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +17,11 @@ import httpx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.web_process import database, web
+from benchmarks import report
+from benchmarks.web_process import Spent, beside, data_folder, in_turns, servers, web_beside_bare
 
-BARS = {"change_p95_ms": 50.0}
+RIVAL = "bare_view"
+BARS = {"change_p95_cpu_ratio_to_bare_view": report.at_most(6)}
 CHECK = "/configs/new/check/"
 TEXT = """\
 model_name: llama-3.3-70b
@@ -55,35 +54,36 @@ LLAMA = {
 
 def main() -> int:
     """Return the exit status: 0 where the bar is met."""
-    options = _options()
-    with tempfile.TemporaryDirectory(prefix="eh-wizard-") as folder:
-        Path(folder).chmod(0o755)
-        figures = measure(Path(folder), rounds=400 if options.full else 60)
-    figures["bars_met"] = all(figures[name] <= bar for name, bar in BARS.items())
-    figures["machine"] = (
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    )
-    figures["command"] = "python benchmarks/wizard.py --json"
-    print(json.dumps(figures, indent=1) if options.json else _table(figures))
-    return 0 if figures["bars_met"] else 1
+    options = report.parser(__doc__, full="400 posts a kind, not 60").parse_args()
+    told = report.Report(as_json=options.json)
+    with data_folder("wizard") as folder:
+        figures = measure(folder, rounds=400 if options.full else 60)
+    return told.end(figures, BARS)
 
 
 def measure(folder: Path, *, rounds: int) -> dict[str, Any]:
-    """Return the time per change, over all changes and the slowest kind of them."""
-    with database(folder) as url:
-        os.environ.update(
-            DJANGO_SETTINGS_MODULE="controlplane.settings", DATA_DIR=str(folder), DATABASE_URL=url
-        )
+    """Return the time per change, over all changes and of each kind, beside the bare view's."""
+    with servers(folder):
         token = _fill()
-        with web() as address, httpx.Client(base_url=address, timeout=10) as client:
-            _sign_in(client, token)
-            kinds = {name: _times(client, change, rounds) for name, change in _changes().items()}
-    every = sorted(spent for times in kinds.values() for spent in times)
+        with web_beside_bare() as (ours, bare):
+            _sign_in(ours, token)
+            bare.cookies.set("sessionid", ours.cookies["sessionid"])
+            asked = _asked(ours)
+            size = max(len(ask().content) for ask in asked.values())
+            asked[RIVAL] = partial(bare.get, f"/page?bytes={size}")
+            spent = in_turns(asked, rounds=rounds, warm_up=5)
+            return _figures(spent, size, bare_size=len(asked[RIVAL]().content))
+
+
+def _figures(spent: Mapping[str, Spent], size: int, *, bare_size: int) -> dict[str, Any]:
+    kinds = {name: each.figures() for name, each in spent.items()}
     return {
-        "changes": len(every),
-        "change_p50_ms": _at(every, 0.5),
-        "change_p95_ms": _at(every, 0.95),
-        "p95_ms_by_kind": {name: _at(sorted(times), 0.95) for name, times in kinds.items()},
+        "changes": sum(len(each.cpu) for name, each in spent.items() if name != RIVAL),
+        "largest_answer_bytes": size,
+        "bare_view_answer_bytes": bare_size,
+        **beside(spent, RIVAL, name="change"),
+        **{f"bare_view_{name}": value for name, value in kinds.pop(RIVAL).items()},
+        "kinds": kinds,
     }
 
 
@@ -149,35 +149,12 @@ def _sign_in(client: httpx.Client, token: str) -> None:
     client.get("/configs/new/").raise_for_status()
 
 
-def _times(client: httpx.Client, change: dict[str, str], rounds: int) -> Sequence[float]:
+def _asked(client: httpx.Client) -> dict[str, Callable[[], httpx.Response]]:
     headers = {"HX-Request": "true", "X-CSRFToken": client.cookies["csrftoken"]}
-    spent = []
-    for turn in range(rounds + 5):
-        started = time.perf_counter()
-        client.post(CHECK, data=change, headers=headers).raise_for_status()
-        if turn >= 5:
-            spent.append((time.perf_counter() - started) * 1000)
-    return spent
-
-
-def _at(ordered: Sequence[float], share: float) -> float:
-    return round(ordered[int(len(ordered) * share)], 1)
-
-
-def _table(figures: dict[str, Any]) -> str:
-    rows = [
-        f"change        {figures['change_p50_ms']:>7} p50 {figures['change_p95_ms']:>7} p95 ms"
-        f"   bar {BARS['change_p95_ms']:g}"
-    ]
-    rows += [f"  {name:<12}{spent:>19} p95" for name, spent in figures["p95_ms_by_kind"].items()]
-    return "\n".join([*rows, f"bars met: {figures['bars_met']}", figures["machine"]])
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--full", action="store_true", help="400 posts a kind, not 60")
-    return parser.parse_args()
+    return {
+        kind: partial(client.post, CHECK, data=change, headers=headers)
+        for kind, change in _changes().items()
+    }
 
 
 if __name__ == "__main__":

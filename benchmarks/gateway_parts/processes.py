@@ -60,7 +60,7 @@ def loading(
 
 
 def wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
-    patience = time.monotonic() + 15
+    patience = time.monotonic() + 60
     while time.monotonic() < patience and process.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
@@ -69,11 +69,6 @@ def wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
         else:
             return
     raise SystemExit(f"{process.args} does not listen on {port}")
-
-
-def cpu_seconds(pid: int) -> float:
-    times = psutil.Process(pid).cpu_times()
-    return float(times.user + times.system)
 
 
 def memory_mb(pid: int) -> float:

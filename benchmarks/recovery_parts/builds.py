@@ -1,6 +1,7 @@
 """What happens to a build when something dies: found out by killing it, step by step."""
 
 import shutil
+import signal
 import time
 from pathlib import Path
 
@@ -11,19 +12,17 @@ from apps.builds.models import Artifact, Build, BuildStep
 from apps.builds.services import build_cancel, build_create, build_retry
 from apps.configs.models import Revision
 from apps.configs.services import config_create, revision_examine
-from apps.fleet.models import CardLease
-from benchmarks.recovery_parts.stage import STEPS, process_named, wait_for
+from apps.fleet.models import Card, CardLease
+from benchmarks.recovery_parts.stage import STEPS, Stage, is_alive, process_named, wait_for
 from tests import factories
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from workers.build_steps.processes import (
     INSTANCE_VARIABLE,
     LEASE_VARIABLE,
     environment,
-    process,
     processes,
 )
 
-_PATIENCE_SECONDS = 60.0
 _ELSEWHERE = "elsewhere/0/1/1"
 _SERVERS = {
     "broker": ("valkey", "fetch"),
@@ -46,7 +45,9 @@ def make_revision(folder: Path, *, quantizes: bool) -> Revision:
     text = factories.config_text(str(checkpoint)) + (_FP8 if quantizes else "")
     config = config_create(team=team, name="tiny-fp8" if quantizes else "tiny", text=text)
     revision: Revision = config.revisions.get()
-    wait_for(lambda: not revision_examine(revision=revision).blocks_build, _PATIENCE_SECONDS)
+    wait_for(
+        lambda: not revision_examine(revision=revision).blocks_build, what="what is known of it"
+    )
     return revision
 
 
@@ -58,42 +59,84 @@ def start_build(folder: Path, revision: Revision) -> Build:
     return build_create(revision=revision, user=None)
 
 
-def kill_workers(_up: psutil.Process, build: Build) -> dict[str, float]:
+def kill_workers(stage: Stage, _build: Build) -> dict[str, float]:
     """Seconds until another worker is at the step again, for a worker killed in each step."""
-    return {f"worker_killed_in_{step}_seconds": _kill_worker(build, step) for step in STEPS}
+    return {f"worker_killed_in_{step}_seconds": _kill_worker(stage, step) for step in STEPS}
 
 
-def cancel_and_kill_children(_up: psutil.Process, build: Build) -> dict[str, float]:
+def cancel_and_kill_children(stage: Stage, build: Build) -> dict[str, float]:
     """Seconds until a cancelled build has ended, and until one whose child died names the cause."""
     figures = {}
     for step in STEPS:
-        figures[f"cancelled_in_{step}_seconds"] = _cancel(build, step)
-        figures[f"child_killed_in_{step}_seconds"] = _kill_child(build, step)
+        figures |= _cancel(stage, build, step)
+        figures[f"child_killed_in_{step}_seconds"] = _kill_child(stage, build, step)
     return figures
 
 
-def kill_both(_up: psutil.Process, build: Build) -> dict[str, float]:
+def kill_both(stage: Stage, _build: Build) -> dict[str, float]:
     """Seconds until another worker is at the step again, for worker and child killed at once."""
-    steps = ("inspect", "package", "smoke_test")
-    return {f"worker_and_child_killed_in_{step}_seconds": _kill_both(build, step) for step in steps}
+    return {
+        f"worker_and_child_killed_in_{step}_seconds": _kill_both(stage, step)
+        for step in ("inspect", "package", "smoke_test")
+    }
 
 
-def kill_unseen(_up: psutil.Process, build: Build) -> dict[str, float]:
+def kill_unseen(stage: Stage, build: Build) -> dict[str, float]:
     """The same for a worker whose host is gone with it: only its lease running out tells of it."""
-    child = _child_at_work(build, "fetch")
-    worker = int(fresh(build).lease_owner.split("/")[2])
+    child = stage.reach("fetch")
+    worker = _worker_of(child)
     Build.objects.filter(id=build.id).update(lease_owner=_ELSEWHERE)
-    killed_at = _kill(worker)
-    wait_for(lambda: process(child) is None, _PATIENCE_SECONDS)
-    wait_for(lambda: fresh(build).lease_owner not in ("", _ELSEWHERE), _PATIENCE_SECONDS)
-    wait_for(lambda: _step(build, "fetch").state == "running", _PATIENCE_SECONDS)
+    killed_at = _signalled(worker, signal.SIGKILL)
+    stage.reach("fetch", but=child)
     return {"host_of_worker_lost_in_fetch_seconds": time.monotonic() - killed_at}
 
 
-def kill_servers(up: psutil.Process, build: Build) -> dict[str, float]:
+def stop_workers(stage: Stage, _build: Build) -> dict[str, float]:
+    """Seconds until the other worker is at the step, of one that stands still, and of one told."""
+    with stage.another_worker():
+        frozen = _stop(stage, "fetch", signal.SIGSTOP)
+        told = _stop(stage, "inspect", signal.SIGTERM)
+    return {"worker_stands_still_in_fetch_seconds": frozen, "given_back_in_inspect_seconds": told}
+
+
+def restart_broker(stage: Stage, build: Build) -> dict[str, float]:
+    """Seconds until a build that was queued just before has begun, beside one that is held."""
+    held = stage.reach("fetch")
+    token = fresh(build).lease_token
+    with stage.another_worker():
+        queued = build_create(revision=build.revision, user=None)
+        killed_at = _signalled(process_named(stage.up, "valkey"), signal.SIGKILL)
+        stage.reach("fetch", but=held)
+        seconds = time.monotonic() - killed_at
+        build_cancel(build=fresh(queued))
+        end_of(queued)
+    if fresh(build).lease_token != token:
+        raise SystemExit("The broker's restart cost the running build its lease.")
+    return {"queued_build_begun_after_broker_restart_seconds": seconds}
+
+
+def cancel_in_the_queue_for_cards(stage: Stage, build: Build) -> dict[str, float]:
+    """Seconds until a cancelled build has ended that waited for room on its card."""
+    stage.reach("fetch")
+    card = Card.objects.get(kind="CPU")
+    taken = factories.make_lease(
+        card=card, holder="replica:benchmrk", memory_bytes=card.memory_bytes
+    )
+    with stage.open_gates():
+        wait_for(lambda: _step(build, "calibrate").waits_for, what="a build without room")
+        asked_at = time.monotonic()
+        build_cancel(build=fresh(build))
+        wait_for(lambda: fresh(build).state == "cancelled", what="the end of the build")
+        seconds = time.monotonic() - asked_at
+    taken.delete()
+    build_retry(build=fresh(build))
+    return {"cancelled_waiting_for_cards_seconds": seconds}
+
+
+def kill_servers(stage: Stage, build: Build) -> dict[str, float]:
     """Seconds until the build is a step further, for a server killed in the middle of one."""
     return {
-        f"{name}_killed_in_{step}_seconds": _kill_server(up, mark, build, step)
+        f"{name}_killed_in_{step}_seconds": _kill_server(stage, mark, build, step)
         for name, (mark, step) in _SERVERS.items()
     }
 
@@ -105,14 +148,15 @@ def fresh(build: Build) -> Build:
 
 def end_of(build: Build) -> Build:
     """The build once it has ended."""
-    wait_for(lambda: fresh(build).finished_at, _PATIENCE_SECONDS)
+    wait_for(lambda: fresh(build).finished_at, what="the end of the build")
     return fresh(build)
 
 
 def orphans(folder: Path) -> int:
     """Count processes of steps that run under no live lease."""
-    live = {f"build/{each.id}/{each.lease_token}" for each in Build.objects.exclude(lease_owner="")}
-    return sum(lease not in live for _, lease in _marked(folder))
+    held = Build.objects.exclude(lease_expires_at=None)
+    live = {f"build/{each.id}/{each.lease_token}" for each in held}
+    return sum(lease not in live for lease in _leases_of_processes(folder))
 
 
 def drafts(folder: Path) -> int:
@@ -125,89 +169,96 @@ def cards_held(build: Build) -> int:
     return CardLease.objects.filter(holder=f"build:{build.id}", released_at=None).count()
 
 
-def _kill_worker(build: Build, step: str) -> float:
-    child = _child_at_work(build, step)
+def _kill_worker(stage: Stage, step: str) -> float:
+    child = stage.reach(step)
+    worker = _worker_of(child)
     if step == "calibrate":
-        _amid_samples(build)
-    owner = fresh(build).lease_owner
-    killed_at = _kill(int(owner.split("/")[2]))
-    wait_for(lambda: process(child) is None, _PATIENCE_SECONDS)
-    return _seconds_until_another(build, step, owner, killed_at)
+        stage.reach_samples(child)
+    killed_at = _signalled(worker, signal.SIGKILL)
+    stage.reach(step, but=child)
+    seconds = time.monotonic() - killed_at
+    _ends(child)
+    return seconds
 
 
-def _kill_both(build: Build, step: str) -> float:
-    child = _child_at_work(build, step)
-    owner = fresh(build).lease_owner
-    killed_at = _kill(int(owner.split("/")[2]))
-    _kill(child)
-    return _seconds_until_another(build, step, owner, killed_at)
-
-
-def _seconds_until_another(build: Build, step: str, owner: str, killed_at: float) -> float:
-    wait_for(lambda: fresh(build).lease_owner not in ("", owner), _PATIENCE_SECONDS)
-    wait_for(lambda: _step(build, step).state == "running", _PATIENCE_SECONDS)
+def _kill_both(stage: Stage, step: str) -> float:
+    child = stage.reach(step)
+    killed_at = _signalled(_worker_of(child), signal.SIGKILL)
+    if is_alive(child):
+        _signalled(psutil.Process(child), signal.SIGKILL)
+    stage.reach(step, but=child)
     return time.monotonic() - killed_at
 
 
-def _kill_child(build: Build, step: str) -> float:
-    killed_at = _kill(_child_at_work(build, step))
-    wait_for(lambda: fresh(build).state == "failed", _PATIENCE_SECONDS)
+def _stop(stage: Stage, step: str, number: signal.Signals) -> float:
+    child = stage.reach(step)
+    worker = _worker_of(child)
+    stopped_at = _signalled(worker, number)
+    stage.reach(step, but=child)
+    seconds = time.monotonic() - stopped_at
+    if number is signal.SIGSTOP:
+        # It finds that its lease is lost, and ends its child.
+        worker.send_signal(signal.SIGCONT)
+    _ends(child)
+    return seconds
+
+
+def _kill_child(stage: Stage, build: Build, step: str) -> float:
+    child = stage.reach(step)
+    killed_at = _signalled(psutil.Process(child), signal.SIGKILL)
+    wait_for(lambda: fresh(build).state == "failed", what="the cause")
     seconds = time.monotonic() - killed_at
-    failure = fresh(build).failure
-    assert failure["code"] == "EHB-KILLED", failure
+    if (code := fresh(build).failure["code"]) != "EHB-KILLED":
+        raise SystemExit(f"The child was killed, and the build says {code}.")
     build_retry(build=fresh(build))
     return seconds
 
 
-def _cancel(build: Build, step: str) -> float:
-    _child_at_work(build, step)
+def _cancel(stage: Stage, build: Build, step: str) -> dict[str, float]:
+    child = stage.reach(step)
     if step == "calibrate":
-        _amid_samples(build)
+        stage.reach_samples(child)
     asked_at = time.monotonic()
     build_cancel(build=fresh(build))
-    wait_for(lambda: fresh(build).state == "cancelled", _PATIENCE_SECONDS)
+    _ends(child)
+    seen = time.monotonic() - asked_at
+    wait_for(lambda: fresh(build).state == "cancelled", what="the end of the build")
     seconds = time.monotonic() - asked_at
     build_retry(build=fresh(build))
-    return seconds
+    return {f"cancelled_in_{step}_seconds": seconds, f"cancel_seen_in_{step}_seconds": seen}
 
 
-def _kill_server(up: psutil.Process, mark: str, build: Build, step: str) -> float:
-    _child_at_work(build, step)
-    killed_at = _kill(process_named(up, mark).pid)
-    wait_for(lambda: _step(build, step).state == "finished", _PATIENCE_SECONDS)
+def _kill_server(stage: Stage, mark: str, build: Build, step: str) -> float:
+    child = stage.reach(step)
+    killed_at = _signalled(process_named(stage.up, mark), signal.SIGKILL)
+    stage.let_pass(step, child)
+    wait_for(lambda: _step(build, step).state == "finished", what=f"the end of {step}")
     return time.monotonic() - killed_at
 
 
-def _amid_samples(build: Build) -> None:
-    def is_partly_done() -> bool:
-        step = _step(build, "calibrate")
-        return step.progress_unit == "samples" and 0 < step.progress_done < step.progress_total
-
-    wait_for(is_partly_done, _PATIENCE_SECONDS)
-
-
-def _child_at_work(build: Build, step: str) -> int:
-    wait_for(lambda: _step(build, step).state == "running", _PATIENCE_SECONDS)
-    return wait_for(lambda: _child_of(build), _PATIENCE_SECONDS)
+def _worker_of(child: int) -> psutil.Process:
+    parent = psutil.Process(child).parent()
+    if parent is None:
+        raise SystemExit("A step has no worker.")
+    return parent
 
 
-def _child_of(build: Build) -> int | None:
-    marker = f"build/{build.id}/{fresh(build).lease_token}"
-    return next((pid for pid, lease in _marked(None) if lease == marker), None)
+def _ends(child: int) -> None:
+    wait_for(lambda: not is_alive(child), what="the end of the step's process")
 
 
-def _marked(folder: Path | None) -> list[tuple[int, str]]:
+def _leases_of_processes(folder: Path) -> list[str]:
     found = []
     for each in processes():
         marks = environment(each.pid)
-        is_ours = folder is None or marks.get(INSTANCE_VARIABLE) == str(folder)
+        is_ours = marks.get(INSTANCE_VARIABLE) == str(folder)
         if LEASE_VARIABLE in marks and is_ours and not each.ended:
-            found.append((each.pid, marks[LEASE_VARIABLE]))
+            found.append(marks[LEASE_VARIABLE])
     return found
 
 
-def _kill(pid: int) -> float:
-    psutil.Process(pid).kill()
+def _signalled(process: psutil.Process, number: signal.Signals) -> float:
+    process.send_signal(number)
     return time.monotonic()
 
 
