@@ -37,7 +37,7 @@ from workers.tasks.building.report import StepReport
 from workers.tasks.building.stopped import StepFailed
 from workers.tasks.leasing import LeaseKeeper
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]
 REPLICA = "replica:abcde"
 
 
