@@ -23,6 +23,7 @@ from tests.embedded_postgres import (
     postgres_command,
     use_test_database,
 )
+from tests.needed_fixtures import needed_fixtures
 from tests.side_by_side import SideBySide, rank
 from tests.time_budget import TimeBudget, of_no_test
 from tests.waiting import DEADLINE_SECONDS
@@ -89,6 +90,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SideBySide |
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function):
+            item.fixturenames = needed_fixtures(item)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: rank(item.nodeid))
 

@@ -19,7 +19,6 @@ KEPT = ROOT / ".pytest_cache" / "d" / "postgres"
 """`pytest --cache-clear` removes it."""
 _OUR_FILES = (
     "controlplane/processes/postgres.py",
-    "tests/conftest.py",
     "tests/embedded_postgres.py",
     "tests/migrated_postgres.py",
 )
