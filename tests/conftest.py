@@ -18,6 +18,7 @@ import pytest_django
 from controlplane.processes import ports
 from tests import migrated_postgres
 from tests.embedded_postgres import (
+    empty_database,
     leave_database,
     make_test_database,
     postgres_command,
@@ -165,8 +166,12 @@ def django_db_setup(
     django_db_blocker: pytest_django.DjangoDbBlocker,
 ) -> Iterator[None]:
     """Instead of pytest-django's own, which would make the database and migrate it."""
+    from django.test import TransactionTestCase
+
     use_test_database()
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_database())
+        yield
     with django_db_blocker.unblock():
         leave_database()
 
