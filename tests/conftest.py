@@ -6,6 +6,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,15 @@ import pytest
 import pytest_django
 
 from controlplane.processes import ports
-from tests.embedded_postgres import postgres_command
+from tests import migrated_postgres
+from tests.embedded_postgres import (
+    empty_database,
+    leave_database,
+    make_test_database,
+    postgres_command,
+    use_test_database,
+)
+from tests.needed_fixtures import needed_fixtures
 from tests.side_by_side import SideBySide, rank
 from tests.time_budget import TimeBudget, of_no_test
 from tests.waiting import DEADLINE_SECONDS
@@ -82,6 +91,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SideBySide |
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function):
+            item.fixturenames = needed_fixtures(item)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: rank(item.nodeid))
 
@@ -118,15 +130,20 @@ def data_dir() -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(data_dir: Path) -> Iterator[str]:
-    """A running embedded PostgreSQL; its URL."""
+def postgres_server(
+    data_dir: Path, django_db_blocker: pytest_django.DjangoDbBlocker
+) -> Iterator[str]:
+    """A running embedded PostgreSQL with a migrated database for tests; its URL."""
     from controlplane.processes import postgres
 
     folder = data_dir / "postgres"
-    postgres.initialise(folder)
-    command = postgres_command(folder)
-    with _running(list(command.argv), user=command.user, log=data_dir / "postgres.log"):
-        postgres.wait_until_ready(postgres.url(folder), timeout_seconds=DEADLINE_SECONDS)
+
+    def make(folder: Path) -> None:
+        with _postgres_running(folder), django_db_blocker.unblock():
+            make_test_database()
+
+    migrated_postgres.template(postgres_command(folder).user).lay_out(folder, make)
+    with _postgres_running(folder):
         yield postgres.url(folder)
 
 
@@ -144,16 +161,19 @@ def broker(data_dir: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def django_db_setup(
-    postgres_server: str, django_db_setup: None, django_db_blocker: pytest_django.DjangoDbBlocker
-) -> None:
-    """pytest-django's own set-up, once the server runs.
+    postgres_server: str,
+    django_test_environment: None,
+    django_db_blocker: pytest_django.DjangoDbBlocker,
+) -> Iterator[None]:
+    """Instead of pytest-django's own, which would make the database and migrate it."""
+    from django.test import TransactionTestCase
 
-    Tests with transactions of their own end with a TRUNCATE of every table, the audit trail too.
-    """
-    from django.db import connection
-
-    with django_db_blocker.unblock(), connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE accounts_auditentry DISABLE TRIGGER accounts_audit_not_emptied")
+    use_test_database()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_database())
+        yield
+    with django_db_blocker.unblock():
+        leave_database()
 
 
 @pytest.fixture(scope="session")
@@ -171,6 +191,17 @@ def all_is_answered(request: pytest.FixtureRequest) -> Iterator[None]:
     live = request.getfixturevalue("live_connections") if "live_server" in names else None
     yield
     wait_until_all_is_answered(live)
+
+
+@contextmanager
+def _postgres_running(folder: Path) -> Iterator[None]:
+    from controlplane.processes import postgres
+
+    postgres.initialise(folder)
+    command = postgres_command(folder)
+    with _running(list(command.argv), user=command.user, log=folder.with_suffix(".log")):
+        postgres.wait_until_ready(postgres.url(folder), timeout_seconds=DEADLINE_SECONDS)
+        yield
 
 
 class _running:

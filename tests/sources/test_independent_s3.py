@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
 from controlplane.artifacts import describe
 from controlplane.domain.spec import CheckpointRepository
@@ -18,6 +16,9 @@ SECRET = '{"aws_access_key_id": "AKIAEXAMPLE", "aws_secret_access_key": "example
 
 @pytest.fixture(scope="module")
 def endpoint(tiny: Path) -> Iterator[str]:
+    import boto3  # here, since the two take a second
+    from moto.server import ThreadedMotoServer
+
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()

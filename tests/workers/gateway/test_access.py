@@ -1,6 +1,5 @@
 """Who may call what, and what the others learn: nothing."""
 
-import openai
 import pytest
 
 from tests.workers.gateway.stage.routes import (
@@ -155,6 +154,8 @@ def test_errors_under_v1_are_objects_and_elsewhere_text(serve, http):
 
 
 def test_the_openai_client_shows_the_message(serve):
+    import openai  # here, since it takes a second
+
     gateway, _ = serve(answers)
     base_url = f"{gateway.url}/m/modelzzz/environments/production/sync/v1"
 

@@ -1,8 +1,8 @@
 """Streams: nothing is held back, usage is metered, and a break is said aloud."""
 
 import threading
+from typing import TYPE_CHECKING
 
-import openai
 import pytest
 
 from tests.waiting import DEADLINE_SECONDS
@@ -18,12 +18,17 @@ from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.routes import CHAT, KEY
 from tests.workers.gateway.stage.scripts import USAGE, endless, piece, streams
 
+if TYPE_CHECKING:
+    import openai  # where it is needed, since it takes a second
+
 BASE = CHAT.removesuffix("/chat/completions")
 STREAM = b'{"model":"m","messages":[],"stream":true}'
 
 
 @pytest.fixture
 def client(house, serve):
+    import openai
+
     serve(streams)
     url = house.gateways[0].url + BASE
     http = openai.DefaultHttpxClient(verify=NO_AUTHORITIES)
@@ -31,7 +36,7 @@ def client(house, serve):
         yield client
 
 
-def ask(client: openai.OpenAI, **more):
+def ask(client: "openai.OpenAI", **more):
     messages = [{"role": "user", "content": "count"}]
     return client.chat.completions.create(model="any", messages=messages, stream=True, **more)
 
@@ -146,6 +151,8 @@ def test_an_engine_that_breaks_off_ends_in_an_error_and_never_in_done(house, ser
 
 
 def test_the_openai_client_raises_when_a_stream_breaks(serve, client):
+    import openai
+
     def script(call: Call) -> None:
         call.begin_stream()
         call.event(piece("half"))
