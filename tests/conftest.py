@@ -149,9 +149,12 @@ def django_db_setup(
     """pytest-django's own set-up, once the server runs.
 
     Tests with transactions of their own end with a TRUNCATE of every table, the audit trail too.
+    After it, Django would write its permissions and content types anew, which we never read.
     """
     from django.db import connection
+    from django.db.models.signals import post_migrate
 
+    post_migrate.receivers.clear()
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE accounts_auditentry DISABLE TRIGGER accounts_audit_not_emptied")
 
