@@ -13,6 +13,7 @@ from tests.factories import make_cast
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 FEW = Amounts(configs=2, builds=8, deployments=2, others=2, minutes=2)
+A_FEW_MORE = Amounts(configs=6, builds=16, deployments=6, others=5, minutes=2)
 MORE_THAN_A_PAGE = Amounts(configs=55, builds=120, deployments=60, others=12, minutes=2)
 
 
@@ -30,6 +31,13 @@ def queries_with(amounts: Amounts) -> Mapping[str, int]:
     return found
 
 
-def test_a_list_takes_as_many_queries_for_two_pages_of_rows_as_for_a_few() -> None:
-    few, many = queries_with(FEW), queries_with(MORE_THAN_A_PAGE)
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param(A_FEW_MORE, id="a few"),
+        pytest.param(MORE_THAN_A_PAGE, id="two pages", marks=pytest.mark.wide),
+    ],
+)
+def test_a_list_takes_as_many_queries_for_more_rows_as_for_a_few(more: Amounts) -> None:
+    few, many = queries_with(FEW), queries_with(more)
     assert {name: (few[name], many[name]) for name in few if many[name] > few[name]} == {}
