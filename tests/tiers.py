@@ -21,7 +21,7 @@ FOLDERS = (
     "tests/workers/gateway",
     "tests/workers/tasks",
 )
-SLOW_MARKS = ("process", "long", "browser", "engine", "e2e")
+SLOW_MARKS = ("process", "long", "browser", "engine", "e2e", "wide")
 SELECTION = " and ".join(f"not {mark}" for mark in SLOW_MARKS)
 MIRRORED = {
     "controlplane/domain": "tests/domain",
