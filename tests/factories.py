@@ -6,6 +6,7 @@ The cast, whom every call asks: an admin (the owner) and a member of one team, a
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,17 +60,32 @@ class Cast:
 
 
 def make_cast() -> Cast:
-    team = make_team(name="inside")
-    return Cast(
-        team=team,
-        owner=make_user(team=team, email="owner@example.com", role=TeamRole.ADMIN),
-        member=make_user(team=team, email="member@example.com"),
-        outsider=make_user(
-            team=make_team(name="outside"), email="outsider@example.com", role=TeamRole.ADMIN
-        ),
-        organisation_admin=make_user(
-            team=make_team(name="headquarters"), email="admin@example.com", is_admin=True
-        ),
+    inside, outside, headquarters = (
+        Team(name=name) for name in ("inside", "outside", "headquarters")
+    )
+    cast = Cast(
+        team=inside,
+        owner=User(team=inside, email="owner@example.com"),
+        member=User(team=inside, email="member@example.com"),
+        outsider=User(team=outside, email="outsider@example.com"),
+        organisation_admin=User(team=headquarters, email="admin@example.com", is_admin=True),
+    )
+    _store(cast, teams=(inside, outside, headquarters))
+    return cast
+
+
+def _store(cast: Cast, *, teams: Sequence[Team]) -> None:
+    """Insert all at once: every other test begins with this."""
+    members, admins = (cast.member, cast.organisation_admin), (cast.owner, cast.outsider)
+    for user in (*members, *admins):
+        user.set_unusable_password()
+    Team.objects.bulk_create(teams)
+    User.objects.bulk_create([*members, *admins])
+    Membership.objects.bulk_create(
+        [
+            *(Membership(user=user, team=user.team) for user in members),
+            *(Membership(user=user, team=user.team, role=TeamRole.ADMIN) for user in admins),
+        ]
     )
 
 

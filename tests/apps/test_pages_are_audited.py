@@ -15,6 +15,7 @@ from apps.accounts.models import (
 )
 from tests import factories
 from tests.apps.accounts.test_two_steps import PASSWORD, stop_the_clock_of_codes
+from tests.apps.breadth import each_of
 from tests.apps.hostile.test_pages import NOT_PAGES, PART, VALUES
 from tests.apps.page_posts import POSTS, World
 from tests.apps.pages import signed_in
@@ -66,7 +67,7 @@ def _hashed() -> str:
     return make_password(PASSWORD)
 
 
-@pytest.mark.parametrize("page", POSTS)
+@each_of("page", [*POSTS])
 def test_a_page_leaves_an_entry_of_who_sent_it(world: World, broker: str, page: str) -> None:
     path, form = POSTS[page](world)
     last = AuditEntry.objects.order_by("id").last()

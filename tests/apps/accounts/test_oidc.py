@@ -1,7 +1,7 @@
 """Signing in through a real OpenID Connect provider on the loopback."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -14,10 +14,12 @@ from pytest_django import Settings
 from apps.accounts.models import AuditEntry, Membership, User
 from apps.accounts.services import admin_bootstrap
 from tests.factories import make_user
+from tests.web_server import NO_CERTIFICATES
 
 # The provider stands on parts of Authlib that are on their way out.
 pytestmark = [pytest.mark.django_db, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 PATIENCE = 60
+CALL: Mapping[str, Any] = {"timeout": PATIENCE, "verify": NO_CERTIFICATES}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def provider(issuer: str, settings: Settings) -> None:
 
 
 def vouch(issuer: str, subject: str, **claims: Any) -> None:
-    told = httpx.put(f"{issuer}/users/{subject}", json=claims, timeout=PATIENCE)
+    told = httpx.put(f"{issuer}/users/{subject}", json=claims, **CALL)
     told.raise_for_status()
 
 
@@ -56,7 +58,7 @@ def come_in(browser: Client, subject: str, *, wanted: str = "/") -> Any:
     """Go to the provider, agree there, and come back; return the answer to the way back."""
     away = browser.get(f"/sign-in/oidc/login/?next={wanted}")
     assert away.status_code == 302, away.content
-    agreed = httpx.post(away.headers["Location"], data={"sub": subject}, timeout=PATIENCE)
+    agreed = httpx.post(away.headers["Location"], data={"sub": subject}, **CALL)
     back = agreed.headers["Location"]
     return browser.get(back.removeprefix("http://testserver"))
 

@@ -209,16 +209,15 @@ PATHS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "body"), PATHS)
-def test_to_an_outsider_it_does_not_exist(
-    call: Call, served: Served, method: str, path: str, body: Any
-) -> None:
+def test_to_an_outsider_it_does_not_exist(call: Call, served: Served) -> None:
     model, deployment = served
     outside = make_api_key(team=make_team())
-    answer = call(method, f"models/{model.id}{path.format(d=deployment.id)}", body, key=outside)
-    assert answer.status_code == 404, answer.content
-    deployment.refresh_from_db()
-    assert deployment.state == "deploying"
+    for method, path, body in PATHS:
+        place = f"models/{model.id}{path.format(d=deployment.id)}"
+        answer = call(method, place, body, key=outside)
+        assert answer.status_code == 404, (method, path, answer.content)
+        deployment.refresh_from_db()
+        assert deployment.state == "deploying", (method, path)
 
 
 @pytest.mark.parametrize("type", [ApiKeyType.WORKSPACE_INVOKE, ApiKeyType.WORKSPACE_EXPORT_METRICS])

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.apps.breadth import Choose, chosen
 from tests.apps.hostile.test_page_access import addresses, things_of
 from tests.apps.pages import signed_in
 from tests.factories import make_cast
@@ -18,13 +19,14 @@ ASKED = (
 """Every name that a page reads from its address; the second ones are read before some others."""
 
 
+@chosen
 @pytest.mark.parametrize("value", ["\0", "-1"])
 def test_no_page_breaks_on_what_its_address_asks_for(
-    settings: Any, tmp_path: Any, value: str
+    settings: Any, tmp_path: Any, value: str, choose: Choose
 ) -> None:
     settings.KEY_RING_FILE = tmp_path / "ring" / "keys"
     cast = make_cast()
-    paths = addresses(things_of(cast))
+    paths = choose(addresses(things_of(cast)))
     client = signed_in(cast.organisation_admin)
     client.raise_request_exception = False
     broken = [

@@ -40,12 +40,12 @@ def cast() -> Cast:
     return make_cast()
 
 
-@pytest.mark.parametrize("path", page_paths())
-def test_no_page_takes_a_post_from_another_site(cast: Cast, path: str) -> None:
+def test_no_page_takes_a_post_from_another_site(cast: Cast) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(cast.organisation_admin)
-    answer = client.post(path, headers={"origin": "https://evil.example"})
-    assert answer.status_code == 403, path
+    evil = {"origin": "https://evil.example"}
+    answers = {path: client.post(path, headers=evil).status_code for path in page_paths()}
+    assert answers == dict.fromkeys(page_paths(), 403)
 
 
 def test_a_session_alone_changes_nothing_over_rest(cast: Cast) -> None:

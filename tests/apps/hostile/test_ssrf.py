@@ -4,12 +4,10 @@ Addresses of checkpoints: tests/sources/test_addresses.py. Targets of the test o
 tests/apps/secrets/test_trials.py. Webhooks do not exist.
 """
 
-from typing import Any
-
 import pytest
-from drf_spectacular.generators import SchemaGenerator
 
 from apps.configs.models import CheckpointRecord
+from apps.rest.specification import document
 from tests.apps.rest_client import client_of
 from tests.factories import Cast, make_cast
 from workers.tasks.checkpoint_sources import source_settings
@@ -64,10 +62,9 @@ def test_the_hubs_address_is_the_operators_whatever_a_config_says(cast: Cast) ->
 
 
 def test_no_operation_takes_an_address_to_call_back() -> None:
-    document: Any = SchemaGenerator().get_schema(request=None, public=True)
     names = {
         name
-        for shape in document["components"]["schemas"].values()
+        for shape in document()["components"]["schemas"].values()
         for name in shape.get("properties", {})
     }
     assert not [name for name in names if "webhook" in name or "callback" in name]

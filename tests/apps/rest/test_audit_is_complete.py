@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from drf_spectacular.generators import SchemaGenerator
 
 from apps.accounts.models import AuditEntry, Invitation, RestrictedEnvironment, TeamRole, User
 from apps.accounts.services import invitation_create
 from apps.deployments.models import Deployment
+from apps.rest.specification import document
 from controlplane import clock
 from tests import factories
+from tests.apps.breadth import each_of
 from tests.apps.rest_client import RestClient, client_of
 
 pytestmark = pytest.mark.django_db
@@ -267,17 +268,16 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
 
 
 def test_every_operation_is_called_here_or_named_with_the_reason() -> None:
-    document: Any = SchemaGenerator().get_schema(request=None, public=True)
     changing = {
         f"{method} {path}"
-        for path, methods in document["paths"].items()
+        for path, methods in document()["paths"].items()
         for method in methods
         if method != "get"
     }
     assert changing == {*CALLS, *CHECKED_ELSEWHERE, *CHANGES_NOTHING}
 
 
-@pytest.mark.parametrize("operation", CALLS)
+@each_of("operation", [*CALLS])
 def test_an_operation_leaves_an_entry_of_who_called(world: World, operation: str) -> None:
     path, body = CALLS[operation](world)
     client, method = _client(world), operation.partition(" ")[0]

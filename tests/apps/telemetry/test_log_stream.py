@@ -19,7 +19,7 @@ from tests.apps.pages import signed_in
 from tests.factories import Cast, make_build, make_cast, make_deployment, make_model, make_replica
 from tests.manual_clock import ManualClock
 from tests.waiting import DEADLINE_SECONDS
-from tests.web_server import streaming_server
+from tests.web_server import NO_CERTIFICATES, streaming_server
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 EVENTS = {"Accept": "text/event-stream"}
@@ -48,7 +48,10 @@ def browser(cast: Cast, clock: ManualClock) -> Iterator[httpx.Client]:
     with (
         streaming_server() as url,
         httpx.Client(
-            base_url=url, cookies={settings.SESSION_COOKIE_NAME: cookie}, timeout=PATIENCE
+            base_url=url,
+            cookies={settings.SESSION_COOKIE_NAME: cookie},
+            timeout=PATIENCE,
+            verify=NO_CERTIFICATES,
         ) as client,
     ):
         yield client

@@ -76,8 +76,10 @@ def wait_for_samples(build: Build, pair: Pair) -> int:
 
 def _stands_at(gate: str, build: Build, pair: Pair) -> int:
     def found() -> int:
+        if not (standing := pair.gates.standing(gate)):
+            return 0
         of_the_build = child_pids(fresh(build))
-        return next((pid for pid in pair.gates.standing(gate) if pid in of_the_build), 0)
+        return next((pid for pid in standing if pid in of_the_build), 0)
 
     return wait_for(found, what=lambda: f"a child at `{gate}`: {fresh(build).__dict__}")
 

@@ -23,7 +23,8 @@ from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import Spec, edit_yaml, parse_text
 from controlplane.sources import folder_facts
 from tests import factories
-from tests.waiting import DEADLINE_SECONDS, wait_for
+from tests.manual_clock import ManualClock
+from tests.waiting import DEADLINE_SECONDS
 from tests.workers.tasks.building import FP8, MakeBuild, make_quantized
 from tests.workers.tasks.hands import wait_for_build
 from workers.agent import nvidia
@@ -215,27 +216,33 @@ def test_without_room_a_build_says_who_has_it_and_can_be_cancelled(
     assert "calibrate" not in {each.step for each in commands}
 
 
-@pytest.mark.usefixtures("impatient")
 def test_other_builds_are_waited_for_as_long_as_they_run(
-    make_build: MakeBuild,
-    checkpoint: Path,
-    node: Node,
-    commands: list[StepCommand],
-    monkeypatch: pytest.MonkeyPatch,
+    make_build: MakeBuild, node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full(node, "build:abcdefgh")
+    card = full(node, "build:abcdefgh")
+    clock = ManualClock(sleeping_moves_it=True)
+    monkeypatch.setattr(cards, "_PAUSE_SECONDS", 2 * cards._PATIENCE_SECONDS)
     asked: list[None] = []
-    claimed = cards._claimed
-    monkeypatch.setattr(cards, "_claimed", lambda *told: asked.append(None) or claimed(*told))
-    build = make_quantized(make_build, checkpoint)
-    with running(build):
-        wait_for(lambda: len(asked) > 3, what="it to ask again and again")
-        assert Build.objects.get(id=build.id).state == "calibrating"
-        cards_release(holder="build:abcdefgh")
-    build.refresh_from_db()
-    assert build.failure["code"] == "EHX-ENOUGH", build.failure
-    assert commands[-1].environment == {"CUDA_VISIBLE_DEVICES": ""}
-    assert waits_for(build, "calibrate") == ""
+
+    def ask(*told: Any) -> Any:
+        asked.append(None)
+        if len(asked) == 4:
+            cards_release(holder="build:abcdefgh")
+        return claim(*told)
+
+    claim = cards._claimed
+    monkeypatch.setattr(cards, "_claimed", ask)
+    build = make_build()
+    lease = build_claim(build_id=build.id, owner="worker")
+    assert lease is not None
+    with LeaseKeeper(lease) as keeper:
+        report = StepReport(keeper, step="calibrate", attempt=1)
+        step = StepCards(keeper, report, step="calibrate", clock=clock)
+        need = CardNeed(kind="CPU", count=1, memory_bytes=card.memory_bytes)
+        held = step.claim(Spec.model_validate(build.revision.spec), lambda _: need)
+        report.close()
+    assert held.environment == {"CUDA_VISIBLE_DEVICES": ""}
+    assert clock.slept == 3 * [2 * cards._PATIENCE_SECONDS]
     assert "got room" in said(build, "calibrate")
 
 

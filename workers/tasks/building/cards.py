@@ -17,6 +17,7 @@ from apps.builds.services import (
 from apps.fleet.models import Node
 from apps.fleet.selectors import SILENT_SECONDS, nodes_alive, smallest_card_bytes
 from apps.fleet.services import NoRoom
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import Spec
@@ -82,8 +83,11 @@ class _Refusal:
 class StepCards:
     """Claims for one step, in the name of the build."""
 
-    def __init__(self, keeper: LeaseKeeper, report: StepReport, *, step: str) -> None:
+    def __init__(
+        self, keeper: LeaseKeeper, report: StepReport, *, step: str, clock: Clock = SYSTEM
+    ) -> None:
         self._keeper = keeper
+        self._clock = clock
         self._report = report
         self._step = step
         self._told = ""
@@ -104,7 +108,7 @@ class StepCards:
             )
             whole = psutil.virtual_memory().total
             return HeldCards(kind=CPU, memory_bytes=need(whole).memory_bytes)
-        clock = self._keeper.clock
+        clock = self._clock
         give_up_at = clock.monotonic() + _PATIENCE_SECONDS
         while not isinstance(found := self._ask(kind, need), HeldCards):
             self._tell(found.reason)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-from controlplane.clock import SYSTEM
 from tests.manual_clock import ManualClock
+from tests.waiting import wait_for
 from tests.workers.gateway.stage.connections import connection_to
 from tests.workers.gateway.stage.loop_thread import LoopThread
 from workers.gateway.client_connection import ClientConnection
@@ -66,7 +66,9 @@ class GatewayThread:
         return sum(len(each._idle) for each in self.inner._pool._by_address.values())
 
     def close(self) -> None:
-        self._loop.run(self._stop())
+        self._loop.call(self._stop)
+        wait_for(lambda: not self.inner.clients, what="the end of its clients' connections")
+        self._journal.close()
         self._loop.close()
         assert self._loop.mistakes == []
 
@@ -87,10 +89,7 @@ class GatewayThread:
         self._clock.advance(seconds)
         self.inner.sweep()
 
-    async def _stop(self) -> None:
+    def _stop(self) -> None:
         self._server.close()
         self.inner.cut_off()
         self.inner.abort()
-        while self.inner.clients:
-            await SYSTEM.pause(0)
-        self._journal.close()
