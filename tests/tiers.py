@@ -41,6 +41,8 @@ SHARED = re.compile(
 )
 """What every test of the tier may stand on."""
 SIDE_BY_SIDE = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+_OF_EACH_CORE = ("-n", "2", *SIDE_BY_SIDE[2:])
+"""A third process costs ten CPU seconds to collect and serve, and few of these tests wait."""
 NO_TESTS_COLLECTED = 5
 _FILES_OF_ONE_PROCESS = 40
 """Fewer end sooner in one process than several have started."""
@@ -125,7 +127,7 @@ def _git(root: Path, *arguments: str) -> list[str]:
 
 
 def _run(tests: Sequence[str], more: Sequence[str]) -> int:
-    side_by_side = () if len(tests) <= _FILES_OF_ONE_PROCESS else SIDE_BY_SIDE
+    side_by_side = () if len(tests) <= _FILES_OF_ONE_PROCESS else _OF_EACH_CORE
     command = [sys.executable, "-m", "pytest", "-q", "-m", SELECTION, *side_by_side]
     return subprocess.run([*command, *tests, *more], cwd=ROOT, check=False).returncode
 

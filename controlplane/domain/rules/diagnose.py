@@ -22,8 +22,9 @@ def diagnose(context: Context, rules: Sequence[Rule], *, place_of: PlaceOf = _no
     """
     findings: list[Finding] = []
     waiting: list[Waiting] = []
+    runtime = context.runtime
     for rule in rules:
-        if context.runtime not in rule.runtimes or not rule.concerns(context):
+        if runtime not in rule.runtimes or not rule.concerns(context):
             continue
         if any(context.is_unobtainable(fact) for fact in rule.needs):
             continue

@@ -33,6 +33,7 @@ def test_smollm2_is_counted_to_the_parameter() -> None:
     assert facts.parameters_estimated
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_no_public_checkpoint_makes_reader_or_rules_raise(case: dict[str, Any]) -> None:
     for config in (case["facts"], as_config_json(case["facts"])):

@@ -44,6 +44,7 @@ def test_a_public_config_that_is_built_has_no_error_with_its_checkpoint_either(
     assert (not errors) == (case["truss_0_18_36"] == "valid"), errors
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("case", lines("hf_configs.jsonl"), ids=lambda case: case["id"])
 def test_no_rule_raises_on_a_public_checkpoint_in_the_stack_that_takes_it(
     case: dict[str, Any],

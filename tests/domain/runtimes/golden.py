@@ -5,6 +5,7 @@
 
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,9 +24,16 @@ from tests.domain.cases import as_config_yaml, lines
 from tests.domain.commands.command_cases import as_command, command_cases
 
 FOLDER = Path(__file__).parent
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 SEEDS = Path(__file__).parents[2] / "seeds" / "data"
 DRIVERS: dict[str, ModuleType] = {"vllm": vllm, "trtllm": trtllm}
 _BY_WORD = {"70b": LLAMA_70B, "qwen2": QWEN2_7B}
+
+
+@cache
+def cases() -> dict[str, Spec]:
+    """Return every config of the seeds and of the public cases, read when first asked for."""
+    return dict(specs())
 
 
 def specs() -> Iterator[tuple[str, Spec]]:
@@ -71,7 +79,7 @@ def written(launch: Launch) -> str:
         "environment": dict(launch.environment),
         "changed": {each.field: each.flag for each in launch.changed},
         "without_effect": {each.flag: each.reason for each in launch.without_effect},
-        "files": {name: yaml.safe_load(text) for name, text in launch.files.items()},
+        "files": {name: yaml.load(text, LOADER) for name, text in launch.files.items()},
     }
     told = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
     return f"# {shlex.join(launch.argv)}\n{told}"

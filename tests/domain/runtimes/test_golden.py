@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import subprocess
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,9 @@ import yaml
 from controlplane.domain.rules.engine_arguments import v2_example
 from controlplane.domain.spec import Spec, parse_mapping
 from tests.domain.cases import DATA
-from tests.domain.runtimes.golden import DRIVERS, FOLDER, launch_of, specs, written
+from tests.domain.runtimes.golden import DRIVERS, FOLDER, LOADER, cases, launch_of, written
 from tests.waiting import DEADLINE_SECONDS
 
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FIELDS = json.loads((DATA / "trtllm_fields.json").read_text())
 _RANGE = re.compile(r"(>=?) (\d+)|(\d)\.\.(\d)")
 
@@ -30,17 +28,12 @@ def test_launches_are_as_they_were_read_and_kept(runtime: str) -> None:
     assert made == kept, "read the difference, then: python -m tests.domain.runtimes.golden"
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize("version", ["1.2", "1.3", "1.4"])
 def test_every_engine_file_passes_the_field_table(version: str) -> None:
     for name, spec in {**cases(), **arguments_cases()}.items():
         content = yaml.load(launch_of("trtllm", spec, version=version).files["engine.yaml"], LOADER)
         assert problems(content) == [], name
-
-
-@cache
-def cases() -> dict[str, Spec]:
-    """Return every config of the seeds and of the public cases, read when first asked for."""
-    return dict(specs())
 
 
 def arguments_cases() -> dict[str, Spec]:

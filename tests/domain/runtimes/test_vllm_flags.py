@@ -6,6 +6,7 @@ took all of these commands, 2026-11-28.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from controlplane.domain.runtimes.vllm.parsers import Kind, parser_for
 from controlplane.domain.spec import Spec, parse_mapping
 from tests.domain.cases import DATA
 from tests.domain.runtimes.engine_fields import all_fields
-from tests.domain.runtimes.golden import launch_of, specs
+from tests.domain.runtimes.golden import cases, launch_of
 from tests.domain.runtimes.test_drivers import spec_with
 
 FLAGS: Mapping[str, Mapping[str, Any]] = json.loads((DATA / "vllm_flags.json").read_text())
@@ -45,9 +46,15 @@ ARGUMENTS: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
-def configs() -> Iterator[Spec]:
+@cache
+def configs() -> tuple[Spec, ...]:
+    """Return what every version is tried with, read when first asked for."""
+    return tuple(_configs())
+
+
+def _configs() -> Iterator[Spec]:
     """Yield the seeds, the public cases, every field once, and every argument that is passed on."""
-    yield from (spec for _, spec in specs())
+    yield from cases().values()
     for stack, field, value in all_fields():
         yield spec_with({field: value}, stack)
     for each in ARGUMENTS:
@@ -56,12 +63,9 @@ def configs() -> Iterator[Spec]:
         yield spec
 
 
-CONFIGS = tuple(configs())
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_command_is_one_that_its_version_takes(version: str) -> None:
-    for spec in CONFIGS:
+    for spec in configs():
         words = _after_serve(launch_of("vllm", spec, version=version))
         assert list(_complaints(words, version)) == [], words
 
