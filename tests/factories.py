@@ -197,13 +197,13 @@ def make_steps(build: Build, **changes: Any) -> list[BuildStep]:
     names = steps_of_build(
         quantizes=build_section.get("quantization_type", "no_quant") != "no_quant"
     )
-    return [
-        BuildStep.objects.create(
+    return BuildStep.objects.bulk_create(
+        BuildStep(
             **{"build": build, "name": name, "position": position, "state": StepState.WAITING}
             | changes
         )
         for position, name in enumerate(names)
-    ]
+    )
 
 
 def make_artifact(**changes: Any) -> Artifact:
