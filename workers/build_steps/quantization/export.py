@@ -26,6 +26,7 @@ def export(model: nn.Module, checkpoint: Checkpoint, folder: Path) -> Exported:
     Everything that describes the model is the original's own word, so that an engine with an
     older Transformers reads the settings that it knows; ModelOpt adds weights and scales.
     """
+    _keep_in(export_dtype(checkpoint), model)
     try:
         with logged_warnings(), torch.inference_mode():
             export_hf_checkpoint(
@@ -44,6 +45,14 @@ def export(model: nn.Module, checkpoint: Checkpoint, folder: Path) -> Exported:
         raise failures.not_exported(f"ModelOpt gave up ({error})") from error
     _restore_descriptions(checkpoint, folder)
     return read_export(folder)
+
+
+@torch.no_grad()
+def _keep_in(dtype: torch.dtype, model: nn.Module) -> None:
+    """Give what stays unquantized its type: ModelOpt leaves it in the one that was computed in."""
+    for parameter in model.parameters():
+        if parameter.is_floating_point():
+            parameter.data = parameter.data.to(dtype)
 
 
 def _restore_descriptions(checkpoint: Checkpoint, folder: Path) -> None:
