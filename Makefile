@@ -45,8 +45,8 @@ test: $(VENV)/.dev chromium  ## every test but the long ones
 ifdef TESTS
 	@$(PY) -m pytest -q -m "not long" $(ORDER) $(TESTS)
 else
-	@HOLD_TO_BUDGET=1 $(PY) -m pytest -q -m "not long" $(ORDER) -n 3 $(SIDE_BY_SIDE) --ignore tests/e2e
-	@HOLD_TO_BUDGET=1 $(PY) -m pytest -q -m "not long" $(ORDER) -n 2 $(SIDE_BY_SIDE) tests/e2e
+	@$(PY) -m pytest -q -m "not long" $(ORDER) -n 3 $(SIDE_BY_SIDE) --ignore tests/e2e
+	@$(PY) -m pytest -q -m "not long" $(ORDER) -n 2 $(SIDE_BY_SIDE) tests/e2e
 endif
 
 test-fast: $(VENV)/.dev  ## those that start no process of the product; CHANGED=1: what mirrors your changes

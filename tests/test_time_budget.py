@@ -1,4 +1,4 @@
-"""What is counted for which area, and what a run fails for."""
+"""What is counted for which area."""
 
 import subprocess
 import sys
@@ -6,12 +6,9 @@ import sys
 import pytest
 
 from tests.time_budget import (
-    BUDGET_CPU_SECONDS,
-    REFERENCE_LOOP_SECONDS,
     TimeBudget,
     area_of,
     cpu_seconds,
-    exceeded,
     of_no_test,
 )
 
@@ -29,14 +26,6 @@ _BUSY = (sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pa
 )
 def test_a_test_is_counted_for_its_folder(nodeid: str, area: str) -> None:
     assert area_of(nodeid) == area
-
-
-def test_a_slow_machine_exceeds_no_budget_and_twice_the_work_does() -> None:
-    as_measured = {area: float(budget) for area, budget in BUDGET_CPU_SECONDS.items()}
-    doubled = {area: 2 * seconds for area, seconds in as_measured.items()}
-    assert exceeded(as_measured, REFERENCE_LOOP_SECONDS) == []
-    assert exceeded(doubled, 2 * REFERENCE_LOOP_SECONDS) == []
-    assert "e2e" in exceeded(doubled, REFERENCE_LOOP_SECONDS)
 
 
 def test_what_a_waited_for_process_spent_is_counted_unless_it_is_nobodys() -> None:

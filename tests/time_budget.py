@@ -1,10 +1,10 @@
 """What the tests spend, by area: CPU seconds against a budget, wall seconds beside them.
 
-Wall seconds are told and never judged: they are the machine's and its neighbours' as much as ours.
+Told and never judged: both are the machine's and its neighbours' as much as ours. How fast the
+machine was is told with them.
 """
 
 import collections
-import os
 import resource
 import statistics
 from collections.abc import Generator, Iterator
@@ -34,14 +34,6 @@ BUDGET_CPU_SECONDS = {
     "e2e": 330,
 }
 _OTHER_CPU_SECONDS = 10
-REFERENCE_LOOP_SECONDS = 0.05
-"""What `loop_seconds` gives on the machine that the budgets were measured on."""
-TOLERANCE = 1.5
-GRACE_CPU_SECONDS = 15
-"""Whatever all tests of a process share is made in the first area that asks, by chance of order."""
-HOLD_VARIABLE = "HOLD_TO_BUDGET"
-"""Set by `make test`: only a whole run, in which each area is complete, can fail by its budget."""
-
 _of_no_test = 0.0
 
 
@@ -66,16 +58,6 @@ def area_of(nodeid: str) -> str:
     return "/".join(parts[: 2 if parts[:1] == ["workers"] else 1]) or "other"
 
 
-def exceeded(spent: dict[str, float], loop: float) -> list[str]:
-    """Return the areas far beyond their budgets, even if this machine was merely slow."""
-    speed = REFERENCE_LOOP_SECONDS / loop
-    return [
-        area
-        for area, seconds in spent.items()
-        if seconds * speed > TOLERANCE * _budget(area) + GRACE_CPU_SECONDS
-    ]
-
-
 class TimeBudget:
     """A pytest plugin that adds up set-up, call and tear-down of every test by area."""
 
@@ -85,7 +67,7 @@ class TimeBudget:
         self.processes: list[dict[str, float]] = []
         """What each process of the tests has spent, and how fast its machine was then."""
         self._spent = cpu_seconds()
-        self._loop_seconds = REFERENCE_LOOP_SECONDS
+        self._loop_seconds = 0.0
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if session.items:
@@ -117,8 +99,6 @@ class TimeBudget:
             return
         if not self.processes:
             self.processes.append(mine)
-        if os.environ.get(HOLD_VARIABLE) and session.exitstatus == 0 and self._exceeded():
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         config = terminalreporter.config
@@ -138,11 +118,6 @@ class TimeBudget:
         total = sum(each["cpu_seconds"] for each in self.processes)
         write(_row("all, with servers", total, "", sum(self.wall_seconds.values())))
         write(f"A fixed loop took {self._median_loop_seconds() * 1000:.0f} ms of CPU here.")
-        for area in self._exceeded():
-            write(f"FAILED the budget of {area}: half as much again, at this machine's speed")
-
-    def _exceeded(self) -> list[str]:
-        return exceeded(self.cpu_seconds, self._median_loop_seconds())
 
     def _median_loop_seconds(self) -> float:
         return statistics.median(each["loop_seconds"] for each in self.processes)
