@@ -67,6 +67,9 @@ class Supervisor:
         for supervised in reversed(self._supervised):
             supervised.stopping = True
             await self._stop_one(supervised)
+            if supervised.task is not None:
+                # It reads to its end what the process said, or gives up the next one's start.
+                await asyncio.wait({supervised.task})
         self._supervised.clear()
 
     async def _keep_alive(self, supervised: Supervised) -> None:
