@@ -99,8 +99,16 @@ def test_an_exported_model_answers_as_modelopts_own_simulation(family: str, tmp_
     take_over_scales(simulated, tmp_path / "exported")
     theirs = answer(simulated, rows)
     served = load_as_served(checkpoint, tmp_path / "exported", device=CPU, dtype=torch.float32)
-    apart = float((answer(served, rows) - theirs).norm())
-    assert apart < 0.01 * float((answer(with_odd_weights(checkpoint), rows) - theirs).norm())
+    plain = answer(with_odd_weights(checkpoint), rows)
+    is_alike = apart(answer(served, rows), theirs) < 0.01 * apart(plain, theirs)
+    # A processor's last bit may decide the rounding of one input, and so what follows on it; what
+    # is wrong with a scale shows everywhere.
+    assert float(is_alike.float().mean()) >= 0.75
+
+
+def apart(ours: torch.Tensor, theirs: torch.Tensor) -> torch.Tensor:
+    """Return how far the answers are apart at each position: `[rows × positions]`."""
+    return (ours - theirs).norm(dim=-1).flatten()
 
 
 def with_odd_weights(checkpoint: Checkpoint) -> nn.Module:
