@@ -15,23 +15,24 @@ import pytest
 
 from benchmarks.machine_speed import loop_seconds
 
+# As measured where the fixed loop takes 50 ms, on a processor without bfloat16 instructions.
 BUDGET_CPU_SECONDS = {
-    "domain": 40,
-    "seeds": 8,
+    "domain": 70,
+    "seeds": 20,
     "sources": 25,
     "artifacts": 8,
     "calibration_files": 8,
-    "controlplane": 35,
-    "contracts": 35,
+    "controlplane": 45,
+    "contracts": 60,
     "apps": 120,
-    "workers/agent": 60,
-    "workers/build_steps": 110,
-    "workers/engine": 110,
-    "workers/gateway": 70,
-    "workers/runtimes": 90,
-    "workers/tasks": 130,
+    "workers/agent": 95,
+    "workers/build_steps": 320,
+    "workers/engine": 155,
+    "workers/gateway": 50,
+    "workers/runtimes": 100,
+    "workers/tasks": 335,
     "browser": 170,
-    "e2e": 330,
+    "e2e": 400,
 }
 _OTHER_CPU_SECONDS = 10
 _of_no_test = 0.0
