@@ -47,12 +47,12 @@ def export(model: nn.Module, checkpoint: Checkpoint, folder: Path) -> Exported:
     return read_export(folder)
 
 
-@torch.no_grad()
 def _keep_in(dtype: torch.dtype, model: nn.Module) -> None:
     """Give what stays unquantized its type: ModelOpt leaves it in the one that was computed in."""
-    for parameter in model.parameters():
-        if parameter.is_floating_point():
-            parameter.data = parameter.data.to(dtype)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.is_floating_point():
+                parameter.data = parameter.data.to(dtype)
 
 
 def _restore_descriptions(checkpoint: Checkpoint, folder: Path) -> None:
