@@ -13,7 +13,7 @@ from django.db.utils import load_backend
 from apps.leases.lease import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
 from apps.leases.services import lease_check, lease_renew
 from controlplane.clock import SYSTEM, Clock
-from workers.tasks.leasing.stopping import STOPPING
+from workers.tasks.leasing.stopping import STOPPING, Flag
 
 _LOOK_SECONDS = 1.0
 _RECONNECT_SECONDS = 0.3
@@ -45,9 +45,7 @@ class LeaseKeeper:
     standing is LOST, whatever the database says later.
     """
 
-    def __init__(
-        self, lease: Lease, *, stopping: threading.Event = STOPPING, clock: Clock = SYSTEM
-    ) -> None:
+    def __init__(self, lease: Lease, *, stopping: Flag = STOPPING, clock: Clock = SYSTEM) -> None:
         self.lease = lease
         self.clock = clock
         self.is_reachable = True
