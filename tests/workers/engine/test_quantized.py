@@ -103,7 +103,7 @@ def test_an_exported_model_answers_as_modelopts_own_simulation(family: str, tmp_
     is_alike = apart(answer(served, rows), theirs) < 0.01 * apart(plain, theirs)
     # A processor's last bit may decide the rounding of one input, and so what follows on it; what
     # is wrong with a scale shows everywhere.
-    assert float(is_alike.float().mean()) >= 0.75
+    assert float(is_alike.float().mean()) >= 0.9
 
 
 def apart(ours: torch.Tensor, theirs: torch.Tensor) -> torch.Tensor:
