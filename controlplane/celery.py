@@ -16,6 +16,8 @@ from django.conf import settings
 from controlplane.processes.schema import wait_for_schema
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
+# Django's checks would import the URLs, pages and forms of every app; `manage.py check` does them.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 PAYLOAD_FORMAT = 1
 CONTROL_QUEUE = "control"

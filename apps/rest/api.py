@@ -1,10 +1,7 @@
 """Answers that belong to no app: the version, and paths that do not exist."""
 
-import tomllib
-from functools import cache
 from typing import Any
 
-from django.conf import settings
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
@@ -14,6 +11,7 @@ from rest_framework.views import APIView
 
 from apps.rest.errors import NotFound
 from apps.rest.examples import shown_as
+from controlplane.version import product_version
 
 
 @shown_as({"name": "enginehouse", "version": "0.1.0"})
@@ -50,10 +48,3 @@ class UnknownPathView(APIView):
         raise AssertionError("initial() has answered")
 
     post = put = patch = delete = get
-
-
-@cache
-def product_version() -> str:
-    """Return the version that the source tree says it is."""
-    with (settings.ROOT / "pyproject.toml").open("rb") as file:
-        return str(tomllib.load(file)["project"]["version"])

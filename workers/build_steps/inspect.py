@@ -5,7 +5,7 @@ import os
 from datetime import date
 
 from controlplane.domain.rules import CardOffer, Known, examine
-from controlplane.domain.rules.context import SecretExpiry
+from controlplane.domain.rules.context import CodeGrant, SecretExpiry
 from controlplane.domain.runtimes import STARTABLE
 from controlplane.domain.spec import Spec
 from controlplane.sources import folder_facts
@@ -44,7 +44,7 @@ def run(job: Job, events: Events) -> StepResult:
             cards=_cards(job),
             runtimes=STARTABLE | named_runtimes(os.environ),
             calibration_sets=known_sets(job.options),
-            code_grants=own_code.known_grants(job),
+            code_grants=_grants(job),
         ),
     )
     told = examination.to_json()
@@ -68,6 +68,15 @@ def _expiries(job: Job) -> tuple[SecretExpiry, ...]:
             name=each["name"], on=date.fromisoformat(each["on"]), days_left=each["days_left"]
         )
         for each in job.options.get("secret_expiries") or ()
+    )
+
+
+def _grants(job: Job) -> tuple[CodeGrant, ...]:
+    """Return the live grants of the repository, as the checks read them."""
+    live = (job.options.get("own_code") or {}).get("live", ())
+    return tuple(
+        CodeGrant(commit=each["commit"], by=each["by"], on=date.fromisoformat(each["at"][:10]))
+        for each in live
     )
 
 

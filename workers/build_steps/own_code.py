@@ -7,12 +7,10 @@ each step: what was revoked in between is not run again.
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 from controlplane.artifacts.digests import FileEntry
-from controlplane.domain.rules.context import CodeGrant
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
 from workers.build_steps import own_code_failures as failures
@@ -45,15 +43,6 @@ def runs(job: Job) -> bool:
     """Return whether an engine of this build runs the checkpoint's own code."""
     found = outputs.read(job.input("inspect")).values.get("own_code") or {}
     return bool(found.get("runs")) and grant_of(job) is not None
-
-
-def known_grants(job: Job) -> tuple[CodeGrant, ...]:
-    """Return the live grants of the repository, as the checks read them."""
-    live = (job.options.get("own_code") or {}).get("live", ())
-    return tuple(
-        CodeGrant(commit=each["commit"], by=each["by"], on=date.fromisoformat(each["at"][:10]))
-        for each in live
-    )
 
 
 def brings_code(folder: Path) -> bool:

@@ -7,7 +7,7 @@ from resource import struct_rusage
 
 from controlplane.clock import SYSTEM, Clock
 from workers.build_steps.card_memory import CardMemory
-from workers.build_steps.processes import Process, belongs_to, living, memory_of
+from workers.build_steps.processes import Process, living_of_session, memory_of
 
 _PAUSE_SECONDS = 0.25
 _KIB = 1024
@@ -34,7 +34,7 @@ class PeakMeter:
 
     def __init__(self, session: int, *, clock: Clock = SYSTEM) -> None:
         self._clock = clock
-        self._ours = belongs_to(session)
+        self._session = session
         self._host = 0
         self._cards = CardMemory()
         self._looked_at = float("-inf")
@@ -47,7 +47,7 @@ class PeakMeter:
         if self._clock.monotonic() - self._looked_at < _PAUSE_SECONDS:
             return
         self._looked_at = self._clock.monotonic()
-        found = living(self._ours)
+        found = living_of_session(self._session)
         self._host = max(self._host, _resident_bytes(found))
         self._cards.look({each.pid for each in found})
 

@@ -107,6 +107,27 @@ def living(test: Callable[[Process], bool]) -> list[Process]:
     return [each for each in processes() if each.pid != own and not each.ended and test(each)]
 
 
+def living_of_session(session: int) -> list[Process]:
+    """Return the session's processes that run, never the caller itself.
+
+    The kernel is asked for each process's session: to read what it tells of every process of a
+    machine takes ten times as long.
+    """
+    own = os.getpid()
+    pids = (int(each.name) for each in _PROC.iterdir() if each.name.isdecimal())
+    found = (process(pid) for pid in pids if pid != own and _may_be_of(session, pid))
+    return [each for each in found if each and each.session == session and not each.ended]
+
+
+def _may_be_of(session: int, pid: int) -> bool:
+    try:
+        return os.getsid(pid) == session
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # a security module's word; /proc may still tell
+        return True
+
+
 def kill_all(
     test: Callable[[Process], bool], *, within_seconds: float = 3.0, clock: Clock = SYSTEM
 ) -> bool:

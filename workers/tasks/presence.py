@@ -9,8 +9,8 @@ from celery.signals import beat_init, worker_ready, worker_shutdown
 from django.db import DatabaseError, connection
 
 from apps.fleet.services import worker_arrived, worker_left, worker_seen
-from apps.rest.api import product_version
 from controlplane.clock import SYSTEM, Clock
+from controlplane.version import product_version
 
 EVERY_SECONDS = 5.0
 _log = logging.getLogger(__name__)

@@ -22,10 +22,10 @@ from apps.builds.models import Artifact
 from apps.configs.calibration_sets.models import CalibrationVersion
 from apps.fleet.selectors import gateway_list, node_list, worker_list
 from apps.fleet.services.cards import ENDED_KEPT
-from apps.rest.api import product_version
 from apps.secrets.key_ring import KeyRingError, key_ring_load
 from apps.secrets.models import Secret
 from apps.telemetry.services.engines import ENGINE_SAMPLES_KEPT, USAGE_KEPT
+from controlplane.version import product_version
 
 _PACKAGES = ("django", "djangorestframework", "celery", "psycopg", "uvicorn")
 

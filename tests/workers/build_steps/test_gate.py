@@ -2,8 +2,10 @@
 
 import json
 import math
+import shutil
+from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 import torch
@@ -28,12 +30,20 @@ class Quantized:
     """A checkpoint and its quantized form, to be measured and to be damaged."""
 
     def __init__(self, family: str, kind: str, root: Path, **build: Any) -> None:
-        original = make_family(family, root / "original")
-        self.root, self.spec = root, quantized_spec(original, kind, **build)
-        self.fetch = fetched(original, root / "fetch")
+        self.original = make_family(family, root / "original")
+        self.root, self.spec = root, quantized_spec(self.original, kind, **build)
+        self.fetch = fetched(self.original, root / "fetch")
         self.calibrate = root / "calibrate"
         self.values = run_here("calibrate", self.spec, self.calibrate, fetch=self.fetch).values
         self.model = self.calibrate / "model"
+
+    def copied(self, root: Path) -> Self:
+        """Return the same in another folder, where a test may change it."""
+        shutil.copytree(self.root, root)
+        copied = copy(self)
+        copied.root, copied.fetch, copied.calibrate = root, root / "fetch", root / "calibrate"
+        copied.model = copied.calibrate / "model"
+        return copied
 
     def gate(self, spec: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:
         folder = self.root / "gates" / str(len(list(self.root.glob("gates/*"))))
@@ -52,9 +62,14 @@ class Quantized:
         return {**self.spec, "enginehouse": settings}
 
 
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Quantized:
+    return Quantized("llama", "fp8_kv", tmp_path_factory.mktemp("kv"))
+
+
 @pytest.fixture
-def kv(tmp_path: Path) -> Quantized:
-    return Quantized("llama", "fp8_kv", tmp_path)
+def kv(made_once: Quantized, tmp_path: Path) -> Quantized:
+    return made_once.copied(tmp_path / "kv")
 
 
 def test_a_decoder_is_measured_on_what_it_was_not_calibrated_on(kv: Quantized) -> None:
@@ -110,8 +125,9 @@ def test_an_own_evaluation_set_is_used_without_what_was_calibrated_on(
     spec = kv.with_gate(evaluation_dataset=str(path), max_perplexity_increase=1.0)
     about = kv.gate(spec, local_checkpoint_roots=[str(tmp_path)])["evaluation"]
     assert (about["dataset"], about["samples"], about["held_out"]) == (str(path), 6, False)
+    roots = [str(tmp_path), str(kv.original)]
     pinned = run_here(
-        "fetch", spec, tmp_path / "fetched", {"local_checkpoint_roots": [str(tmp_path)]}
+        "fetch", spec, tmp_path / "fetched", {"local_checkpoint_roots": roots}
     ).values["evaluation"]
     assert (pinned["dataset"], pinned["revision"]) == (str(path), about["revision"])
     values = {"commit": "c1", "calibration": None, "evaluation": pinned}

@@ -11,6 +11,7 @@ from workers.build_steps.processes import (
     INSTANCE_VARIABLE,
     LEASE_VARIABLE,
     environment,
+    living_of_session,
     process,
     send,
 )
@@ -96,3 +97,24 @@ def test_a_signal_never_reaches_another_process_with_the_same_pid(tmp_path: Path
         assert found.poll() is None
         send(seen, 9)  # type: ignore[arg-type]
         assert found.wait(DEADLINE_SECONDS) == -9
+
+
+def test_a_session_has_its_living_processes_and_no_others() -> None:
+    with (
+        subprocess.Popen(["sleep", "600"], start_new_session=True) as leader,
+        subprocess.Popen(["sleep", "600"]) as other,
+    ):
+        try:
+            wait_for(lambda: living_of_session(leader.pid), what="the session")
+            assert [each.pid for each in living_of_session(leader.pid)] == [leader.pid]
+            leader.kill()
+            wait_for(lambda: not living_of_session(leader.pid), what="its end")
+            assert process(leader.pid) is not None, "ended, and not yet buried"
+            assert other.pid in [each.pid for each in living_of_session(os.getsid(0))]
+        finally:
+            leader.kill()
+            other.kill()
+
+
+def test_the_caller_is_not_of_its_session() -> None:
+    assert os.getpid() not in [each.pid for each in living_of_session(os.getsid(0))]

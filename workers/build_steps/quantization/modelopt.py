@@ -1,12 +1,38 @@
 """The one place that imports NVIDIA ModelOpt, with its noise turned into log lines."""
 
 import logging
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-with warnings.catch_warnings():
+import yaml
+
+_NO_COMPILER = "TORCHDYNAMO_DISABLE"
+
+
+@contextmanager
+def _at_less_cost() -> Iterator[None]:
+    """Import in the block without torch's compiler, and read YAML by libyaml.
+
+    ModelOpt marks one function of a search that nothing here makes to be compiled, for which torch
+    would load its compiler; and it reads some forty files of presets with PyYAML's slower loader.
+    """
+    loaders: Any = yaml
+    asked, in_python = os.environ.get(_NO_COMPILER), loaders.SafeLoader
+    os.environ[_NO_COMPILER], loaders.SafeLoader = "1", loaders.CSafeLoader
+    try:
+        yield
+    finally:
+        loaders.SafeLoader = in_python
+        if asked is None:
+            del os.environ[_NO_COMPILER]
+        else:
+            os.environ[_NO_COMPILER] = asked
+
+
+with warnings.catch_warnings(), _at_less_cost():
     # ModelOpt names an older Transformers than ours; the tests here are what vouches for the pair.
     warnings.simplefilter("ignore")
     import modelopt.torch.quantization as quantization
