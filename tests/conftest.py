@@ -1,5 +1,6 @@
 """What all tests stand on: an own data folder, and embedded servers started when first needed."""
 
+import gc
 import os
 import shutil
 import signal
@@ -41,6 +42,9 @@ os.environ["PYTEST_DEBUG_TEMPROOT"] = str(_DATA_DIR)
 
 # Kept from now on, since Django's settings name it before the server is started.
 _BROKER_PORT = ports.reserved()
+
+
+_OBJECTS_BEFORE_A_LOOK = 7000
 
 
 def _broker_url() -> str:
@@ -107,10 +111,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection() -> Generator[None, object, object]:
     """Import every test without collecting garbage, which takes as long as the rest of it.
 
-    What they import stays; no test looks through it again either.
+    What they import stays; no test looks through it again either, and none so often as Python does
+    by itself: hypothesis and pytest are told of each look.
     """
     with without_collecting():
-        return (yield)
+        collected = yield
+    gc.set_threshold(_OBJECTS_BEFORE_A_LOOK)
+    return collected
 
 
 @pytest.hookimpl(wrapper=True)
