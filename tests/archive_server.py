@@ -14,6 +14,7 @@ import tarfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -42,7 +43,7 @@ def packed(
         for each in extra:
             tar.addfile(each)
     plain = content.getvalue()
-    return gzip.compress(plain, compresslevel=1, mtime=0) if compressed else plain
+    return _compressed(plain) if compressed else plain
 
 
 class ArchiveServer:
@@ -153,3 +154,9 @@ class _Handler(BaseHTTPRequestHandler):
         if trouble.stall:
             self.site.stopping.wait()
         self.close_connection = True
+
+
+@lru_cache(maxsize=8)
+def _compressed(plain: bytes) -> bytes:
+    # Most tests pack the same checkpoint.
+    return gzip.compress(plain, compresslevel=1, mtime=0)

@@ -1,5 +1,6 @@
 """What all tests stand on: an own data folder, and embedded servers started when first needed."""
 
+import gc
 import os
 import shutil
 import signal
@@ -25,6 +26,7 @@ from tests.embedded_postgres import (
     use_test_database,
 )
 from tests.needed_fixtures import needed_fixtures
+from tests.shared_run import FOLDER_VARIABLE, SharedRun
 from tests.side_by_side import SideBySide, rank
 from tests.time_budget import TimeBudget, of_no_test
 from tests.waiting import DEADLINE_SECONDS
@@ -40,6 +42,9 @@ os.environ["PYTEST_DEBUG_TEMPROOT"] = str(_DATA_DIR)
 
 # Kept from now on, since Django's settings name it before the server is started.
 _BROKER_PORT = ports.reserved()
+
+
+_OBJECTS_BEFORE_A_LOOK = 7000
 
 
 def _broker_url() -> str:
@@ -77,7 +82,11 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(TimeBudget(), "time-budget")
+    budget = TimeBudget()
+    config.pluginmanager.register(budget, "time-budget")
+    # Taken away: a pytest that a test starts is none of the run's.
+    if folder := os.environ.pop(FOLDER_VARIABLE, None):
+        config.pluginmanager.register(SharedRun(Path(folder), budget.told), "shared-run")
     if getattr(config.option, "numprocesses", None):
         # Each process makes a data folder and servers of its own. One that inherited this name
         # would have its settings read, from our folder, before its own conftest runs.
@@ -94,7 +103,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if isinstance(item, pytest.Function):
             item.fixturenames = needed_fixtures(item)
-    if hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput") or config.pluginmanager.has_plugin("shared-run"):
         items.sort(key=lambda item: rank(item.nodeid))
 
 
@@ -102,10 +111,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection() -> Generator[None, object, object]:
     """Import every test without collecting garbage, which takes as long as the rest of it.
 
-    What they import stays; no test looks through it again either.
+    What they import stays; no test looks through it again either, and none so often as Python does
+    by itself: hypothesis and pytest are told of each look.
     """
     with without_collecting():
-        return (yield)
+        collected = yield
+    gc.set_threshold(_OBJECTS_BEFORE_A_LOOK)
+    return collected
 
 
 @pytest.hookimpl(wrapper=True)

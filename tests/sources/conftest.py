@@ -1,5 +1,6 @@
 """A hub on the loopback, a checkpoint to put there, and options whose clock a pause moves."""
 
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
-from controlplane.sources import SourceOptions
+from controlplane.sources import SourceOptions, bucket_secrets
 from tests.hub_server import HubServer
 from tests.manual_clock import ManualClock
 from tests.tiny_checkpoint import make_tiny_checkpoint
@@ -21,6 +22,15 @@ def _online(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _keys_are_read_once() -> Iterator[None]:
+    """Check the numbers of a private key once for all tests: it takes a twentieth of a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        read_once = functools.cache(bucket_secrets.load_pem_private_key)
+        patch.setattr(bucket_secrets, "load_pem_private_key", read_once)
+        yield
 
 
 @pytest.fixture(scope="session")
