@@ -5,7 +5,7 @@ it finds this role's password, so the role must not read keys, sealed secrets, p
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from django.db import connection, transaction
 from django.db.models import Model
@@ -85,22 +85,25 @@ def _statements(name: str, password: str, *, exists: bool) -> Iterator[sql.Compo
         yield sql.SQL("GRANT UPDATE (id) ON {} TO {}").format(sql.Identifier(table), role)
     for table, columns in COLUMNS.items():
         yield sql.SQL("GRANT SELECT ({}) ON {} TO {}").format(
-            sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(table), role
+            _columns(columns), sql.Identifier(table), role
         )
-    for kind in lease_kinds().values():
-        yield from _of_leases(kind.model, role)
+    for leased in lease_kinds().values():
+        yield _of_leases(leased.model, role)
     for sequence in _sequences():
         yield sql.SQL("GRANT USAGE ON SEQUENCE {} TO {}").format(sql.Identifier(sequence), role)
 
 
-def _of_leases(model: type[Model], role: sql.Identifier) -> Iterator[sql.Composable]:
-    fields = [each for each in model._meta.concrete_fields if each.name.startswith("lease_")]
-    own = sql.SQL(", ").join(sql.Identifier(each.column) for each in fields)
-    key = sql.Identifier(model._meta.pk.column)
-    table = sql.Identifier(model._meta.db_table)
-    yield sql.SQL("GRANT SELECT ({}, {}), UPDATE ({}) ON {} TO {}").format(
+def _of_leases(model: type[Model], role: sql.Identifier) -> sql.Composable:
+    columns = [each.attname for each in model._meta.concrete_fields]
+    own = _columns([each for each in columns if each.startswith("lease_")])
+    key, table = _columns([model._meta.pk.attname]), sql.Identifier(model._meta.db_table)
+    return sql.SQL("GRANT SELECT ({}, {}), UPDATE ({}) ON {} TO {}").format(
         key, own, own, table, role
     )
+
+
+def _columns(names: Iterable[str]) -> sql.Composable:
+    return sql.SQL(", ").join([sql.Identifier(name) for name in names])
 
 
 def _sequences() -> list[str]:

@@ -170,6 +170,5 @@ def full_digest(text: str) -> str:
 
 
 def _with_parts(builds: QuerySet[Build]) -> QuerySet[Build]:
-    return builds.select_related("revision__config", "artifact", "created_by").prefetch_related(
-        _STEPS
-    )
+    related = builds.select_related("revision__config", "artifact", "created_by")
+    return related.prefetch_related(_STEPS)
