@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 class CeleryWorker:
     """A Celery worker on one queue; end it as a `with` block, or kill it as the test wants."""
 
-    def __init__(self, queue: str, *, gates: Gates) -> None:
+    def __init__(self, queue: str, *, gates: Gates, role: str = "") -> None:
         self._gates = gates
         self.log = _log_path(queue)
         with self.log.open("wb") as output:
@@ -29,7 +29,7 @@ class CeleryWorker:
                     *("--without-gossip", "--without-mingle", "--without-heartbeat"),
                 ],
                 cwd=ROOT,
-                env={**os.environ, "DATABASE_URL": database_url(), **gates.environment},
+                env={**os.environ, "DATABASE_URL": database_url(role), **gates.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -69,12 +69,13 @@ class CeleryWorker:
         self._process.wait(DEADLINE_SECONDS)
 
 
-def database_url() -> str:
-    """The URL of the database that pytest-django made for this run."""
+def database_url(role: str = "") -> str:
+    """The URL of the database that pytest-django made for this run, for its owner or a role."""
     from django.db import connection
 
     entry = connection.settings_dict
-    return f"postgresql://{entry['USER']}@/{entry['NAME']}?host={quote(entry['HOST'], safe='')}"
+    user = role or entry["USER"]
+    return f"postgresql://{user}@/{entry['NAME']}?host={quote(entry['HOST'], safe='')}"
 
 
 def _log_path(queue: str) -> Path:

@@ -3,11 +3,13 @@
 from django.db.models import Prefetch, Q, QuerySet
 from django.db.models.fields.json import KT
 
-from apps.accounts.models import Team
+from apps.accounts.models import Team, User
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.builds.services.progress import step_log_owner
 from apps.rest.errors import NotFound
 from controlplane.domain.lifecycle import BUILD_TERMINAL
+
+_STEPS = Prefetch("steps", queryset=BuildStep.objects.order_by("position"))
 
 
 def build_list(
@@ -63,8 +65,15 @@ def build_detail(*, team: Team, build_id: str) -> Build:
 
 def build_to_run(*, build_id: str) -> Build:
     """Return the build as its worker needs it."""
-    builds = _with_parts(Build.objects.filter(id=build_id))
-    return builds.select_related("team", "revision__config", "created_by").get()
+    builds = Build.objects.filter(id=build_id).select_related("team", "revision__config")
+    return builds.prefetch_related(_STEPS).get()
+
+
+def build_requester(build: Build) -> str | None:
+    """Return the address of who asked for the build, if a person did who is still known."""
+    # A build worker may read no more of people than this.
+    people = User.objects.filter(id=build.created_by_id)
+    return people.values_list("email", flat=True).first()
 
 
 def build_state(*, build_id: str) -> str | None:
@@ -161,6 +170,5 @@ def full_digest(text: str) -> str:
 
 
 def _with_parts(builds: QuerySet[Build]) -> QuerySet[Build]:
-    return builds.select_related("revision__config", "artifact", "created_by").prefetch_related(
-        Prefetch("steps", queryset=BuildStep.objects.order_by("position"))
-    )
+    related = builds.select_related("revision__config", "artifact", "created_by")
+    return related.prefetch_related(_STEPS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from apps.fleet.models import Node
 from apps.fleet.services import NoRoom
 from controlplane.domain.failures import Blame, Failure
 
@@ -63,6 +64,30 @@ def gone_from_node(node_name: str) -> Failure:
         sentence=f"Node `{node_name}` no longer has this replica; it may have restarted or lost "
         "its data folder.",
         hint="Nothing to do: another replica takes its place.",
+    )
+
+
+def elsewhere(node: Node, host: str) -> Failure:
+    """Return the failure of a replica that its node wants reached at another address."""
+    return Failure(
+        code="EHD-ADDRESS",
+        blame=Blame.MACHINE,
+        sentence=f"Node `{node.name}` is enrolled at `{node.address}`, and its agent says that the "
+        f"replica listens at `{host}`, where it is not asked.",
+        hint="Set NODE_ADDRESS of the agent back, or remove `agent/credential.json` from its data "
+        "folder and start it with a new ENROLLMENT_TOKEN.",
+    )
+
+
+def foreign_port(node: Node, port: int) -> Failure:
+    """Return the failure of a replica at a port that is none of its agent's."""
+    return Failure(
+        code="EHD-PORT",
+        blame=Blame.MACHINE,
+        sentence=f"Port {port} of node `{node.name}` is none of those that its agent gives to "
+        f"engines, {node.lowest_engine_port} to {node.highest_engine_port}, and is not asked.",
+        hint="Give the agent ENGINE_PORTS in which ports are free, remove `agent/credential.json` "
+        "from its data folder, and start it with a new ENROLLMENT_TOKEN.",
     )
 
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from apps.deployments.models import Replica
 from apps.deployments.selectors import wanted_replicas_of
@@ -13,19 +13,19 @@ from apps.fleet.internal_authentication import calling_node
 from apps.fleet.models import Node
 from apps.fleet.services import CardUse, node_observe
 from apps.rest.internal import InternalRefusal, internal_view, read_body
+from apps.rest.machine_bodies import Count, MachineBody, SmallCount
 from apps.secrets.services import secret_redactor
 from apps.telemetry.logs import log_append
 from controlplane.domain.card_users import CardUser
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.lifecycle import ReplicaState
-from controlplane.domain.storable import storable
 
 FORMAT = 1
 LARGEST_CHUNK = 256 * 1024
 ObservedState = Literal["starting", "loading", "ready", "draining", "stopped", "failed"]
 
 
-class FailureBody(BaseModel):
+class FailureBody(MachineBody):
     code: str = Field(max_length=64)
     blame: Blame
     sentence: str = Field(max_length=2000)
@@ -35,24 +35,24 @@ class FailureBody(BaseModel):
     detail: str | None = None
 
     def to_failure(self) -> Failure:
-        return Failure.from_json(storable(self.model_dump(mode="json")))
+        return Failure.from_json(self.model_dump(mode="json"))
 
 
-class CardUserBody(BaseModel):
-    pid: int = Field(ge=0)
+class CardUserBody(MachineBody):
+    pid: SmallCount
     name: str = Field(default="", max_length=64)
     user: str = Field(default="", max_length=64)
-    held_bytes: Annotated[int, Field(ge=0)] | None = None
+    held_bytes: Count | None = None
     is_ours: bool = False
     has_ended: bool = False
 
     def to_user(self) -> CardUser:
-        return CardUser.from_json(storable(self.model_dump()))
+        return CardUser.from_json(self.model_dump())
 
 
 class CardUseBody(CardBody):
-    used_bytes: Annotated[int, Field(ge=0)] | None = None
-    utilization_percent: float | None = None
+    used_bytes: Count | None = None
+    utilization_percent: Annotated[float, Field(ge=0, le=100)] | None = None
     clean: bool = True
     used_by: list[CardUserBody] = Field(default=[], max_length=64)
 
@@ -65,13 +65,13 @@ class CardUseBody(CardBody):
         )
 
 
-class ReplicaBody(BaseModel):
+class ReplicaBody(MachineBody):
     id: str = Field(max_length=16)
-    generation: int = Field(ge=0)
+    generation: SmallCount
     state: ObservedState
     host: str = Field(default="", max_length=253)
     port: Annotated[int, Field(gt=0, lt=65536)] | None = None
-    pid: Annotated[int, Field(gt=0)] | None = None
+    pid: Annotated[int, Field(gt=0, lt=2**31)] | None = None
     failure: FailureBody | None = None
     report: dict[str, Any] | None = None
     metrics: dict[str, float] | None = None
@@ -85,12 +85,17 @@ class ReplicaBody(BaseModel):
             port=self.port,
             pid=self.pid,
             failure=self.failure.to_failure() if self.failure else None,
-            report=storable(self.report),
-            metrics=storable(self.metrics),
+            report=self.report,
+            metrics=self._finite_metrics(),
         )
 
+    def _finite_metrics(self) -> dict[str, float] | None:
+        if self.metrics is None:
+            return None
+        return {name: value for name, value in self.metrics.items() if value is not None}
 
-class ObserveBody(BaseModel):
+
+class ObserveBody(MachineBody):
     format: Annotated[int, Field(ge=FORMAT - 1, le=FORMAT)]
     boot_id: str = Field(max_length=64)
     cards: list[CardUseBody] = Field(max_length=256)
@@ -98,10 +103,10 @@ class ObserveBody(BaseModel):
     replicas: list[ReplicaBody] = Field(max_length=1024)
 
 
-class LogBody(BaseModel):
+class LogBody(MachineBody):
     replica_id: str = Field(max_length=16)
-    attempt: int = Field(ge=0)
-    sequence: int = Field(ge=0)
+    attempt: SmallCount
+    sequence: SmallCount
     text: str = Field(max_length=LARGEST_CHUNK)
 
 
@@ -114,7 +119,7 @@ def nodes_observe(request: HttpRequest) -> HttpResponseBase:
         node=node,
         boot_id=body.boot_id,
         cards={card.to_report(): card.to_use() for card in body.cards},
-        runtimes=storable(body.runtimes),
+        runtimes=body.runtimes,
     )
     replicas_observe(node=node, reports=[each.to_report() for each in body.replicas])
     # The version first: what changes in between is then told again, not missed.

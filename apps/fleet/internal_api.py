@@ -3,26 +3,28 @@
 from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from apps.fleet.services import (
     CardReport,
     EnrollmentRefused,
+    enrollment_refusal_audit,
     gateway_enroll,
     node_enroll,
 )
 from apps.rest.internal import InternalRefusal, bearer, internal_view, read_body
+from apps.rest.machine_bodies import Count, MachineBody, Sha256, UnprivilegedPort
 
 # What a queue, a log owner and a page can carry without escaping.
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Address = Annotated[str, Field(min_length=1, max_length=253)]
 
 
-class CardBody(BaseModel):
+class CardBody(MachineBody):
     index: int = Field(ge=0, le=1000)
     uuid: str = Field(min_length=1, max_length=64)
     kind: str = Field(min_length=1, max_length=32)
-    memory_bytes: int = Field(ge=0)
+    memory_bytes: Count
     name: str = Field(default="", max_length=128)
     computes_bfloat16: bool = False
 
@@ -37,31 +39,38 @@ class CardBody(BaseModel):
         )
 
 
-class EnrollBody(BaseModel):
+class EnrollBody(MachineBody):
     name: Name
+    credential_sha256: Sha256
+    """Of what it will send as its credential, which it made itself: a repeat is recognised."""
     address: Address
+    engine_ports: tuple[UnprivilegedPort, UnprivilegedPort]
+    """The lowest and the highest that its engines listen on."""
     boot_id: str = Field(max_length=64)
     agent_version: str = Field(default="", max_length=32)
-    host_memory_bytes: int = Field(ge=0)
+    host_memory_bytes: Count
     cards: list[CardBody] = Field(max_length=256)
     facts: dict[str, Any] = {}
 
 
-class GatewayEnrollBody(BaseModel):
+class GatewayEnrollBody(MachineBody):
     name: Name
+    credential_sha256: Sha256
     address: str = Field(default="", max_length=253)
 
 
 @internal_view("POST")
 def nodes_enroll(request: HttpRequest) -> HttpResponseBase:
-    """Return the node's id and credential."""
+    """Return the node's id."""
     token = bearer(request)
     body = read_body(request, EnrollBody)
     try:
-        enrolled = node_enroll(
+        node = node_enroll(
             token=token,
             name=body.name,
+            credential_sha256=body.credential_sha256,
             address=body.address,
+            engine_ports=body.engine_ports,
             boot_id=body.boot_id,
             agent_version=body.agent_version,
             host_memory_bytes=body.host_memory_bytes,
@@ -69,17 +78,24 @@ def nodes_enroll(request: HttpRequest) -> HttpResponseBase:
             cards=[card.to_report() for card in body.cards],
         )
     except EnrollmentRefused as refused:
+        enrollment_refusal_audit(token=token, joiner=f"node:{body.name}")
         raise InternalRefusal(401, "enrollment_refused", str(refused)) from None
-    return JsonResponse({"node_id": enrolled.node.id, "credential": enrolled.credential})
+    return JsonResponse({"node_id": node.id})
 
 
 @internal_view("POST")
 def gateways_enroll(request: HttpRequest) -> HttpResponseBase:
-    """Return the gateway's id and credential."""
+    """Return the gateway's id."""
     token = bearer(request)
     body = read_body(request, GatewayEnrollBody)
     try:
-        gateway, credential = gateway_enroll(token=token, name=body.name, address=body.address)
+        gateway = gateway_enroll(
+            token=token,
+            name=body.name,
+            credential_sha256=body.credential_sha256,
+            address=body.address,
+        )
     except EnrollmentRefused as refused:
+        enrollment_refusal_audit(token=token, joiner=f"gateway:{body.name}")
         raise InternalRefusal(401, "enrollment_refused", str(refused)) from None
-    return JsonResponse({"gateway_id": gateway.id, "credential": credential})
+    return JsonResponse({"gateway_id": gateway.id})

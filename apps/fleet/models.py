@@ -14,6 +14,10 @@ class Node(models.Model):
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     name = models.CharField(max_length=253, unique=True)
     address = models.CharField(max_length=253)
+    """Where its engines are reached, and nowhere else."""
+    lowest_engine_port = models.PositiveIntegerField(default=1024, db_default=1024)
+    highest_engine_port = models.PositiveIntegerField(default=65535, db_default=65535)
+    """Of the ports that its agent gives to engines; others are never asked."""
     boot_id = models.CharField(max_length=64, blank=True)
     credential_sha256 = models.CharField(max_length=64, unique=True)
     agent_version = models.CharField(max_length=32, blank=True)

@@ -1,14 +1,15 @@
 """What workers ask of the control plane under /internal/v1: the secrets of the work they hold."""
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from apps.leases.redeeming import lease_redeem
 from apps.rest.internal import InternalRefusal, internal_view, read_body
+from apps.rest.machine_bodies import Count, MachineBody
 
 
-class RedeemBody(BaseModel):
-    token: int = Field(ge=0)
+class RedeemBody(MachineBody):
+    token: Count
     lease_secret: str = Field(min_length=1, max_length=200)
 
 

@@ -10,19 +10,22 @@ from apps.accounts.routes_version import routes_version_current
 from apps.fleet.internal_authentication import calling_gateway
 from apps.fleet.services import gateway_applied, gateway_seen
 from apps.rest.internal import internal_view, read_body
+from apps.rest.machine_bodies import Count, MachineBody
 from apps.routes.services import usage_ingest
 from apps.routes.snapshot import routes_snapshot
 from apps.telemetry.services.usage import OffsetMismatch
 
 
-class AppliedBody(BaseModel):
-    version: int = Field(ge=0)
+class AppliedBody(MachineBody):
+    version: Count
 
 
 class UsageBody(BaseModel):
+    """Records as they came: what of one cannot be stored sets it aside, not a part of it."""
+
     journal: UUID
-    from_offset: int = Field(ge=0)
-    to_offset: int = Field(ge=0)
+    from_offset: Count
+    to_offset: Count
     records: list[dict[str, Any]] = Field(max_length=10_000)
 
 
@@ -47,11 +50,12 @@ def gateways_applied(request: HttpRequest) -> HttpResponseBase:
 @internal_view("POST")
 def usage(request: HttpRequest) -> HttpResponseBase:
     """Count a stretch of a gateway's journal; a repeat is a no-op, a gap is refused."""
-    calling_gateway(request)
+    gateway = calling_gateway(request)
     body = read_body(request, UsageBody)
     try:
         committed = usage_ingest(
             journal=body.journal,
+            gateway=gateway,
             from_offset=body.from_offset,
             to_offset=body.to_offset,
             records=body.records,

@@ -9,20 +9,32 @@ from django.db import transaction
 from django.db.models import Q
 
 from apps.accounts.models import ApiKey
-from apps.telemetry.services.usage import UsageRecord, read_records, usage_add
+from apps.fleet.models import Gateway
+from apps.telemetry.services.usage import SetAside, UsageRecord, read_records, usage_add
 
 
 @transaction.atomic
 def usage_ingest(
-    *, journal: UUID, from_offset: int, to_offset: int, records: Sequence[Mapping[str, Any]]
+    *,
+    journal: UUID,
+    gateway: Gateway,
+    from_offset: int,
+    to_offset: int,
+    records: Sequence[Mapping[str, Any]],
 ) -> int:
     """Return the offset up to which the journal is counted, after this stretch of it.
 
     Raises OffsetMismatch where the stretch does not begin at what is counted already.
     """
-    read = read_records(records)
+    set_aside = SetAside()
+    read = read_records(records, set_aside)
     committed, is_new = usage_add(
-        journal=journal, from_offset=from_offset, to_offset=to_offset, records=read
+        journal=journal,
+        gateway_name=gateway.name,
+        from_offset=from_offset,
+        to_offset=to_offset,
+        records=read,
+        set_aside=set_aside,
     )
     if is_new:
         _touch_keys(read)

@@ -92,6 +92,13 @@ class UsageJournal(models.Model):
 
     journal = models.UUIDField(primary_key=True)
     committed_offset = models.BigIntegerField(default=0)
+    gateway_name = models.CharField(max_length=253, blank=True, db_default="")
+    """Who handed it in last."""
+    set_aside = models.BigIntegerField(default=0, db_default=0)
+    """How many of its closed requests could not be counted."""
+    set_aside_reason = models.CharField(max_length=300, blank=True, db_default="")
+    """Of the last of them."""
+    set_aside_at = models.DateTimeField(null=True)
     updated_at = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from apps.telemetry.models import EngineSample
+from apps.telemetry.models import EngineSample, UsageJournal
 
 # Element by element, in the database: a year of minutes must not travel for one scrape.
 _TOTALS = """
@@ -88,3 +88,8 @@ def _total(row: Sequence[Any]) -> UsageTotal:
         duration_buckets=[int(count) for count in row[8]],
         first_byte_buckets=[int(count) for count in row[9]],
     )
+
+
+def journals_with_usage_set_aside() -> QuerySet[UsageJournal]:
+    """Return the journals of which something could not be counted, the latest first."""
+    return UsageJournal.objects.filter(set_aside__gt=0).order_by("-set_aside_at")

@@ -43,7 +43,7 @@ class HttpControlPlane:
 
 
 def enroll(url: str, token: str, node: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the node's id and credential. Raises ControlPlaneAway or NotEnrolled."""
+    """Return the node's id. Raises ControlPlaneAway or NotEnrolled."""
     return post(url, "nodes/enroll", node, bearer=token)
 
 

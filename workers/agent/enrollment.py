@@ -1,8 +1,11 @@
 """Who this node is to the control plane: a credential on disk, or a token to get one."""
 
+import hashlib
 import json
 import logging
+import secrets
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from workers.agent import inventory
@@ -56,16 +59,16 @@ class EnrolledControlPlane:
 
     def _enroll(self) -> str:
         settings = self._settings
+        credential = _chosen(settings)
+        content = {**describe(settings), "credential_sha256": sha256_of(credential)}
         try:
-            answer = enroll(
-                settings.control_plane_url, settings.enrollment_token, describe(settings)
-            )
+            answer = enroll(settings.control_plane_url, settings.enrollment_token, content)
         except NotEnrolled as refused:
             # Nothing to be done from here but to ask again: engines go on all the same.
             raise ControlPlaneAway(f"this node cannot enroll: {refused}") from None
-        credential = str(answer["credential"])
-        content = {"node_id": answer["node_id"], "credential": credential}
-        write_json(settings.home / "credential.json", content)
+        stored = {"node_id": answer["node_id"], "credential": credential}
+        write_json(settings.home / "credential.json", stored)
+        _chosen_file(settings).unlink(missing_ok=True)
         _log.info("enrolled as node %s (%s)", settings.node_name, answer["node_id"])
         return credential
 
@@ -75,12 +78,32 @@ def describe(settings: Settings) -> dict[str, Any]:
     return {
         "name": settings.node_name,
         "address": settings.node_address,
+        "engine_ports": list(settings.engine_ports),
         "boot_id": boot_id(),
         "agent_version": AGENT_VERSION,
         "host_memory_bytes": inventory.host_memory().total,
         "cards": inventory.cards(settings.node_name),
         "facts": {"threads": settings.threads},
     }
+
+
+def sha256_of(credential: str) -> str:
+    """Return what the control plane keeps of a credential."""
+    return hashlib.sha256(credential.encode()).hexdigest()
+
+
+def _chosen(settings: Settings) -> str:
+    """Return the credential to enroll with: the same until an answer came, which may get lost."""
+    try:
+        return str(json.loads(_chosen_file(settings).read_bytes())["credential"])
+    except (OSError, ValueError, KeyError):
+        credential = secrets.token_urlsafe(32)
+        write_json(_chosen_file(settings), {"credential": credential})
+        return credential
+
+
+def _chosen_file(settings: Settings) -> Path:
+    return settings.home / "enrolling.json"
 
 
 def _stored(settings: Settings) -> str | None:

@@ -47,6 +47,16 @@ def no_answer(seconds: float) -> Failure:
     )
 
 
+def no_free_port(sentence: str) -> Failure:
+    """Return the failure of an engine for which no port is left."""
+    return Failure(
+        code="EHN-NO-PORT",
+        blame=Blame.MACHINE,
+        sentence=f"This host has no port for an engine: {sentence}.",
+        hint="End what listens there, or give the agent another ENGINE_PORTS and enroll it again.",
+    )
+
+
 def not_started(sentence: str) -> Failure:
     """Return the failure of a replica whose runner could not be started."""
     return Failure(

@@ -18,7 +18,7 @@ from controlplane.domain.memory import UnplannableError
 from controlplane.domain.runtimes import RUNTIMES, Launch
 from controlplane.domain.spec import Spec
 from workers.agent.clean_cards import CardsTaken, visible_cards, wait_until_clean
-from workers.agent.failures import NoLauncher, no_launcher, not_rendered
+from workers.agent.failures import NoLauncher, no_free_port, no_launcher, not_rendered
 from workers.agent.folders import ReplicaFolder
 from workers.agent.models import mark_used, model_folder
 from workers.runtimes.container.failures import FILE_NAME, ContainerRefused
@@ -27,7 +27,7 @@ from workers.runtimes.container.launch import contained, model_in_container, rem
 from workers.runtimes.container.order import Mount
 from workers.runtimes.installed import Installed
 from workers.runtimes.launchers import LAUNCHERS
-from workers.runtimes.ports import free_port
+from workers.runtimes.ports import NoFreePort, PortRange, free_port
 from workers.runtimes.standing_name import standing_name
 
 _log = logging.getLogger(__name__)
@@ -46,6 +46,10 @@ def main() -> int:
     except (ArtifactFailure, NoLauncher, CardsTaken, ContainerRefused) as error:
         _log.error("%s", error)
         folder.write("failure", error.failure.to_json())
+        return 1
+    except NoFreePort as error:
+        _log.error("%s", error)
+        folder.write("failure", no_free_port(str(error)).to_json())
         return 1
     except (UnplannableError, ValueError) as error:
         _log.error("%s", error)
@@ -68,7 +72,7 @@ def _launch(
     digest = str(wanted["content_digest"])
     model = _materialize(digest, wanted, Path(run["models_dir"]), clock=clock)
     host = str(run["host"])
-    address = {"host": host, "port": free_port(host)}
+    address = {"host": host, "port": free_port(host, PortRange(*run["ports"]))}
     if installed.image is not None:
         mount = Mount(source=str(model), target=model_in_container(digest))
         launch = _rendered(wanted, run, installed, model_dir=mount.target, **address)

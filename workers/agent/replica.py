@@ -264,6 +264,7 @@ class Replica:
             "drain_seconds": self._settings.drain_seconds,
             "models_dir": str(self._settings.models),
             "host": self._settings.node_address,
+            "ports": list(self._settings.engine_ports),
             "python": self._settings.engine_python,
             "threads": self._settings.threads,
         }

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from workers import gates
+from workers.runtimes.ports import PortRange, ports_below_the_kernels, read_ports
 
 _PASSED_ON = (
     "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH",
@@ -33,6 +34,8 @@ class Settings:
     data_dir: Path
     node_name: str
     node_address: str
+    engine_ports: PortRange
+    """Those that engines here listen on; gateways ask at no other."""
     enrollment_token: str
     engine_python: str
     threads: int
@@ -69,6 +72,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         data_dir=Path(environment.get("DATA_DIR") or root / ".data").expanduser().absolute(),
         node_name=name,
         node_address=environment.get("NODE_ADDRESS") or "127.0.0.1",
+        engine_ports=_ports(environment),
         enrollment_token=environment.get("ENROLLMENT_TOKEN", ""),
         engine_python=environment.get("ENGINE_PYTHON") or sys.executable,
         threads=_number(environment, "ENGINE_CPU_THREADS", 0) or free_cores(),
@@ -105,6 +109,16 @@ def _url(environment: Mapping[str, str], name: str, default: str) -> str:
     if urlsplit(text).scheme not in {"http", "https"}:
         raise WrongSetting(f"{name}: `{text}` is not an http:// or https:// address.")
     return text.rstrip("/")
+
+
+def _ports(environment: Mapping[str, str]) -> PortRange:
+    text = environment.get("ENGINE_PORTS")
+    if not text:
+        return ports_below_the_kernels()
+    try:
+        return read_ports(text)
+    except ValueError as error:
+        raise WrongSetting(f"ENGINE_PORTS: {error}") from None
 
 
 def _number(environment: Mapping[str, str], name: str, default: int) -> int:

@@ -1,6 +1,7 @@
 """The control plane as the gateway sees it: a protocol, and its HTTP form."""
 
 from dataclasses import dataclass
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, Protocol
 
@@ -27,7 +28,8 @@ class Credential:
 
 
 class ControlPlane(Protocol):
-    async def enroll(self, token: str, *, name: str, address: str) -> Credential: ...
+    async def enroll(self, token: str, *, name: str, address: str, secret: str) -> Credential:
+        """Return the credential of which `secret` is the secret."""
 
     async def routes_after(self, version: int, credential: Credential) -> bytes | None:
         """Return a snapshot, or None when `version` is the current one."""
@@ -45,10 +47,11 @@ class HttpControlPlane:
             base_url=f"{url.rstrip('/')}/internal/v1/", timeout=TIMEOUT_SECONDS, trust_env=False
         )
 
-    async def enroll(self, token: str, *, name: str, address: str) -> Credential:
-        body = {"name": name, "address": address}
+    async def enroll(self, token: str, *, name: str, address: str, secret: str) -> Credential:
+        digest = sha256(secret.encode()).hexdigest()
+        body = {"name": name, "address": address, "credential_sha256": digest}
         answer = await self._call("POST", "gateways/enroll", token, json=body)
-        gateway_id, secret = _fields(answer, "gateway_id", "credential")
+        (gateway_id,) = _fields(answer, "gateway_id")
         return Credential(gateway_id=gateway_id, secret=secret)
 
     async def routes_after(self, version: int, credential: Credential) -> bytes | None:

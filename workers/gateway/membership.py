@@ -42,11 +42,7 @@ class Membership:
             return self._credential
 
     def forget(self) -> None:
-        """Drop a credential that the control plane refused, where a token may get another.
-
-        An enrollment whose answer came too late may be carried out after the one that repeated
-        it, and then ends the credential of that one.
-        """
+        """Drop a credential that the control plane refused, where a token may get another."""
         if self._token is not None:
             self._credential = None
 
@@ -55,7 +51,10 @@ class Membership:
             raise CredentialRefused(_NO_TOKEN)
         try:
             credential = await self._control_plane.enroll(
-                self._token, name=self._name, address=self._address
+                self._token,
+                name=self._name,
+                address=self._address,
+                secret=self._storage.chosen_secret(),
             )
         except CredentialRefused:
             # What was known before may be good again once the control plane is restored.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 from pathlib import Path
 
 from workers.gateway.control_plane import Credential
@@ -23,9 +24,21 @@ class Storage:
         stored = json.loads(content)
         return Credential(gateway_id=stored["gateway_id"], secret=stored["credential"])
 
+    def chosen_secret(self) -> str:
+        """Return the secret to enroll with: the same until a credential is saved.
+
+        An answer may get lost, and a repeat with the same secret is recognised.
+        """
+        chosen = self._read("enrolling")
+        if chosen is None:
+            chosen = secrets.token_urlsafe(32).encode()
+            self._write("enrolling", chosen)
+        return chosen.decode()
+
     def save_credential(self, credential: Credential) -> None:
         stored = {"gateway_id": credential.gateway_id, "credential": credential.secret}
         self._write("credential.json", json.dumps(stored).encode())
+        (self._directory / "enrolling").unlink(missing_ok=True)
 
     def load_routes(self) -> bytes | None:
         return self._read("routes.json")

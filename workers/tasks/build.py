@@ -10,7 +10,6 @@ from django.db import DataError, InterfaceError, OperationalError
 from apps.builds.models import Build
 from apps.builds.selectors import build_to_run
 from apps.builds.services import build_cancelled, build_claim, build_fail
-from apps.deployments.services import deployments_after_build
 from apps.leases.lease import Lease, LeaseLost
 from controlplane.artifacts import ArtifactFailure
 from controlplane.domain.failures import Blame, Failure
@@ -18,6 +17,7 @@ from workers.tasks.building.folders import BuildFolder
 from workers.tasks.building.leftovers import prune_host, reap_dead
 from workers.tasks.building.run import BuildRun
 from workers.tasks.building.stopped import StepFailed
+from workers.tasks.deployments import announce_end
 from workers.tasks.leasing import (
     Interrupted,
     LeaseKeeper,
@@ -40,7 +40,7 @@ def build_run(*, build_id: str, format: int, **unknown: object) -> None:
             lambda owner: build_claim(build_id=build_id, owner=owner, on_node=settings.NODE_NAME)
         )
         if lease is not None and _carry_out(lease):
-            deployments_after_build(build_id=build_id)
+            announce_end(build_id)
             prune_host()
 
 

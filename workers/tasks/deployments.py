@@ -2,9 +2,11 @@
 
 import logging
 
+import kombu.exceptions
 from celery import shared_task
 
-from apps.deployments.services import deployments_sweep
+from apps.deployments.services import deployments_after_build, deployments_sweep
+from controlplane.celery import CONTROL_QUEUE, PAYLOAD_FORMAT
 
 _log = logging.getLogger(__name__)
 
@@ -15,3 +17,27 @@ def sweep(*, format: int, **unknown: object) -> None:
     if unknown:
         _log.warning("deployments.sweep: unknown arguments %s", sorted(unknown))
     deployments_sweep()
+
+
+@shared_task(name="deployments.after_build")
+def after_build(*, build_id: str, format: int, **unknown: object) -> None:
+    """Move the deployments that waited for the build."""
+    if unknown:
+        _log.warning("deployments.after_build: unknown arguments %s", sorted(unknown))
+    deployments_after_build(build_id=build_id)
+
+
+def announce_end(build_id: str) -> None:
+    """Have a control worker look at what waited for the build.
+
+    A build worker itself has no right to rows of deployments.
+    """
+    try:
+        after_build.apply_async(
+            kwargs={"build_id": build_id, "format": PAYLOAD_FORMAT},
+            queue=CONTROL_QUEUE,
+            retry=False,
+        )
+    except kombu.exceptions.OperationalError as error:
+        # The row is the truth: the sweep looks at it too.
+        _log.warning("the end of build %s was not announced: %s", build_id, error)

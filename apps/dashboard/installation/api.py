@@ -60,6 +60,13 @@ class ProcessStateObject(serializers.Serializer[Any]):
     heard_at = serializers.DateTimeField(allow_null=True)
 
 
+class SetAsideStateObject(serializers.Serializer[Any]):
+    gateway = serializers.CharField()
+    requests = serializers.IntegerField(help_text="Not counted in any usage.")
+    last = serializers.CharField(help_text="The last of them, and why it could not be counted.")
+    last_at = serializers.DateTimeField(allow_null=True)
+
+
 class StorageStateObject(serializers.Serializer[Any]):
     artifacts_bytes = serializers.IntegerField()
     calibration_bytes = serializers.IntegerField()
@@ -84,6 +91,7 @@ class InstallationObject(serializers.Serializer[Any]):
     schema = SchemaStateObject()
     key_ring = KeyRingStateObject()
     processes = ProcessStateObject(many=True)
+    usage_set_aside = SetAsideStateObject(many=True)
     storage = StorageStateObject()
     kept = KeptObject(many=True)
 

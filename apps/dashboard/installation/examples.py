@@ -37,6 +37,15 @@ INSTALLATION = {
             "heard_at": "2026-11-28T08:00:00Z",
         }
     ],
+    "usage_set_aside": [
+        {
+            "gateway": "gateway@gpu-01",
+            "requests": 1,
+            "last": "request 5f2c: prompt_tokens: Input should be less than or equal to "
+            "1099511627776",
+            "last_at": "2026-11-28T08:00:00Z",
+        }
+    ],
     "storage": {
         "artifacts_bytes": 271400000,
         "calibration_bytes": 0,

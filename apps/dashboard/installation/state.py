@@ -24,6 +24,7 @@ from apps.fleet.selectors import gateway_list, node_list, worker_list
 from apps.fleet.services.cards import ENDED_KEPT
 from apps.secrets.key_ring import KeyRingError, key_ring_load
 from apps.secrets.models import Secret
+from apps.telemetry.selectors import journals_with_usage_set_aside
 from apps.telemetry.services.engines import ENGINE_SAMPLES_KEPT, USAGE_KEPT
 from controlplane.version import product_version
 
@@ -75,6 +76,17 @@ class StorageState:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SetAsideState:
+    """Usage that a gateway handed in and that could not be counted."""
+
+    gateway: str
+    requests: int
+    last: str
+    """The last of them, and why."""
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Kept:
     """How long something is kept, and which setting says so."""
 
@@ -92,6 +104,7 @@ class Installation:
     schema: SchemaState
     key_ring: KeyRingState
     processes: Sequence[ProcessState]
+    usage_set_aside: Sequence[SetAsideState]
     storage: StorageState
     kept: Sequence[Kept]
 
@@ -107,6 +120,7 @@ def installation_state() -> Installation:
         schema=_schema(),
         key_ring=_key_ring(),
         processes=_processes(),
+        usage_set_aside=_usage_set_aside(),
         storage=_storage(),
         kept=_kept(),
     )
@@ -170,6 +184,18 @@ def _processes() -> Sequence[ProcessState]:
             _process("agent", each.name, each.agent_version, each.last_heartbeat_at, each)
             for each in node_list().prefetch_related(None)
         ),
+    ]
+
+
+def _usage_set_aside() -> Sequence[SetAsideState]:
+    return [
+        SetAsideState(
+            gateway=each.gateway_name,
+            requests=each.set_aside,
+            last=each.set_aside_reason,
+            last_at=each.set_aside_at,
+        )
+        for each in journals_with_usage_set_aside()
     ]
 
 

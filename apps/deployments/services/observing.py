@@ -1,13 +1,13 @@
 """What a node says of its replicas, put into rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
 from django.db.models.functions import Now
 
-from apps.deployments.failures import gone_from_node, unexplained
+from apps.deployments.failures import elsewhere, foreign_port, gone_from_node, unexplained
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move
@@ -33,7 +33,7 @@ class ReplicaReport:
 
 def replicas_observe(*, node: Node, reports: Sequence[ReplicaReport]) -> None:
     """Store what `node` reports of all that it runs; what it leaves out, it does not run."""
-    said = {report.id: report for report in reports}
+    said = {report.id: _within_its_node(node, report) for report in reports}
     rows = Replica.objects.filter(node=node).exclude(state__in=REPLICA_TERMINAL)
     moved: set[str] = set()
     for replica in rows.order_by("id"):
@@ -59,6 +59,25 @@ def _apply_moves(deployment_id: str, node: Node, said: Mapping[str, ReplicaRepor
         if target is None:
             continue
         replica_move(replica=replica, to=target, failure=_reason(node, target, report))
+
+
+def _within_its_node(node: Node, report: ReplicaReport) -> ReplicaReport:
+    """Return the report, of a failed replica where gateways would have to ask at a foreign place.
+
+    A node that fell into wrong hands would else have them send requests, prompts included, to
+    wherever it likes.
+    """
+    if report.state in REPLICA_TERMINAL or report.port is None:
+        return replace(report, host="", port=None)
+    if report.host != node.address:
+        return _refused(report, elsewhere(node, report.host))
+    if not node.lowest_engine_port <= report.port <= node.highest_engine_port:
+        return _refused(report, foreign_port(node, report.port))
+    return report
+
+
+def _refused(report: ReplicaReport, failure: Failure) -> ReplicaReport:
+    return replace(report, state=ReplicaState.FAILED, host="", port=None, failure=failure)
 
 
 def _same_generation(report: ReplicaReport | None, replica: Replica) -> ReplicaReport | None:

@@ -12,6 +12,7 @@ from apps.fleet.services.cards import (
 )
 from apps.fleet.services.enrollment import (
     EnrollmentRefused,
+    enrollment_refusal_audit,
     enrollment_token_create,
     enrollment_token_redeem,
 )
@@ -19,7 +20,6 @@ from apps.fleet.services.gateways import gateway_applied, gateway_enroll, gatewa
 from apps.fleet.services.nodes import (
     CardReport,
     CardUse,
-    Enrolled,
     node_enroll,
     node_observe,
     node_wanted_version_bump,
@@ -31,7 +31,6 @@ __all__ = [
     "CardReport",
     "CardUse",
     "Claimant",
-    "Enrolled",
     "EnrollmentRefused",
     "NoRoom",
     "card_assign",
@@ -40,6 +39,7 @@ __all__ = [
     "cards_keep",
     "cards_obstacle",
     "cards_release",
+    "enrollment_refusal_audit",
     "enrollment_token_create",
     "enrollment_token_redeem",
     "gateway_applied",

@@ -3,19 +3,27 @@
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Q
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Now
 
-from apps.accounts.audit import audit
+from apps.accounts.audit import audit, nobody_tried
+from apps.accounts.models import AuditEntry
 from apps.fleet.credentials import hash_of, new_credential
 from apps.fleet.models import EnrollmentToken
 from controlplane import clock
 
-_ANSWER_LOST_WITHIN = timedelta(minutes=5)
+_REFUSED = (
+    "This enrollment token is unknown, used or expired. "
+    "Make a new one with `manage.py enrollment_token`."
+)
+CREDENTIAL_TAKEN = "Another node or gateway has this credential. Make one of 256 random bits."
+_REUSED = "enrollment_token.use_again"
 
 
 class EnrollmentRefused(Exception):
     """The token is unknown, used or expired; which of them is not said."""
+
+    def __init__(self, message: str = _REFUSED) -> None:
+        super().__init__(message)
 
 
 @transaction.atomic
@@ -25,23 +33,40 @@ def enrollment_token_create(*, lifetime: timedelta = timedelta(hours=1)) -> str:
     made = EnrollmentToken.objects.create(
         token_sha256=hash_of(token), expires_at=clock.now() + lifetime
     )
-    audit("enrollment_token.create", made, team=None, label=made.token_sha256[:8])
+    audit("enrollment_token.create", made, team=None, label=_label(made))
     return token
 
 
 def enrollment_token_redeem(*, token: str, joiner: str) -> None:
-    """Use the token up for `joiner`. Raises EnrollmentRefused.
-
-    For a few minutes the same joiner may come again: the answer with its credential may have been
-    lost on the way, and its first credential is replaced by the next.
-    """
-    fresh = Q(used_at=None, expires_at__gt=Now())
-    again = Q(used_by=joiner, used_at__gt=Now() - _ANSWER_LOST_WITHIN)
-    used = EnrollmentToken.objects.filter(fresh | again, token_sha256=hash_of(token)).update(
-        used_at=Coalesce("used_at", Now()), used_by=joiner
-    )
+    """Use the token up for `joiner`. Raises EnrollmentRefused."""
+    fresh = EnrollmentToken.objects.filter(used_at=None, expires_at__gt=Now())
+    used = fresh.filter(token_sha256=hash_of(token)).update(used_at=Now(), used_by=joiner)
     if not used:
-        raise EnrollmentRefused(
-            "This enrollment token is unknown, used or expired. "
-            "Make a new one with `manage.py enrollment_token`."
-        )
+        raise EnrollmentRefused
+
+
+def enrollment_is_repeated(*, token: str, joiner: str) -> bool:
+    """Return whether the token was used by this joiner: its answer may have been lost.
+
+    Whoever asks has to look whether the joiner has the very credential that it names.
+    """
+    return EnrollmentToken.objects.filter(token_sha256=hash_of(token), used_by=joiner).exists()
+
+
+def enrollment_refusal_audit(*, token: str, joiner: str) -> None:
+    """Record that a used token was tried once more; a token that never was leaves no trace."""
+    used = EnrollmentToken.objects.filter(token_sha256=hash_of(token), used_at__isnull=False)
+    found = used.first()
+    if found is None or _is_told(found, joiner):
+        return
+    nobody_tried(_REUSED, label=_label(found), after={"by": joiner, "used_by": found.used_by})
+
+
+def _is_told(token: EnrollmentToken, joiner: str) -> bool:
+    # Else whoever holds an old token could fill the audit trail.
+    told = AuditEntry.objects.filter(action=_REUSED, target_label=_label(token))
+    return told.filter(after__by=joiner).exists()
+
+
+def _label(token: EnrollmentToken) -> str:
+    return token.token_sha256[:8]

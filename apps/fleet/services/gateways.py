@@ -5,31 +5,40 @@ from django.db.models import F
 from django.db.models.functions import Greatest, Now
 
 from apps.accounts.audit import audit
-from apps.fleet.credentials import hash_of, new_credential
 from apps.fleet.models import Gateway
-from apps.fleet.services.enrollment import enrollment_token_redeem
+from apps.fleet.services.enrollment import (
+    CREDENTIAL_TAKEN,
+    EnrollmentRefused,
+    enrollment_is_repeated,
+    enrollment_token_redeem,
+)
 
 
 @transaction.atomic
-def gateway_enroll(*, token: str, name: str, address: str) -> tuple[Gateway, str]:
-    """Return the gateway of that name with a new credential; its earlier credential ends.
+def gateway_enroll(*, token: str, name: str, credential_sha256: str, address: str) -> Gateway:
+    """Return the gateway of that name, now with this credential; its earlier credential ends.
 
-    Raises EnrollmentRefused.
+    A repeat, of which the first answer was lost, changes nothing. Raises EnrollmentRefused.
     """
-    enrollment_token_redeem(token=token, joiner=f"gateway:{name}")
-    credential = new_credential()
+    joiner = f"gateway:{name}"
+    known = Gateway.objects.filter(credential_sha256=credential_sha256).first()
+    if known is not None and enrollment_is_repeated(token=token, joiner=joiner):
+        return known
+    enrollment_token_redeem(token=token, joiner=joiner)
+    if known is not None:
+        raise EnrollmentRefused(CREDENTIAL_TAKEN)
     gateway, _ = Gateway.objects.update_or_create(
         name=name,
         defaults={
             "address": address,
-            "credential_sha256": hash_of(credential),
+            "credential_sha256": credential_sha256,
             # It holds no routes yet, whatever its predecessor held.
             "applied_version": 0,
             "last_seen_at": Now(),
         },
     )
     audit("gateway.enroll", gateway, team=None, after={"address": address})
-    return gateway, credential
+    return gateway
 
 
 def gateway_seen(*, gateway: Gateway) -> None:

@@ -1,5 +1,6 @@
 """Nodes: how they join, what they say of themselves, and whether they take new work."""
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,17 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from apps.accounts.audit import audit
-from apps.fleet.credentials import hash_of, new_credential
 from apps.fleet.models import Card, Node
-from apps.fleet.services.enrollment import enrollment_token_redeem
+from apps.fleet.selectors import nodes_alive
+from apps.fleet.services.enrollment import (
+    CREDENTIAL_TAKEN,
+    EnrollmentRefused,
+    enrollment_is_repeated,
+    enrollment_token_redeem,
+)
 from controlplane.domain.card_users import CardUser
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,46 +45,50 @@ class CardUse:
     used_by: tuple[CardUser, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Enrolled:
-    node: Node
-    credential: str
-
-
 @transaction.atomic
 def node_enroll(
     *,
     token: str,
     name: str,
+    credential_sha256: str,
     address: str,
+    engine_ports: tuple[int, int],
     boot_id: str,
     agent_version: str,
     host_memory_bytes: int,
     facts: Mapping[str, Any],
     cards: Sequence[CardReport],
-) -> Enrolled:
-    """Return the node of that name with a new credential; its earlier credential ends.
+) -> Node:
+    """Return the node of that name, now with this credential; its earlier credential ends.
 
-    Raises EnrollmentRefused.
+    A repeat, of which the first answer was lost, changes nothing. Raises EnrollmentRefused.
     """
-    enrollment_token_redeem(token=token, joiner=f"node:{name}")
-    credential = new_credential()
+    joiner = f"node:{name}"
+    known = Node.objects.filter(credential_sha256=credential_sha256).first()
+    if known is not None and enrollment_is_repeated(token=token, joiner=joiner):
+        return known
+    enrollment_token_redeem(token=token, joiner=joiner)
+    if known is not None:
+        raise EnrollmentRefused(CREDENTIAL_TAKEN)
+    lowest, highest = engine_ports
     node, _ = Node.objects.update_or_create(
         name=name,
         defaults={
             "address": address,
+            "lowest_engine_port": lowest,
+            "highest_engine_port": highest,
             "boot_id": boot_id,
             "agent_version": agent_version,
             "host_memory_bytes": host_memory_bytes,
             "facts": dict(facts),
-            "credential_sha256": hash_of(credential),
+            "credential_sha256": credential_sha256,
             "last_heartbeat_at": Now(),
         },
     )
     _cards_store(node, {card: CardUse() for card in cards})
     node.refresh_from_db()
     audit("node.enroll", node, team=None, after={"address": address})
-    return Enrolled(node=node, credential=credential)
+    return node
 
 
 @transaction.atomic
@@ -128,6 +140,14 @@ def _card_store(node: Node, card: Card | None, report: CardReport, use: CardUse)
     }
     if card is not None and all(getattr(card, field) == value for field, value in values.items()):
         return
+    if card is None and _is_seen_elsewhere(report.uuid):
+        _log.warning("node %s claims card %s, which another node shows", node.name, report.uuid)
+        return
     # A card that moved to another slot, or to another host, keeps its identity, and with it the
     # claims on it. No row is ever deleted: that would end claims of what still runs.
     Card.objects.update_or_create(uuid=report.uuid, defaults={**values, "node": node})
+
+
+def _is_seen_elsewhere(uuid: str) -> bool:
+    """Return whether a live node shows the card; none may take it away from there."""
+    return Card.objects.filter(uuid=uuid, is_present=True, node__in=nodes_alive()).exists()

@@ -8,17 +8,24 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import transaction
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from apps.telemetry import buckets
 from apps.telemetry.models import UsageJournal, UsageMinute
+from apps.telemetry.services.engines import USAGE_KEPT
+from controlplane import clock
+from controlplane.domain.storable import storable
 
 CLOSED = "closed"
 CLIENT_LEFT = 499
-_LATEST_EPOCH = 4_102_444_800  # the year 2100: whatever is later is a broken clock
+_FUTURE_SECONDS = 3600.0
+"""How far a gateway's clock may be ahead of the database's."""
+_LARGEST_SUM = 2**63 - 1
 _log = logging.getLogger(__name__)
-Count = Annotated[int, Field(ge=0, lt=2**53)]
-Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=2**40)]
+"""Of one request: what is past it is no count. 10,000 of them still fit the sum of a minute."""
+Seconds = Annotated[float, Field(ge=0, le=1e8)]
+Id = Annotated[str, Field(max_length=16, pattern=r"^[^\x00]*$")]
 
 
 class OffsetMismatch(Exception):
@@ -39,12 +46,12 @@ class UsageRecord(BaseModel):
 
     request_id: str
     state: str
-    at: Annotated[float, Field(gt=0, lt=_LATEST_EPOCH)]
-    model_id: str = Field(max_length=16)
-    deployment_id: str = Field(max_length=16)
-    environment: str | None = Field(default=None, max_length=64)
-    key_id: str = Field(max_length=16)
-    status: int | None = None
+    at: float
+    model_id: Id
+    deployment_id: Id
+    environment: str | None = Field(default=None, max_length=64, pattern=r"^[^\x00]*$")
+    key_id: Id
+    status: Annotated[int, Field(ge=0, le=999)] | None = None
     stream: bool = False
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
@@ -52,6 +59,14 @@ class UsageRecord(BaseModel):
     duration_seconds: Seconds | None = None
     request_bytes: Count | None = None
     response_bytes: Count | None = None
+
+    @field_validator("at")
+    @classmethod
+    def _is_kept(cls, at: float) -> float:
+        now = clock.now().timestamp()
+        if not now - USAGE_KEPT.total_seconds() < at < now + _FUTURE_SECONDS:
+            raise ValueError("no time within what is kept, or ahead of the database's clock")
+        return at
 
     @property
     def first_token_seconds(self) -> float | None:
@@ -75,11 +90,26 @@ class _Key:
     status_class: int
 
 
-def read_records(records: Sequence[Mapping[str, Any]]) -> list[UsageRecord]:
-    """Return the closed requests; a line that cannot be read is logged and left out.
+@dataclass(kw_only=True)
+class SetAside:
+    """Closed requests that cannot be counted.
 
-    One bad line must not block a journal for ever: it can never become readable.
+    One of them must not block a journal for ever: it can never become countable.
     """
+
+    requests: int = 0
+    reason: str = ""
+    """Why the last of them cannot be."""
+
+    def add(self, what: str, why: str, *, requests: int = 1) -> None:
+        """Take in `what`, and log it."""
+        self.requests += requests
+        self.reason = f"{what}: {why}"[:300]
+        _log.error("usage is set aside: %s", self.reason)
+
+
+def read_records(records: Sequence[Mapping[str, Any]], set_aside: SetAside) -> list[UsageRecord]:
+    """Return the closed requests; those that cannot be read go to `set_aside`."""
     read = []
     for record in records:
         if record.get("state") != CLOSED:
@@ -87,14 +117,28 @@ def read_records(records: Sequence[Mapping[str, Any]]) -> list[UsageRecord]:
         try:
             read.append(UsageRecord.model_validate(record))
         except ValidationError as error:
-            wrong = ", ".join(str(each["loc"]) for each in error.errors(include_input=False))
-            _log.error("usage record %.64s is left out: %s", record.get("request_id"), wrong)
+            set_aside.add(_named(record), _wrong_fields(error))
     return read
+
+
+def _named(record: Mapping[str, Any]) -> str:
+    return storable(f"request {str(record.get('request_id'))[:64]}")  # type: ignore[no-any-return]
+
+
+def _wrong_fields(error: ValidationError) -> str:
+    wrong = error.errors(include_url=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
 
 
 @transaction.atomic
 def usage_add(
-    *, journal: UUID, from_offset: int, to_offset: int, records: Sequence[UsageRecord]
+    *,
+    journal: UUID,
+    gateway_name: str,
+    from_offset: int,
+    to_offset: int,
+    records: Sequence[UsageRecord],
+    set_aside: SetAside,
 ) -> tuple[int, bool]:
     """Return the committed offset, and whether this stretch was new. Raises OffsetMismatch."""
     UsageJournal.objects.bulk_create([UsageJournal(journal=journal)], ignore_conflicts=True)
@@ -103,9 +147,12 @@ def usage_add(
         return row.committed_offset, False
     if from_offset != row.committed_offset:
         raise OffsetMismatch(from_offset, row.committed_offset)
-    _add_minutes(_rolled_up(records))
-    row.committed_offset = to_offset
-    row.save(update_fields=["committed_offset", "updated_at"])
+    _add_minutes(_rolled_up(records), set_aside)
+    row.committed_offset, row.gateway_name = to_offset, gateway_name
+    if set_aside.requests:
+        row.set_aside = min(row.set_aside + set_aside.requests, _LARGEST_SUM)
+        row.set_aside_reason, row.set_aside_at = set_aside.reason, clock.now()
+    row.save()
     return to_offset, True
 
 
@@ -139,7 +186,7 @@ def _one_more(counts: list[int], seconds: float) -> list[int]:
     return counts
 
 
-def _add_minutes(minutes: Mapping[_Key, UsageMinute]) -> None:
+def _add_minutes(minutes: Mapping[_Key, UsageMinute], set_aside: SetAside) -> None:
     # Another gateway may be adding to the same minutes: make sure the rows exist, lock, add. All
     # in one order, so that two of them never wait for each other.
     UsageMinute.objects.bulk_create(
@@ -154,21 +201,22 @@ def _add_minutes(minutes: Mapping[_Key, UsageMinute]) -> None:
     )
     changed = [row for row in stored if _stored_key(row) in minutes]
     for row in changed:
-        _merge(row, minutes[_stored_key(row)])
+        more = minutes[_stored_key(row)]
+        if _fits(row, more):
+            _merge(row, more)
+        else:
+            set_aside.add(f"minute {row}", "more than a sum can hold", requests=more.requests)
     UsageMinute.objects.bulk_update(changed, _COUNTED)
 
 
-_SUMMED = (
-    "requests",
-    "prompt_tokens",
-    "completion_tokens",
-    "request_bytes",
-    "response_bytes",
-    "duration_seconds_sum",
-    "first_byte_seconds_sum",
-)
+_WHOLE = ("requests", "prompt_tokens", "completion_tokens", "request_bytes", "response_bytes")
+_SUMMED = (*_WHOLE, "duration_seconds_sum", "first_byte_seconds_sum")
 _BUCKETED = ("duration_buckets", "first_byte_buckets")
 _COUNTED = (*_SUMMED, *_BUCKETED)
+
+
+def _fits(row: UsageMinute, more: UsageMinute) -> bool:
+    return all(getattr(row, field) + getattr(more, field) <= _LARGEST_SUM for field in _WHOLE)
 
 
 def _merge(row: UsageMinute, more: UsageMinute) -> None:

@@ -81,5 +81,12 @@ CHECKPOINTS_AND_BUILDS = Group(
             read_by="workers, agent",
             says="Threads of a CPU engine.",
         ),
+        Setting(
+            name="ENGINE_PORTS",
+            default="15000 up to the first that the kernel gives out",
+            read_by="agent",
+            says="The ports that engines listen on, such as `20000-20999`. Told when the node "
+            "enrolls; gateways ask a node at no others.",
+        ),
     ),
 )

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db.models.functions import Now
 from django.test import Client
 
+from apps.accounts.models import AuditEntry
+from apps.fleet.credentials import hash_of
 from apps.fleet.models import Card, EnrollmentToken, Gateway, Node
 from apps.fleet.selectors import node_by_credential
 from apps.fleet.services import enrollment_token_create
@@ -15,40 +16,70 @@ from apps.fleet.services import enrollment_token_create
 pytestmark = pytest.mark.django_db
 
 
-def test_a_node_gets_a_credential_of_which_only_the_hash_is_kept(client: Client) -> None:
-    answer = _enroll(client, enrollment_token_create())
+def test_of_a_nodes_credential_only_the_hash_is_known(client: Client) -> None:
+    answer = _enroll(client, enrollment_token_create(), credential="credential-1")
     assert answer.status_code == 200
-    credential = answer.json()["credential"]
     node = Node.objects.get()
-    assert node.id == answer.json()["node_id"]
-    assert node_by_credential(credential) == node
-    assert credential not in str(Node.objects.values())
+    assert answer.json() == {"node_id": node.id}
+    assert node_by_credential("credential-1") == node
+    assert "credential-1" not in str(Node.objects.values())
     assert Card.objects.get().kind == "CPU"
 
 
-def test_a_token_works_for_one_node_only(client: Client) -> None:
+def test_a_second_use_of_a_token_is_refused_and_audited_once(client: Client) -> None:
     token = enrollment_token_create()
     assert _enroll(client, token).status_code == 200
-    again = _enroll(client, token, name="other")
-    assert again.status_code == 401
-    assert "unknown, used or expired" in again.json()["message"]
+    for _ in range(2):
+        again = _enroll(client, token, name="other", credential="another")
+        assert again.status_code == 401
+        assert "unknown, used or expired" in again.json()["message"]
     assert not Node.objects.filter(name="other").exists()
+    told = AuditEntry.objects.get(action="enrollment_token.use_again")
+    assert told.after == {"by": "node:other", "used_by": "node:host-1"}
+    assert told.actor_kind == "nobody"
 
 
-def test_a_node_whose_answer_was_lost_may_enroll_again_with_the_same_token(client: Client) -> None:
+def test_the_same_name_with_another_credential_is_a_second_use_too(client: Client) -> None:
+    token = enrollment_token_create()
+    _enroll(client, token, credential="credential-1")
+    assert _enroll(client, token, credential="stolen").status_code == 401
+    assert node_by_credential("credential-1") is not None
+    assert AuditEntry.objects.filter(action="enrollment_token.use_again").count() == 1
+
+
+def test_a_node_whose_answer_was_lost_repeats_it_and_changes_nothing(client: Client) -> None:
     token = enrollment_token_create()
     lost = _enroll(client, token).json()
-    again = _enroll(client, token).json()
-    assert again["node_id"] == lost["node_id"]
-    assert node_by_credential(lost["credential"]) is None
-    assert node_by_credential(again["credential"]) is not None
+    again = _enroll(client, token, address="10.0.0.66")
+    assert (again.status_code, again.json()) == (200, lost)
+    assert Node.objects.get().address == "127.0.0.1"
+    assert AuditEntry.objects.filter(action="node.enroll").count() == 1
 
 
-def test_the_same_name_may_not_repeat_it_later(client: Client) -> None:
+def test_a_credential_of_another_node_is_refused_and_the_token_stays_good(client: Client) -> None:
+    _enroll(client, enrollment_token_create())
     token = enrollment_token_create()
-    _enroll(client, token)
-    EnrollmentToken.objects.update(used_at=Now() - timedelta(minutes=6))
-    assert _enroll(client, token).status_code == 401
+    refused = _enroll(client, token, name="other")
+    assert refused.status_code == 401
+    assert "has this credential" in refused.json()["message"]
+    assert _enroll(client, token, name="other", credential="own").status_code == 200
+
+
+def test_a_token_that_never_was_leaves_no_trace(client: Client) -> None:
+    before = AuditEntry.objects.count()
+    assert _enroll(client, "made-up").status_code == 401
+    assert AuditEntry.objects.count() == before
+
+
+def test_no_node_takes_the_card_of_another_that_lives(client: Client) -> None:
+    _enroll(client, enrollment_token_create())
+    _enroll(client, enrollment_token_create(), name="thief", credential="own")
+    card = Card.objects.get()
+    assert card.node.name == "host-1"
+    Node.objects.filter(name="host-1").update(last_heartbeat_at=None)
+    _enroll(client, enrollment_token_create(), name="heir", credential="another")
+    card.refresh_from_db()
+    assert card.node.name == "heir"
 
 
 def test_an_expired_token_is_refused(client: Client) -> None:
@@ -62,11 +93,11 @@ def test_the_token_itself_is_not_stored() -> None:
 
 
 def test_enrolling_again_under_the_same_name_ends_the_old_credential(client: Client) -> None:
-    first = _enroll(client, enrollment_token_create()).json()
-    second = _enroll(client, enrollment_token_create()).json()
+    first = _enroll(client, enrollment_token_create(), credential="first").json()
+    second = _enroll(client, enrollment_token_create(), credential="second").json()
     assert first["node_id"] == second["node_id"]
-    assert node_by_credential(first["credential"]) is None
-    assert node_by_credential(second["credential"]) is not None
+    assert node_by_credential("first") is None
+    assert node_by_credential("second") is not None
 
 
 def test_a_wrong_body_is_refused_with_the_field_and_the_token_stays_good(client: Client) -> None:
@@ -85,7 +116,7 @@ def test_a_body_past_the_limit_is_refused(client: Client) -> None:
 def test_a_gateway_enrolls_with_nothing_applied(client: Client) -> None:
     answer = client.post(
         "/internal/v1/gateways/enroll",
-        {"name": "gw", "address": "127.0.0.1:8001"},
+        {"name": "gw", "address": "127.0.0.1:8001", "credential_sha256": hash_of("own")},
         content_type="application/json",
         headers={"Authorization": f"Bearer {enrollment_token_create()}"},
     )
@@ -100,10 +131,12 @@ def test_the_command_prints_a_token_that_works(
     assert _enroll(client, capsys.readouterr().out.strip()).status_code == 200
 
 
-def _enroll(client: Client, token: str, **changes: Any) -> Any:
+def _enroll(client: Client, token: str, *, credential: str = "credential", **changes: Any) -> Any:
     body = {
         "name": "host-1",
+        "credential_sha256": hash_of(credential),
         "address": "127.0.0.1",
+        "engine_ports": [15_000, 32_767],
         "boot_id": "b",
         "agent_version": "0.1.0",
         "host_memory_bytes": 1,

@@ -9,11 +9,12 @@ from django.test import Client
 
 from apps.accounts.models import ApiKey
 from apps.telemetry.models import UsageJournal, UsageMinute
+from controlplane import clock
 from tests.factories import make_api_key
 from tests.factories_serving import make_gateway
 
 pytestmark = pytest.mark.django_db
-NOON = 1_790_000_040.0  # a whole minute
+NOON = clock.now().timestamp() // 60 * 60 - 600  # a whole minute of today
 
 
 @pytest.fixture
@@ -103,6 +104,56 @@ def test_a_line_that_cannot_be_read_does_not_block_the_journal(client: Client, k
     answer = _send(client, uuid4(), 0, 100, [broken, _record(key)])
     assert answer.json() == {"committed_offset": 100}
     assert UsageMinute.objects.get().requests == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"prompt_tokens": 2**53}, "prompt_tokens"),
+        ({"completion_tokens": -1}, "completion_tokens"),
+        ({"response_bytes": 10**30}, "response_bytes"),
+        ({"duration_seconds": 1e300}, "duration_seconds"),
+        ({"model_id": "a\0b"}, "model_id"),
+        ({"environment": "\0"}, "environment"),
+        ({"status": 2**31}, "status"),
+        ({"at": NOON + 2 * 86400}, "at"),
+        ({"at": NOON - 500 * 86400}, "at"),
+        ({"request_id": "\0" * 9, "key_id": "x" * 99}, "key_id"),
+    ],
+)
+def test_what_no_column_holds_is_set_aside_counted_and_told(
+    client: Client, key: ApiKey, change: dict[str, Any], field: str
+) -> None:
+    answer = _send(client, uuid4(), 0, 100, [_record(key, **change), _record(key)])
+    assert answer.json() == {"committed_offset": 100}
+    assert UsageMinute.objects.get().requests == 1
+    journal = UsageJournal.objects.get()
+    assert (journal.set_aside, journal.gateway_name) == (1, "gw")
+    assert field in journal.set_aside_reason
+    assert journal.set_aside_at is not None
+
+
+def test_a_minute_holds_more_of_the_largest_requests_than_a_stretch_can_bring(
+    client: Client, key: ApiKey
+) -> None:
+    largest = _record(key, prompt_tokens=2**40)
+    _send(client, uuid4(), 0, 100, [largest] * 1100)
+    assert UsageMinute.objects.get().prompt_tokens == 1100 * 2**40
+    assert UsageJournal.objects.get().set_aside == 0
+
+
+def test_a_sum_past_its_column_is_set_aside_and_the_journal_goes_on(
+    client: Client, key: ApiKey
+) -> None:
+    journal = uuid4()
+    _send(client, journal, 0, 100, [_record(key, prompt_tokens=1)])
+    UsageMinute.objects.update(prompt_tokens=2**63 - 5)
+    _send(client, journal, 100, 200, [_record(key, prompt_tokens=3)] * 2)
+    answer = _send(client, journal, 200, 300, [_record(key, prompt_tokens=2)])
+    assert answer.json() == {"committed_offset": 300}
+    minute = UsageMinute.objects.get()
+    assert (minute.requests, minute.prompt_tokens) == (2, 2**63 - 3)
+    assert UsageJournal.objects.get().set_aside == 2
 
 
 def _record(key: ApiKey, **changes: Any) -> dict[str, Any]:

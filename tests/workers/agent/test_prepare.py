@@ -15,6 +15,7 @@ from controlplane.domain.spec import parse_text
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.waiting import DEADLINE_SECONDS
 from workers.agent.folders import ReplicaFolder
+from workers.runtimes.ports import ports_below_the_kernels
 
 pytestmark = pytest.mark.process
 REHEARSAL = Path(__file__).parents[3] / "benchmarks" / "gpu" / "rehearsal"
@@ -64,7 +65,8 @@ def test_the_native_engine_is_told_what_its_card_computes_in(
     folder = ReplicaFolder(path=tmp_path / "abcde.1")
     folder.path.mkdir()
     folder.write("wanted", _wanted(text, tmp_path) | order)
-    run = {"models_dir": str(tmp_path / "models"), "host": "127.0.0.1", "threads": 1}
+    models, ports = str(tmp_path / "models"), ports_below_the_kernels()
+    run = {"models_dir": models, "host": "127.0.0.1", "ports": ports, "threads": 1}
     folder.write("run", run | {"python": sys.executable})
     done = subprocess.run(
         [sys.executable, "-m", "workers.agent.prepare", str(folder.path)],

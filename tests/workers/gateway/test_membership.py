@@ -6,23 +6,28 @@ from pathlib import Path
 import pytest
 
 from controlplane.clock import SYSTEM
-from workers.gateway.control_plane import Credential, CredentialRefused
+from workers.gateway.control_plane import ControlPlaneAway, Credential, CredentialRefused
 from workers.gateway.membership import Membership
 from workers.gateway.storage import Storage
 
 
 class SlowControlPlane:
-    """Gives a new credential to each enrollment, as the real one does, after a pause."""
+    """Takes every enrollment, after a pause, and keeps their secrets."""
 
     def __init__(self, *, most: int = 9) -> None:
-        self.enrolled, self._most = 0, most
+        self.secrets: list[str] = []
+        self.loses_next_answer = False
+        self._most = most
 
-    async def enroll(self, token: str, *, name: str, address: str) -> Credential:
-        if self.enrolled == self._most:
+    async def enroll(self, token: str, *, name: str, address: str, secret: str) -> Credential:
+        if len(self.secrets) == self._most:
             raise CredentialRefused("gateways/enroll answered 401")
-        self.enrolled += 1
+        self.secrets.append(secret)
         await SYSTEM.pause(0)  # all who ask have begun when it goes on
-        return Credential(gateway_id="one", secret=f"credential {self.enrolled}")
+        if self.loses_next_answer:
+            self.loses_next_answer = False
+            raise ControlPlaneAway("gateways/enroll: ReadTimeout")
+        return Credential(gateway_id="one", secret=secret)
 
 
 def _membership(plane: SlowControlPlane, folder: Path, token: str | None) -> Membership:
@@ -37,15 +42,27 @@ def test_parts_that_ask_at_the_same_time_get_the_same_credential(tmp_path: Path)
         return list(await asyncio.gather(*(membership.credential() for _ in range(5))))
 
     assert len(set(asyncio.run(ask()))) == 1
-    assert plane.enrolled == 1
+    assert len(plane.secrets) == 1
 
 
-def test_a_credential_that_a_late_enrollment_has_ended_is_replaced(tmp_path: Path) -> None:
+def test_after_a_lost_answer_it_enrolls_with_the_same_secret_even_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    plane = SlowControlPlane()
+    plane.loses_next_answer = True
+    with pytest.raises(ControlPlaneAway):
+        asyncio.run(_membership(plane, tmp_path, "token").credential())
+    found = asyncio.run(_membership(plane, tmp_path, "token").credential())
+    assert plane.secrets == [found.secret] * 2
+    assert Storage(tmp_path).load_credential() == found
+
+
+def test_a_refused_credential_is_replaced_by_another(tmp_path: Path) -> None:
     membership = _membership(SlowControlPlane(), tmp_path, "token")
     first = asyncio.run(membership.credential())
     membership.forget()
     second = asyncio.run(membership.credential())
-    assert (first.secret, second.secret) == ("credential 1", "credential 2")
+    assert first.secret != second.secret
     assert Storage(tmp_path).load_credential() == second
 
 

@@ -1,5 +1,6 @@
 """Routes arrive, are reported, survive on disk, and bad ones change nothing."""
 
+import hashlib
 import json
 import stat
 
@@ -7,7 +8,6 @@ import pytest
 import redis
 
 from tests.waiting import wait_for
-from tests.workers.gateway.stage.control_plane import CREDENTIAL
 from tests.workers.gateway.stage.routes import CHAT, KEY, digest, routes
 from tests.workers.gateway.stage.scripts import answers
 
@@ -22,14 +22,14 @@ def test_a_gateway_enrolls_once_and_keeps_its_secrets_to_itself(process_house):
     _wait_until_applied(process_house, [1, 1])
 
     assert len(process_house.plane.enrolled) == 1
-    assert set(process_house.plane.enrolled[0]) == {"name", "address"}
+    enrolled = process_house.plane.enrolled[0]
+    assert set(enrolled) == {"name", "address", "credential_sha256"}
     for name in ("credential.json", "routes.json"):
         path = gateway.data_dir / "gateway" / name
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert json.loads((gateway.data_dir / "gateway/credential.json").read_text()) == {
-        "gateway_id": "gateway1",
-        "credential": CREDENTIAL,
-    }
+    stored = json.loads((gateway.data_dir / "gateway/credential.json").read_text())
+    digest = hashlib.sha256(stored.pop("credential").encode()).hexdigest()
+    assert (stored, digest) == ({"gateway_id": "gateway1"}, enrolled["credential_sha256"])
 
 
 def test_every_version_applied_is_reported(process_house):

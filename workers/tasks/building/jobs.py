@@ -9,6 +9,7 @@ import psutil
 from django.conf import settings
 
 from apps.builds.models import Build
+from apps.builds.selectors import build_requester
 from apps.configs.calibration_sets.selectors import sets_of_job
 from apps.configs.selectors import card_offers
 from apps.secrets.names import normal_name
@@ -49,7 +50,7 @@ def step_job(
             "device": cards.device if cards else "cpu",
             "memory_bytes": cards.memory_bytes if cards else psutil.virtual_memory().total,
             "commit": _pinned_commit(build),
-            "built_by": build.created_by.email if build.created_by else None,
+            "built_by": build_requester(build),
             "built_at": clock.now().isoformat(),
             "promoted": build.promotion,
             "own_code": grants_of_build(build),

@@ -4,12 +4,12 @@ import json
 import socket
 import threading
 from contextlib import suppress
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 TOKEN = "one-time-token"
-CREDENTIAL = "gateway-credential"
 
 
 class ControlPlane:
@@ -66,7 +66,7 @@ class ControlPlane:
 
     def _get(self, http: BaseHTTPRequestHandler) -> None:
         url = urlsplit(http.path)
-        if http.headers["authorization"] != f"Bearer {CREDENTIAL}":
+        if not self._is_known(http):
             _answer(http, 401, {"message": "unknown credential"})
             return
         assert url.path == "/internal/v1/routes"
@@ -78,17 +78,21 @@ class ControlPlane:
 
     def _post(self, http: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         path = http.path.removeprefix("/internal/v1/")
-        bearer = TOKEN if path == "gateways/enroll" else CREDENTIAL
-        if http.headers["authorization"] != f"Bearer {bearer}":
+        is_enrolling = path == "gateways/enroll"
+        if not (_bearer(http) == TOKEN if is_enrolling else self._is_known(http)):
             _answer(http, 401, {"message": "unknown credential"})
-        elif path == "gateways/enroll":
+        elif is_enrolling:
             self.enrolled.append(body)
-            _answer(http, 200, {"gateway_id": "gateway1", "credential": CREDENTIAL})
+            _answer(http, 200, {"gateway_id": "gateway1"})
         elif path == "gateways/applied":
             self.applied.append(body["version"])
             _answer(http, 200, {})
         else:
             self._usage(http, body)
+
+    def _is_known(self, http: BaseHTTPRequestHandler) -> bool:
+        digest = sha256(_bearer(http).encode()).hexdigest()
+        return digest in {each["credential_sha256"] for each in self.enrolled}
 
     def _usage(self, http: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         with self._commits:
@@ -107,6 +111,10 @@ class ControlPlane:
                 self.records[record["request_id"]] = record
             committed = self._committed[body["journal"]] = body["to_offset"]
         return committed
+
+
+def _bearer(http: BaseHTTPRequestHandler) -> str:
+    return str(http.headers["authorization"]).removeprefix("Bearer ")
 
 
 def _answer(http: BaseHTTPRequestHandler, status: int, body: Any) -> None:
