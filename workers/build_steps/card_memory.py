@@ -25,6 +25,11 @@ class CardMemory:
         """None where there is no card, or nobody who could tell."""
         self._cards = _open_cards()
 
+    @property
+    def are_there(self) -> bool:
+        """Whether there is any card to ask."""
+        return bool(self._cards)
+
     def look(self, pids: Collection[int]) -> None:
         """Take a sample of what these processes hold."""
         held = [size for card in self._cards for size in _held(card, pids)]

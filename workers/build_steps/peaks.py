@@ -9,7 +9,8 @@ from controlplane.clock import SYSTEM, Clock
 from workers.build_steps.card_memory import CardMemory
 from workers.build_steps.processes import Process, belongs_to, living, memory_of
 
-_PAUSE_SECONDS = 0.25
+_PAUSE_SECONDS, _PAUSE_BESIDE_CARDS_SECONDS = 1.0, 0.25
+"""A look reads all of /proc. Of memory the kernel keeps a high-water mark; of cards nobody does."""
 _KIB = 1024
 
 
@@ -37,6 +38,9 @@ class PeakMeter:
         self._ours = belongs_to(session)
         self._host = 0
         self._cards = CardMemory()
+        self._pause_seconds = (
+            _PAUSE_BESIDE_CARDS_SECONDS if self._cards.are_there else _PAUSE_SECONDS
+        )
         self._looked_at = float("-inf")
         self._started_at = self._clock.monotonic()
         # The kernel counts the parent's memory, shared until exec, as the child's own peak.
@@ -44,7 +48,7 @@ class PeakMeter:
 
     def look(self) -> None:
         """Take a sample where the last one is old enough."""
-        if self._clock.monotonic() - self._looked_at < _PAUSE_SECONDS:
+        if self._clock.monotonic() - self._looked_at < self._pause_seconds:
             return
         self._looked_at = self._clock.monotonic()
         found = living(self._ours)
