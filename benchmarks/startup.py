@@ -147,7 +147,7 @@ def _name(command: str) -> str:
         "controlplane.processes.web": "web",
         "workers.gateway": "gateway",
         "workers.agent": "agent",
-        "controlplane.celery beat": "scheduler",
+        "controlplane.beat beat": "scheduler",
         "-Q control": "control",
         "-Q build": "build",
         "valkey": "valkey",

@@ -22,8 +22,11 @@ def wait_for(
     *,
     what: object,
     meanwhile: Callable[[], object] = lambda: None,
+    longest_pause_seconds: float = _LONGEST_PAUSE_SECONDS,
 ) -> _Value:
     """Return the condition's first true value; `meanwhile` is called between looks.
+
+    A look that takes much from what is waited for has a longer pause after it.
 
     `what` names what is waited for, or is a function that does so when it did not come.
     """
@@ -35,7 +38,7 @@ def wait_for(
         meanwhile()
         time.sleep(pause_seconds)
         # Looking takes time away from what is waited for.
-        pause_seconds = min(pause_seconds * 1.2, _LONGEST_PAUSE_SECONDS)
+        pause_seconds = min(pause_seconds * 1.2, longest_pause_seconds)
     return value
 
 

@@ -59,7 +59,7 @@ def processes(*, build_pool: str) -> tuple[Process, ...]:
         ),
         Process(
             name="scheduler",
-            argv=("-m", "celery", "--quiet", "-A", "controlplane.celery", "beat", "-l", "WARNING"),
+            argv=("-m", "celery", "--quiet", "-A", "controlplane.beat", "beat", "-l", "WARNING"),
         ),
         Process(name="control", argv=_worker("control", 2)),
         Process(name="build", argv=_worker(f"build.{build_pool}", 1)),

@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote, quote_plus
@@ -39,9 +40,14 @@ class Canaries:
 
     def found_in(self, place: str, content: bytes) -> Iterator[str]:
         """Return the names of the values that stand in some content."""
-        for name in self.values:
-            if any(form in content for form in self.forms(name)):
+        for name, forms in self._all_forms.items():
+            if any(form in content for form in forms):
                 yield f"{name} in {place}"
+
+    @cached_property
+    def _all_forms(self) -> dict[str, set[bytes]]:
+        # Every process is searched for them ten times a second.
+        return {name: self.forms(name) for name in self.values}
 
 
 def tables(database_url: str) -> Iterator[tuple[str, bytes]]:

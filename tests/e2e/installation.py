@@ -4,8 +4,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from apps.dashboard.demo.voice import Voice
 from controlplane.processes.running import RunningServices
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.waiting import DEADLINE_SECONDS, wait_for
+
+_LONGEST_PAUSE_SECONDS = 0.5
+"""Between two looks at an installation: each asks its API and reads every process's environment."""
 
 TINY_YAML = """\
 model_name: tiny
@@ -42,7 +46,7 @@ MARKS = {
     "web": "controlplane.processes.web",
     "gateway": "workers.gateway",
     "agent": "workers.agent",
-    "scheduler": "controlplane.celery beat",
+    "scheduler": "controlplane.beat beat",
     "control": "-Q control",
     "build": "-Q build",
     "postgres": "bin/postgres",
@@ -62,6 +66,17 @@ class Installation:
     services: RunningServices
     api_key: str
     sign_in_link: str
+    started: ExitStack
+    """What ends with the installation."""
+
+    stops_engines: bool
+    """Whether engines end with it."""
+
+    def start_again(self) -> None:
+        """Start everything anew on the folder, once the supervisor has been killed."""
+        self.stops_engines = True
+        self.machine = self.started.enter_context(running_machine(self.folder))
+        self.services = self.machine.wait_until_ready()
 
     def deploy(self, text: str = TINY_YAML) -> dict[str, Any]:
         """Return the model `tiny` that serves a build of the config in production."""
@@ -98,7 +113,7 @@ class Installation:
     def ask(self, model_id: str, *, max_tokens: int = 4) -> httpx.Response:
         """Return the endpoint's answer to one short chat."""
         base_url = endpoint(gateway_url=self.services.gateway_url, model_id=model_id)
-        return httpx.post(
+        return _client().post(
             f"{base_url}/chat/completions",
             headers={"Authorization": f"Bearer {self.api_key}"},
             json={
@@ -106,7 +121,6 @@ class Installation:
                 "max_tokens": max_tokens,
                 "temperature": 0,
             },
-            timeout=DEADLINE_SECONDS,
         )
 
     def answers(self, model_id: str) -> bool:
@@ -129,6 +143,22 @@ class Installation:
         os.kill(victim, signal.SIGKILL)
         return victim
 
+    def log(self) -> str:
+        """Return what its processes have said since it was started last."""
+        return (self.folder / "logs" / "up.log").read_text(errors="replace")
+
+    def kill_all(self, *kinds: str) -> None:
+        """Kill -9 every process of these kinds, and return when none is left."""
+
+        def none_is_left() -> bool:
+            left = [pid for kind in kinds for pid in self.pids(kind)]
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            return not left
+
+        wait_for(none_is_left, what=lambda: f"the end of {kinds}")
+
     def _processes(self) -> list[psutil.Process]:
         # Valkey writes over its title and environment: only its parent tells whose it is.
         mine = {each for each in psutil.process_iter() if _works_on(each, self.folder)}
@@ -137,37 +167,48 @@ class Installation:
         return sorted(mine, key=lambda each: each.create_time())
 
     def _call(self, method: str, path: str, **more: Any) -> httpx.Response:
-        return httpx.request(
+        return _client().request(
             method,
             f"{self.services.public_url}/v1/{path}",
             headers={"Authorization": f"Bearer {self.api_key}"},
-            timeout=DEADLINE_SECONDS,
             **more,
         )
+
+
+@cache
+def _client() -> httpx.Client:
+    """Return the one client, since the certificates of a new one take longer than the answer.
+
+    It keeps no connection: who sits at its other end is killed.
+    """
+    limits = httpx.Limits(max_keepalive_connections=0)
+    return httpx.Client(limits=limits, timeout=DEADLINE_SECONDS, trust_env=False)
 
 
 @contextmanager
 def installation(folder: Path, *, stop_engines: bool = True) -> Iterator[Installation]:
     """Start everything on `folder` with a tiny local checkpoint, and stop it again."""
     make_tiny_checkpoint(folder / "checkpoints" / "tiny")
-    with (
-        _without_the_tests_own_servers(),
-        running_machine(folder, stop_engines=stop_engines) as machine,
-    ):
+    with _without_the_tests_own_servers(), ExitStack() as started:
+        machine = started.enter_context(running_machine(folder, stop_engines=stop_engines))
         services = machine.wait_until_ready()
         access = grant_access(folder)
-        try:
-            yield Installation(
-                folder=folder,
-                machine=machine,
-                services=services,
-                api_key=access.api_key,
-                sign_in_link=access.sign_in_link,
-            )
-        finally:
-            # Shown with a failure only: what the processes said last.
-            log = (folder / "logs" / "up.log").read_text(errors="replace")
-            sys.stdout.write("\n".join(log.splitlines()[-400:]))
+        running = Installation(
+            folder=folder,
+            machine=machine,
+            services=services,
+            api_key=access.api_key,
+            sign_in_link=access.sign_in_link,
+            started=started,
+            stops_engines=stop_engines,
+        )
+        started.callback(_show, running)
+        yield running
+
+
+def _show(running: Installation) -> None:
+    """Write what the processes said last, which is shown with a failure only."""
+    sys.stdout.write("\n".join(running.log().splitlines()[-400:]))
 
 
 @contextmanager
@@ -186,7 +227,7 @@ def eventually(holds: Callable[[], bool], *, what: str) -> None:
             return holds()
         return False
 
-    wait_for(holds_now, what=what)
+    wait_for(holds_now, what=what, longest_pause_seconds=_LONGEST_PAUSE_SECONDS)
 
 
 def _works_on(process: psutil.Process, folder: Path) -> bool:

