@@ -26,7 +26,6 @@ from tests.embedded_postgres import (
     use_test_database,
 )
 from tests.needed_fixtures import needed_fixtures
-from tests.shared_run import FOLDER_VARIABLE, SharedRun
 from tests.side_by_side import SideBySide, rank
 from tests.time_budget import TimeBudget, of_no_test
 from tests.waiting import DEADLINE_SECONDS
@@ -82,11 +81,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    budget = TimeBudget()
-    config.pluginmanager.register(budget, "time-budget")
-    # Taken away: a pytest that a test starts is none of the run's.
-    if folder := os.environ.pop(FOLDER_VARIABLE, None):
-        config.pluginmanager.register(SharedRun(Path(folder), budget.told), "shared-run")
+    config.pluginmanager.register(TimeBudget(), "time-budget")
     if getattr(config.option, "numprocesses", None):
         # Each process makes a data folder and servers of its own. One that inherited this name
         # would have its settings read, from our folder, before its own conftest runs.
@@ -103,7 +98,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if isinstance(item, pytest.Function):
             item.fixturenames = needed_fixtures(item)
-    if hasattr(config, "workerinput") or config.pluginmanager.has_plugin("shared-run"):
+    if hasattr(config, "workerinput"):
         items.sort(key=lambda item: rank(item.nodeid))
 
 

@@ -31,7 +31,6 @@ WHOLE = (
     (*_PYTEST, "-m", "not long", *SIDE_BY_SIDE, "--ignore", "tests/e2e"),
     (*_PYTEST, "-m", "not long", *SIDE_BY_SIDE, "tests/e2e"),
 )
-_COUNT = re.compile(r"\d+ (?:passed|failed|errors?)\b")
 _STOPS_BETWEEN_LOOKS = 10
 """To look for all processes costs as much as to stop some."""
 
@@ -65,9 +64,8 @@ class Round:
         )
 
     def _counts(self) -> str:
-        lines = (_COUNT.findall(line) for line in self._said().splitlines())
-        last = next(filter(None, reversed(list(lines))), [])
-        return ", ".join(last) or f"no result (exit status {self.status})"
+        found = re.findall(r"(\d+ (?:passed|failed|errors?))\b", self._said())
+        return ", ".join(found[-3:]) or f"no result (exit status {self.status})"
 
     def _said(self) -> str:
         return self.log.read_text(errors="replace")

@@ -1,6 +1,5 @@
 """What is counted for which area."""
 
-import json
 import subprocess
 import sys
 
@@ -45,16 +44,3 @@ def test_what_a_waited_for_process_spent_is_counted_unless_it_is_nobodys() -> No
         hook.send(report)
     budget.pytest_runtest_logreport(report)
     assert budget.cpu_seconds["domain"] < 0.3
-
-
-def test_what_processes_tell_is_added_up_by_area() -> None:
-    run = TimeBudget()
-    for cpu_seconds_ in (1.0, 2.5):
-        one = TimeBudget()
-        one.cpu_seconds["domain"] = cpu_seconds_
-        one.processes.append({"cpu_seconds": 4.0, "loop_seconds": 0.05})
-        run.add(json.loads(json.dumps(one.told())))
-    area, total, speed = run.lines()
-    assert area.split()[:2] == ["domain", "3.5"]
-    assert "8.0" in total
-    assert "50 ms" in speed

@@ -7,12 +7,8 @@ it is given goes to pytest.
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
-
-from tests import shared_run
-from tests.time_budget import TITLE, TimeBudget
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = (
@@ -45,9 +41,9 @@ SHARED = re.compile(
 )
 """What every test of the tier may stand on."""
 SIDE_BY_SIDE = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
+_OF_EACH_CORE = ("-n", "2", *SIDE_BY_SIDE[2:])
+"""A third process costs ten CPU seconds to collect and serve, and few of these tests wait."""
 NO_TESTS_COLLECTED = 5
-_PROCESSES = 2
-"""A third costs ten CPU seconds to collect and serve, and few of these tests wait."""
 _FILES_OF_ONE_PROCESS = 40
 """Fewer end sooner in one process than several have started."""
 _MARKS_OF_A_FILE = re.compile(r"^pytestmark = .*(?:\n[ \])].*)*", re.MULTILINE)
@@ -131,22 +127,9 @@ def _git(root: Path, *arguments: str) -> list[str]:
 
 
 def _run(tests: Sequence[str], more: Sequence[str]) -> int:
-    command = [sys.executable, "-m", "pytest", "-q", "-m", SELECTION, *tests, *more]
-    if len(tests) <= _FILES_OF_ONE_PROCESS:
-        return subprocess.run(command, cwd=ROOT, check=False).returncode
-    status, told = shared_run.run(command, processes=_PROCESSES, cwd=ROOT)
-    if told:
-        _tell(told)
-    return status
-
-
-def _tell(told: Sequence[Mapping[str, Any]]) -> None:
-    budget = TimeBudget()
-    for each in told:
-        budget.add(each)
-    ended = shared_run.totals(told, "ended")
-    print(f"{TITLE}:", *budget.lines(), sep="\n")  # noqa: T201
-    print(", ".join(f"{count} {how}" for how, count in ended.items() if count))  # noqa: T201
+    side_by_side = () if len(tests) <= _FILES_OF_ONE_PROCESS else _OF_EACH_CORE
+    command = [sys.executable, "-m", "pytest", "-q", "-m", SELECTION, *side_by_side]
+    return subprocess.run([*command, *tests, *more], cwd=ROOT, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ machine was is told with them.
 import collections
 import resource
 import statistics
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,7 +35,6 @@ BUDGET_CPU_SECONDS = {
     "e2e": 400,
 }
 _OTHER_CPU_SECONDS = 10
-TITLE = "CPU seconds by area (budget), wall seconds"
 _of_no_test = 0.0
 
 
@@ -105,32 +104,21 @@ class TimeBudget:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         config = terminalreporter.config
         if config.getoption("numprocesses", None):
-            terminalreporter.section(TITLE)
-            for line in self.lines():
-                terminalreporter.write_line(line)
+            self._tell_seconds(terminalreporter)
         seed = config.getoption("randomly_seed", None)
         terminalreporter.write_line(f"Order: --randomly-seed={seed}")
         if terminalreporter.stats.keys() & {"failed", "error"}:
             terminalreporter.write_line(f"Again in this order: the same target, SEED={seed}")
 
-    def told(self) -> dict[str, Any]:
-        """Return what another process can add up with what others tell."""
-        return {name: getattr(self, name) for name in ("cpu_seconds", "wall_seconds", "processes")}
-
-    def add(self, told: Mapping[str, Any]) -> None:
-        """Add what a process has told."""
-        self.cpu_seconds.update(told["cpu_seconds"])
-        self.wall_seconds.update(told["wall_seconds"])
-        self.processes.extend(told["processes"])
-
-    def lines(self) -> Iterator[str]:
-        """Return what was spent, by area and in all."""
+    def _tell_seconds(self, terminalreporter: pytest.TerminalReporter) -> None:
+        write = terminalreporter.write_line
+        terminalreporter.section("CPU seconds by area (budget), wall seconds")
         for area, seconds in self.cpu_seconds.most_common():
             over = "  over" if seconds > _budget(area) else ""
-            yield _row(area, seconds, f"({_budget(area)})", self.wall_seconds[area]) + over
+            write(_row(area, seconds, f"({_budget(area)})", self.wall_seconds[area]) + over)
         total = sum(each["cpu_seconds"] for each in self.processes)
-        yield _row("all, with servers", total, "", sum(self.wall_seconds.values()))
-        yield f"A fixed loop took {self._median_loop_seconds() * 1000:.0f} ms of CPU here."
+        write(_row("all, with servers", total, "", sum(self.wall_seconds.values())))
+        write(f"A fixed loop took {self._median_loop_seconds() * 1000:.0f} ms of CPU here.")
 
     def _median_loop_seconds(self) -> float:
         return statistics.median(each["loop_seconds"] for each in self.processes)
