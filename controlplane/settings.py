@@ -166,15 +166,17 @@ OTP_TOTP_ISSUER = "Enginehouse"
 OIDC_ISSUER_URL = env.env_optional_url("OIDC_ISSUER_URL", schemes=("https", "http"))
 OIDC_NAME = env.env_str("OIDC_NAME", "Single sign-on")
 OIDC_DOMAINS = [domain.lower() for domain in env.env_list("OIDC_DOMAINS")]
+NON_ASCII_EMAILS = env.env_bool("NON_ASCII_EMAILS")
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
-SOCIALACCOUNT_ADAPTER = "apps.accounts.oidc.OpenIdConnectAdapter"
+SOCIALACCOUNT_ADAPTER = "apps.accounts.oidc.adapter.OpenIdConnectAdapter"
 # A link, since browsers hold a form's redirects to our own `form-action`.
 SOCIALACCOUNT_LOGIN_ON_GET = True
 SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = ""
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {
+        "provider_class": "apps.accounts.oidc.provider.OpenIdConnect",
         "OAUTH_PKCE_ENABLED": True,
         "APPS": [
             {

@@ -2,7 +2,13 @@
 
 from apps.accounts.models.audit import AuditEntry
 from apps.accounts.models.keys import ApiKey, ApiKeyType
-from apps.accounts.models.people import BrowserSession, SignInLink, User, UserManager
+from apps.accounts.models.people import (
+    BrowserSession,
+    SignInLink,
+    SingleSignOn,
+    User,
+    UserManager,
+)
 from apps.accounts.models.routes import RoutesVersion
 from apps.accounts.models.teams import (
     Invitation,
@@ -22,6 +28,7 @@ __all__ = [
     "RestrictedEnvironment",
     "RoutesVersion",
     "SignInLink",
+    "SingleSignOn",
     "Team",
     "TeamRole",
     "User",

@@ -1,5 +1,6 @@
 """Writes of people, teams, keys and sign-ins."""
 
+from apps.accounts.services.addresses import person_set_email, single_sign_on_forget
 from apps.accounts.services.api_keys import (
     LIMITS,
     KeyLimits,
@@ -87,11 +88,13 @@ __all__ = [
     "person_deactivate",
     "person_reactivate",
     "person_set_admin",
+    "person_set_email",
     "sign_in",
     "sign_in_link_create",
     "sign_in_link_redeem",
     "sign_in_link_url",
     "sign_out",
+    "single_sign_on_forget",
     "team_create",
     "team_delete",
     "team_enter",

@@ -10,8 +10,10 @@ from django.db import transaction
 from django.http import HttpRequest
 
 from apps.accounts.audit import audit, nobody_tried
+from apps.accounts.emails import normal_email
 from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import BrowserSession, User
+from apps.accounts.selectors import person_by_email
 from apps.accounts.services.page_keys import page_keys_end
 from apps.accounts.services.two_steps import code_is_right, has_two_steps
 from apps.rest.errors import TooMany, Unauthenticated
@@ -104,12 +106,12 @@ def account_of_attempt(request: HttpRequest, credentials: dict[str, str] | None)
 
 
 def _account(email: str) -> str:
-    return sha256_hex(email.strip().lower())
+    return sha256_hex(normal_email(email))
 
 
 def _failed(action: str, email: str, *, second_step: bool = False) -> None:
     # An address nobody has is not kept: people type passwords into its field.
-    known = User.objects.filter(email__iexact=email.strip()).first()
+    known = person_by_email(email).first()
     after = {"way": "code" if second_step else "password"}
     nobody_tried(action, label=known.email if known else "unknown address", after=after)
 

@@ -56,6 +56,13 @@ INSTALLATION = Group(
             "default team at their first sign-in; all others need an invitation.",
         ),
         Setting(
+            name="NON_ASCII_EMAILS",
+            default="`0`",
+            read_by="web",
+            says="`1`: e-mail addresses may have letters beyond ASCII before the `@`, but for "
+            "those that fold into ASCII.",
+        ),
+        Setting(
             name="ENROLLMENT_TOKEN",
             default="none",
             read_by="agent, gateway",
