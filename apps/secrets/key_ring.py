@@ -131,6 +131,16 @@ def _write(path: Path, ring: KeyRing) -> None:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
+    _make_durable(path.parent)
+
+
+def _make_durable(folder: Path) -> None:
+    """Let the new name outlive a crash, or rows sealed by a new key would outlive the key."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

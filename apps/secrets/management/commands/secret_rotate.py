@@ -25,5 +25,8 @@ class Command(AuditedCommand):
         for key_id in done.retired:
             self.stdout.write(f"The key {key_id} seals nothing any more and is out of the ring.")
 
+        for name in done.unreadable:
+            self.stderr.write(f"{name} does not open and stays as it is; store it anew.")
+
     def _say(self, done: int, total: int) -> None:
         self.stderr.write(f"{done} of {total} re-encrypted")
