@@ -1,6 +1,10 @@
 """Writes of secrets, and the one way to a value: `secret_reveal`."""
 
-from apps.secrets.services.redaction import secret_redactor, secret_standing_in
+from apps.secrets.services.redaction import (
+    secret_redactor,
+    secret_standing_in,
+    unreadable_secrets,
+)
 from apps.secrets.services.rotation import Rotation, secret_rotate
 from apps.secrets.services.trials import (
     SECRET_TEST,
@@ -36,4 +40,5 @@ __all__ = [
     "secret_test_request",
     "secret_to_test",
     "secrets_reveal",
+    "unreadable_secrets",
 ]

@@ -10,7 +10,13 @@ from django.db import connection, transaction
 from apps.accounts.audit import audit
 from apps.accounts.models import Team, User
 from apps.rest.errors import InvalidInput, NotFound
-from apps.secrets.key_ring import KeyRing, Sealed, key_ring_ensure, key_ring_load
+from apps.secrets.key_ring import (
+    KeyRing,
+    KeyRingError,
+    Sealed,
+    key_ring_ensure,
+    key_ring_load,
+)
 from apps.secrets.models import Secret
 from apps.secrets.names import checked_name, normal_name
 from controlplane import clock
@@ -79,6 +85,8 @@ def secret_delete(*, team: Team, name: str) -> str:
 def secret_reveal(*, team: Team, name: str) -> str | None:
     """Return the value, or None where there is none of that name; the use is noted.
 
+    Raises KeyRingError for one that does not open.
+
     Only the redemption of a live lease may call this: a value goes to a build or a fetch, never
     into an answer to a person.
     """
@@ -86,9 +94,7 @@ def secret_reveal(*, team: Team, name: str) -> str | None:
         secret = Secret.objects.filter(team=team, name=normal_name(name)).first()
         if secret is None:
             return None
-        value = key_ring_load(settings.KEY_RING_FILE).open(
-            sealed_of(secret), bound_to=binding(team.id, secret.name)
-        )
+        value = _opened(secret)
         Secret.objects.filter(id=secret.id).update(last_used_at=clock.now())
     return value
 
@@ -120,6 +126,17 @@ def sealed_of(secret: Secret) -> Sealed:
     return Sealed(
         key_id=secret.key_id, nonce=bytes(secret.nonce), ciphertext=bytes(secret.ciphertext)
     )
+
+
+def _opened(secret: Secret) -> str:
+    ring = key_ring_load(settings.KEY_RING_FILE)
+    try:
+        return ring.open(sealed_of(secret), bound_to=binding(secret.team_id, secret.name))
+    except KeyRingError as error:
+        raise KeyRingError(
+            f"The secret `{secret.name}` does not open. {error.message}",
+            hint="Store its value anew, or restore the key ring.",
+        ) from None
 
 
 def _ends(at: datetime | None) -> dict[str, str | None]:
