@@ -161,6 +161,7 @@ AXES_USERNAME_CALLABLE = "apps.accounts.services.sign_ins.account_of_attempt"
 AXES_SENSITIVE_PARAMETERS = ["email", "password"]
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
+SIGN_IN_ACCOUNTS_PER_ADDRESS = env.env_int("SIGN_IN_ACCOUNTS_PER_ADDRESS", 10)
 OTP_TOTP_ISSUER = "Enginehouse"
 # Sign-in through the organisation's OpenID Connect provider, where one is named.
 OIDC_ISSUER_URL = env.env_optional_url("OIDC_ISSUER_URL", schemes=("https", "http"))

@@ -14,6 +14,7 @@ from apps.accounts.emails import normal_email
 from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import BrowserSession, User
 from apps.accounts.selectors import person_by_email
+from apps.accounts.services.address_brake import address_check, address_of
 from apps.accounts.services.page_keys import page_keys_end
 from apps.accounts.services.two_steps import code_is_right, has_two_steps
 from apps.rest.errors import TooMany, Unauthenticated
@@ -28,8 +29,10 @@ def password_sign_in(*, request: HttpRequest, email: str, password: str) -> User
     """Return the person, signed in, or None where a code is asked for as the second step.
 
     Raises Unauthenticated in the same words for a wrong password and an unknown address, TooMany
-    after ten failures within 15 minutes for that account from that address.
+    after ten failures within 15 minutes for that account from that address, or failures for many
+    accounts from it.
     """
+    _check_address(request, email)
     user = authenticate(request, username=email.strip(), password=password)
     if getattr(request, "axes_locked_out", False):
         _failed("account.sign_in_locked", email)
@@ -42,6 +45,14 @@ def password_sign_in(*, request: HttpRequest, email: str, password: str) -> User
         return None
     sign_in(request=request, user=user, way="password")
     return user
+
+
+def _check_address(request: HttpRequest, email: str) -> None:
+    try:
+        address_check(request)
+    except TooMany:
+        _failed("account.sign_in_locked", email)
+        raise
 
 
 def awaited_user(request: HttpRequest) -> User | None:
@@ -74,7 +85,7 @@ def sign_in(*, request: HttpRequest, user: User, way: str) -> None:
     BrowserSession.objects.create(
         user=user,
         session_key=str(request.session.session_key),
-        address=str(request.META.get("REMOTE_ADDR", ""))[:64],
+        address=address_of(request)[:64],
         user_agent=request.headers.get("User-Agent", "")[:300],
         way=way,
     )
@@ -121,7 +132,7 @@ def _deadline() -> float:
 
 
 def _locked(request: HttpRequest, email: str) -> TooMany:
-    address = str(request.META.get("REMOTE_ADDR", ""))
+    address = address_of(request)
     last = AccessAttempt.objects.filter(username=_account(email)).order_by("-attempt_time").first()
     ends = (last.attempt_time if last else clock.now()) + settings.AXES_COOLOFF_TIME
     minutes = int((ends - clock.now()).total_seconds() // 60) + 1

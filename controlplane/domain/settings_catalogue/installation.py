@@ -63,6 +63,14 @@ INSTALLATION = Group(
             "those that fold into ASCII.",
         ),
         Setting(
+            name="SIGN_IN_ACCOUNTS_PER_ADDRESS",
+            default="`10`",
+            read_by="web",
+            says="After failed sign-ins to so many accounts from one address within 15 minutes, "
+            "passwords are not taken from it for 15 minutes; `0`: no limit. Raise it where "
+            "a proxy in front has everybody come from its own address.",
+        ),
+        Setting(
             name="ENROLLMENT_TOKEN",
             default="none",
             read_by="agent, gateway",

@@ -124,6 +124,33 @@ def test_ten_failures_lock_the_account_for_that_address_only(
     assert password_sign_in(request=request_from(), email="ada@example.com", password=PASSWORD)
 
 
+def test_an_address_that_failed_on_many_accounts_meets_a_brake() -> None:
+    make_user(email="ada@example.com", password=PASSWORD)
+    for number in range(product.SIGN_IN_ACCOUNTS_PER_ADDRESS):
+        with pytest.raises(Unauthenticated):
+            password_sign_in(
+                request=request_from(), email=f"person-{number}@example.com", password="Spring2026"
+            )
+    for email in ("ada@example.com", "person-0@example.com", "next@example.com"):
+        with pytest.raises(TooMany) as caught:
+            password_sign_in(request=request_from(), email=email, password=PASSWORD)
+        assert "too many accounts failed from 10.0.0.1" in caught.value.message
+    assert password_sign_in(
+        request=request_from("10.0.0.2"), email="ada@example.com", password=PASSWORD
+    )
+    AccessAttempt.objects.update(attempt_time=clock.now() - timedelta(minutes=16))
+    assert password_sign_in(request=request_from(), email="ada@example.com", password=PASSWORD)
+
+
+def test_one_account_that_fails_again_and_again_is_one_account(settings: Settings) -> None:
+    settings.SIGN_IN_ACCOUNTS_PER_ADDRESS = 2
+    make_user(email="ada@example.com", password=PASSWORD)
+    for spelling in ("bea@example.com", "BEA@example.com", "Bea@example.com"):
+        with pytest.raises(Unauthenticated):
+            password_sign_in(request=request_from(), email=spelling, password="wrong")
+    assert password_sign_in(request=request_from(), email="ada@example.com", password=PASSWORD)
+
+
 def test_what_was_typed_is_not_kept_with_a_failure() -> None:
     with pytest.raises(Unauthenticated):
         password_sign_in(request=request_from(), email="my secret pass", password="hunter22")
