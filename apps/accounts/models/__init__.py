@@ -1,6 +1,7 @@
 """Who there is, what they hold and what they changed: teams, people, keys, the audit trail."""
 
 from apps.accounts.models.audit import AuditEntry
+from apps.accounts.models.authenticators import Authenticator
 from apps.accounts.models.keys import ApiKey, ApiKeyType
 from apps.accounts.models.people import (
     BrowserSession,
@@ -22,6 +23,7 @@ __all__ = [
     "ApiKey",
     "ApiKeyType",
     "AuditEntry",
+    "Authenticator",
     "BrowserSession",
     "Invitation",
     "Membership",

@@ -15,7 +15,6 @@ from apps.secrets.services.trials import (
     secret_to_test,
 )
 from apps.secrets.services.values import (
-    key_ring_prepare,
     secret_delete,
     secret_expire,
     secret_reveal,
@@ -27,7 +26,6 @@ __all__ = [
     "SECRET_TEST",
     "Rotation",
     "SecretToTest",
-    "key_ring_prepare",
     "secret_delete",
     "secret_expire",
     "secret_redactor",

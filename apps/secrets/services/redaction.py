@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from django.conf import settings
 
+from apps.accounts.key_ring import KeyRing, KeyRingError, key_ring_load
 from apps.accounts.models import Team
-from apps.secrets.key_ring import KeyRing, KeyRingError, key_ring_load
 from apps.secrets.models import Secret
 from apps.secrets.services.values import binding, sealed_of
 from controlplane.domain.redaction import Redactor

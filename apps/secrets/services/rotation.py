@@ -8,21 +8,18 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from apps.accounts.audit import audit
-from apps.rest.errors import Conflict
-from apps.secrets.key_ring import (
+from apps.accounts.key_ring import (
     KeyRing,
     KeyRingError,
     key_ring_load,
     key_ring_retire,
     key_ring_rotate,
 )
+from apps.accounts.sealing import KEY_RING_LOCK, key_ring_prepare
+from apps.accounts.services.authenticators import authenticator_key_ids, authenticators_reseal
+from apps.rest.errors import Conflict
 from apps.secrets.models import Secret
-from apps.secrets.services.values import (
-    KEY_RING_LOCK,
-    binding,
-    key_ring_prepare,
-    sealed_of,
-)
+from apps.secrets.services.values import binding, sealed_of
 
 BATCH_ROWS = 200
 _ROTATION_LOCK = 4_702_111_011
@@ -85,7 +82,7 @@ def _reseal_all(ring: KeyRing, on_progress: Callable[[int, int], None]) -> int:
 
 
 def _reseal_the_last(ring: KeyRing) -> None:
-    """Take along what was sealed by an older key meanwhile.
+    """Take along what was sealed by an older key meanwhile, and the seeds of authenticator apps.
 
     Whoever reads or writes a secret holds the lock, shared, from the ring to the row: once we had
     it, nobody is left who knows the ring without its newest key.
@@ -93,12 +90,13 @@ def _reseal_the_last(ring: KeyRing) -> None:
     with _no_value_in_use():
         for secret in Secret.objects.exclude(key_id=ring.primary):
             _reseal(secret, ring)
+        authenticators_reseal(ring)
 
 
 def _retire() -> tuple[str, ...]:
     """Return the keys that are out of the ring, now that nothing is sealed by them."""
     with _no_value_in_use():
-        in_use = frozenset(Secret.objects.values_list("key_id", flat=True).distinct())
+        in_use = authenticator_key_ids().union(Secret.objects.values_list("key_id", flat=True))
         before = key_ring_load(settings.KEY_RING_FILE)
         kept = key_ring_retire(settings.KEY_RING_FILE, still_used=in_use)
     return tuple(sorted(set(before.keys) - set(kept.keys)))

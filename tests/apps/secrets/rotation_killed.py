@@ -14,7 +14,7 @@ from typing import Any
 
 import django
 
-_WATCHED = ("services/rotation.py", "secrets/key_ring.py")
+_WATCHED = ("services/rotation.py", "accounts/key_ring.py")
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 
 from apps.accounts.hashing import sha256_hex
+from apps.accounts.key_ring import KeyRingError
 from apps.configs.models import Revision
-from apps.secrets.key_ring import KeyRingError
 from apps.secrets.models import Secret
 from apps.secrets.services import secret_redactor, secret_reveal, secret_set, secrets_reveal
 from apps.telemetry.logs import log_lines

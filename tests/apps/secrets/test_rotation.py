@@ -12,14 +12,15 @@ import pytest
 from django.conf import settings as django_settings
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from apps.accounts.models import AuditEntry, Team
-from apps.secrets.key_ring import key_ring_ensure, key_ring_load
+from apps.accounts.key_ring import key_ring_ensure, key_ring_load
+from apps.accounts.models import AuditEntry, Authenticator, Team
 from apps.secrets.models import Secret
 from apps.secrets.services import rotation as rotation_module
 from apps.secrets.services import secret_reveal, secret_rotate, secret_set
 from apps.secrets.services.values import binding, sealed_of
-from tests.factories import make_team
+from tests.factories import make_team, make_user
 from tests.processes import ROOT, database_url
 from tests.waiting import wait_for
 
@@ -271,3 +272,18 @@ def test_a_secret_that_does_not_open_keeps_its_key_and_stops_no_rotation(
     assert "3 secrets are under the new key" in said.out
     assert old in keys_in(key_ring)
     assert secret_reveal(team=team, name="s4") == "value-4"
+
+
+def test_seeds_of_authenticator_apps_rotate_along_and_keep_their_key(key_ring: Path) -> None:
+    sealed = Authenticator.objects.create(user=make_user())
+    plain = TOTPDevice.objects.create(user=make_user())
+    lost = TOTPDevice.objects.create(user=make_user(), key=f"{sealed.key_id}:{'A' * 64}")
+    seeds = {sealed.id: sealed.bin_key, plain.id: plain.bin_key}
+    old = keys_in(key_ring)
+    done = secret_rotate()
+    for id, seed in seeds.items():
+        device = Authenticator.objects.get(id=id)
+        assert (device.key_id, device.bin_key) == (done.key_id, seed)
+    assert keys_in(key_ring) == {*old, done.key_id}, "the lost one names the old key"
+    lost.delete()
+    assert set(secret_rotate().retired) == {*old, done.key_id}

@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from apps.accounts.commands import AuditedCommand
+from apps.accounts.key_ring import KeyRingError
 from apps.rest.errors import Conflict
-from apps.secrets.key_ring import KeyRingError
 from apps.secrets.services import secret_rotate
 
 
