@@ -14,3 +14,8 @@ def new_secret() -> str:
 def sha256_hex(text: str) -> str:
     """Return the hash kept of a secret of full entropy; passwords need Argon2 instead."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def session_key_kept(session_key: str) -> str:
+    """Return what a session is kept under: of the hash, as much as Django's column takes."""
+    return sha256_hex(session_key)[:40]

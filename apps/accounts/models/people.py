@@ -77,11 +77,12 @@ class SignInLink(models.Model):
 
 
 class BrowserSession(models.Model):
-    """A browser in which somebody is signed in; it goes with the session of that key."""
+    """A browser in which somebody is signed in; it goes with the session of that hash."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="browser_sessions")
     session_key = models.CharField(max_length=40, unique=True)
+    """What the session is kept under: the hash of its key."""
     address = models.CharField(max_length=64, blank=True)
     user_agent = models.CharField(max_length=300, blank=True)
     way = models.CharField(max_length=16)

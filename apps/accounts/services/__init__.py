@@ -28,6 +28,7 @@ from apps.accounts.services.own_account import (
     browser_end,
     browsers_end_others,
     password_change,
+    session_kept,
 )
 from apps.accounts.services.page_keys import page_key_text
 from apps.accounts.services.restricted_environments import (
@@ -89,6 +90,7 @@ __all__ = [
     "person_reactivate",
     "person_set_admin",
     "person_set_email",
+    "session_kept",
     "sign_in",
     "sign_in_link_create",
     "sign_in_link_redeem",

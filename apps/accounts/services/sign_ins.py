@@ -15,6 +15,7 @@ from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import BrowserSession, User
 from apps.accounts.selectors import person_by_email
 from apps.accounts.services.address_brake import address_check, address_of
+from apps.accounts.services.own_account import session_kept
 from apps.accounts.services.page_keys import page_keys_end
 from apps.accounts.services.two_steps import code_is_right, has_two_steps
 from apps.rest.errors import TooMany, Unauthenticated
@@ -84,7 +85,7 @@ def sign_in(*, request: HttpRequest, user: User, way: str) -> None:
         request.session.create()
     BrowserSession.objects.create(
         user=user,
-        session_key=str(request.session.session_key),
+        session_key=session_kept(request),
         address=address_of(request)[:64],
         user_agent=request.headers.get("User-Agent", "")[:300],
         way=way,
@@ -95,7 +96,7 @@ def sign_in(*, request: HttpRequest, user: User, way: str) -> None:
 @transaction.atomic
 def sign_out(*, request: HttpRequest) -> None:
     """End the session and forget all of it."""
-    BrowserSession.objects.filter(session_key=request.session.session_key).delete()
+    BrowserSession.objects.filter(session_key=session_kept(request)).delete()
     user = getattr(request, "user", None)
     if isinstance(user, User):
         page_keys_end(user=user)

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 
 from django.conf import settings
 
-from apps.accounts.key_ring import KeyRing, KeyRingError, key_ring_load
+from apps.accounts.key_ring import KeyRing, KeyRingError, Sealed, key_ring_load
 from apps.accounts.models import Team
 from apps.secrets.models import Secret
 from apps.secrets.services.values import binding, sealed_of
 from controlplane.domain.redaction import Redactor
 
+_SEALED = ("id", "team_id", "name", "key_id", "nonce", "ciphertext")
 _SHORTEST_TELLING = 12
 """A shorter value may stand in a text by chance."""
 
@@ -36,12 +37,25 @@ def secret_redactor(*, team: Team) -> Redactor:
 def unreadable_secrets(secrets: Iterable[Secret]) -> frozenset[str]:
     """Return the ids of those that this host's ring does not open."""
     ids = [secret.id for secret in secrets]
+    if not ids:
+        return frozenset()
     try:
         ring = key_ring_load(settings.KEY_RING_FILE)
     except KeyRingError:
         return frozenset(ids)
-    sealed = Secret.objects.filter(id__in=ids)
-    return frozenset(each.id for each in sealed if _opened(each, ring) is None)
+    columns = Secret.objects.filter(id__in=ids).values_list(*_SEALED)
+    return frozenset(id for id, *sealed in columns if not _opens(ring, *sealed))
+
+
+def _opens(
+    ring: KeyRing, team_id: str, name: str, key_id: str, nonce: bytes, ciphertext: bytes
+) -> bool:
+    sealed = Sealed(key_id=key_id, nonce=bytes(nonce), ciphertext=bytes(ciphertext))
+    try:
+        ring.open(sealed, bound_to=binding(team_id, name))
+    except KeyRingError:
+        return False
+    return True
 
 
 def _values(team: Team) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,6 @@ from io import StringIO
 import pytest
 from django.apps import apps
 from django.contrib.auth import authenticate
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
@@ -20,6 +19,7 @@ from apps.accounts.emails import checked_email, normal_email
 from apps.accounts.models import AuditEntry, Invitation, TeamRole, User
 from apps.accounts.selectors import user_by_email
 from apps.accounts.services import invitation_accept, invitation_create, password_sign_in
+from apps.accounts.sessions import SessionStore
 from apps.rest.errors import Conflict, InvalidInput, TooMany, Unauthenticated
 from tests.factories import make_team, make_user
 

@@ -1,18 +1,21 @@
 """Ways in: a one-time link, and a password that cannot be guessed at leisure."""
 
 from datetime import timedelta
+from importlib import import_module
 from io import StringIO
 
 import pytest
+from asgiref.sync import async_to_sync
 from axes.models import AccessAttempt
-from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
-from apps.accounts.models import ApiKey, SignInLink, Team, User
+from apps.accounts.hashing import session_key_kept
+from apps.accounts.models import ApiKey, BrowserSession, SignInLink, Team, User
 from apps.accounts.services import (
     admin_bootstrap,
     password_sign_in,
@@ -20,6 +23,7 @@ from apps.accounts.services import (
     sign_in_link_redeem,
     sign_out,
 )
+from apps.accounts.sessions import SessionStore
 from apps.rest.errors import TooMany, Unauthenticated
 from controlplane import clock
 from controlplane import settings as product
@@ -207,3 +211,42 @@ def test_the_link_command_prints_an_address_that_lets_the_admin_in(settings: Set
     assert browser.post(path).status_code == 302
     assert browser.get("/v1/users/me").json()["email"] == "admin@localhost"
     assert Client().post(path).status_code == 410
+
+
+def test_who_reads_the_table_of_sessions_is_nobody_by_it() -> None:
+    make_user(email="ada@example.com", password=PASSWORD)
+    browser = Client()
+    browser.post("/sign-in/", {"email": "ada@example.com", "password": PASSWORD})
+    key = browser.cookies["sessionid"].value
+    kept = Session.objects.get().session_key
+    assert kept not in (key, "")
+    assert list(BrowserSession.objects.values_list("session_key", flat=True)) == [kept]
+    thief = Client()
+    thief.cookies["sessionid"] = kept
+    assert thief.get("/account/").status_code == 302
+    assert browser.get("/account/").status_code == 200
+    assert browser.get("/account/").content.decode().count("this one") == 1
+    browser.post("/sign-out/")
+    assert not Session.objects.filter(session_key=kept).exists()
+
+
+def test_an_upgrade_hashes_the_keys_of_sessions_as_the_store_does() -> None:
+    migration = import_module("apps.accounts.migrations.0015_session_keys_hashed")
+    key = "abcdefghijklmnopqrstuvwxyz012345"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {migration.HASHED} FROM (SELECT %s AS session_key) s", [key])
+        assert cursor.fetchone() == (session_key_kept(key),)
+
+
+def test_a_session_is_kept_and_found_by_the_loop_as_by_threads() -> None:
+    async def kept_and_found() -> tuple[object, bool, bool]:
+        store = SessionStore()
+        await store.aset("colour", "green")
+        await store.asave()
+        again = SessionStore(store.session_key)
+        colour = await again.aget("colour")
+        before = await store.aexists(str(store.session_key))
+        await again.adelete()
+        return colour, before, await store.aexists(str(store.session_key))
+
+    assert async_to_sync(kept_and_found)() == ("green", True, False)

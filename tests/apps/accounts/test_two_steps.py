@@ -12,6 +12,7 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from time_machine import TimeMachineFixture
 
+from apps.accounts.hashing import session_key_kept
 from apps.accounts.key_ring import KeyRingError, key_ring_load
 from apps.accounts.models import Authenticator, BrowserSession, User
 from apps.accounts.services import two_steps_begin, two_steps_confirm
@@ -98,7 +99,7 @@ def test_browsers_are_listed_and_signed_out_one_by_one(ada: User) -> None:
     page = here.get("/account/").content.decode()
     assert page.count("Firefox") == 2
     assert page.count("this one") == 1
-    listed = BrowserSession.objects.get(session_key=there.session.session_key)
+    listed = BrowserSession.objects.get(session_key=session_key_kept(there.session.session_key))
     here.post(f"/account/browsers/{listed.id}/end/")
     assert there.get("/").status_code == 302
     assert here.get("/").status_code == 200
