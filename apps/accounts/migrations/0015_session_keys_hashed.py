@@ -1,7 +1,12 @@
 from django.db import migrations
 
 # As `session_key_kept` does it; keys are ASCII.
-HASHED = "left(encode(sha256(convert_to(session_key, 'UTF8')), 'hex'), 40)"
+HASH_THEM = [
+    "UPDATE django_session SET session_key = "
+    "left(encode(sha256(convert_to(session_key, 'UTF8')), 'hex'), 40)",
+    "UPDATE accounts_browsersession SET session_key = "
+    "left(encode(sha256(convert_to(session_key, 'UTF8')), 'hex'), 40)",
+]
 
 
 class Migration(migrations.Migration):
@@ -11,10 +16,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL(
-            [
-                f"UPDATE django_session SET session_key = {HASHED}",
-                f"UPDATE accounts_browsersession SET session_key = {HASHED}",
-            ],
+            HASH_THEM,
             # A hash leads nowhere back: whoever is signed in signs in again.
             [
                 "DELETE FROM django_session",

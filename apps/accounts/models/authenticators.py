@@ -41,13 +41,12 @@ class Authenticator(TOTPDevice):  # type: ignore[misc]
 
     def save(self, *args: Any, **options: Any) -> None:
         """Store the device, sealed."""
-        if self.is_sealed:
-            return super().save(*args, **options)
         with ring_as_it_is():
-            self.key = self.sealed_by(key_ring_prepare())
-            if names := options.get("update_fields"):
-                options["update_fields"] = {*names, "key"}
-            return super().save(*args, **options)
+            if not self.is_sealed:
+                self.key = self.sealed_by(key_ring_prepare())
+                if names := options.get("update_fields"):
+                    options["update_fields"] = {*names, "key"}
+            super().save(*args, **options)
 
     def seed(self, ring: KeyRing) -> bytes:
         """Return the seed. Raises KeyRingError where this ring does not open it."""

@@ -233,9 +233,13 @@ def test_who_reads_the_table_of_sessions_is_nobody_by_it() -> None:
 def test_an_upgrade_hashes_the_keys_of_sessions_as_the_store_does() -> None:
     migration = import_module("apps.accounts.migrations.0015_session_keys_hashed")
     key = "abcdefghijklmnopqrstuvwxyz012345"
+    BrowserSession.objects.create(user=make_user(), session_key=key, way="link")
+    Session.objects.create(session_key=key, session_data="", expire_date=clock.now())
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {migration.HASHED} FROM (SELECT %s AS session_key) s", [key])
-        assert cursor.fetchone() == (session_key_kept(key),)
+        for each in migration.HASH_THEM:
+            cursor.execute(each)
+    assert Session.objects.get().session_key == session_key_kept(key)
+    assert BrowserSession.objects.get().session_key == session_key_kept(key)
 
 
 def test_a_session_is_kept_and_found_by_the_loop_as_by_threads() -> None:
