@@ -4,9 +4,11 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from allauth.socialaccount.helpers import render_authentication_error
 from allauth.socialaccount.models import SocialAccount, SocialLogin
 from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 from django.http import HttpRequest, HttpResponse
+from requests import RequestException
 
 from apps.accounts.oidc.claims import Vouched, vouched_in
 
@@ -30,9 +32,11 @@ class OpenIdConnect(OpenIDConnectProvider):  # type: ignore[misc]
         """Return the way to the provider, with a nonce that its ID token must repeat."""
         nonce = secrets.token_urlsafe(32)
         params = {**(kwargs.pop("auth_params", None) or {}), "nonce": nonce}
-        answer: HttpResponse = super().redirect(
-            request, process, auth_params=params, nonce=nonce, **kwargs
-        )
+        answer: HttpResponse
+        try:
+            answer = super().redirect(request, process, auth_params=params, nonce=nonce, **kwargs)
+        except RequestException as away:
+            answer = render_authentication_error(request, self, exception=away)
         return answer
 
     def get_auth_params_from_request(self, request: HttpRequest, action: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Signing in through a real OpenID Connect provider on the loopback."""
 
+import socket
 import warnings
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
@@ -249,6 +250,18 @@ def test_an_answer_that_nobody_asked_for_is_refused() -> None:
     answer = browser.get("/sign-in/oidc/login/callback/?code=x&state=forged")
     assert answer.headers["Location"] == "/sign-in/"
     assert "did not sign you in" in browser.get("/sign-in/").content.decode()
+
+
+def test_a_provider_that_does_not_answer_leads_back_to_the_form(settings: Settings) -> None:
+    with socket.socket() as nobody:  # bound, and not listening
+        nobody.bind(("127.0.0.1", 0))
+        providers: Any = deepcopy(settings.SOCIALACCOUNT_PROVIDERS)
+        address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        providers["openid_connect"]["APPS"][0]["settings"]["server_url"] = address
+        settings.SOCIALACCOUNT_PROVIDERS = providers
+        browser = Client()
+        assert browser.get("/sign-in/oidc/login/").headers["Location"] == "/sign-in/"
+    assert "did not sign you in (ConnectionError)" in browser.get("/sign-in/").content.decode()
 
 
 def test_without_a_provider_there_is_no_button_and_no_way(settings: Settings) -> None:
