@@ -9,6 +9,7 @@ from django.db import transaction
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 
 from apps.accounts.audit import audit
+from apps.accounts.hashing import new_recovery_code, recovery_code_kept
 from apps.accounts.key_ring import KeyRingError
 from apps.accounts.models import Authenticator, User
 from apps.accounts.sealing import ring_as_it_is
@@ -82,14 +83,14 @@ def code_is_right(user: User, code: str) -> bool:
 
     No code works twice, and wrong ones make the next try wait.
     """
-    devices = [
-        *Authenticator.objects.select_for_update().filter(user=user, confirmed=True),
-        *StaticDevice.objects.select_for_update().filter(user=user, confirmed=True),
-    ]
-    return any(_is_right(device, _digits(code)) for device in devices)
+    apps = Authenticator.objects.select_for_update().filter(user=user, confirmed=True)
+    recovery = StaticDevice.objects.select_for_update().filter(user=user, confirmed=True)
+    return any(_is_right(device, _digits(code)) for device in apps) or any(
+        device.verify_token(recovery_code_kept(code)) for device in recovery
+    )
 
 
-def _is_right(device: Authenticator | StaticDevice, code: str) -> bool:
+def _is_right(device: Authenticator, code: str) -> bool:
     try:
         return bool(device.verify_token(code))
     except KeyRingError as error:
@@ -101,10 +102,12 @@ def _is_right(device: Authenticator | StaticDevice, code: str) -> bool:
 def _new_recovery_codes(user: User) -> list[str]:
     StaticDevice.objects.filter(user=user).delete()
     device = StaticDevice.objects.create(user=user, name="recovery")
-    codes = [StaticToken.random_token() for _ in range(RECOVERY_CODES)]
-    device.token_set.bulk_create(StaticToken(device=device, token=code) for code in codes)
+    codes = [new_recovery_code() for _ in range(RECOVERY_CODES)]
+    device.token_set.bulk_create(
+        StaticToken(device=device, token=recovery_code_kept(code)) for code in codes
+    )
     return codes
 
 
 def _digits(code: str) -> str:
-    return code.replace(" ", "").strip().lower()
+    return code.replace(" ", "")

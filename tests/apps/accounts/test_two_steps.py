@@ -3,12 +3,14 @@
 import re
 from base64 import b32decode
 from datetime import UTC, datetime
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.test import Client
 from django_otp.oath import TOTP
-from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from time_machine import TimeMachineFixture
 
@@ -160,3 +162,25 @@ def test_a_seed_that_does_not_open_leaves_the_recovery_codes(ada: User) -> None:
     assert browser.post("/sign-in/code/", {"code": "123456"}).status_code == 401
     StaticDevice.objects.update(throttling_failure_count=0)
     assert browser.post("/sign-in/code/", {"code": codes[0]}).status_code == 302
+
+
+def test_recovery_codes_are_kept_as_hashes_and_typed_in_any_spelling(ada: User) -> None:
+    two_steps_begin(user=ada)
+    first, second, *_others = two_steps_confirm(user=ada, code=code_of(ada))
+    kept = list(StaticToken.objects.values_list("token", flat=True))
+    assert not {each for each in (first, second) if each in kept or each.replace("-", "") in kept}
+    for spelling in (first.upper(), second.replace("-", " ")):
+        browser = signed_in_by_password(ada)
+        assert browser.post("/sign-in/code/", {"code": spelling}).status_code == 302
+    used = signed_in_by_password(ada)
+    assert used.post("/sign-in/code/", {"code": kept[-1]}).status_code == 401
+
+
+def test_a_recovery_code_of_before_an_upgrade_goes_on_working(ada: User) -> None:
+    two_steps_begin(user=ada)
+    two_steps_confirm(user=ada, code=code_of(ada))
+    StaticToken.objects.all().delete()
+    StaticToken.objects.create(device=StaticDevice.objects.get(user=ada), token="fytkzino")
+    import_module("apps.accounts.migrations.0016_recovery_codes_hashed").hash_them(apps, None)
+    browser = signed_in_by_password(ada)
+    assert browser.post("/sign-in/code/", {"code": "fytkzino"}).status_code == 302
