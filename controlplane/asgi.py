@@ -2,15 +2,17 @@
 
 import os
 
+import django
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.core.asgi import get_asgi_application
 from django.db import close_old_connections
 
 from apps.rest.body_limit import BodyLimit, Limit, Scope
+from apps.rest.web_handler import WebHandler
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
-_django = get_asgi_application()
+django.setup(set_prefix=False)
+_django = WebHandler()
 
 _USUAL = Limit(bytes=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 _FORM_BYTES = 1_000_000

@@ -161,20 +161,23 @@ AXES_USERNAME_CALLABLE = "apps.accounts.services.sign_ins.account_of_attempt"
 AXES_SENSITIVE_PARAMETERS = ["email", "password"]
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
+SIGN_IN_ACCOUNTS_PER_ADDRESS = env.env_int("SIGN_IN_ACCOUNTS_PER_ADDRESS", 10)
 OTP_TOTP_ISSUER = "Enginehouse"
 # Sign-in through the organisation's OpenID Connect provider, where one is named.
 OIDC_ISSUER_URL = env.env_optional_url("OIDC_ISSUER_URL", schemes=("https", "http"))
 OIDC_NAME = env.env_str("OIDC_NAME", "Single sign-on")
 OIDC_DOMAINS = [domain.lower() for domain in env.env_list("OIDC_DOMAINS")]
+NON_ASCII_EMAILS = env.env_bool("NON_ASCII_EMAILS")
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
-SOCIALACCOUNT_ADAPTER = "apps.accounts.oidc.OpenIdConnectAdapter"
+SOCIALACCOUNT_ADAPTER = "apps.accounts.oidc.adapter.OpenIdConnectAdapter"
 # A link, since browsers hold a form's redirects to our own `form-action`.
 SOCIALACCOUNT_LOGIN_ON_GET = True
 SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = ""
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {
+        "provider_class": "apps.accounts.oidc.provider.OpenIdConnect",
         "OAUTH_PKCE_ENABLED": True,
         "APPS": [
             {
@@ -222,6 +225,7 @@ if DEBUG or "pytest" in sys.modules:
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+SESSION_ENGINE = "apps.accounts.sessions"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"

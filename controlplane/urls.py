@@ -34,6 +34,7 @@ def _paths(kind: str) -> list[URLPattern]:
     return [each for app in _APPS for each in getattr(app, kind, ())]
 
 
+handler500 = "apps.ui.server_error.server_error"
 urlpatterns = [
     path("", include("apps.dashboard.urls")),
     path("", include("apps.accounts.urls")),

@@ -3,3 +3,9 @@ from django.apps import AppConfig
 
 class AccountsConfig(AppConfig):
     name = "apps.accounts"
+
+    def ready(self) -> None:
+        from apps.accounts.sealing import sealed_register
+        from apps.accounts.services.authenticators import authenticators_are_sealed
+
+        sealed_register(authenticators_are_sealed)

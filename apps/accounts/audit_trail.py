@@ -25,6 +25,7 @@ COLUMNS = (
     "before",
     "after",
 )
+_PAGE = 500
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -46,14 +47,24 @@ def csv_lines(entries: QuerySet[AuditEntry]) -> Iterator[bytes]:
     """Return the entries as CSV, line by line; no cell is a formula."""
     writer = csv.writer(_Echo())
     yield writer.writerow(COLUMNS).encode()
-    for entry in entries.iterator(chunk_size=500):
+    for entry in _all_of(entries):
         yield writer.writerow([_cell(value) for value in _values(entry).values()]).encode()
 
 
 def json_lines(entries: QuerySet[AuditEntry]) -> Iterator[bytes]:
     """Return the entries as JSON, one in a line."""
-    for entry in entries.iterator(chunk_size=500):
+    for entry in _all_of(entries):
         yield json.dumps(_values(entry), ensure_ascii=False).encode() + b"\n"
+
+
+def _all_of(entries: QuerySet[AuditEntry]) -> Iterator[AuditEntry]:
+    """Return the entries by pages, each a query of its own: a download may take hours."""
+    page = list(entries[:_PAGE])
+    while page:
+        yield from page
+        last = page[-1]
+        older = Q(at__lt=last.at) | Q(at=last.at, id__lt=last.id)
+        page = list(entries.filter(older)[:_PAGE])
 
 
 class _Echo:

@@ -4,7 +4,9 @@ from typing import Any
 
 from django import forms
 
+from apps.accounts.emails import LONGEST_EMAIL, checked_email
 from apps.accounts.models import ApiKeyType, TeamRole
+from apps.rest.errors import InvalidInput
 
 KEY_TYPES = {
     ApiKeyType.WORKSPACE_INVOKE: "call models",
@@ -14,11 +16,29 @@ KEY_TYPES = {
 }
 
 
+class EmailField(forms.CharField):
+    """An address that may be stored."""
+
+    widget = forms.TextInput(attrs={"inputmode": "email"})
+
+    def clean(self, value: Any) -> str:
+        """Return the address as it was written. Raises ValidationError."""
+        written = super().clean(value)
+        try:
+            return checked_email(written)
+        except InvalidInput as error:
+            raise forms.ValidationError(f"{error.message} {error.hint or ''}".strip()) from error
+
+
 class SignInForm(forms.Form):
     """An e-mail address and a password."""
 
-    email = forms.EmailField(
-        widget=forms.EmailInput(attrs={"autocomplete": "username", "autofocus": True})
+    # Any text: what is no address has no account, and a browser may not judge another alphabet.
+    email = forms.CharField(
+        max_length=LONGEST_EMAIL,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "username", "autofocus": True, "inputmode": "email"}
+        ),
     )
     password = forms.CharField(
         strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
@@ -72,7 +92,7 @@ class ApiKeyForm(forms.Form):
 class InvitationForm(forms.Form):
     """Whom to invite, and as what."""
 
-    email = forms.EmailField(label="E-mail address", max_length=254)
+    email = EmailField(label="E-mail address")
     role = forms.ChoiceField(
         label="As", choices=((TeamRole.MEMBER, "a member"), (TeamRole.ADMIN, "a team admin"))
     )

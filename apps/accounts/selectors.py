@@ -6,6 +6,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils.crypto import constant_time_compare
 
+from apps.accounts.emails import normal_email
 from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import (
     ApiKey,
@@ -113,8 +114,13 @@ def user_by_id(user_id: str) -> User | None:
 
 
 def user_by_email(email: str) -> User | None:
-    """Return the active person of that address, whatever its case."""
-    return User.objects.filter(email__iexact=email.strip(), is_active=True).first()
+    """Return the active person of that address, however it is spelled."""
+    return person_by_email(email).filter(is_active=True).first()
+
+
+def person_by_email(email: str) -> QuerySet[User]:
+    """Return the person of that address, active or not."""
+    return User.objects.filter(normal_email=normal_email(email))
 
 
 def _is_usable(key: ApiKey, at: datetime) -> bool:

@@ -7,6 +7,7 @@ at all.
 
 import io
 import json
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from importlib import metadata
@@ -27,6 +28,8 @@ LARGEST_LOG_CHARACTERS = 512 * 1024
 _LOG_LINES = 5_000
 _LAST_ATTEMPTS = 3
 _LONGEST_LINE = 4_000
+_MOST_IN_MEMORY_BYTES = 1024 * 1024
+_PIECE_BYTES = 64 * 1024
 _PACKAGES = ("enginehouse", "django", "celery", "pydantic", "huggingface-hub", "safetensors")
 _README = """\
 What a build of Enginehouse left, for whoever is to find out why it failed.
@@ -44,13 +47,24 @@ machines and people are: read it before you pass it on.
 
 
 def support_bundle_answer(request: HttpRequest, build: Build) -> StreamingHttpResponse:
-    """Return the bundle as a download that is sent while it is made."""
+    """Return the bundle as a download. It is made before: whatever can fail has an answer."""
+    made = tempfile.SpooledTemporaryFile(_MOST_IN_MEMORY_BYTES)  # noqa: SIM115 (`_pieces` ends it)
+    made.writelines(bundle_chunks(build))
+    size_bytes = made.tell()
+    made.seek(0)
     return download_answer(
         request,
-        bundle_chunks(build),
+        _pieces(made),
         content_type="application/zip",
         file_name=f"enginehouse-build-{build.number}-{build.id}.zip",
+        size_bytes=size_bytes,
     )
+
+
+def _pieces(made: tempfile.SpooledTemporaryFile[bytes]) -> Iterator[bytes]:
+    with made:
+        while piece := made.read(_PIECE_BYTES):
+            yield piece
 
 
 def bundle_chunks(build: Build) -> Iterator[bytes]:

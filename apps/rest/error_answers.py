@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -20,6 +21,7 @@ from apps.rest.errors import (
     TooLarge,
     TooMany,
     Unauthenticated,
+    Unavailable,
 )
 from apps.rest.identifiers import new_id
 
@@ -40,6 +42,8 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
             headers["WWW-Authenticate"] = challenge
     elif isinstance(known, Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
+    elif isinstance(known, Unavailable):
+        headers["Retry-After"] = "2"
     if isinstance(known, InternalError):
         headers["X-Request-Id"] = _log_failure(error, known, context)
     return Response(known.to_json(), status=status, headers=headers)
@@ -58,6 +62,10 @@ def as_api_error(error: Exception) -> ApiError:
             return NotFound("There is nothing here, or not for you.")
         case PermissionDenied():
             return NotAllowed("You may not do this.")
+        case OperationalError() | InterfaceError():
+            return Unavailable(
+                "The database has no answer for us right now.", hint="Send the request again."
+            )
         case RequestDataTooBig():
             return TooLarge("The body is larger than this address takes.")
         case SuspiciousOperation():

@@ -1,9 +1,11 @@
 """Downloads that are made while they are sent."""
 
 from collections.abc import AsyncIterator, Iterator
+from itertools import chain
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
+from django.db import connection
 from django.http import HttpRequest, StreamingHttpResponse
 
 
@@ -17,11 +19,14 @@ def download_answer(
 ) -> StreamingHttpResponse:
     """Return the download; under ASGI each piece is made in the request's own thread.
 
+    What fails before the first piece is raised here, while an error can still be answered. No
+    database connection is held between two pieces, so `chunks` may not read on in one query.
     With `size_bytes` the receiver notices when it was cut short.
     """
+    begun = chain([first] if (first := next(chunks, None)) is not None else [], chunks)
     # Given a plain iterator, Django would gather all of it in memory under ASGI.
     answer = StreamingHttpResponse(
-        _paced(chunks) if isinstance(request, ASGIRequest) else chunks, content_type=content_type
+        _paced(begun) if isinstance(request, ASGIRequest) else begun, content_type=content_type
     )
     answer["Content-Disposition"] = f'attachment; filename="{file_name}"'
     answer["Cache-Control"] = "no-store"
@@ -32,6 +37,14 @@ def download_answer(
 
 async def _paced(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
     # Not in a thread of a pool, whose database connection nobody would give back.
-    pull = sync_to_async(lambda: next(chunks, None))
-    while (chunk := await pull()) is not None:
+    pull = sync_to_async(_pulled)
+    while (chunk := await pull(chunks)) is not None:
         yield chunk
+
+
+def _pulled(chunks: Iterator[bytes]) -> bytes | None:
+    try:
+        return next(chunks, None)
+    finally:
+        if not connection.in_atomic_block:
+            connection.close()

@@ -1,11 +1,13 @@
 """Secrets with the hosted product's paths: set, list by name, delete; never read."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts.models import Team
 from apps.accounts.rest_views import TeamView
 from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated
@@ -26,7 +28,13 @@ from apps.secrets.serializers import (
     SecretTestObject,
     SecretTombstone,
 )
-from apps.secrets.services import secret_delete, secret_expire, secret_set, secret_test_request
+from apps.secrets.services import (
+    secret_delete,
+    secret_expire,
+    secret_set,
+    secret_test_request,
+    unreadable_secrets,
+)
 from apps.secrets.usage import uses_of
 
 
@@ -36,8 +44,8 @@ class SecretListView(TeamView):
         """Return the team's secrets by name, and what uses them."""
         wanted = validated(ListQuery, request.query_params)
         page = page_of(secret_list(team=self.team), by="name", **wanted)
-        uses = uses_of(self.team, [secret.name for secret in page.rows])
-        return Response(page.to_json(SecretObject, under="secrets", context={"uses": uses}))
+        context = _context(self.team, page.rows)
+        return Response(page.to_json(SecretObject, under="secrets", context=context))
 
     @extend_schema(request=SecretSetBody, responses=SecretObject)
     def post(self, request: Request, **path: str) -> Response:
@@ -90,5 +98,9 @@ class SecretTestDetailView(TeamView):
 
 
 def _shown(secret: Secret) -> dict[str, Any]:
-    uses = uses_of(secret.team, [secret.name])
-    return dict(SecretObject(secret, context={"uses": uses}).data)
+    return dict(SecretObject(secret, context=_context(secret.team, [secret])).data)
+
+
+def _context(team: Team, secrets: Sequence[Secret]) -> dict[str, Any]:
+    uses = uses_of(team, [secret.name for secret in secrets])
+    return {"uses": uses, "unreadable": unreadable_secrets(secrets)}

@@ -17,6 +17,7 @@ SECRET = {
     "updated_by": ADA["email"],
     "last_used_at": SEEN_AT,
     "expires_at": ENDS_AT,
+    "is_readable": True,
     "used_by": [
         {
             "kind": "config",

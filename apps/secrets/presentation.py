@@ -7,6 +7,7 @@ from typing import Any
 from apps.accounts.models import Team
 from apps.secrets.models import Secret
 from apps.secrets.selectors import days_until, secret_test_list, secrets_ending
+from apps.secrets.services import unreadable_secrets
 from apps.secrets.usage import Use, opened_by, uses_of
 from apps.ui import tones
 from controlplane.domain.rules.secret_expiry import WARNING_DAYS
@@ -22,6 +23,7 @@ class SecretRow:
 
     secret: Secret
     uses: Sequence[Use]
+    is_readable: bool = True
 
     @property
     def configs(self) -> Sequence[Use]:
@@ -54,7 +56,11 @@ def expiry_state(secret: Secret) -> str:
 def secret_rows(team: Team, secrets: Sequence[Secret]) -> Sequence[SecretRow]:
     """Return the rows of the list."""
     uses = uses_of(team, [secret.name for secret in secrets])
-    return [SecretRow(secret=secret, uses=uses[secret.name]) for secret in secrets]
+    unreadable = unreadable_secrets(secrets)
+    return [
+        SecretRow(secret=secret, uses=uses[secret.name], is_readable=secret.id not in unreadable)
+        for secret in secrets
+    ]
 
 
 def ending_secrets(team: Team) -> Sequence[Mapping[str, Any]]:
@@ -80,6 +86,7 @@ def secret_context(team: Team, secret: Secret) -> Mapping[str, Any]:
     running = tones.title("running", f"{secret.name} · Enginehouse")
     return {
         "secret": secret,
+        "is_readable": not unreadable_secrets([secret]),
         "expiry": expiry_state(secret),
         "uses": [(title, found) for title, found in by_kind if found],
         "suggestions": opened_by(team, secret.name),

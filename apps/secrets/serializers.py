@@ -32,11 +32,17 @@ class SecretObject(serializers.Serializer[Any]):
     updated_by = serializers.SerializerMethodField()
     last_used_at = serializers.DateTimeField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)
+    is_readable = serializers.SerializerMethodField(
+        help_text="Whether the key ring opens the value; if not, only what names it fails."
+    )
     used_by = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.EmailField(allow_null=True))
     def get_updated_by(self, secret: Secret) -> str | None:
         return secret.updated_by.email if secret.updated_by else None
+
+    def get_is_readable(self, secret: Secret) -> bool:
+        return secret.id not in self.context["unreadable"]
 
     @extend_schema_field(UseObject(many=True))
     def get_used_by(self, secret: Secret) -> list[dict[str, str]]:

@@ -21,6 +21,7 @@ from apps.rest.paging import Page, page_of
 from apps.rest.rate_limits import spend
 from apps.secrets.models import Secret
 from apps.secrets.selectors import secret_list
+from apps.secrets.services import unreadable_secrets
 from apps.secrets.usage import uses_of
 
 List = Callable[[Team, dict[str, Any]], dict[str, Any]]
@@ -70,7 +71,12 @@ def builds(team: Team, wanted: dict[str, Any]) -> dict[str, Any]:
 def secrets(team: Team, wanted: dict[str, Any]) -> dict[str, Any]:
     page = page_of(secret_list(team=team), by="name", **wanted)
     uses = uses_of(team, [secret.name for secret in page.rows])
-    return _told("secrets", page, (_secret(row, uses.get(row.name, ())) for row in page.rows))
+    unreadable = unreadable_secrets(page.rows)
+    rows = (
+        _secret(row, uses.get(row.name, ())) | {"is_readable": row.id not in unreadable}
+        for row in page.rows
+    )
+    return _told("secrets", page, rows)
 
 
 def _told(under: str, page: Page[Any], rows: Iterable[dict[str, Any]]) -> dict[str, Any]:

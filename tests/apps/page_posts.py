@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from django.test import Client
 
+from apps.accounts.hashing import session_key_kept
 from apps.accounts.models import (
     BrowserSession,
     Invitation,
@@ -130,7 +131,7 @@ def _team(action: str, *, typed: bool = False, **form: str) -> tuple[str, Form]:
 def _browser(world: World) -> tuple[str, Form]:
     other = Client()
     other.post("/sign-in/", {"email": world.admin.email, "password": PASSWORD})
-    made = BrowserSession.objects.get(session_key=other.session.session_key)
+    made = BrowserSession.objects.get(session_key=session_key_kept(other.session.session_key))
     return f"/account/browsers/{made.id}/end/", {}
 
 

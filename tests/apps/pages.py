@@ -7,21 +7,23 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from apps.accounts.hashing import session_key_kept
 from apps.accounts.models import User
+from apps.accounts.sessions import SessionStore
 
 _COUNTS = Path(__file__).with_name("query_counts.json")
 
 
 def signed_in(user: User) -> Client:
     """Return a browser in which `user` is signed in, by one row and nothing else."""
-    session = Session.objects.create(
-        session_key=secrets.token_hex(16),
+    key = secrets.token_hex(16)
+    Session.objects.create(
+        session_key=session_key_kept(key),
         session_data=SessionStore().encode(
             {
                 SESSION_KEY: user.pk,
@@ -32,7 +34,7 @@ def signed_in(user: User) -> Client:
         expire_date=SessionStore().get_expiry_date(),
     )
     client = Client()
-    client.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
+    client.cookies[settings.SESSION_COOKIE_NAME] = key
     return client
 
 

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import Page, expect
 
+from apps.accounts.models import Authenticator
 from tests.browser.conftest import OpenPage
 from tests.browser.screenshots import pages_of, pages_of_admins
 
@@ -38,7 +38,7 @@ def test_the_second_step_of_a_sign_in_has_no_serious_violation_and_fits_320_px(
 ) -> None:
     stage.owner.set_password(PASSWORD)
     stage.owner.save()
-    TOTPDevice.objects.create(user=stage.owner)
+    Authenticator.objects.create(user=stage.owner)
     page = visit("/sign-in/", allowed=("status of 4",), viewport={"width": 320, "height": 640})
     page.get_by_label("E-mail address").fill(stage.owner.email)
     page.get_by_label("Password").fill(PASSWORD)

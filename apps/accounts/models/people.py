@@ -5,13 +5,15 @@ from typing import ClassVar
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager
 from django.db import models
 
+from apps.accounts.emails import normal_email
+from apps.accounts.models.normal_email_field import NormalEmailField
 from apps.accounts.models.teams import Team
 from apps.rest.identifiers import new_id
 
 
 class UserManager(BaseUserManager["User"]):
     def get_by_natural_key(self, username: str | None) -> "User":
-        return self.get(email__iexact=username)
+        return self.get(normal_email=normal_email(username or ""))
 
 
 class User(AbstractBaseUser):
@@ -19,6 +21,10 @@ class User(AbstractBaseUser):
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     email = models.EmailField(unique=True)
+    """As it was written."""
+    # Null in rows of processes of the release before; the next release requires it.
+    normal_email = NormalEmailField(unique=True, null=True)
+    """What the person is looked up and counted by."""
     name = models.CharField(max_length=150, blank=True)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="present")
     """Where the person works now: one of the own teams, or any for an organisation admin."""
@@ -38,6 +44,25 @@ class User(AbstractBaseUser):
         return self.email
 
 
+class SingleSignOn(models.Model):
+    """The account of a provider that signs a person in: who it is there, whatever its address."""
+
+    id = models.BigAutoField(primary_key=True)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="single_sign_ons")
+    issuer = models.CharField(max_length=500)
+    subject = models.CharField(max_length=255)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="accounts_subject_once"),
+            models.UniqueConstraint(fields=["issuer", "user"], name="accounts_joined_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"single sign-on of {self.user_id}"
+
+
 class SignInLink(models.Model):
     """A one-time way in; only its hash is kept."""
 
@@ -52,11 +77,12 @@ class SignInLink(models.Model):
 
 
 class BrowserSession(models.Model):
-    """A browser in which somebody is signed in; it goes with the session of that key."""
+    """A browser in which somebody is signed in; it goes with the session of that hash."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="browser_sessions")
     session_key = models.CharField(max_length=40, unique=True)
+    """What the session is kept under: the hash of its key."""
     address = models.CharField(max_length=64, blank=True)
     user_agent = models.CharField(max_length=300, blank=True)
     way = models.CharField(max_length=16)

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 
+from apps.accounts.models.normal_email_field import NormalEmailField
 from apps.rest.identifiers import new_id
 
 
@@ -81,6 +82,7 @@ class Invitation(models.Model):
     token_sha256 = models.CharField(max_length=64, unique=True)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
     email = models.EmailField()
+    normal_email = NormalEmailField(null=True)
     role = models.CharField(max_length=16, default=TeamRole.MEMBER)
     invited_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"

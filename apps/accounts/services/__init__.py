@@ -1,5 +1,6 @@
 """Writes of people, teams, keys and sign-ins."""
 
+from apps.accounts.services.addresses import person_set_email, single_sign_on_forget
 from apps.accounts.services.api_keys import (
     LIMITS,
     KeyLimits,
@@ -27,6 +28,7 @@ from apps.accounts.services.own_account import (
     browser_end,
     browsers_end_others,
     password_change,
+    session_kept,
 )
 from apps.accounts.services.page_keys import page_key_text
 from apps.accounts.services.restricted_environments import (
@@ -87,11 +89,14 @@ __all__ = [
     "person_deactivate",
     "person_reactivate",
     "person_set_admin",
+    "person_set_email",
+    "session_kept",
     "sign_in",
     "sign_in_link_create",
     "sign_in_link_redeem",
     "sign_in_link_url",
     "sign_out",
+    "single_sign_on_forget",
     "team_create",
     "team_delete",
     "team_enter",

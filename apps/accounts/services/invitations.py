@@ -6,15 +6,15 @@ from datetime import timedelta
 from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
 from apps.accounts.audit import audit
+from apps.accounts.emails import checked_email, normal_email
 from apps.accounts.hashing import new_secret, sha256_hex
 from apps.accounts.models import Invitation, Membership, Team, TeamRole, User
-from apps.accounts.selectors import invitation_by_token
+from apps.accounts.selectors import invitation_by_token, person_by_email
 from apps.accounts.services.members import member_add
 from apps.rest.errors import Conflict, InvalidInput, NotFound
 from controlplane import clock
@@ -36,15 +36,16 @@ def invitation_create(
     """Return a new invitation, in place of an older one of the same address.
 
     Raises:
-        InvalidInput: that is no e-mail address.
+        InvalidInput: that is no e-mail address, or none that may be invited.
         Conflict: the person belongs to the team.
     """
-    email = _checked(email)
-    if Membership.objects.filter(team=team, user__email__iexact=email).exists():
+    email = checked_email(email)
+    normal = normal_email(email)
+    if Membership.objects.filter(team=team, user__normal_email=normal).exists():
         raise Conflict(f"{email} belongs to `{team.name}` already.", fields=["email"])
     token = new_secret()
     with transaction.atomic():
-        _open(team).filter(email__iexact=email).update(ended_at=clock.now())
+        _open(team).filter(normal_email=normal).update(ended_at=clock.now())
         invitation = Invitation.objects.create(
             token_sha256=sha256_hex(token),
             team=team,
@@ -78,7 +79,7 @@ def invitation_accept(*, token: str, user: User) -> Team:
     """
     with transaction.atomic():
         invitation = _taken(token)
-        if invitation.email.lower() != user.email.lower():
+        if normal_email(invitation.email) != normal_email(user.email):
             raise Conflict(
                 f"This invitation is for {invitation.email}, and you are signed in as "
                 f"{user.email}.",
@@ -100,7 +101,7 @@ def invitation_accept_as_new(*, token: str, name: str, password: str) -> User:
     """
     with transaction.atomic():
         invitation = _taken(token)
-        if User.objects.filter(email__iexact=invitation.email).exists():
+        if person_by_email(invitation.email).exists():
             raise Conflict(f"{invitation.email} has an account.", hint="Sign in, then join.")
         user = User(email=invitation.email, name=name.strip(), team=invitation.team)
         _set_password(user, password)
@@ -130,12 +131,3 @@ def _taken(token: str) -> Invitation:
 
 def _open(team: Team) -> QuerySet[Invitation]:
     return team.invitations.filter(ended_at=None, expires_at__gt=clock.now())
-
-
-def _checked(email: str) -> str:
-    email = email.strip()
-    try:
-        validate_email(email)
-    except ValidationError:
-        raise InvalidInput(f"`{email}` is no e-mail address.", fields=["email"]) from None
-    return email

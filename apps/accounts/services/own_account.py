@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from apps.accounts.audit import audit
+from apps.accounts.hashing import session_key_kept
 from apps.accounts.models import BrowserSession, User
 from apps.rest.errors import InvalidInput, NotFound
 from controlplane import clock
@@ -26,10 +27,10 @@ def password_change(*, request: HttpRequest, user: User, old: str, new: str) -> 
     user.set_password(new)
     user.save(update_fields=["password"])
     audit("account.change_password", user, team=None)
-    kept = request.session.session_key
+    before = session_kept(request)
     update_session_auth_hash(request, user)
-    BrowserSession.objects.filter(session_key=kept).update(session_key=request.session.session_key)
-    browsers_end_others(user=user, but=str(request.session.session_key))
+    BrowserSession.objects.filter(session_key=before).update(session_key=session_kept(request))
+    browsers_end_others(user=user, but=session_kept(request))
 
 
 @transaction.atomic
@@ -53,10 +54,15 @@ def browser_end(*, user: User, browser_id: str) -> None:
 
 @transaction.atomic
 def browsers_end_others(*, user: User, but: str) -> int:
-    """Sign out all browsers but one; return how many there were."""
+    """Sign out all browsers but that of one kept session; return how many there were."""
     ended = sessions_end(BrowserSession.objects.filter(user=user).exclude(session_key=but))
     audit("account.end_other_browsers", user, team=None, before={"browsers": ended})
     return ended
+
+
+def session_kept(request: HttpRequest) -> str:
+    """Return what the session of the request is kept under."""
+    return session_key_kept(str(request.session.session_key))
 
 
 def sessions_end(browsers: QuerySet[BrowserSession]) -> int:

@@ -10,8 +10,12 @@ from django.db import transaction
 from django.http import HttpRequest
 
 from apps.accounts.audit import audit, nobody_tried
+from apps.accounts.emails import normal_email
 from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import BrowserSession, User
+from apps.accounts.selectors import person_by_email
+from apps.accounts.services.address_brake import address_check, address_of
+from apps.accounts.services.own_account import session_kept
 from apps.accounts.services.page_keys import page_keys_end
 from apps.accounts.services.two_steps import code_is_right, has_two_steps
 from apps.rest.errors import TooMany, Unauthenticated
@@ -26,8 +30,10 @@ def password_sign_in(*, request: HttpRequest, email: str, password: str) -> User
     """Return the person, signed in, or None where a code is asked for as the second step.
 
     Raises Unauthenticated in the same words for a wrong password and an unknown address, TooMany
-    after ten failures within 15 minutes for that account from that address.
+    after ten failures within 15 minutes for that account from that address, or failures for many
+    accounts from it.
     """
+    _check_address(request, email)
     user = authenticate(request, username=email.strip(), password=password)
     if getattr(request, "axes_locked_out", False):
         _failed("account.sign_in_locked", email)
@@ -40,6 +46,14 @@ def password_sign_in(*, request: HttpRequest, email: str, password: str) -> User
         return None
     sign_in(request=request, user=user, way="password")
     return user
+
+
+def _check_address(request: HttpRequest, email: str) -> None:
+    try:
+        address_check(request)
+    except TooMany:
+        _failed("account.sign_in_locked", email)
+        raise
 
 
 def awaited_user(request: HttpRequest) -> User | None:
@@ -71,8 +85,8 @@ def sign_in(*, request: HttpRequest, user: User, way: str) -> None:
         request.session.create()
     BrowserSession.objects.create(
         user=user,
-        session_key=str(request.session.session_key),
-        address=str(request.META.get("REMOTE_ADDR", ""))[:64],
+        session_key=session_kept(request),
+        address=address_of(request)[:64],
         user_agent=request.headers.get("User-Agent", "")[:300],
         way=way,
     )
@@ -82,7 +96,7 @@ def sign_in(*, request: HttpRequest, user: User, way: str) -> None:
 @transaction.atomic
 def sign_out(*, request: HttpRequest) -> None:
     """End the session and forget all of it."""
-    BrowserSession.objects.filter(session_key=request.session.session_key).delete()
+    BrowserSession.objects.filter(session_key=session_kept(request)).delete()
     user = getattr(request, "user", None)
     if isinstance(user, User):
         page_keys_end(user=user)
@@ -104,12 +118,12 @@ def account_of_attempt(request: HttpRequest, credentials: dict[str, str] | None)
 
 
 def _account(email: str) -> str:
-    return sha256_hex(email.strip().lower())
+    return sha256_hex(normal_email(email))
 
 
 def _failed(action: str, email: str, *, second_step: bool = False) -> None:
     # An address nobody has is not kept: people type passwords into its field.
-    known = User.objects.filter(email__iexact=email.strip()).first()
+    known = person_by_email(email).first()
     after = {"way": "code" if second_step else "password"}
     nobody_tried(action, label=known.email if known else "unknown address", after=after)
 
@@ -119,7 +133,7 @@ def _deadline() -> float:
 
 
 def _locked(request: HttpRequest, email: str) -> TooMany:
-    address = str(request.META.get("REMOTE_ADDR", ""))
+    address = address_of(request)
     last = AccessAttempt.objects.filter(username=_account(email)).order_by("-attempt_time").first()
     ends = (last.attempt_time if last else clock.now()) + settings.AXES_COOLOFF_TIME
     minutes = int((ends - clock.now()).total_seconds() // 60) + 1

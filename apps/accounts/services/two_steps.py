@@ -1,18 +1,22 @@
 """A code of an authenticator app as the second step of signing in, by django-otp."""
 
+import logging
 from base64 import b32encode
 from dataclasses import dataclass
 
 import segno
 from django.db import transaction
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from apps.accounts.audit import audit
-from apps.accounts.models import User
+from apps.accounts.hashing import new_recovery_code, recovery_code_kept
+from apps.accounts.key_ring import KeyRingError
+from apps.accounts.models import Authenticator, User
+from apps.accounts.sealing import ring_as_it_is
 from apps.rest.errors import Conflict, InvalidInput
 
 RECOVERY_CODES = 10
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +30,10 @@ class Enrolment:
 
 def has_two_steps(user: User) -> bool:
     """Return whether the person is asked for a code."""
-    return bool(TOTPDevice.objects.filter(user=user, confirmed=True).exists())
+    return bool(Authenticator.objects.filter(user=user, confirmed=True).exists())
 
 
-@transaction.atomic
+@ring_as_it_is()
 def two_steps_begin(*, user: User) -> Enrolment:
     """Return what to scan; the unconfirmed device of an earlier visit is used again.
 
@@ -37,7 +41,7 @@ def two_steps_begin(*, user: User) -> Enrolment:
     """
     if has_two_steps(user):
         raise Conflict("The second step is on already.")
-    device, _ = TOTPDevice.objects.get_or_create(
+    device, _ = Authenticator.objects.get_or_create(
         user=user, confirmed=False, defaults={"name": "Enginehouse"}
     )
     audit("account.begin_two_steps", user, team=None)
@@ -47,10 +51,10 @@ def two_steps_begin(*, user: User) -> Enrolment:
     )
 
 
-@transaction.atomic
+@ring_as_it_is()
 def two_steps_confirm(*, user: User, code: str) -> list[str]:
     """Return the recovery codes, shown this once. Raises InvalidInput or Conflict."""
-    device = TOTPDevice.objects.select_for_update().filter(user=user, confirmed=False).first()
+    device = Authenticator.objects.select_for_update().filter(user=user, confirmed=False).first()
     if device is None:
         raise Conflict("There is nothing to confirm.", hint="Begin again.")
     if not device.verify_token(_digits(code)):
@@ -68,31 +72,42 @@ def two_steps_confirm(*, user: User, code: str) -> list[str]:
 @transaction.atomic
 def two_steps_end(*, user: User) -> None:
     """Ask the person for the password only, from now on."""
-    TOTPDevice.objects.filter(user=user).delete()
+    Authenticator.objects.filter(user=user).delete()
     StaticDevice.objects.filter(user=user).delete()
     audit("account.end_two_steps", user, team=None)
 
 
-@transaction.atomic
+@ring_as_it_is()  # before the row: whoever rotates comes from the ring to the row, too
 def code_is_right(user: User, code: str) -> bool:
     """Return whether the code is the app's newest or an unused recovery code.
 
     No code works twice, and wrong ones make the next try wait.
     """
-    devices = [
-        *TOTPDevice.objects.select_for_update().filter(user=user, confirmed=True),
-        *StaticDevice.objects.select_for_update().filter(user=user, confirmed=True),
-    ]
-    return any(device.verify_token(_digits(code)) for device in devices)
+    apps = Authenticator.objects.select_for_update().filter(user=user, confirmed=True)
+    recovery = StaticDevice.objects.select_for_update().filter(user=user, confirmed=True)
+    return any(_is_right(device, _digits(code)) for device in apps) or any(
+        device.verify_token(recovery_code_kept(code)) for device in recovery
+    )
+
+
+def _is_right(device: Authenticator, code: str) -> bool:
+    try:
+        return bool(device.verify_token(code))
+    except KeyRingError as error:
+        # The recovery codes let the person in all the same.
+        _log.error("the seed of an authenticator app does not open: %s", error.message)
+        return False
 
 
 def _new_recovery_codes(user: User) -> list[str]:
     StaticDevice.objects.filter(user=user).delete()
     device = StaticDevice.objects.create(user=user, name="recovery")
-    codes = [StaticToken.random_token() for _ in range(RECOVERY_CODES)]
-    device.token_set.bulk_create(StaticToken(device=device, token=code) for code in codes)
+    codes = [new_recovery_code() for _ in range(RECOVERY_CODES)]
+    device.token_set.bulk_create(
+        StaticToken(device=device, token=recovery_code_kept(code)) for code in codes
+    )
     return codes
 
 
 def _digits(code: str) -> str:
-    return code.replace(" ", "").strip().lower()
+    return code.replace(" ", "")

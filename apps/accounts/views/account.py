@@ -14,6 +14,7 @@ from apps.accounts.services import (
     browsers_end_others,
     has_two_steps,
     password_change,
+    session_kept,
     two_steps_begin,
     two_steps_confirm,
     two_steps_end,
@@ -84,7 +85,7 @@ def end_browser(request: HttpRequest, browser_id: str) -> HttpResponse:
 @require_POST
 def end_other_browsers(request: HttpRequest) -> HttpResponse:
     """Sign out every browser but this one."""
-    ended = browsers_end_others(user=person(request), but=str(request.session.session_key))
+    ended = browsers_end_others(user=person(request), but=session_kept(request))
     messages.success(request, f"{ended} other browsers are signed out.")
     return redirect("accounts:account")
 
@@ -95,7 +96,7 @@ def _account(request: HttpRequest, **shown: object) -> HttpResponse:
         "me": me,
         "has_two_steps": has_two_steps(me),
         "browsers": browser_list(me),
-        "this_browser": request.session.session_key,
+        "this_browser": session_kept(request),
     }
     return render(request, "accounts/account.html", context | shown)
 

@@ -1,6 +1,10 @@
 """Writes of secrets, and the one way to a value: `secret_reveal`."""
 
-from apps.secrets.services.redaction import secret_redactor, secret_standing_in
+from apps.secrets.services.redaction import (
+    secret_redactor,
+    secret_standing_in,
+    unreadable_secrets,
+)
 from apps.secrets.services.rotation import Rotation, secret_rotate
 from apps.secrets.services.trials import (
     SECRET_TEST,
@@ -11,7 +15,6 @@ from apps.secrets.services.trials import (
     secret_to_test,
 )
 from apps.secrets.services.values import (
-    key_ring_prepare,
     secret_delete,
     secret_expire,
     secret_reveal,
@@ -23,7 +26,6 @@ __all__ = [
     "SECRET_TEST",
     "Rotation",
     "SecretToTest",
-    "key_ring_prepare",
     "secret_delete",
     "secret_expire",
     "secret_redactor",
@@ -36,4 +38,5 @@ __all__ = [
     "secret_test_request",
     "secret_to_test",
     "secrets_reveal",
+    "unreadable_secrets",
 ]

@@ -1,24 +1,21 @@
 """Setting, deleting and redeeming one secret."""
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from datetime import datetime
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
 from apps.accounts.audit import audit
+from apps.accounts.key_ring import KeyRingError, Sealed, key_ring_load
 from apps.accounts.models import Team, User
+from apps.accounts.sealing import key_ring_prepare, ring_as_it_is
 from apps.rest.errors import InvalidInput, NotFound
-from apps.secrets.key_ring import KeyRing, Sealed, key_ring_ensure, key_ring_load
 from apps.secrets.models import Secret
 from apps.secrets.names import checked_name, normal_name
 from controlplane import clock
 
 LONGEST_VALUE_BYTES = 100_000
-KEY_RING_LOCK = 4_702_111_012
-"""Held, shared, from a row to the ring by all that read or write a value, and alone by whoever
-takes keys out of the ring."""
 
 
 def secret_set(
@@ -38,7 +35,7 @@ def secret_set(
         raise InvalidInput(
             f"A secret has between 1 and {LONGEST_VALUE_BYTES:,} bytes.", fields=["value"]
         )
-    with _ring_as_it_is():
+    with ring_as_it_is():
         sealed = key_ring_prepare().seal(value, bound_to=binding(team.id, name))
         secret, is_new = Secret.objects.update_or_create(
             team=team,
@@ -79,16 +76,16 @@ def secret_delete(*, team: Team, name: str) -> str:
 def secret_reveal(*, team: Team, name: str) -> str | None:
     """Return the value, or None where there is none of that name; the use is noted.
 
+    Raises KeyRingError for one that does not open.
+
     Only the redemption of a live lease may call this: a value goes to a build or a fetch, never
     into an answer to a person.
     """
-    with _ring_as_it_is():
+    with ring_as_it_is():
         secret = Secret.objects.filter(team=team, name=normal_name(name)).first()
         if secret is None:
             return None
-        value = key_ring_load(settings.KEY_RING_FILE).open(
-            sealed_of(secret), bound_to=binding(team.id, secret.name)
-        )
+        value = _opened(secret)
         Secret.objects.filter(id=secret.id).update(last_used_at=clock.now())
     return value
 
@@ -97,17 +94,6 @@ def secrets_reveal(*, team: Team, names: Collection[str]) -> dict[str, str]:
     """Return the values of those names that the team has; otherwise as `secret_reveal`."""
     values = {name: secret_reveal(team=team, name=name) for name in sorted(names)}
     return {name: value for name, value in values.items() if value is not None}
-
-
-def key_ring_prepare() -> KeyRing:
-    """Return the key ring; the web process makes it on its first start.
-
-    With secrets in the database and no file, it was lost or belongs to another host, and a new one
-    would only hide that: then it raises KeyRingError.
-    """
-    if Secret.objects.exists():
-        return key_ring_load(settings.KEY_RING_FILE)
-    return key_ring_ensure(settings.KEY_RING_FILE)
 
 
 def binding(team_id: str, name: str) -> str:
@@ -122,6 +108,17 @@ def sealed_of(secret: Secret) -> Sealed:
     )
 
 
+def _opened(secret: Secret) -> str:
+    ring = key_ring_load(settings.KEY_RING_FILE)
+    try:
+        return ring.open(sealed_of(secret), bound_to=binding(secret.team_id, secret.name))
+    except KeyRingError as error:
+        raise KeyRingError(
+            f"The secret `{secret.name}` does not open. {error.message}",
+            hint="Store its value anew, or restore the key ring.",
+        ) from None
+
+
 def _ends(at: datetime | None) -> dict[str, str | None]:
     return {"expires_at": at.isoformat() if at else None}
 
@@ -134,12 +131,3 @@ def _checked_end(expires_at: datetime | None) -> datetime | None:
             hint="Give a moment that is to come, or none.",
         )
     return expires_at
-
-
-@contextmanager
-def _ring_as_it_is() -> Iterator[None]:
-    """Open a transaction in which no key leaves the ring."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [KEY_RING_LOCK])
-        yield

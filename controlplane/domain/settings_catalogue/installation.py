@@ -56,6 +56,21 @@ INSTALLATION = Group(
             "default team at their first sign-in; all others need an invitation.",
         ),
         Setting(
+            name="NON_ASCII_EMAILS",
+            default="`0`",
+            read_by="web",
+            says="`1`: e-mail addresses may have letters beyond ASCII before the `@`, but for "
+            "those that fold into ASCII.",
+        ),
+        Setting(
+            name="SIGN_IN_ACCOUNTS_PER_ADDRESS",
+            default="`10`",
+            read_by="web",
+            says="After failed sign-ins to so many accounts from one address within 15 minutes, "
+            "passwords are not taken from it for 15 minutes; `0`: no limit. Raise it where "
+            "a proxy in front has everybody come from its own address.",
+        ),
+        Setting(
             name="ENROLLMENT_TOKEN",
             default="none",
             read_by="agent, gateway",

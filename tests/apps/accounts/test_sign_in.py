@@ -1,18 +1,21 @@
 """Ways in: a one-time link, and a password that cannot be guessed at leisure."""
 
 from datetime import timedelta
+from importlib import import_module
 from io import StringIO
 
 import pytest
+from asgiref.sync import async_to_sync
 from axes.models import AccessAttempt
-from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
 from pytest_django import Settings
 
-from apps.accounts.models import ApiKey, SignInLink, Team, User
+from apps.accounts.hashing import session_key_kept
+from apps.accounts.models import ApiKey, BrowserSession, SignInLink, Team, User
 from apps.accounts.services import (
     admin_bootstrap,
     password_sign_in,
@@ -20,6 +23,7 @@ from apps.accounts.services import (
     sign_in_link_redeem,
     sign_out,
 )
+from apps.accounts.sessions import SessionStore
 from apps.rest.errors import TooMany, Unauthenticated
 from controlplane import clock
 from controlplane import settings as product
@@ -124,6 +128,33 @@ def test_ten_failures_lock_the_account_for_that_address_only(
     assert password_sign_in(request=request_from(), email="ada@example.com", password=PASSWORD)
 
 
+def test_an_address_that_failed_on_many_accounts_meets_a_brake() -> None:
+    make_user(email="ada@example.com", password=PASSWORD)
+    for number in range(product.SIGN_IN_ACCOUNTS_PER_ADDRESS):
+        with pytest.raises(Unauthenticated):
+            password_sign_in(
+                request=request_from(), email=f"person-{number}@example.com", password="Spring2026"
+            )
+    for email in ("ada@example.com", "person-0@example.com", "next@example.com"):
+        with pytest.raises(TooMany) as caught:
+            password_sign_in(request=request_from(), email=email, password=PASSWORD)
+        assert "too many accounts failed from 10.0.0.1" in caught.value.message
+    assert password_sign_in(
+        request=request_from("10.0.0.2"), email="ada@example.com", password=PASSWORD
+    )
+    AccessAttempt.objects.update(attempt_time=clock.now() - timedelta(minutes=16))
+    assert password_sign_in(request=request_from(), email="ada@example.com", password=PASSWORD)
+
+
+def test_one_account_that_fails_again_and_again_is_one_account(settings: Settings) -> None:
+    settings.SIGN_IN_ACCOUNTS_PER_ADDRESS = 2
+    make_user(email="ada@example.com", password=PASSWORD)
+    for spelling in ("bea@example.com", "BEA@example.com", "Bea@example.com"):
+        with pytest.raises(Unauthenticated):
+            password_sign_in(request=request_from(), email=spelling, password="wrong")
+    assert password_sign_in(request=request_from(), email="ada@example.com", password=PASSWORD)
+
+
 def test_what_was_typed_is_not_kept_with_a_failure() -> None:
     with pytest.raises(Unauthenticated):
         password_sign_in(request=request_from(), email="my secret pass", password="hunter22")
@@ -180,3 +211,46 @@ def test_the_link_command_prints_an_address_that_lets_the_admin_in(settings: Set
     assert browser.post(path).status_code == 302
     assert browser.get("/v1/users/me").json()["email"] == "admin@localhost"
     assert Client().post(path).status_code == 410
+
+
+def test_who_reads_the_table_of_sessions_is_nobody_by_it() -> None:
+    make_user(email="ada@example.com", password=PASSWORD)
+    browser = Client()
+    browser.post("/sign-in/", {"email": "ada@example.com", "password": PASSWORD})
+    key = browser.cookies["sessionid"].value
+    kept = Session.objects.get().session_key
+    assert kept not in (key, "")
+    assert list(BrowserSession.objects.values_list("session_key", flat=True)) == [kept]
+    thief = Client()
+    thief.cookies["sessionid"] = kept
+    assert thief.get("/account/").status_code == 302
+    assert browser.get("/account/").status_code == 200
+    assert browser.get("/account/").content.decode().count("this one") == 1
+    browser.post("/sign-out/")
+    assert not Session.objects.filter(session_key=kept).exists()
+
+
+def test_an_upgrade_hashes_the_keys_of_sessions_as_the_store_does() -> None:
+    migration = import_module("apps.accounts.migrations.0015_session_keys_hashed")
+    key = "abcdefghijklmnopqrstuvwxyz012345"
+    BrowserSession.objects.create(user=make_user(), session_key=key, way="link")
+    Session.objects.create(session_key=key, session_data="", expire_date=clock.now())
+    with connection.cursor() as cursor:
+        for each in migration.HASH_THEM:
+            cursor.execute(each)
+    assert Session.objects.get().session_key == session_key_kept(key)
+    assert BrowserSession.objects.get().session_key == session_key_kept(key)
+
+
+def test_a_session_is_kept_and_found_by_the_loop_as_by_threads() -> None:
+    async def kept_and_found() -> tuple[object, bool, bool]:
+        store = SessionStore()
+        await store.aset("colour", "green")
+        await store.asave()
+        again = SessionStore(store.session_key)
+        colour = await again.aget("colour")
+        before = await store.aexists(str(store.session_key))
+        await again.adelete()
+        return colour, before, await store.aexists(str(store.session_key))
+
+    assert async_to_sync(kept_and_found)() == ("green", True, False)

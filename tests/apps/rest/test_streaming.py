@@ -22,7 +22,7 @@ def test_every_piece_is_made_in_the_requests_own_thread_where_its_database_conne
         request = ASGIRequest(scope, io.BytesIO())
         async with ThreadSensitiveContext():
             own = await sync_to_async(threading.get_ident)()
-            answer = download_answer(
+            answer = await sync_to_async(download_answer)(
                 request, threads(), content_type="text/plain", file_name="threads.txt"
             )
             return own, [chunk async for chunk in answer]

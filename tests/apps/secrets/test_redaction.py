@@ -7,10 +7,12 @@ import pytest
 from django.test import Client
 
 from apps.accounts.hashing import sha256_hex
+from apps.accounts.key_ring import KeyRingError
 from apps.configs.models import Revision
 from apps.secrets.models import Secret
-from apps.secrets.services import secret_set
+from apps.secrets.services import secret_redactor, secret_reveal, secret_set, secrets_reveal
 from apps.telemetry.logs import log_lines
+from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
 from tests.factories import (
     config_text,
@@ -62,3 +64,41 @@ def test_a_config_that_holds_the_value_of_a_secret_is_not_saved() -> None:
     # Another team's value is not known here, and not told of either.
     outsider = client_of(cast.outsider)
     assert outsider.post("/v1/configs", {"name": "chat", "text": text})[0] in (200, 201)
+
+
+def damage(name: str) -> None:
+    Secret.objects.filter(name=name).update(key_id="k0123456789ab")
+
+
+def test_a_secret_that_does_not_open_blocks_no_config_and_no_log_of_its_team() -> None:
+    cast = make_cast()
+    secret_set(team=cast.team, name="lost", value="another-value-of-theirs")
+    secret_set(team=cast.team, name="team_token", value=VALUE)
+    damage("lost")
+    client = client_of(cast.member)
+    assert client.post("/v1/configs", {"name": "chat", "text": config_text()})[0] == 201
+    text = config_text() + f"environment_variables:\n  TOKEN: {VALUE}\n"
+    assert client.post("/v1/configs", {"name": "told", "text": text})[0] == 400
+    assert secret_redactor(team=cast.team).text(f"got {VALUE}") == "got [redacted]"
+
+
+def test_a_secret_that_does_not_open_is_shown_as_such_and_fails_its_own_use_alone() -> None:
+    cast = make_cast()
+    for name in ("lost", "whole"):
+        secret_set(team=cast.team, name=name, value=VALUE)
+    damage("lost")
+    status, told = client_of(cast.member).get("/v1/secrets")
+    assert status == 200
+    assert {each["name"]: each["is_readable"] for each in told["secrets"]} == {
+        "lost": False,
+        "whole": True,
+    }
+    page = signed_in(cast.member).get("/secrets/").content.decode()
+    assert page.count("does not open") == 1
+    lost = Secret.objects.get(name="lost")
+    assert "does not open" in signed_in(cast.member).get(f"/secrets/{lost.id}/").content.decode()
+    assert secrets_reveal(team=cast.team, names=["whole"]) == {"whole": VALUE}
+    with pytest.raises(KeyRingError, match="`lost` does not open"):
+        secret_reveal(team=cast.team, name="lost")
+    secret_set(team=cast.team, name="lost", value="stored anew")
+    assert secret_reveal(team=cast.team, name="lost") == "stored anew"

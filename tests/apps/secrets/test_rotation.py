@@ -9,16 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from django.conf import settings as django_settings
 from django.core.management import CommandError, call_command
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from apps.accounts.models import AuditEntry, Team
-from apps.secrets.key_ring import key_ring_ensure, key_ring_load
+from apps.accounts.key_ring import key_ring_ensure, key_ring_load
+from apps.accounts.models import AuditEntry, Authenticator, Team
 from apps.secrets.models import Secret
 from apps.secrets.services import rotation as rotation_module
 from apps.secrets.services import secret_reveal, secret_rotate, secret_set
-from apps.secrets.services.values import binding
-from tests.factories import make_team
+from apps.secrets.services.values import binding, sealed_of
+from tests.factories import make_team, make_user
 from tests.processes import ROOT, database_url
 from tests.waiting import wait_for
 
@@ -186,3 +188,102 @@ def test_of_two_rotations_the_second_says_that_one_is_running(key_ring: Path) ->
     secret_rotate(on_progress=lambda done, total: in_thread(rotate_too).join())
     assert refused == ["Another rotation is running. Let it end, then run this again."]
     assert len(keys_in(key_ring)) == 1
+
+
+@pytest.mark.long
+@pytest.mark.process
+def test_a_kill_at_any_line_of_a_rotation_loses_no_secret(key_ring: Path) -> None:
+    team = make_team()
+    for name in ("first", "second"):
+        secret_set(team=team, name=name, value=f"value of {name}")
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.apps.secrets.rotation_killed"],
+        cwd=ROOT,
+        env=os.environ | {"DATABASE_URL": database_url(), "KEY_RING_FILE": str(key_ring)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout.splitlines()[-1]) > 50
+    assert keys_in(key_ring) == set(Secret.objects.values_list("key_id", flat=True))
+    assert len(keys_in(key_ring)) == 1
+
+
+def test_a_commit_that_fails_leaves_the_key_that_opens_what_it_rolled_back(key_ring: Path) -> None:
+    team = store(2, key_ring)
+    old = key_ring_load(key_ring)
+
+    def late_writer(done: int, total: int) -> None:
+        sealed = old.seal("late", bound_to=binding(team.id, "late"))
+        Secret.objects.create(team=team, name="late", **vars(sealed))
+        refuse_commits()
+
+    try:
+        with pytest.raises(DatabaseError, match="no commit today"):
+            secret_rotate(on_progress=late_writer)
+        assert secret_reveal_unmarked(team, "late") == "late"
+    finally:
+        allow_commits()
+    assert old.primary in keys_in(key_ring)
+    assert secret_rotate().resealed == 3
+    assert secret_reveal(team=team, name="late") == "late"
+    assert len(keys_in(key_ring)) == 1
+
+
+def secret_reveal_unmarked(team: Team, name: str) -> str:
+    """Return a value without noting its use, which would be a commit."""
+    found = Secret.objects.get(team=team, name=name)
+    return key_ring_load(django_settings.KEY_RING_FILE).open(
+        sealed_of(found), bound_to=binding(team.id, name)
+    )
+
+
+def refuse_commits() -> None:
+    """Let every transaction that changes a secret fail at its very end."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            CREATE FUNCTION refuse_commit() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'no commit today'; END $$;
+            CREATE CONSTRAINT TRIGGER refuse_commit AFTER UPDATE ON secrets_secret
+            DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse_commit();
+            """
+        )
+
+
+def allow_commits() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DROP FUNCTION IF EXISTS refuse_commit CASCADE")
+
+
+def test_a_secret_that_does_not_open_keeps_its_key_and_stops_no_rotation(
+    key_ring: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rotation_module, "BATCH_ROWS", 2)
+    team = store(5, key_ring)
+    old = key_ring_load(key_ring).primary
+    Secret.objects.filter(name="s1").update(ciphertext=b"damaged beyond repair")
+    Secret.objects.filter(name="s2").update(key_id="kffffffffffff")
+    call_command("secret_rotate")
+    said = capsys.readouterr()
+    assert f"s1 of {team.name} does not open" in said.err
+    assert f"s2 of {team.name} does not open" in said.err
+    assert "3 secrets are under the new key" in said.out
+    assert old in keys_in(key_ring)
+    assert secret_reveal(team=team, name="s4") == "value-4"
+
+
+def test_seeds_of_authenticator_apps_rotate_along_and_keep_their_key(key_ring: Path) -> None:
+    sealed = Authenticator.objects.create(user=make_user())
+    plain = TOTPDevice.objects.create(user=make_user())
+    lost = TOTPDevice.objects.create(user=make_user(), key=f"{sealed.key_id}:{'A' * 64}")
+    seeds = {sealed.id: sealed.bin_key, plain.id: plain.bin_key}
+    old = keys_in(key_ring)
+    done = secret_rotate()
+    for id, seed in seeds.items():
+        device = Authenticator.objects.get(id=id)
+        assert (device.key_id, device.bin_key) == (done.key_id, seed)
+    assert keys_in(key_ring) == {*old, done.key_id}, "the lost one names the old key"
+    lost.delete()
+    assert set(secret_rotate().retired) == {*old, done.key_id}

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from apps.accounts.key_ring import KeyRingError, key_ring_ensure, key_ring_load
 from apps.rest.errors import InvalidInput, NotFound
-from apps.secrets.key_ring import KeyRingError, key_ring_ensure, key_ring_load
 from apps.secrets.models import Secret
 from apps.secrets.services import secret_delete, secret_reveal, secret_rotate, secret_set
 from tests.factories import make_team

@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from apps.accounts.commands import AuditedCommand
+from apps.accounts.key_ring import KeyRingError
 from apps.rest.errors import Conflict
-from apps.secrets.key_ring import KeyRingError
 from apps.secrets.services import secret_rotate
 
 
@@ -24,6 +24,9 @@ class Command(AuditedCommand):
         self.stdout.write(f"{done.resealed} secrets are under the new key {done.key_id}.")
         for key_id in done.retired:
             self.stdout.write(f"The key {key_id} seals nothing any more and is out of the ring.")
+
+        for name in done.unreadable:
+            self.stderr.write(f"{name} does not open and stays as it is; store it anew.")
 
     def _say(self, done: int, total: int) -> None:
         self.stderr.write(f"{done} of {total} re-encrypted")

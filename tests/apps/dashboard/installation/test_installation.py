@@ -8,10 +8,10 @@ import pytest
 from django.conf import LazySettings
 from django.db.migrations.recorder import MigrationRecorder
 
+from apps.accounts.key_ring import key_ring_ensure, key_ring_rotate
 from apps.dashboard.installation.effective import EffectiveSetting, effective_settings
 from apps.fleet.models import Worker
 from apps.fleet.services import worker_arrived
-from apps.secrets.key_ring import key_ring_ensure, key_ring_rotate
 from controlplane import clock
 from controlplane.domain.settings_catalogue import SETTINGS
 from tests.apps.pages import committed_queries, queries_of, signed_in

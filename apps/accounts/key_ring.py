@@ -1,4 +1,4 @@
-"""The keys that seal secrets: a file of mode 0600 on the web hosts, and nowhere else.
+"""The keys that seal secrets and seeds: a file of mode 0600 on the web hosts, and nowhere else.
 
 The first key is made with the first start. Rotation adds a key and makes it the primary one; an
 older key goes once nothing is sealed by it.
@@ -48,21 +48,28 @@ class KeyRing:
 
     def seal(self, value: str, *, bound_to: str) -> Sealed:
         """Return the value encrypted so that it opens only for the same `bound_to`."""
+        return self.seal_bytes(value.encode(), bound_to=bound_to)
+
+    def seal_bytes(self, value: bytes, *, bound_to: str) -> Sealed:
+        """Return the value encrypted so that it opens only for the same `bound_to`."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         cipher = AESGCM(self.keys[self.primary])
-        ciphertext = cipher.encrypt(nonce, value.encode(), bound_to.encode())
+        ciphertext = cipher.encrypt(nonce, value, bound_to.encode())
         return Sealed(key_id=self.primary, nonce=nonce, ciphertext=ciphertext)
 
     def open(self, sealed: Sealed, *, bound_to: str) -> str:
+        """Return the value. Raises KeyRingError when this ring did not seal it for `bound_to`."""
+        return self.open_bytes(sealed, bound_to=bound_to).decode()
+
+    def open_bytes(self, sealed: Sealed, *, bound_to: str) -> bytes:
         """Return the value. Raises KeyRingError when this ring did not seal it for `bound_to`."""
         key = self.keys.get(sealed.key_id)
         if key is None:
             raise KeyRingError(f"The key ring has no key `{sealed.key_id}`; restore its file.")
         try:
-            value = AESGCM(key).decrypt(sealed.nonce, sealed.ciphertext, bound_to.encode())
+            return AESGCM(key).decrypt(sealed.nonce, sealed.ciphertext, bound_to.encode())
         except InvalidTag:
             raise KeyRingError("A stored secret does not open: its row was changed.") from None
-        return value.decode()
 
 
 def key_ring_load(path: Path) -> KeyRing:
@@ -131,6 +138,16 @@ def _write(path: Path, ring: KeyRing) -> None:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
+    _make_durable(path.parent)
+
+
+def _make_durable(folder: Path) -> None:
+    """Let the new name outlive a crash, or rows sealed by a new key would outlive the key."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Signing in through the organisation's OpenID Connect provider."""
