@@ -67,7 +67,7 @@ def gated(asked: Asked) -> SourceFailure:
     reason = (
         f"the owner of the token in secret `{asked.secret}` has not been given access"
         if asked.has_token
-        else f"there is no secret `{asked.secret}` to send a token from"
+        else f"no token was sent: {_not_listed(asked)}"
     )
     return of_configuration(
         "EHF-GATED",
@@ -83,7 +83,7 @@ def missing_repo(asked: Asked) -> SourceFailure:
     private = (
         f"the token in secret `{asked.secret}` may not see it"
         if asked.has_token
-        else f"it is private and there is no secret `{asked.secret}`"
+        else f"it is private and no token was sent: {_not_listed(asked)}"
     )
     return of_configuration(
         "EHF-NOT-FOUND",
@@ -204,3 +204,7 @@ def too_large(asked: Asked, path: str) -> SourceFailure:
         "Save the model again in shards (save_pretrained does so), or copy it into a folder of "
         "LOCAL_CHECKPOINT_ROOTS and use source `LOCAL`.",
     )
+
+
+def _not_listed(asked: Asked) -> str:
+    return f"`{asked.secret}` is not a stored secret that the config lists"

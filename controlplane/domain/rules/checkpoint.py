@@ -41,6 +41,11 @@ def _looks_gated(c: Context) -> bool:
     return _source(c) is CheckpointSource.HF and _repo(c).startswith(_GATED_PREFIXES)
 
 
+def _said_gated(c: Context) -> bool:
+    failure = c.known.checkpoint_failure
+    return failure is not None and failure.code == "EHF-GATED"
+
+
 def _list_secret(c: Context) -> Patch:
     return {"secrets": {**c.spec.secrets, _secret_name(c): None}}
 
@@ -89,7 +94,9 @@ GATED_WITHOUT_SECRET = Rule(
     name="gated-repository-without-secret",
     severity=Severity.WARNING,
     fields=at(_SECRET, "secrets"),
-    concerns=lambda c: _looks_gated(c) and _secret_name(c) == DEFAULT_SECRET_NAME,
+    concerns=lambda c: (
+        (_looks_gated(c) or _said_gated(c)) and _secret_name(c) == DEFAULT_SECRET_NAME
+    ),
     when=lambda c: _secret_name(c) not in c.spec.secret_names,
     message=lambda c: (
         f"`{_repo(c)}` asks for a licence before a download, and the secret `{_secret_name(c)}` "
