@@ -13,6 +13,7 @@ from huggingface_hub.errors import (
 )
 
 from controlplane.domain.spec import CheckpointRepository
+from controlplane.sources.bearer import NO_TOKEN
 from controlplane.sources.failures import SourceFailure, of_checkpoint, of_configuration, of_machine
 from controlplane.sources.hub_http import http
 
@@ -116,6 +117,17 @@ def refused_token(asked: Asked, status: int) -> SourceFailure:
         "runtime_secret_name",
         f"Make a new token with read access at {asked.endpoint}/settings/tokens and store it as "
         f"the secret `{asked.secret}`.",
+    )
+
+
+def no_token(asked: Asked) -> SourceFailure:
+    """Return the failure for a secret that can be no token, whatever the hub."""
+    return of_configuration(
+        "EHF-TOKEN",
+        f"The secret `{asked.secret}` holds no token: {NO_TOKEN}.",
+        "runtime_secret_name",
+        f"Store the token itself, as {asked.endpoint}/settings/tokens shows it, as the secret "
+        f"`{asked.secret}`.",
     )
 
 

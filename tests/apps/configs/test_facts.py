@@ -32,6 +32,7 @@ from tests.bucket_server import BucketServer
 from tests.factories import Cast, config_text, make_checkpoint_record, make_team
 from tests.hub_server import HubServer
 from tests.tiny_checkpoint import make_tiny_checkpoint
+from workers.tasks import facts as facts_task
 from workers.tasks.facts import fetch_facts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cpu_host", "keepers_stand_still")]
@@ -302,6 +303,22 @@ def test_a_check_after_the_cause_was_mended_waits_for_the_new_answer(
     assert "EH801" not in {finding["code"] for finding in said["findings"]}
     fetch_facts(record.id)
     assert not examine_text(team=cast.team, text=text).blocks_build
+
+
+@pytest.mark.parametrize("value", ["hf_gehe\u00efm", "hf_two words", "hf_two\nlines"])
+def test_a_secret_that_is_no_token_is_named_and_crashes_nothing(
+    cast: Cast, hub: HubServer, tiny_checkpoint: Path, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.add("org/tiny", tiny_checkpoint)
+    monkeypatch.setattr(facts_task, "redeem_secrets", lambda _keeper: {"hf_access_token": value})
+    record = make_checkpoint_record(
+        team=cast.team, source="HF", repo="org/tiny", secret_name="hf_access_token"
+    )
+    fetch_facts(record.id)
+    record.refresh_from_db()
+    assert record.failure["code"] == "EHF-TOKEN"
+    assert "The secret `hf_access_token` holds no token" in record.failure["sentence"]
+    assert value not in str(record.failure)
 
 
 @pytest.mark.django_db(transaction=True)
