@@ -25,7 +25,7 @@ from apps.configs.selectors import (
 )
 from apps.configs.whereabouts import whereabouts
 from apps.secrets.selectors import secret_names
-from apps.ui.fragments import live_answer
+from apps.ui.fragments import live_answer, part_answer
 from apps.ui.listing import asked_in, page_in
 
 SHOWN_PREVIEWS = 5
@@ -72,7 +72,7 @@ def check(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
         posted.apply_fix(request.POST["fix"], request.POST.get("fix_code", ""))
     if "cell" in request.POST:
         posted.take_cell(request.POST["cell"])
-    return render(request, "configs/_editor.html", _context(posted) | {"is_fragment": True})
+    return part_answer(request, "configs/_editor.html", _context(posted) | {"is_fragment": True})
 
 
 @page
@@ -83,7 +83,7 @@ def fit(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
     config = config_get(team=team, config_id=config_id) if config_id else None
     posted = posted_draft(request, config)
     matrix = matrix_of(team=team, text=posted.text, might_get=bool(posted.might_get))
-    return render(request, "configs/_fit.html", _addresses(config) | {"matrix": matrix})
+    return part_answer(request, "configs/_fit.html", _addresses(config) | {"matrix": matrix})
 
 
 @page
