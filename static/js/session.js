@@ -7,7 +7,8 @@ let signing = null;
 
 export const token = () => JSON.parse(document.body.getAttribute(HEADERS))["X-CSRFToken"];
 
-const renewed = async () => {
+// Resolves to who is signed in, with a right token in every form and request of the page.
+export const renewed = async () => {
   const answer = await fetch(sessionUrl, { headers: { Accept: "application/json" } });
   if (!answer.ok || answer.redirected) throw new TypeError(`The session cannot be asked for: ${answer.status}`);
   const told = await answer.json();

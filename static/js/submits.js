@@ -1,17 +1,18 @@
 // Sends a form only while its person is signed in and its token is right: an answer that is a
 // sign-in form or a notice would take the place of all that was typed.
-import { signedIn } from "./session.js";
+import { renewed, signedIn } from "./session.js";
 
 const notice = document.getElementById("refused");
 const [asking, sure] = [new WeakSet(), new WeakSet()];
 
 const isGuarded = (form) => form.getAttribute("method")?.toLowerCase() === "post"
-  && !form.matches("[data-without-session]") && !form.closest("#sign-in");
+  && !form.closest("#sign-in");
 
 const send = async (form, submitter) => {
   asking.add(form);
   try {
-    if (!(await signedIn())) return;
+    if (form.matches("[data-without-session]")) await renewed();
+    else if (!(await signedIn())) return;
     document.dispatchEvent(new Event("signed-in-again"));
     sure.add(form);
     form.requestSubmit(submitter?.isConnected ? submitter : null);

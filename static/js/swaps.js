@@ -4,7 +4,7 @@ import { signedIn } from "./session.js";
 
 const notice = document.getElementById("refused");
 const [words, button] = notice.children;
-const refused = new Map();
+const [refused, lost] = [new Map(), new Map()];
 const repeated = new WeakSet();
 const KEPT = "What you typed is still here.";
 const REASONS = {
@@ -21,13 +21,19 @@ const say = (text, canSignIn = false) => {
   notice.hidden = !text;
 };
 
-const repeat = () => {
-  say("");
-  const contexts = [...refused.values()];
-  refused.clear();
+const askAgain = (contexts) => {
   for (const { sourceElement: source, request, target, swap } of contexts) {
     if (source.isConnected) htmx.ajax(request.method, request.action, { source, target, swap });
   }
+};
+const taken = (map) => {
+  const contexts = [...map.values()];
+  map.clear();
+  return contexts;
+};
+const repeat = () => {
+  say("");
+  askAgain(taken(refused));
 };
 
 const goOn = async () => {
@@ -52,6 +58,12 @@ const tokenRefused = (ctx) => {
   return goOn();
 };
 
+// A server that is down is said by live.js, which goes on asking; what it does not ask itself comes along.
+const lose = (ctx) => {
+  say("");
+  if (!ctx.sourceElement.matches("[data-live]")) lost.set(ctx.sourceElement, ctx);
+};
+
 const refuse = (ctx) => {
   const { status, raw } = ctx.response;
   if (ctx.hx.refusal === "form-token") return tokenRefused(ctx);
@@ -59,8 +71,7 @@ const refuse = (ctx) => {
     refused.set(ctx.sourceElement, ctx);
     return isPutOff || goOn();
   }
-  // A server that is down is said, and asked again, by live.js.
-  if (status >= 500) return say("");
+  if (status >= 500) return lose(ctx);
   const isSaid = raw.headers.get("Content-Type")?.startsWith("text/plain");
   const reason = isSaid ? ctx.text : REASONS[status] ?? "What answered was not Enginehouse.";
   return say(`${reason} ${KEPT}`);
@@ -69,12 +80,14 @@ const refuse = (ctx) => {
 document.addEventListener("htmx:after:request", (event) => {
   const { ctx } = event.detail;
   if (ctx.hx.part && !ctx.response.raw.redirected) {
-    repeated.delete(ctx.sourceElement);
+    for (const each of [repeated, refused, lost]) each.delete(ctx.sourceElement);
     if (!isPutOff) say("");
     return;
   }
   event.preventDefault();
   refuse(ctx);
 });
+document.addEventListener("htmx:error", ({ detail }) => { if (detail.ctx) lose(detail.ctx); });
+document.addEventListener("asked", () => askAgain(taken(lost)));
 button.addEventListener("click", goOn);
 document.addEventListener("signed-in-again", () => { isPutOff = false; repeat(); });

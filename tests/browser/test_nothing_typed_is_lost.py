@@ -224,6 +224,26 @@ def test_a_form_is_not_sent_to_a_server_that_is_down(visit: OpenPage, stage: "St
     expect(page.get_by_label("Value")).to_have_value("typed")
 
 
+def test_a_check_that_met_a_fault_is_asked_again_by_itself(visit: OpenPage, stage: "Stage") -> None:
+    page = editor(visit, stage, allowed=("status of",))
+    page.route("**/check/", lambda route: route.fulfill(status=502, body=STRANGER))
+    type_length(page)
+    expect(page.locator("#lost")).to_be_visible()
+    page.unroute("**/check/")
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    expect(page.locator("#text")).to_have_value(re.compile("max_seq_len: 912048"))
+    expect(page.locator("#lost")).to_be_hidden()
+
+
+def test_signing_out_takes_neither_a_session_nor_an_old_token(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit("/secrets/", allowed=REFUSED)
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in", exact=True)).to_be_visible()
+
+
 def test_no_answer_that_is_no_part_of_ours_comes_into_any_page(
     visit: OpenPage, stage: "Stage"
 ) -> None:
