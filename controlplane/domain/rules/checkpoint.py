@@ -41,9 +41,13 @@ def _looks_gated(c: Context) -> bool:
     return _source(c) is CheckpointSource.HF and _repo(c).startswith(_GATED_PREFIXES)
 
 
-def _said_gated(c: Context) -> bool:
+def _fix_of_failure(c: Context) -> Patch | None:
     failure = c.known.checkpoint_failure
-    return failure is not None and failure.code == "EHF-GATED"
+    stored = c.known.secret_names or frozenset()
+    if failure is None or failure.fix:
+        return failure.fix if failure else None
+    opens = failure.code == "EHF-GATED" and _secret_name(c) in stored - c.spec.secret_names
+    return _list_secret(c) if opens else None
 
 
 def _list_secret(c: Context) -> Patch:
@@ -74,7 +78,7 @@ UNREADABLE = Rule(
     ),
     fix=Fix(
         label="Apply",
-        patch=lambda c: c.known.checkpoint_failure.fix if c.known.checkpoint_failure else None,
+        patch=_fix_of_failure,
         safe=False,
     ),
     source=sources.enginehouse("checkpoint sources"),
@@ -94,9 +98,7 @@ GATED_WITHOUT_SECRET = Rule(
     name="gated-repository-without-secret",
     severity=Severity.WARNING,
     fields=at(_SECRET, "secrets"),
-    concerns=lambda c: (
-        (_looks_gated(c) or _said_gated(c)) and _secret_name(c) == DEFAULT_SECRET_NAME
-    ),
+    concerns=lambda c: _looks_gated(c) and _secret_name(c) == DEFAULT_SECRET_NAME,
     when=lambda c: _secret_name(c) not in c.spec.secret_names,
     message=lambda c: (
         f"`{_repo(c)}` asks for a licence before a download, and the secret `{_secret_name(c)}` "
