@@ -68,6 +68,7 @@ def _secret_key() -> str:
 SECRET_KEY = _secret_key()
 ALLOWED_HOSTS = env.env_list("ALLOWED_HOSTS", "localhost,api.localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+CSRF_FAILURE_VIEW = "apps.accounts.views.signing_in.form_token_refused"
 
 INSTALLED_APPS = [
     "controlplane",

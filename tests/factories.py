@@ -174,7 +174,8 @@ def make_checkpoint_record(**changes: Any) -> CheckpointRecord:
     """A record as it is when first asked for: waiting."""
     if "team" not in changes:
         changes["team"] = make_team()
-    defaults = {"source": "LOCAL", "repo": "/checkpoints/tiny", "requested_at": clock.now()}
+    asked_at = changes.get("fetched_at") or clock.now()
+    defaults = {"source": "LOCAL", "repo": "/checkpoints/tiny", "requested_at": asked_at}
     return CheckpointRecord.objects.create(**defaults | changes)
 
 

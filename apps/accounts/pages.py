@@ -5,17 +5,21 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, cast
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from apps.accounts.models import User
 from apps.accounts.permissions import Action, Actor, require
-from apps.rest.errors import ApiError, NotAllowed, NotFound
+from apps.rest.errors import ApiError, NotAllowed, NotFound, Unauthenticated
+from apps.ui.fragments import asks_for_part
 
 P = ParamSpec("P")
+_WORDS = "text/plain; charset=utf-8"
+_OF_SCRIPTS = ("application/json", "text/event-stream")
+"""What `fetch` and `EventSource` of our pages accept."""
 PageView = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
@@ -40,21 +44,46 @@ def allowed_page(action: Action) -> Callable[[PageView[P]], PageView[P]]:
 def _guarded(view: PageView[P], action: Action | None) -> PageView[P]:
     @wraps(view)
     def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        is_read = request.method in ("GET", "HEAD")
+        if not request.user.is_authenticated:
+            return _sign_in_first(request)
         try:
-            require(actor_on(request), action or (Action.READ if is_read else Action.WRITE))
+            least = Action.READ if _is_read(request) else Action.WRITE
+            require(actor_on(request), action or least)
             return view(request, *args, **kwargs)
-        except NotFound as error:
-            raise Http404(error.message) from error
-        except NotAllowed as error:
-            raise PermissionDenied(error.message) from error
         except ApiError as error:
-            if is_read:
-                raise
-            say_error(request, error)
-            return redirect(came_from(request))
+            return _refused(request, error)
 
-    return cast("PageView[P]", login_required(guarded))
+    return cast("PageView[P]", guarded)
+
+
+def _sign_in_first(request: HttpRequest) -> HttpResponse:
+    """Return the way to the form; a script is told, and keeps what its page holds."""
+    if asks_for_part(request) or request.headers.get("Accept") in _OF_SCRIPTS:
+        return _said(Unauthenticated("Your session has ended.", hint="Sign in again."))
+    # An address that takes POST alone is none to come back to.
+    return redirect_to_login(request.get_full_path() if _is_read(request) else came_from(request))
+
+
+def _refused(request: HttpRequest, error: ApiError) -> HttpResponse:
+    """Return the refusal as words for the page that asked, else as a page or on the next one."""
+    if asks_for_part(request):
+        return _said(error)
+    if isinstance(error, NotFound):
+        raise Http404(error.message) from error
+    if isinstance(error, NotAllowed):
+        raise PermissionDenied(error.message) from error
+    if _is_read(request):
+        raise error
+    say_error(request, error)
+    return redirect(came_from(request))
+
+
+def _said(error: ApiError) -> HttpResponse:
+    return HttpResponse(words_of(error), status=error.status, content_type=_WORDS)
+
+
+def _is_read(request: HttpRequest) -> bool:
+    return request.method in ("GET", "HEAD")
 
 
 def person(request: HttpRequest) -> User:
@@ -70,7 +99,12 @@ def actor_on(request: HttpRequest) -> Actor:
 
 def say_error(request: HttpRequest, error: ApiError) -> None:
     """Put a refusal on the next page."""
-    messages.error(request, f"{error.message} {error.hint or ''}".strip())
+    messages.error(request, words_of(error))
+
+
+def words_of(error: ApiError) -> str:
+    """Return what a refusal says."""
+    return f"{error.message} {error.hint or ''}".strip()
 
 
 def came_from(request: HttpRequest) -> str:

@@ -203,11 +203,16 @@ def _refusal(actor: Actor, action: Action) -> NotAllowed:
     if key is not None and actor.role in (Role.TEAM_KEY, Role.LIMITED_KEY):
         return NotAllowed(
             f"The key `{key.prefix}` of type `{key.type}` may not {_WORDS[action]}.",
-            hint="Use a personal key or a team key of type `WORKSPACE_MANAGE_ALL`.",
+            hint=_other_key(action),
         )
-    asked = (
-        "the organisation"
-        if action in MATRIX[Role.ORGANISATION_ADMIN] - _TEAM_ADMIN
-        else "your team"
-    )
+    asked = "your team" if action in _TEAM_ADMIN else "the organisation"
     return NotAllowed(f"You may not {_WORDS[action]}.", hint=f"Ask an admin of {asked}.")
+
+
+def _other_key(action: Action) -> str:
+    """Return which key may do what this one may not."""
+    if action not in _TEAM_ADMIN:
+        return "Use a personal key of an admin of the organisation."
+    whose = "a personal key" if action in _MEMBER else "a personal key of an admin of the team"
+    team_key = action in MATRIX[Role.TEAM_KEY]
+    return f"Use {whose}" + (" or a team key of type `WORKSPACE_MANAGE_ALL`." if team_key else ".")

@@ -17,7 +17,7 @@ from apps.accounts.models import (
 )
 from apps.rest.examples import shown_as
 from apps.rest.paging import ListQuery, Pagination
-from apps.rest.serializers import StrictSerializer
+from apps.rest.serializers import PatternField, StrictSerializer
 
 
 @shown_as(examples.TEAM)
@@ -148,9 +148,17 @@ class RestrictedEnvironmentPeopleBody(StrictSerializer):
     user_ids = serializers.ListField(child=serializers.CharField(max_length=16), max_length=1000)
 
 
+def _environment_name() -> PatternField:
+    return PatternField(
+        r"^[a-z0-9][a-z0-9_-]{0,63}$",
+        says="is no name of an environment: 1 to 64 lower-case letters, digits, `-` and `_`, "
+        "beginning with a letter or a digit.",
+    )
+
+
 @shown_as(examples.RESTRICTION_WANTED)
 class RestrictedEnvironmentBody(StrictSerializer):
-    name = serializers.RegexField(r"^[a-z0-9][a-z0-9_-]{0,63}$")
+    name = _environment_name()
     user_ids = serializers.ListField(
         child=serializers.CharField(max_length=16), max_length=1000, required=False
     )
@@ -198,20 +206,20 @@ def _limit() -> serializers.IntegerField:
 
 @shown_as(examples.KEY_WANTED)
 class ApiKeyCreateBody(StrictSerializer):
-    name = serializers.RegexField(
+    name = PatternField(
         r"^[a-z0-9-]*$",
+        says="has more than lower-case letters, digits, hyphens.",
         required=False,
         allow_null=True,
         allow_blank=True,
         max_length=64,
-        error_messages={"invalid": "`{input}` has more than lower-case letters, digits, hyphens."},
     )
     type = serializers.ChoiceField(choices=ApiKeyType.choices)
     model_ids = serializers.ListField(
         child=serializers.CharField(max_length=16), required=False, allow_null=True, max_length=1000
     )
     environments = serializers.ListField(
-        child=serializers.RegexField(r"^[a-z0-9][a-z0-9_-]{0,63}$"),
+        child=_environment_name(),
         required=False,
         allow_null=True,
         max_length=100,

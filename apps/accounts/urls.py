@@ -15,6 +15,7 @@ urlpatterns: list[URLPattern] = [
     path("sign-in/", signing_in.sign_in_page, name="sign_in"),
     path("sign-in/code/", signing_in.code_page, name="code"),
     path("sign-in/<str:token>/", signing_in.sign_in_link, name="sign_in_link"),
+    path("session/", signing_in.session, name="session"),
     path("sign-out/", signing_in.sign_out_page, name="sign_out"),
     path("join/<str:token>/", joining.join, name="join"),
     path("account/", account.account, name="account"),

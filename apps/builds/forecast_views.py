@@ -1,7 +1,6 @@
 """The forecast as a part of other pages: of the text in the editor, and of a saved revision."""
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.pages import page, person
@@ -9,6 +8,7 @@ from apps.builds.forecast import forecast_of_revision, forecast_of_spec
 from apps.builds.forecast_card import ForecastCard
 from apps.configs.drafts import posted_draft
 from apps.configs.selectors import config_get, revision_get
+from apps.ui.fragments import as_part, part_answer
 from controlplane.domain.spec import parse_text
 
 _PART = "builds/_forecast.html"
@@ -20,9 +20,9 @@ def draft(request: HttpRequest) -> HttpResponse:
     """Show what a build of the posted text takes; nothing while the text is no config."""
     spec = parse_text(posted_draft(request, None).draft.text).spec
     if spec is None:
-        return HttpResponse()
+        return as_part(HttpResponse())
     told = forecast_of_spec(team=person(request).team, spec=spec)
-    return render(request, _PART, {"forecast": ForecastCard(told=told)})
+    return part_answer(request, _PART, {"forecast": ForecastCard(told=told)})
 
 
 @page
@@ -31,4 +31,4 @@ def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
     """Show what a build of the revision takes, as it would start now."""
     config = config_get(team=person(request).team, config_id=config_id)
     told = forecast_of_revision(revision_get(config=config, number=number))
-    return render(request, _PART, {"forecast": ForecastCard(told=told)})
+    return part_answer(request, _PART, {"forecast": ForecastCard(told=told)})

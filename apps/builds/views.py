@@ -13,7 +13,7 @@ from apps.builds.selectors import build_list, build_search
 from apps.builds.services import build_cancel, build_create, build_promote, build_retry
 from apps.configs.drafts import posted_draft
 from apps.configs.selectors import config_get
-from apps.configs.views import editor_answer
+from apps.configs.views import editor_answer, say_saved
 from apps.rest.errors import ApiError, NotFound
 from apps.ui.fragments import live_answer
 from apps.ui.listing import asked_in, page_in
@@ -84,6 +84,8 @@ def start(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
     revision = posted.saved_revision or posted.save()
     if revision is None:
         return editor_answer(request, posted)
+    if revision is not posted.saved_revision:
+        say_saved(request, revision)
     try:
         started = build_create(revision=revision, user=person(request))
     except ApiError as error:

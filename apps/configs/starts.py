@@ -9,7 +9,7 @@ from apps.accounts.models import Team
 from apps.configs.form_values import text_data
 from apps.configs.models import CheckpointRecord, FactsState
 from apps.configs.selectors import config_get, host_offers, revision_last
-from apps.configs.services import facts_request
+from apps.configs.services import facts_request, is_awaited
 from apps.rest.errors import InvalidInput, NotFound
 from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_names
@@ -42,7 +42,7 @@ class Reading:
 
     @property
     def waits(self) -> bool:
-        return self.record.state == FactsState.WAITING
+        return self.record.state != FactsState.READY and is_awaited(self.record)
 
     @cached_property
     def facts(self) -> CheckpointFacts | None:

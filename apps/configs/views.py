@@ -15,7 +15,7 @@ from apps.configs.drafts import PostedDraft, opened_draft, posted_draft
 from apps.configs.editor import Draft
 from apps.configs.effective_command import effective_command
 from apps.configs.fit_matrix import matrix_of
-from apps.configs.models import Config
+from apps.configs.models import Config, Revision
 from apps.configs.selectors import (
     CONFIG_STATES,
     config_get,
@@ -25,7 +25,7 @@ from apps.configs.selectors import (
 )
 from apps.configs.whereabouts import whereabouts
 from apps.secrets.selectors import secret_names
-from apps.ui.fragments import live_answer
+from apps.ui.fragments import live_answer, part_answer
 from apps.ui.listing import asked_in, page_in
 
 SHOWN_PREVIEWS = 5
@@ -72,7 +72,7 @@ def check(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
         posted.apply_fix(request.POST["fix"], request.POST.get("fix_code", ""))
     if "cell" in request.POST:
         posted.take_cell(request.POST["cell"])
-    return render(request, "configs/_editor.html", _context(posted) | {"is_fragment": True})
+    return part_answer(request, "configs/_editor.html", _context(posted) | {"is_fragment": True})
 
 
 @page
@@ -83,7 +83,7 @@ def fit(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
     config = config_get(team=team, config_id=config_id) if config_id else None
     posted = posted_draft(request, config)
     matrix = matrix_of(team=team, text=posted.text, might_get=bool(posted.might_get))
-    return render(request, "configs/_fit.html", _addresses(config) | {"matrix": matrix})
+    return part_answer(request, "configs/_fit.html", _addresses(config) | {"matrix": matrix})
 
 
 @page
@@ -129,6 +129,11 @@ def editor_page(
     return render(request, "configs/editor.html", context, status=status)
 
 
+def say_saved(request: HttpRequest, revision: Revision) -> None:
+    """Say so on the next page, where the browser then forgets the draft that it kept."""
+    messages.success(request, f"Saved as revision {revision.number}.", extra_tags="saved ok")
+
+
 def _edit(request: HttpRequest, config: Config | None) -> HttpResponse:
     if request.method != "POST":
         return editor_page(request, opened_draft(request, config))
@@ -136,7 +141,7 @@ def _edit(request: HttpRequest, config: Config | None) -> HttpResponse:
     saved = posted.save()
     if saved is None:
         return editor_answer(request, posted)
-    messages.success(request, f"Saved as revision {saved.number}.", extra_tags="saved ok")
+    say_saved(request, saved)
     address = reverse("configs:editor", args=[saved.config_id])
     return redirect(address + ("?view=yaml" if posted.view == "yaml" else ""))
 

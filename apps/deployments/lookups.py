@@ -1,5 +1,7 @@
 """One model, deployment or environment of a team, or the error that there is none."""
 
+from collections.abc import Collection
+
 from apps.accounts.models import Team
 from apps.builds.models import Build
 from apps.deployments.models import Deployment, Environment, ServedModel
@@ -14,6 +16,11 @@ def model_get(*, team: Team, model_id: str) -> ServedModel:
     if found is None:
         raise NotFound(f"There is no model `{model_id}`.")
     return found
+
+
+def models_among(team: Team, ids: Collection[str]) -> Collection[str]:
+    """Return those of the ids that are models of the team."""
+    return model_list(team=team).filter(id__in=ids).values_list("id", flat=True)
 
 
 def deployment_get(*, team: Team, model_id: str, deployment_id: str) -> Deployment:

@@ -83,5 +83,5 @@ def set_price(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         raise InvalidInput("A price has a kind of card and an amount of 0 or more.")
     price = price_set(**form.cleaned_data, user=person(request))
-    messages.success(request, f"An hour of `{price.kind}` costs {price.per_hour} from now on.")
+    messages.success(request, f"An hour of `{price.kind}` costs {price.per_hour:f} from now on.")
     return redirect("usage")

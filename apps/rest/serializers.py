@@ -6,20 +6,25 @@ from typing import Any
 
 from rest_framework import serializers
 
+_TEXTS = (serializers.CharField, serializers.ChoiceField)
+_EMPTY = "it is empty; give a value, or leave the field out."
+
 
 class StrictSerializer(serializers.Serializer[Any]):
     """A request body or query: every field known, none ignored in silence."""
 
     def to_internal_value(self, data: Any) -> Any:
-        unknown = self._unknown(data) if isinstance(data, dict) else {}
+        is_object = isinstance(data, dict)
+        unknown = self._unknown(data) if is_object else {}
+        empty = self._empty(data) if is_object else {}
         try:
             values = super().to_internal_value(data)
         except serializers.ValidationError as error:
-            if not unknown or not isinstance(error.detail, dict):
+            if not isinstance(error.detail, dict):
                 raise
-            raise serializers.ValidationError(unknown | error.detail) from None
-        if unknown:
-            raise serializers.ValidationError(unknown)
+            raise serializers.ValidationError(unknown | error.detail | empty) from None
+        if unknown or empty:
+            raise serializers.ValidationError(unknown | empty)
         return values
 
     def _unknown(self, data: dict[Any, Any]) -> dict[str, Any]:
@@ -28,6 +33,35 @@ class StrictSerializer(serializers.Serializer[Any]):
             name: serializers.ErrorDetail(unknown_field(name, self.fields), code="unknown_field")
             for name in names
         }
+
+    def _empty(self, data: dict[Any, Any]) -> dict[str, Any]:
+        """An empty text for what is no text: the framework takes it for null in some fields."""
+        names = [name for name, field in self.fields.items() if not isinstance(field, _TEXTS)]
+        return {
+            name: serializers.ErrorDetail(_EMPTY, code="empty")
+            for name in names
+            if isinstance(data.get(name), str) and not data[name].strip()
+        }
+
+
+class PatternField(serializers.RegexField):
+    """A text of one form; `says` is what is wrong with another, after the text itself."""
+
+    def __init__(self, regex: str, *, says: str, **options: Any) -> None:
+        super().__init__(regex, **options)
+        self._says = says
+
+    def run_validators(self, value: Any) -> None:
+        try:
+            super().run_validators(value)
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError(
+                [self._said(each, value) for each in error.detail]
+            ) from None
+
+    def _said(self, detail: Any, value: Any) -> serializers.ErrorDetail:
+        words = f"`{str(value)[:80]}` {self._says}" if detail.code == "invalid" else detail
+        return serializers.ErrorDetail(words, code=detail.code)
 
 
 def unknown_field(name: str, known: Iterable[str]) -> str:

@@ -10,7 +10,8 @@ from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # documented
 
 from controlplane.domain.spec import CheckpointRepository
-from controlplane.sources.hub_failures import Asked, explain, not_a_hub
+from controlplane.sources.bearer import bearer
+from controlplane.sources.hub_failures import Asked, explain, no_token, not_a_hub
 from controlplane.sources.hub_http import http
 from controlplane.sources.options import SourceOptions
 
@@ -36,7 +37,7 @@ class Hub:
         self._options = options
         self._headers = {"user-agent": "enginehouse", "accept-encoding": "identity"}
         if token:
-            self._headers["authorization"] = f"Bearer {token}"
+            self._headers["authorization"] = self._bearer(token)
 
     def information(self, revision: str | None) -> Mapping[str, Any]:
         """Return the hub's description of the repository at a revision, sizes of files included."""
@@ -119,6 +120,12 @@ class Hub:
         if not isinstance(answer, dict) or not isinstance(answer.get("siblings"), list):
             raise not_a_hub(self.asked)
         return answer
+
+    def _bearer(self, token: str) -> str:
+        header = bearer(token)
+        if header is None:
+            raise no_token(self.asked)
+        return header
 
     @contextmanager
     def _opened(

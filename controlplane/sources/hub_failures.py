@@ -13,6 +13,7 @@ from huggingface_hub.errors import (
 )
 
 from controlplane.domain.spec import CheckpointRepository
+from controlplane.sources.bearer import NO_TOKEN
 from controlplane.sources.failures import SourceFailure, of_checkpoint, of_configuration, of_machine
 from controlplane.sources.hub_http import http
 
@@ -67,7 +68,7 @@ def gated(asked: Asked) -> SourceFailure:
     reason = (
         f"the owner of the token in secret `{asked.secret}` has not been given access"
         if asked.has_token
-        else f"there is no secret `{asked.secret}` to send a token from"
+        else f"no token was sent: {_not_listed(asked)}"
     )
     return of_configuration(
         "EHF-GATED",
@@ -83,7 +84,7 @@ def missing_repo(asked: Asked) -> SourceFailure:
     private = (
         f"the token in secret `{asked.secret}` may not see it"
         if asked.has_token
-        else f"it is private and there is no secret `{asked.secret}`"
+        else f"it is private and no token was sent: {_not_listed(asked)}"
     )
     return of_configuration(
         "EHF-NOT-FOUND",
@@ -116,6 +117,17 @@ def refused_token(asked: Asked, status: int) -> SourceFailure:
         "runtime_secret_name",
         f"Make a new token with read access at {asked.endpoint}/settings/tokens and store it as "
         f"the secret `{asked.secret}`.",
+    )
+
+
+def no_token(asked: Asked) -> SourceFailure:
+    """Return the failure for a secret that can be no token, whatever the hub."""
+    return of_configuration(
+        "EHF-TOKEN",
+        f"The secret `{asked.secret}` holds no token: {NO_TOKEN}.",
+        "runtime_secret_name",
+        f"Store the token itself, as {asked.endpoint}/settings/tokens shows it, as the secret "
+        f"`{asked.secret}`.",
     )
 
 
@@ -204,3 +216,7 @@ def too_large(asked: Asked, path: str) -> SourceFailure:
         "Save the model again in shards (save_pretrained does so), or copy it into a folder of "
         "LOCAL_CHECKPOINT_ROOTS and use source `LOCAL`.",
     )
+
+
+def _not_listed(asked: Asked) -> str:
+    return f"`{asked.secret}` is not a stored secret that the config lists"

@@ -7,6 +7,7 @@ from controlplane.domain.secret_tests import ProbeAnswer, ProbeKind
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.sources import archive_http
+from controlplane.sources.bearer import NO_TOKEN, bearer
 from controlplane.sources.bucket import LISTED_AT_ONCE, Bucket
 from controlplane.sources.failures import SourceFailure
 from controlplane.sources.hub import Hub
@@ -92,7 +93,11 @@ def _bucket(
 def _url(
     _kind: ProbeKind, target: str, secret_name: str, value: str, options: SourceOptions
 ) -> ProbeAnswer:
-    headers = {"authorization": f"Bearer {value.strip()}", "range": "bytes=0-0"}
+    token = bearer(value)
+    if token is None:
+        sentence = f"`{secret_name}` holds no token: {NO_TOKEN}."
+        return ProbeAnswer(works=False, sentence=sentence, hint="Store the token itself.")
+    headers = {"authorization": token, "range": "bytes=0-0"}
     try:
         with archive_http.answered(target, headers=headers, options=options) as answer:
             status = answer.status_code

@@ -16,7 +16,7 @@ const load = async () => {
   if (!box || Date.now() - loadedAt < 20000) return;
   loadedAt = Date.now();
   try {
-    const answer = await fetch(box.dataset.url);
+    const answer = await fetch(box.dataset.url, { headers: { Accept: "application/json" } });
     if (!answer.ok) return;
     last = await answer.json();
     drawAll();

@@ -50,6 +50,4 @@ const say = (isLost) => {
 document.addEventListener("htmx:error", () => say(true));
 document.addEventListener("htmx:after:request", (event) => {
   say(event.detail.ctx.response.status >= 500);
-  // A session that ended answers a poll with the sign-in page: go there instead of showing it inside.
-  if (event.detail.ctx.response.raw.redirected) location.reload();
 });

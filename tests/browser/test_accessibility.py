@@ -1,5 +1,6 @@
 """axe-core finds nothing serious on any page, light or dark."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -49,6 +50,28 @@ def test_the_second_step_of_a_sign_in_has_no_serious_violation_and_fits_320_px(
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("code")
     assert found + violations(page, "code refused") == []
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_the_sign_in_over_a_page_and_offered_drafts_have_none_and_fit_320_px(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit(
+        f"/configs/{stage.small.id}/",
+        allowed=("status of 4",),
+        viewport={"width": 320, "height": 640},
+    )
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_label("Sequence length").fill("512")
+    expect(page.locator("#text")).to_have_value(re.compile("max_seq_len: 512"))
+    page.reload()
+    expect(page.get_by_role("region", name="Drafts")).to_be_visible()
+    found = violations(page, "drafts")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Save").click()
+    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    expect(dialog.get_by_label("Password")).to_be_focused()
+    assert found + violations(page, "sign-in over the page") == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 

@@ -96,14 +96,15 @@ def test_a_tab_left_overnight_is_right_when_it_is_looked_at(
     expect(page.get_by_role("link", name="renamed-at-night")).to_be_visible()
 
 
-def test_a_session_that_ended_overnight_leads_to_the_sign_in(
+def test_a_session_that_ended_overnight_is_begun_anew_over_the_page(
     visit: OpenPage, stage: "Stage"
 ) -> None:
-    page = visit("/configs/")
+    page = visit("/configs/", allowed=("401",))
     page.evaluate(AWAY, True)
     page.context.clear_cookies()
     page.evaluate(AWAY, False)
-    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Sign in to go on")).to_be_visible()
+    expect(page.get_by_role("link", name="smollm2").first).to_be_visible()
 
 
 def test_a_page_without_a_live_part_is_loaded_anew_once_it_is_old_unless_something_was_typed(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 NOT_PAGES = {
     "accounts:audit_export": "a file",
     "accounts:code": "the second step of a sign-in that has begun",
+    "accounts:session": "who is signed in, for our own scripts",
     "artifacts:download": "a file",
     "artifacts:passport": "a file",
     "builds:forecast_of_revision": "a part of the revision's page",

@@ -86,6 +86,24 @@ def test_nothing_is_sent_before_the_scripts_have_come_and_what_was_typed_stays(
     assert "Hello" not in page.url
 
 
+def test_a_question_survives_the_session_in_which_it_was_typed(
+    web: str, gateway: ScriptedGateway, visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit(at(stage), origin=web, allowed=("status of",))
+    page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
+    send(page, "Hello?")
+    expect(page.locator(".turn")).to_contain_text("5 out")
+    session = page.context.cookies()
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    send(page, "Again.")
+    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    expect(dialog).to_be_visible()
+    page.context.add_cookies(session)  # type: ignore[arg-type]
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(page.locator(".turn").nth(1)).to_contain_text("5 out")
+    assert [each["messages"][-1]["content"] for each in sent(gateway)] == ["Hello?", "Again."]
+
+
 def test_a_conversation_is_streamed_measured_and_the_same_as_its_curl(
     web: str, gateway: ScriptedGateway, visit: OpenPage, stage: "Stage"
 ) -> None:

@@ -135,6 +135,17 @@ def test_a_token_fetches_an_address_or_is_told_why_not(
     assert (answer.works, words in answer.sentence) == (works, True), answer
 
 
+@pytest.mark.parametrize("kind", [ProbeKind.HUB, ProbeKind.URL])
+def test_a_value_that_is_no_token_is_said_and_sent_nowhere(
+    hub: HubServer, options: SourceOptions, tiny: Path, kind: ProbeKind
+) -> None:
+    hub.add("org/tiny", tiny)
+    target = "org/tiny" if kind is ProbeKind.HUB else "https://example.com/tiny.tar"
+    answer = ask(options, target, "hf_gehe\u00efm", kind)
+    assert not answer.works
+    assert "`team_token` holds no token" in answer.sentence
+
+
 def test_a_wrong_token_and_a_private_address_are_refused(
     address: str, options: SourceOptions
 ) -> None:

@@ -13,6 +13,7 @@ from apps.accounts.audit import audit
 from apps.accounts.hashing import new_secret, sha256_hex
 from apps.accounts.models import ApiKey, ApiKeyType, Team, User
 from apps.accounts.routes_version import routes_version_bump
+from apps.accounts.team_models import unknown_models
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.identifiers import new_id
 from controlplane import clock
@@ -61,6 +62,7 @@ def api_key_create(
 ) -> MadeApiKey:
     """Return a new key of 256 random bits. Raises InvalidInput."""
     _check_reach(type, model_ids, limits)
+    _check_models(team, model_ids or ())
     if (type == ApiKeyType.PERSONAL) != (owner is not None):
         raise InvalidInput("A personal key has an owner, and no other key has.", fields=["type"])
     prefix = new_id()
@@ -107,7 +109,7 @@ def key_facts(key: ApiKey) -> dict[str, Any]:
         "requests_per_minute": key.requests_per_minute,
         "tokens_per_minute": key.tokens_per_minute,
         "parallel_requests": key.parallel_requests,
-        "monthly_spend": None if key.monthly_spend is None else str(key.monthly_spend),
+        "monthly_spend": None if key.monthly_spend is None else f"{key.monthly_spend:.2f}",
     }
 
 
@@ -137,4 +139,14 @@ def _check_reach(type: ApiKeyType, model_ids: Sequence[str] | None, limits: KeyL
             f"{limits.expires_at:%Y-%m-%d %H:%M} UTC is over.",
             fields=["expires_at"],
             hint="Give a moment that is to come, or none.",
+        )
+
+
+def _check_models(team: Team, model_ids: Sequence[str]) -> None:
+    # A mistyped id would make a key that calls nothing, which is noticed far from here.
+    if unknown := unknown_models(team, model_ids):
+        raise InvalidInput(
+            f"The team `{team.name}` has no model {', '.join(f'`{id}`' for id in unknown)}.",
+            fields=["model_ids"],
+            hint="Give ids as the models' pages and `GET /v1/models` show them.",
         )

@@ -8,11 +8,11 @@ from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.forms import KEY_TYPES, ApiKeyForm
 from apps.accounts.models import ApiKey, ApiKeyType
-from apps.accounts.pages import actor_on, page, person
+from apps.accounts.pages import actor_on, page, person, words_of
 from apps.accounts.permissions import Action, require
 from apps.accounts.selectors import api_key_list
 from apps.accounts.services import LIMITS, KeyLimits, api_key_create, api_key_revoke
-from apps.rest.errors import Conflict, NotFound
+from apps.rest.errors import Conflict, InvalidInput, NotFound
 
 _OWNED = {
     ApiKeyType.PERSONAL: "do what {} may",
@@ -40,14 +40,18 @@ def key_create(request: HttpRequest) -> HttpResponse:
     key_type = ApiKeyType(form.cleaned_data["type"])
     is_personal = key_type is ApiKeyType.PERSONAL
     require(actor_on(request), Action.OWN_KEYS if is_personal else Action.TEAM_KEYS)
-    made = api_key_create(
-        team=person(request).team,
-        type=key_type,
-        owner=person(request) if is_personal else None,
-        name=form.cleaned_data["name"],
-        model_ids=form.cleaned_data["model_ids"],
-        limits=KeyLimits(**{name: form.cleaned_data[name] for name in LIMITS}),
-    )
+    try:
+        made = api_key_create(
+            team=person(request).team,
+            type=key_type,
+            owner=person(request) if is_personal else None,
+            name=form.cleaned_data["name"],
+            model_ids=form.cleaned_data["model_ids"],
+            limits=KeyLimits(**{name: form.cleaned_data[name] for name in LIMITS}),
+        )
+    except InvalidInput as error:
+        form.add_error(next(iter(error.fields), None), words_of(error))
+        return _keys(request, form, status=400)
     return _keys(request, ApiKeyForm(), made=made.text)
 
 

@@ -8,6 +8,7 @@ from apps.configs.services.facts import (
     facts_finish,
     facts_request,
     facts_to_read,
+    is_awaited,
 )
 from apps.configs.services.renaming import config_rename
 from apps.configs.services.verdicts import verdicts_refresh
@@ -21,6 +22,7 @@ __all__ = [
     "facts_finish",
     "facts_request",
     "facts_to_read",
+    "is_awaited",
     "known_of",
     "revision_create",
     "revision_examine",

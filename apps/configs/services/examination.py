@@ -9,7 +9,7 @@ from apps.configs.calibration_sets.selectors import known_sets
 from apps.configs.models import FactsState, Revision
 from apps.configs.remote_code.selectors import code_grants
 from apps.configs.selectors import offers_of_hosts
-from apps.configs.services.facts import facts_request
+from apps.configs.services.facts import facts_request, is_awaited
 from apps.rest.errors import InvalidInput
 from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_expiries, secret_names
@@ -89,13 +89,23 @@ def _checkpoint(
         longest = _LONGEST_ADDRESS if field == "repo" and is_address else usual
         if len(getattr(checkpoint, field) or "") > longest:
             return None, _too_long(field, longest)
-    name = normal_name(checkpoint.runtime_secret_name)
-    record = facts_request(team=team, checkpoint=checkpoint, secret=name if name in stored else "")
+    record = facts_request(team=team, checkpoint=checkpoint, secret=_secret_of(spec, stored))
     if record.state == FactsState.READY:
         return CheckpointFacts.model_validate(record.facts), None
-    if record.state == FactsState.FAILED:
+    if record.state == FactsState.FAILED and not is_awaited(record):
         return None, Failure.from_json(record.failure or {})
     return None, None
+
+
+def _secret_of(spec: Spec, stored: frozenset[str]) -> str:
+    """Return the stored secret that opens the checkpoint, empty unless the config lists it.
+
+    A build gets no other one, so what another one opens would be said of a build that fails.
+    """
+    assert spec.checkpoint is not None
+    name = normal_name(spec.checkpoint.runtime_secret_name)
+    listed = {normal_name(each) for each in spec.secret_names}
+    return name if name in listed & stored else ""
 
 
 def _too_long(field: str, longest: int) -> Failure:

@@ -1,7 +1,7 @@
 """Facts of a checkpoint: asked for by checks, read in the background, kept until they are old.
 
-A record keeps showing what it last knew while it is read again: it is claimable whenever it was
-asked for after it was last read.
+Facts keep showing while they are read again: a record is claimable whenever it was asked for after
+it was last read. A failure does not: its cause may be mended, so checks wait for the new answer.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,13 @@ def facts_request(*, team: Team, checkpoint: CheckpointRepository, secret: str) 
         asked = CheckpointRecord.objects.filter(id=record.id, requested_at=record.requested_at)
         if asked.update(requested_at=now):
             work_send(FACTS, record)
+        record.requested_at = now
     return record
+
+
+def is_awaited(record: CheckpointRecord) -> bool:
+    """Return whether the record is about to be read, for the first time or again."""
+    return record.fetched_at is None or record.requested_at > record.fetched_at
 
 
 def facts_claim(*, facts_id: str, owner: str = "") -> Lease | None:
@@ -89,7 +95,7 @@ def facts_finish(*, lease: Lease, read: CheckpointFacts | Failure) -> bool:
 
 
 def _is_due(record: CheckpointRecord, now: datetime) -> bool:
-    if record.fetched_at is None or record.requested_at > record.fetched_at:
+    if record.fetched_at is None or is_awaited(record):
         return False
     age = now - record.fetched_at
     if record.state == FactsState.READY:

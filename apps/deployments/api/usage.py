@@ -3,6 +3,7 @@
 import csv
 import io
 from datetime import UTC, timedelta
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
@@ -133,8 +134,13 @@ def csv_answer(lines: list[UsageLine]) -> HttpResponse:
     writer = csv.writer(text)
     writer.writerow(_COLUMNS)
     for line in lines:
-        cells = [str(getattr(line, name)) for name in _COLUMNS]
+        cells = [_cell(getattr(line, name)) for name in _COLUMNS]
         writer.writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells])
     answer = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = 'attachment; filename="usage.csv"'
     return answer
+
+
+def _cell(value: object) -> str:
+    # As the JSON has it; `str` would write 0E-14, which few spreadsheets read.
+    return f"{value:.6f}" if isinstance(value, Decimal) else str(value)

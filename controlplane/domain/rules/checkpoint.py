@@ -41,6 +41,15 @@ def _looks_gated(c: Context) -> bool:
     return _source(c) is CheckpointSource.HF and _repo(c).startswith(_GATED_PREFIXES)
 
 
+def _fix_of_failure(c: Context) -> Patch | None:
+    failure = c.known.checkpoint_failure
+    stored = c.known.secret_names or frozenset()
+    if failure is None or failure.fix:
+        return failure.fix if failure else None
+    opens = failure.code == "EHF-GATED" and _secret_name(c) in stored - c.spec.secret_names
+    return _list_secret(c) if opens else None
+
+
 def _list_secret(c: Context) -> Patch:
     return {"secrets": {**c.spec.secrets, _secret_name(c): None}}
 
@@ -69,7 +78,7 @@ UNREADABLE = Rule(
     ),
     fix=Fix(
         label="Apply",
-        patch=lambda c: c.known.checkpoint_failure.fix if c.known.checkpoint_failure else None,
+        patch=_fix_of_failure,
         safe=False,
     ),
     source=sources.enginehouse("checkpoint sources"),

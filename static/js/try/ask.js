@@ -1,9 +1,9 @@
 // Asks one place, again while it wakes up, and gives back what comes: waits, chunks, a body.
+import { signedIn, token } from "../session.js";
 import { events } from "./events.js";
 
 const PATIENCE = 600000;
 const LONGEST_PAUSE = 5;
-const token = JSON.parse(document.body.getAttribute("hx-headers:inherited"))["X-CSRFToken"];
 
 export class Refused extends Error {
   constructor({ message, code, param }, status, retryAfter) {
@@ -29,9 +29,15 @@ const pause = (seconds, signal) => new Promise((resolve, reject) => {
   signal.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
 });
 
+const post = (url, body, signal) => {
+  const headers = { "Content-Type": "application/json", "X-CSRFToken": token() };
+  return fetch(url, { method: "POST", headers, body, signal });
+};
+const isSignedOut = ({ status, headers }) => status === 401 || headers.get("HX-Refusal") === "form-token";
+
 async function* once(url, body, signal) {
-  const headers = { "Content-Type": "application/json", "X-CSRFToken": token };
-  const answer = await fetch(url, { method: "POST", headers, body, signal });
+  let answer = await post(url, body, signal);
+  if (isSignedOut(answer) && await signedIn()) answer = await post(url, body, signal);
   if (!answer.ok) throw refusal(await answer.text(), answer.status);
   let [status, retryAfter] = [502, null];
   for await (const { event, data } of events(answer.body)) {

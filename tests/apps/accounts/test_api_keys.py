@@ -8,12 +8,14 @@ import pytest
 from django.db import connection
 
 from apps.accounts.models import ApiKey, ApiKeyType
+from apps.accounts.permissions import MATRIX, Action, Actor, Role, require
 from apps.accounts.routes_version import routes_version_current
+from apps.rest.errors import NotAllowed
 from apps.routes.snapshot import routes_snapshot
 from controlplane import clock
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import RestClient, client_of
-from tests.factories import Cast, make_api_key, make_cast
+from tests.factories import Cast, make_api_key, make_cast, make_model
 
 pytestmark = pytest.mark.django_db
 
@@ -94,13 +96,27 @@ def test_keys_for_calling_and_for_metrics_manage_nothing(cast: Cast, type: str) 
         assert (status, body["code"]) == (403, "not_allowed")
 
 
+def test_no_key_is_told_to_be_replaced_by_one_of_its_own_kind(cast: Cast) -> None:
+    for role in (Role.TEAM_KEY, Role.LIMITED_KEY):
+        type = "WORKSPACE_MANAGE_ALL" if role is Role.TEAM_KEY else "WORKSPACE_INVOKE"
+        key = ApiKey.objects.get(prefix=make_api_key(team=cast.team, type=type)[:8])
+        for action in set(Action) - MATRIX[role]:
+            with pytest.raises(NotAllowed) as refused:
+                require(Actor(team=cast.team, api_key=key), action)
+            helps = action in MATRIX[Role.TEAM_KEY]
+            assert ("WORKSPACE_MANAGE_ALL" in (refused.value.hint or "")) == helps
+            by_admins = action not in MATRIX[Role.TEAM_ADMIN]
+            assert ("admin of the organisation" in (refused.value.hint or "")) == by_admins
+
+
 def test_the_owner_and_a_full_team_key_make_team_keys_and_a_member_does_not(cast: Cast) -> None:
-    body = {"type": "WORKSPACE_INVOKE", "model_ids": ["abcd2345"]}
+    model = make_model(team=cast.team)
+    body = {"type": "WORKSPACE_INVOKE", "model_ids": [model.id]}
     assert client_of(cast.owner).post("/v1/api_keys", body)[0] == 200
     team_key = RestClient(make_api_key(team=cast.team))
     assert team_key.post(f"/v1/teams/{cast.team.id}/api_keys", body)[0] == 200
     assert client_of(cast.member).post("/v1/api_keys", body)[0] == 403
-    assert ApiKey.objects.filter(type="WORKSPACE_INVOKE", model_ids=["abcd2345"]).count() == 2
+    assert ApiKey.objects.filter(type="WORKSPACE_INVOKE", model_ids=[model.id]).count() == 2
 
 
 def test_everybody_makes_personal_keys_and_a_team_key_does_not(cast: Cast) -> None:
@@ -154,6 +170,10 @@ def test_a_member_sees_team_keys_and_own_ones_by_prefix_alone(cast: Cast) -> Non
         ({"type": "GOD"}, "type"),
         ({"type": "WORKSPACE_INVOKE", "name": "Upper"}, "name"),
         ({"type": "WORKSPACE_MANAGE_ALL", "model_ids": ["a"]}, "model_ids"),
+        ({"type": "WORKSPACE_INVOKE", "monthly_spend": ""}, "monthly_spend"),
+        ({"type": "WORKSPACE_INVOKE", "monthly_spend": " "}, "monthly_spend"),
+        ({"type": "WORKSPACE_INVOKE", "requests_per_minute": ""}, "requests_per_minute"),
+        ({"type": "WORKSPACE_INVOKE", "expires_at": ""}, "expires_at"),
         ({"type": "WORKSPACE_INVOKE", "team_id": "other"}, "team_id"),
         ({"type": "WORKSPACE_INVOKE", "secret_sha256": "ab" * 32}, "secret_sha256"),
     ],
@@ -161,6 +181,34 @@ def test_a_member_sees_team_keys_and_own_ones_by_prefix_alone(cast: Cast) -> Non
 def test_a_wrong_body_names_its_field(cast: Cast, body: dict[str, Any], field: str) -> None:
     status, answer = client_of(cast.owner).post("/v1/api_keys", body)
     assert (status, answer["fields"]) == (400, [field])
+
+
+def test_a_key_is_limited_to_models_of_its_team_alone(cast: Cast) -> None:
+    own, foreign = make_model(team=cast.team), make_model(team=cast.outsider.team)
+    body = {"type": "WORKSPACE_INVOKE", "model_ids": [own.id, foreign.id, "nothere"]}
+    status, answer = client_of(cast.owner).post("/v1/api_keys", body)
+    assert (status, answer["fields"]) == (400, ["model_ids"])
+    assert f"has no model `{foreign.id}`, `nothere`." in answer["message"]
+    assert not ApiKey.objects.filter(type="WORKSPACE_INVOKE").exists()
+
+
+@pytest.mark.parametrize(
+    "body", [{"name": "My Key"}, {"environments": ["My Key"]}], ids=["name", "environments"]
+)
+def test_a_text_of_the_wrong_form_is_repeated_in_the_error(
+    cast: Cast, body: dict[str, Any]
+) -> None:
+    _, answer = client_of(cast.owner).post("/v1/api_keys", {"type": "WORKSPACE_INVOKE"} | body)
+    assert "`My Key` " in answer["message"]
+    assert "{" not in answer["message"]
+
+
+def test_a_refused_form_keeps_what_was_typed(cast: Cast) -> None:
+    form = {"name": "ci", "type": "WORKSPACE_INVOKE", "model_ids": "nothere"}
+    page = signed_in(cast.owner).post("/keys/create/", form)
+    assert page.status_code == 400
+    assert "has no model `nothere`" in page.content.decode()
+    assert 'value="nothere"' in page.content.decode()
 
 
 def test_use_is_noted_at_most_once_a_minute(cast: Cast) -> None:

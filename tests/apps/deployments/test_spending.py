@@ -136,7 +136,9 @@ def test_a_team_sees_its_own_usage_on_the_page_over_rest_and_as_csv(cast: Cast) 
     query = "group_by=model&from=2026-03-31&to=2026-04-01"
     owner, outsider = client_of(cast.owner), client_of(cast.outsider)
     assert (
-        owner.download(f"/v1/usage.csv?{query}")[1].splitlines()[1].endswith(b",answers,1,77,0,0")
+        owner.download(f"/v1/usage.csv?{query}")[1]
+        .splitlines()[1]
+        .endswith(b",answers,1,77,0,0.000000")
     )
     assert owner.get(f"/v1/usage?{query}")[1]["usage"][0]["prompt_tokens"] == 77
     assert outsider.get(f"/v1/usage?{query}")[1]["usage"] == []
@@ -148,3 +150,14 @@ def test_a_team_sees_its_own_usage_on_the_page_over_rest_and_as_csv(cast: Cast) 
 def test_a_year_and_more_is_refused(cast: Cast) -> None:
     query = {"from": "2024-01-01", "to": "2026-01-01"}
     assert client_of(cast.owner).get("/v1/usage", **query)[0] == 400
+
+
+def test_money_in_the_file_has_the_digits_that_the_json_has(cast: Cast) -> None:
+    deployment = make_deployment(team=cast.team)
+    CardPrice.objects.create(kind="CPU", per_hour=Decimal(0), since=HOUR - timedelta(days=1))
+    _held(deployment, seconds=12.345)
+    query = f"group_by=model&from={HOUR.date()}&to={HOUR.date()}"
+    client = client_of(cast.owner)
+    line = client.download(f"/v1/usage.csv?{query}")[1].decode().splitlines()[1]
+    assert line.rpartition(",")[2] == "0.000000"
+    assert client.get(f"/v1/usage?{query}")[1]["usage"][0]["money"] == "0.000000"

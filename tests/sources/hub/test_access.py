@@ -24,7 +24,7 @@ def test_gated_without_a_token_names_the_secret_to_set(
     hub.add("org/tiny", tiny, gated=True, readers={"hf_good"})
     found = refusal(lambda: resolve(repository(), token=None, options=options)).failure
     assert found.code == "EHF-GATED"
-    assert "`org/tiny` is gated and there is no secret `hf_access_token`" in found.sentence
+    assert "`hf_access_token` is not a stored secret that the config lists" in found.sentence
     assert f"{hub.url}/org/tiny" in (found.hint or "")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from controlplane.domain.failures import Blame, Failure
+from controlplane.sources.bearer import NO_TOKEN
 from workers.build_steps.failures import StepFailure, of_machine
 
 FIELD = "trt_llm.build.quantization_config.calib_dataset"
@@ -72,6 +73,16 @@ def refused(name: str, endpoint: str, *, has_token: bool) -> StepFailure:
         f"{endpoint} refused {sent} for the calibration data set `{name}`.",
         f"Ask for access at {endpoint}/datasets/{name} and store a token of that account as the "
         "secret named by `runtime_secret_name`.",
+    )
+
+
+def no_token(name: str) -> StepFailure:
+    """Return the failure for a secret that can be no token, whatever the hub."""
+    return _configuration(
+        "EHC-GATED",
+        f"The secret named by `runtime_secret_name` holds no token, so the calibration data set "
+        f"`{name}` was not asked for: {NO_TOKEN}.",
+        "Store the token itself, as the hub shows it.",
     )
 
 

@@ -16,6 +16,7 @@ from huggingface_hub.errors import (
 from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # documented
 
 from controlplane.sources import SourceOptions
+from controlplane.sources.bearer import bearer
 from controlplane.sources.hub import HUB_ERRORS, is_passing
 from controlplane.sources.hub_http import http
 from workers.build_steps.calibration import failures
@@ -35,7 +36,10 @@ class DatasetHub:
         self._dataset, self._options = dataset, options
         self._headers = {"user-agent": "enginehouse", "accept-encoding": "identity"}
         if token:
-            self._headers["authorization"] = f"Bearer {token}"
+            header = bearer(token)
+            if header is None:
+                raise failures.no_token(dataset.name)
+            self._headers["authorization"] = header
 
     def information(self, revision: str | None) -> Mapping[str, Any]:
         """Return the hub's description at a revision: commit, files with sizes, card."""

@@ -211,6 +211,10 @@ def test_gated_private_and_missing_sets_are_told_apart(places: Places, hub: HubS
     assert failure_of("org/own", places).code == "EHC-NOT-FOUND"
     assert failure_of("org/absent", good).code == "EHC-NOT-FOUND"
     assert failure_of("org/gated", replace(places, token="hf_bad")).code == "EHC-GATED"
+    no_token = failure_of("org/gated", replace(places, token="hf_gehe\u00efm"))
+    assert no_token.code == "EHC-GATED"
+    assert "holds no token" in no_token.sentence
+    assert rows("org/gated", replace(places, token="hf_good\n")) == texts(1)
     assert failure_of("org/gated@v9", good).code == "EHC-REVISION"
     assert rows("org/gated", good) == texts(1)
     assert rows("org/own", good) == texts(2)

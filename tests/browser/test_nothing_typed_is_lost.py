@@ -1,0 +1,365 @@
+"""What is typed outlives a session, a token, a server that fails and a tab that is closed."""
+
+import json
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, Route, expect
+
+from apps.configs.services import revision_create
+from apps.secrets.models import Secret
+from tests.browser.conftest import OpenPage
+from tests.browser.screenshots import pages_of, pages_of_admins
+
+if TYPE_CHECKING:
+    from apps.accounts.models import User
+    from tests.browser.stage import Stage
+
+pytestmark = pytest.mark.browser
+PASSWORD = "a long enough password"
+STRANGER = "a page of somebody else"
+REFUSED = ("401", "403", "404", "502")
+ANSWERS: dict[str, dict[str, Any]] = {
+    "a proxy's sign-in": {"status": 200},
+    "a notice": {"status": 403},
+    "a page that is gone": {"status": 404},
+    "a fault": {"status": 502},
+    "a part for elsewhere": {"status": 200, "headers": {"HX-Retarget": "body"}},
+    "another page": {"status": 200, "headers": {"HX-Redirect": "/elsewhere/"}},
+}
+TRIGGER_ALL = """() => {
+  for (const each of document.querySelectorAll("[hx-get], [hx-post]")) {
+    const name = (each.getAttribute("hx-trigger") ?? "click").split(/[ ,]/)[0];
+    const [method, path] = each.hasAttribute("hx-get") ? ["GET", "hx-get"] : ["POST", "hx-post"];
+    if (name === "input") {
+      const typed = new Event("input", { bubbles: true });
+      document.getElementById("text").dispatchEvent(typed);
+    } else if (name === "load") {
+      htmx.ajax(method, each.getAttribute(path), { source: each, target: each, swap: "innerHTML" });
+    } else htmx.trigger(each, name);
+  }
+}"""
+
+
+def editor(visit: OpenPage, stage: "Stage", view: str = "form", **options: Any) -> Page:
+    """Open the editor and wait for its last part: a dialog that opens later takes the keys."""
+    page = visit(f"/configs/{stage.small.id}/?view={view}", **options)
+    expect(page.locator("#forecast")).to_contain_text("Host memory")
+    return page
+
+
+def knows_password(user: "User") -> None:
+    user.set_password(PASSWORD)
+    user.save()
+
+
+def end_session(page: Page) -> None:
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+
+
+def sign_in(page: Page) -> None:
+    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    expect(dialog.get_by_label("E-mail address")).to_have_value("owner@example.com")
+    expect(dialog.get_by_label("Password")).to_be_focused()
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+
+
+def type_length(page: Page, tokens: str = "912048") -> None:
+    page.get_by_label("Sequence length").fill(tokens)
+
+
+def drafts(page: Page) -> list[Any]:
+    kept = page.evaluate(
+        "Object.entries(localStorage).filter(([name]) => name.startsWith('draft:'))"
+    )
+    return [json.loads(value) for _, value in kept]
+
+
+def test_a_session_that_ends_while_one_types_is_begun_anew_over_the_page(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    knows_password(stage.owner)
+    page = editor(visit, stage, allowed=REFUSED)
+    end_session(page)
+    type_length(page)
+    sign_in(page)
+    expect(page.locator("#text")).to_have_value(re.compile("max_seq_len: 912048"))
+    expect(page.locator("#checks .finding").first).to_be_visible()
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".crumb")).to_contain_text("revision 2")
+    assert "max_seq_len: 912048" in stage.small.revisions.get(number=2).text
+
+
+def test_a_save_after_the_session_has_ended_is_sent_once_one_is_signed_in(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    knows_password(stage.owner)
+    page = editor(visit, stage, "yaml", allowed=REFUSED)
+    for asked in ("**/check/", "**/forecast/"):
+        page.route(asked, lambda route: None)
+    page.locator("#text").fill(f"{stage.small.revisions.get().text}# typed\n")
+    end_session(page)
+    page.get_by_role("button", name="Save").click()
+    sign_in(page)
+    expect(page.locator(".crumb")).to_contain_text("revision 2")
+    assert stage.small.revisions.get(number=2).text.endswith("# typed\n")
+
+
+def test_who_puts_the_sign_in_off_keeps_the_text_and_is_not_asked_at_every_letter(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    knows_password(stage.owner)
+    page = editor(visit, stage, allowed=REFUSED)
+    end_session(page)
+    type_length(page)
+    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    dialog.get_by_role("button", name="Not now").click()
+    notice = page.locator("#refused")
+    expect(notice).to_contain_text("You are signed out")
+    with page.expect_response("**/check/"):
+        type_length(page, "512")
+    expect(notice).to_be_visible()
+    expect(dialog).to_be_hidden()
+    notice.get_by_role("button", name="Sign in").click()
+    sign_in(page)
+    expect(page.locator("#text")).to_have_value(re.compile("max_seq_len: 512"))
+    expect(notice).to_be_hidden()
+
+
+def test_a_wrong_password_is_said_in_the_dialog(visit: OpenPage, stage: "Stage") -> None:
+    knows_password(stage.owner)
+    page = editor(visit, stage, allowed=REFUSED)
+    end_session(page)
+    type_length(page)
+    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    expect(dialog.get_by_label("Password")).to_be_focused()
+    page.keyboard.type("wrong")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert").last).to_contain_text("do not match")
+    dialog.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    expect(page.get_by_label("Sequence length")).to_have_value("912048")
+
+
+def test_who_signed_in_in_another_tab_goes_on_in_this_one(visit: OpenPage, stage: "Stage") -> None:
+    page = editor(visit, stage, allowed=REFUSED)
+    session = [
+        each for each in page.context.cookies() if each["name"] == settings.SESSION_COOKIE_NAME
+    ]
+    end_session(page)
+    type_length(page)
+    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    expect(dialog).to_be_visible()
+    page.context.add_cookies(session)  # type: ignore[arg-type]
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(dialog).to_be_hidden()
+    expect(page.locator("#text")).to_have_value(re.compile("max_seq_len: 912048"))
+
+
+def test_somebody_else_does_not_go_on_with_what_another_typed(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    knows_password(stage.admin)
+    page = editor(visit, stage, allowed=REFUSED)
+    end_session(page)
+    type_length(page)
+    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    expect(dialog.get_by_label("Password")).to_be_focused()
+    dialog.get_by_label("E-mail address").fill(stage.admin.email)
+    dialog.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_contain_text("Somebody else is signed in now")
+    expect(dialog).to_be_visible()
+    expect(page.get_by_label("Sequence length")).to_have_value("912048")
+
+
+def test_a_lost_csrf_cookie_is_renewed_without_a_word(visit: OpenPage, stage: "Stage") -> None:
+    page = editor(visit, stage, allowed=REFUSED)
+    page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
+    type_length(page)
+    expect(page.locator("#text")).to_have_value(re.compile("max_seq_len: 912048"))
+    page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".crumb")).to_contain_text("revision 2")
+
+
+def test_a_browser_that_keeps_no_cookies_is_told_so_and_keeps_the_text(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = editor(visit, stage, allowed=REFUSED)
+    refusal = {"status": 403, "headers": {"HX-Refusal": "form-token"}, "body": STRANGER}
+    page.route("**/check/", lambda route: route.fulfill(**refusal))
+    type_length(page)
+    expect(page.locator("#refused")).to_contain_text("keeps no cookie")
+    expect(page.get_by_label("Sequence length")).to_have_value("912048")
+
+
+def test_a_form_of_any_page_is_sent_once_one_is_signed_in_again(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    knows_password(stage.owner)
+    page = visit("/secrets/", allowed=REFUSED)
+    page.get_by_label("Name").fill("wandb_key")
+    page.get_by_label("Value").fill("typed")
+    end_session(page)
+    page.get_by_role("button", name="Store secret").click()
+    sign_in(page)
+    expect(page.get_by_role("link", name="wandb_key", exact=True)).to_be_visible()
+    assert Secret.objects.filter(team=stage.team, name="wandb_key").exists()
+
+
+def test_a_form_is_not_sent_to_a_server_that_is_down(visit: OpenPage, stage: "Stage") -> None:
+    page = visit("/secrets/", allowed=("net::ERR",))
+    page.get_by_label("Name").fill("wandb_key")
+    page.get_by_label("Value").fill("typed")
+    page.context.set_offline(True)
+    page.get_by_role("button", name="Store secret").click()
+    expect(page.locator("#refused")).to_contain_text("Not sent")
+    expect(page.get_by_label("Value")).to_have_value("typed")
+
+
+def test_a_check_that_met_a_fault_is_asked_again_by_itself(visit: OpenPage, stage: "Stage") -> None:
+    page = editor(visit, stage, allowed=("status of",))
+    page.route("**/check/", lambda route: route.fulfill(status=502, body=STRANGER))
+    type_length(page)
+    expect(page.locator("#lost")).to_be_visible()
+    page.unroute("**/check/")
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    expect(page.locator("#text")).to_have_value(re.compile("max_seq_len: 912048"))
+    expect(page.locator("#lost")).to_be_hidden()
+
+
+def test_signing_out_takes_neither_a_session_nor_an_old_token(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = visit("/secrets/", allowed=REFUSED)
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in", exact=True)).to_be_visible()
+
+
+def test_no_answer_that_is_no_part_of_ours_comes_into_any_page(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    asking = 0
+    for user, paths in ((stage.owner, pages_of(stage)), (stage.admin, pages_of_admins())):
+        page = visit("/", user=user, allowed=("status of",))
+        origin = page.url.rstrip("/")
+        for path in paths.values():
+            page.unroute_all()
+            page.goto(origin + path, wait_until="domcontentloaded")
+            if page.locator("main [hx-get], main [hx-post]").count():
+                asking += 1
+                takes_nothing_strange(page)
+    assert asking >= 12
+
+
+def takes_nothing_strange(page: Page) -> None:
+    """Answer all that the page puts into itself by something else; it stays as it is."""
+    for answer in ANSWERS.values():
+        page.route("**/*", partial(strange, answer))
+        with page.expect_response(lambda told: "hx-request" in told.request.headers):
+            page.evaluate(TRIGGER_ALL)
+        expect(page.locator(".htmx-request")).to_have_count(0)
+        expect(page.locator("h1")).not_to_have_text(STRANGER)
+        assert STRANGER not in page.content()
+
+
+def strange(answer: dict[str, Any], route: Route) -> None:
+    if "hx-request" not in route.request.headers:
+        return route.fallback()
+    body = f"<html><body><main><h1>{STRANGER}</h1></main></body></html>"
+    return route.fulfill(content_type="text/html", body=body, **answer)
+
+
+def test_what_was_typed_is_offered_back_after_the_tab_was_closed(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = editor(visit, stage)
+    type_length(page)
+    page.route("**/check/", lambda route: None)
+    page.get_by_label("Batch size").fill("3")
+    later = page.context.new_page()
+    page.close()
+    later.goto(page.url)
+    shelf = later.get_by_role("region", name="Drafts")
+    expect(shelf).to_contain_text("Not saved")
+    expect(later.get_by_label("Sequence length")).to_have_value("2048")
+    shelf.get_by_role("button", name="Take it up").click()
+    expect(shelf).to_be_hidden()
+    expect(later.get_by_label("Sequence length")).to_have_value("912048")
+    expect(later.locator("#text")).to_have_value(re.compile("max_batch_size: 3"))
+    later.get_by_role("button", name="Save").click()
+    expect(later.locator(".crumb")).to_contain_text("revision 2")
+    assert drafts(later) == []
+
+
+def test_a_draft_goes_on_from_the_revision_that_it_began_from(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    page = editor(visit, stage, allowed=("409",))
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_label("Batch size").fill("3")
+    theirs = stage.small.revisions.get().text.replace("2048", "1024")
+    revision_create(config=stage.small, text=theirs, user=stage.owner)
+    page.reload()
+    shelf = page.get_by_role("region", name="Drafts")
+    expect(shelf).to_contain_text("begun from revision 1")
+    shelf.get_by_role("button", name="Take it up").click()
+    expect(page.locator("#text")).to_have_value(re.compile("max_batch_size: 3"))
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert").first).to_contain_text("Revision 2 was saved")
+    expect(page.locator("#text")).to_have_value(re.compile("max_seq_len: 1024"))
+    assert len(drafts(page)) == 1
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".crumb")).to_contain_text("revision 3")
+    assert drafts(page) == []
+
+
+def test_start_build_forgets_the_draft_that_it_saved(visit: OpenPage, stage: "Stage") -> None:
+    page = editor(visit, stage)
+    page.get_by_label("Batch size").fill("4")
+    expect(page.locator("#text")).to_have_value(re.compile("max_batch_size: 4"))
+    assert len(drafts(page)) == 1
+    page.get_by_role("button", name="Start build").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Build")
+    assert drafts(page) == []
+
+
+def test_two_tabs_lose_nothing_to_each_other_and_a_draft_can_be_thrown_away(
+    visit: OpenPage, stage: "Stage"
+) -> None:
+    first = visit("/configs/new/")
+    second = first.context.new_page()
+    second.goto(first.url)
+    for page, name in ((first, "one"), (second, "two")):
+        page.get_by_label("Name", exact=True).fill(name)
+        expect(page.locator("#text")).to_have_value(re.compile(f"model_name: {name}"))
+    third = first.context.new_page()
+    third.goto(first.url)
+    shelf = third.get_by_role("region", name="Drafts")
+    expect(shelf.get_by_role("button", name="Discard")).to_have_count(2)
+    shelf.get_by_role("button", name="Discard").first.click()
+    shelf.get_by_role("button", name="Take it up").click()
+    expect(third.get_by_label("Name", exact=True)).to_have_value("one")
+
+
+def test_nobody_is_offered_the_drafts_of_another_person(visit: OpenPage, stage: "Stage") -> None:
+    page = editor(visit, stage)
+    page.on("dialog", lambda dialog: dialog.accept())
+    type_length(page)
+    expect(page.locator("#text")).to_have_value(re.compile("912048"))
+    page.evaluate(
+        "for (const [name, value] of Object.entries(localStorage)) {"
+        " localStorage.removeItem(name);"
+        " localStorage.setItem(name.replace(/^draft:[^:]+/, 'draft:another'), value); }"
+    )
+    page.reload()
+    expect(page.locator("#checks")).to_contain_text("can build")
+    expect(page.get_by_role("region", name="Drafts")).to_be_hidden()
