@@ -1,6 +1,7 @@
 """The web process: Django under ASGI."""
 
 import os
+from typing import Any
 
 import django
 from asgiref.sync import sync_to_async
@@ -12,6 +13,10 @@ from apps.rest.web_handler import WebHandler
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 django.setup(set_prefix=False)
+# Workers wait out a database that restarts; whoever asks for a page is told so, and soon.
+for _database in settings.DATABASES.values():
+    _options: Any = _database["OPTIONS"]
+    _options["pool"].update(timeout=2, max_waiting=100)
 _django = WebHandler()
 
 _USUAL = Limit(bytes=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)

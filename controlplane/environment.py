@@ -7,8 +7,6 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
-_POOL = {"min_size": 0, "max_size": 8, "timeout": 2, "max_waiting": 100}
-"""A request that gets no connection within two seconds is answered so, and not kept waiting."""
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
 
@@ -119,5 +117,5 @@ def _database_address(url: str) -> dict[str, object]:
         "PASSWORD": info.get("password") or "",
         "HOST": info.get("host") or "",
         "PORT": str(info.get("port") or ""),
-        "OPTIONS": {"pool": dict(_POOL)},
+        "OPTIONS": {"pool": {"min_size": 0, "max_size": 8, "timeout": 10}},
     }

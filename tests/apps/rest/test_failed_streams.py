@@ -1,7 +1,11 @@
 """A download that fails costs that download; what is busy says so, and heals."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,8 +19,10 @@ from apps.accounts.permissions import Actor
 from apps.accounts.views import audit as audit_views
 from apps.rest.error_answers import as_api_error
 from apps.secrets.models import Secret
+from apps.secrets.services import secret_set
 from tests.apps.pages import signed_in
 from tests.factories import Cast, make_build, make_cast
+from tests.processes import ROOT, database_url
 from tests.waiting import DEADLINE_SECONDS
 from tests.web_server import NO_CERTIFICATES, streaming_server
 
@@ -126,8 +132,10 @@ def test_a_lost_database_is_no_bug_of_ours() -> None:
 
 
 def test_support_bundles_of_a_team_with_an_unreadable_secret_come_whole(
-    browser: httpx.Client, cast: Cast
+    browser: httpx.Client, cast: Cast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(settings, "KEY_RING_FILE", tmp_path / "keys" / "secrets.keyring")
+    secret_set(team=cast.team, name="whole", value="a value that opens")
     Secret.objects.create(
         team=cast.team, name="lost", key_id="k0", nonce=b"0" * 12, ciphertext=b"0" * 32
     )
@@ -136,3 +144,20 @@ def test_support_bundles_of_a_team_with_an_unreadable_secret_come_whole(
         answer = browser.get(f"/builds/{build.number}/support-bundle/")
         assert answer.status_code == 200
         assert int(answer.headers["Content-Length"]) == len(answer.content)
+
+
+def test_the_web_process_waits_for_a_connection_no_longer_than_somebody_looks_at_a_page() -> None:
+    said = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import controlplane.asgi; from django.db import connection;"
+            "print(connection.pool.timeout, connection.pool.max_waiting)",
+        ],
+        cwd=ROOT,
+        env=os.environ | {"DATABASE_URL": database_url()},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.split() == ["2", "100"]
