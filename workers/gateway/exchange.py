@@ -263,6 +263,8 @@ class Exchange:
         self._end_early(refusal)
 
     def _end_early(self, refusal: Refusal) -> None:
+        if self._reply is not None and not self._meter.has_sent and not self._reply.streams:
+            self._reply = None  # the whole truth can still be told
         if self._reply is None:
             self._refuse(refusal)
         else:

@@ -27,7 +27,7 @@ class RequestReader:
 
     __slots__ = (
         "_clock", "_handler", "_head_bytes", "_head_is_read", "_parser", "_sink", "_started_at",
-        "_upgrades", "broken", "is_between_requests", "request", "slip",
+        "_still_bytes", "_upgrades", "broken", "is_between_requests", "request", "slip",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, sink: RequestSink, *, clock: Clock = SYSTEM) -> None:
@@ -35,7 +35,7 @@ class RequestReader:
         self._handler = handler
         self._sink = sink
         self._parser = httptools.HttpRequestParser(self)
-        self._head_bytes = 0
+        self._head_bytes = self._still_bytes = 0
         self._head_is_read = self._upgrades = False
         self._started_at = 0.0
         self.broken: Refusal | None = None
@@ -46,6 +46,7 @@ class RequestReader:
     def feed(self, data: bytes) -> None:
         if self.broken is not None or self.slip is not None:
             return
+        self._still_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -55,10 +56,8 @@ class RequestReader:
             self.slip = cause if isinstance(cause, Exception) else error
         except httptools.HttpParserError as error:
             self.broken = self.broken or malformed(f"This is not a valid HTTP request: {error}.")
-        if not self.is_between_requests and not self._head_is_read:
-            # The parser keeps an unfinished header to itself, so raw bytes are counted too.
-            self._head_bytes += len(data)
-            self._check_head()
+        if not self.is_between_requests:
+            self._check_unseen(len(data))
 
     def lateness(self, now: float, quiet_seconds: float) -> Refusal | None:
         """Return why a request that is only partly here is given up, or None."""
@@ -75,7 +74,7 @@ class RequestReader:
 
     def on_message_begin(self) -> None:
         self.request = Request()
-        self._head_bytes = 0
+        self._head_bytes = self._still_bytes = 0
         self._head_is_read = False
         self.is_between_requests = False
         self._started_at = self._clock.monotonic()
@@ -85,6 +84,8 @@ class RequestReader:
         self._head_bytes += len(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self._head_is_read:
+            return  # a trailer: what was decided by the head stands
         request, name = self.request, name.lower()
         request.headers.append((name, value))
         self._head_bytes += len(name) + len(value)
@@ -119,6 +120,7 @@ class RequestReader:
 
     def on_body(self, data: bytes) -> None:
         request = self.request
+        self._still_bytes = 0
         request.body_bytes += len(data)
         if request.refusal is not None:
             return
@@ -137,6 +139,16 @@ class RequestReader:
         self._sink.request_is_complete(request)
 
     # Steps.
+
+    def _check_unseen(self, size_bytes: int) -> None:
+        """Bound what the parser keeps to itself: an unfinished header, chunk line or trailer."""
+        limit = self._handler.bounds.head_bytes
+        if not self._head_is_read:
+            self._head_bytes += size_bytes
+            self._check_head()
+        elif self._still_bytes > limit:
+            words = f"The body's chunk lines or trailers hold more than {limit} bytes."
+            self.broken = self.request.refusal = too_large(words, status=431)
 
     def _refuse_body(self, refusal: Refusal) -> None:
         self.request.refusal = refusal

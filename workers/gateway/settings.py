@@ -26,6 +26,7 @@ class Bounds:
     """All request bodies that are in memory at once."""
     head_bytes: int = 64 * 1024
     header_count: int = 128
+    answer_header_count: int = 256
     pipelined_bytes: int = 256 * 1024
     write_buffer_bytes: int = 64 * 1024
     head_seconds: float = 30.0
