@@ -14,12 +14,13 @@ from workers.gateway.authentication import (
     require_money,
     require_scope,
 )
+from workers.gateway.body_memory import BodyMemory
 from workers.gateway.exchange import Exchange
 from workers.gateway.limits import KeyLimits, RetryBudget
 from workers.gateway.meter import Meter
 from workers.gateway.metrics import Metrics
 from workers.gateway.recorder import Recorder
-from workers.gateway.refusals import Refusal, Refused
+from workers.gateway.refusals import Refusal, Refused, malformed
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import prepare
 from workers.gateway.routing import Action, Target, may_see, parse_target, resolve
@@ -31,7 +32,6 @@ from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
 
 log = logging.getLogger(__name__)
-_SMALL_BODY_BYTES = 64 * 1024
 _LOCAL_PATHS = frozenset({"/health", "/metrics"})
 
 
@@ -49,7 +49,7 @@ class Gateway:
         self._limits = KeyLimits()
         self._pool = UpstreamPool(bounds, clock=clock)
         self._waiting: set[Exchange] = set()
-        self._reserved_bytes = 0
+        self.body_memory = BodyMemory(bounds.buffered_bytes)
         self._id_prefix = os.urandom(10).hex()
         self._ids = count(1)
 
@@ -104,25 +104,20 @@ class Gateway:
 
     def admit(self, request: Request) -> None:
         if request.path in _LOCAL_PATHS:
+            # No key is asked for yet, so there is nobody whose memory a body could be.
+            request.refusal = _without_body(request.path) if request.expects_body else None
             return
         try:
             request.admission = self._admission(request)
         except Refused as refused:
             request.refusal = refused.refusal
 
-    def reserve(self, request: Request) -> bool:
-        wanted = request.body_bytes - request.reserved_bytes
-        if request.body_bytes <= _SMALL_BODY_BYTES:
-            return True
-        if self._reserved_bytes + wanted > self.bounds.buffered_bytes:
-            return False
-        self._reserved_bytes += wanted
-        request.reserved_bytes += wanted
-        return True
+    def reserve(self, request: Request) -> Refusal | None:
+        admission = request.admission
+        return None if admission is None else self.body_memory.take(request, admission.key)
 
     def release(self, request: Request) -> None:
-        self._reserved_bytes -= request.reserved_bytes
-        request.reserved_bytes = 0
+        self.body_memory.release(request)
 
     def local_answer(self, request: Request) -> bytes | None:
         if request.path not in _LOCAL_PATHS:
@@ -251,6 +246,10 @@ def _reads_metrics(target: Target, request: Request) -> bool:
 def _sees(key: Key, model_id: str, snapshot: Snapshot) -> bool:
     model = snapshot.models.get(model_id)
     return model is not None and may_see(key, model)
+
+
+def _without_body(path: str) -> Refusal:
+    return malformed(f"`{path}` takes no body. Send the request without one.")
 
 
 _PREDICT_IS_POST = Refusal(

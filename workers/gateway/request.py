@@ -50,8 +50,12 @@ class Request:
     expects_continue: bool = False
     body: list[bytes] = field(default_factory=list)
     body_bytes: int = 0
-    reserved_bytes: int = 0
-    """The part of the gateway's buffer budget that the body holds."""
+    address: str = ""
+    """Whom the client's address belongs to."""
+    held_bytes: int = 0
+    """The part of the gateway's memory for bodies that this one holds."""
+    held_by: str = ""
+    """The key that it counts for."""
     admission: Admission | None = None
     refusal: Refusal | None = None
 

@@ -27,7 +27,8 @@ class RequestReader:
 
     __slots__ = (
         "_clock", "_handler", "_head_bytes", "_head_is_read", "_parser", "_sink", "_started_at",
-        "_still_bytes", "_upgrades", "broken", "is_between_requests", "request", "slip",
+        "_step_at", "_step_bytes", "_still_bytes", "_upgrades", "address", "broken",
+        "is_between_requests", "request", "slip",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, sink: RequestSink, *, clock: Clock = SYSTEM) -> None:
@@ -37,7 +38,9 @@ class RequestReader:
         self._parser = httptools.HttpRequestParser(self)
         self._head_bytes = self._still_bytes = 0
         self._head_is_read = self._upgrades = False
-        self._started_at = 0.0
+        self._started_at = self._step_at = 0.0
+        self._step_bytes = 0
+        self.address = ""
         self.broken: Refusal | None = None
         self.slip: Exception | None = None
         self.is_between_requests = True
@@ -59,21 +62,31 @@ class RequestReader:
         if not self.is_between_requests:
             self._check_unseen(len(data))
 
-    def lateness(self, now: float, quiet_seconds: float) -> Refusal | None:
+    def lateness(self, now: float) -> Refusal | None:
         """Return why a request that is only partly here is given up, or None."""
         bounds = self._handler.bounds
         if not self._head_is_read and now - self._started_at > bounds.head_seconds:
             words = f"The request's head did not arrive within {bounds.head_seconds:g} s."
-        elif quiet_seconds > bounds.body_idle_seconds:
-            words = f"Nothing of the request's body arrived for {bounds.body_idle_seconds:g} s."
+        elif self._head_is_read and self._body_stands_still(now):
+            least, seconds = bounds.body_step_bytes, bounds.body_step_seconds
+            words = f"Less than {least} bytes of the request's body arrived in {seconds:g} s."
+        elif now - self._started_at > bounds.total_seconds:
+            words = f"The request did not arrive within {bounds.total_seconds:g} s."
         else:
             return None
         return timed_out(words, status=408)
 
+    def _body_stands_still(self, now: float) -> bool:
+        """Whether no step is done in its time: single bytes would hold memory for ever."""
+        bounds, body_bytes = self._handler.bounds, self.request.body_bytes
+        if body_bytes - self._step_bytes >= bounds.body_step_bytes:
+            self._step_bytes, self._step_at = body_bytes, now
+        return now - self._step_at > bounds.body_step_seconds
+
     # What httptools says.
 
     def on_message_begin(self) -> None:
-        self.request = Request()
+        self.request = Request(address=self.address)
         self._head_bytes = self._still_bytes = 0
         self._head_is_read = False
         self.is_between_requests = False
@@ -102,6 +115,7 @@ class RequestReader:
 
     def on_headers_complete(self) -> None:
         self._head_is_read = True
+        self._step_bytes, self._step_at = 0, self._started_at
         request, parser = self.request, self._parser
         request.method = parser.get_method()
         request.http_10 = parser.get_http_version() == "1.0"
@@ -126,8 +140,8 @@ class RequestReader:
             return
         if request.body_bytes > self._handler.bounds.body_bytes:
             self._refuse_body(_too_long(self._handler.bounds.body_bytes))
-        elif not self._handler.reserve(request):
-            self._refuse_body(_NO_MEMORY)
+        elif (refusal := self._handler.reserve(request)) is not None:
+            self._refuse_body(refusal)
         else:
             request.body.append(data)
 
@@ -200,12 +214,3 @@ def _line(header: Header) -> bytes:
 
 def _too_long(limit: int) -> Refusal:
     return too_large(f"The body is larger than {limit // 1_000_000} MB.")
-
-
-_NO_MEMORY = Refusal(
-    status=503,
-    code="gateway_busy",
-    error_code="model_unavailable",
-    message="The gateway holds too many large request bodies. Send the request again later.",
-    retry_after_seconds=5,
-)

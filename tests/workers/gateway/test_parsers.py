@@ -72,8 +72,7 @@ class Sink:
 
     def release(self, request): ...
 
-    def reserve(self, request):
-        return True
+    def reserve(self, request): ...
 
     def request_is_complete(self, request):
         self.complete.append(request)
