@@ -23,7 +23,7 @@ from workers.gateway.recorder import Recorder
 from workers.gateway.refusals import Refusal, Refused, malformed
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import prepare
-from workers.gateway.routing import Action, Target, may_see, parse_target, resolve
+from workers.gateway.routing import Target, may_see, parse_target, require_open, resolve
 from workers.gateway.seams import Client, ClientSide
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Key, Replica, Snapshot
@@ -138,7 +138,7 @@ class Gateway:
         try:
             counted = self._limits.enter(admission.key, now=self._clock.monotonic())
             body = request.body[0] if len(request.body) == 1 else b"".join(request.body)
-            prepared = prepare(body, admission.plain_route, admission.deployment, admission.key)
+            prepared = prepare(body, admission.route, admission.deployment, admission.key)
         except Exception as error:
             if counted:
                 self._limits.leave(admission.key)
@@ -185,11 +185,8 @@ class Gateway:
     def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None:
         return self._pool.choose(replicas, tried)
 
-    def admit_again(self, admission: Admission) -> Admission:
-        target = admission.target
-        return Admission(
-            admission.key, target, resolve(target, admission.key, self._known_routes())
-        )
+    def admit_again(self, admission: Admission, method: bytes) -> Admission:
+        return self._admitted(admission.key, admission.target, method, self._known_routes())
 
     def wait_for_routes(self, exchange: Exchange) -> None:
         self._waiting.add(exchange)
@@ -215,9 +212,12 @@ class Gateway:
         target = parse_target(request.path)
         require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
         require_money(key, now=self._clock.time())
-        if target.action is Action.PREDICT and request.method != b"POST":
-            raise Refused(_PREDICT_IS_POST)
-        return Admission(key, target, resolve(target, key, snapshot))
+        return self._admitted(key, target, request.method, snapshot)
+
+    def _admitted(self, key: Key, target: Target, method: bytes, snapshot: Snapshot) -> Admission:
+        deployment = resolve(target, key, snapshot)
+        require_open(target, method, deployment)
+        return Admission(key, target, deployment)
 
     def _known_routes(self) -> Snapshot:
         if self.snapshot is None:
@@ -252,13 +252,6 @@ def _without_body(path: str) -> Refusal:
     return malformed(f"`{path}` takes no body. Send the request without one.")
 
 
-_PREDICT_IS_POST = Refusal(
-    status=405,
-    code="method_not_allowed",
-    error_code="client_error",
-    message="`predict` takes POST only.",
-    allow="POST",
-)
 _STARTING = Refusal(
     status=503,
     code="gateway_starting",

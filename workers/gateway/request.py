@@ -1,7 +1,6 @@
 """One request as the client sent it, and what was decided about it when its head was read."""
 
 from dataclasses import dataclass, field
-from urllib.parse import unquote
 
 from workers.gateway.headers import Header
 from workers.gateway.refusals import Refusal
@@ -19,14 +18,9 @@ class Admission:
 
     @property
     def route(self) -> str:
-        """The engine's path, as it is sent."""
+        """The engine's path, as it is sent and as the engine reads it."""
         predicts = self.target.action is Action.PREDICT
         return self.deployment.predict_route if predicts else self.target.route
-
-    @property
-    def plain_route(self) -> str:
-        """The engine's path, as the engine reads it."""
-        return unquote(self.route)
 
     @property
     def environment(self) -> str | None:

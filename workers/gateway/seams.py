@@ -38,7 +38,7 @@ class Ledger(Protocol):
 
     def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None: ...
 
-    def admit_again(self, admission: Admission) -> Admission:
+    def admit_again(self, admission: Admission, method: bytes) -> Admission:
         """Return the same admission under today's routes. Raises Refused."""
 
     def wait_for_routes(self, exchange: "Exchange") -> None: ...

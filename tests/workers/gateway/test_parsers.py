@@ -155,13 +155,6 @@ def test_a_path_that_an_engine_could_read_otherwise_is_refused(route):
     assert refused.value.refusal.status == 400
 
 
-@pytest.mark.parametrize("route", ["update_weights", "%75pdate_weights", "_internal/tokenize"])
-def test_engine_routes_that_change_the_engine_are_closed(route):
-    with pytest.raises(Refused) as refused:
-        parse_target(f"/m/abc/production/sync/{route}")
-    assert refused.value.refusal.status == 404
-
-
 @given(st.text(max_size=80))
 def test_any_path_is_a_target_or_a_refusal(path):
     with suppress(Refused):
