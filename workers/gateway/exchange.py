@@ -76,6 +76,8 @@ class Exchange:
         """Once a second: write down that it runs, and end it when it takes too long."""
         if self._held_until is not None and now > self._held_until:
             self._refuse(no_replica(self.admission.deployment))
+        elif self._connection is not None and self._connection.is_dark:
+            self._give_up("dark", refusals.ENGINE_FAILED)
         elif late := self._overdue(now):
             self._give_up("timeout", refusals.timed_out(late))
         elif now - self._meter.started_at > RUNNING_RECORD_SECONDS:

@@ -7,9 +7,18 @@ from typing import Protocol, cast
 import httptools
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.keepalive import (
+    USER_TIMEOUT_SECONDS,
+    Socket,
+    end_when_unacknowledged,
+    probe_when_quiet,
+    silent_seconds,
+)
 from workers.gateway.headers import Header
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Replica, Snapshot
+
+_LARGE_BODY_BYTES = 64 * 1024
 
 
 class Receiver(Protocol):
@@ -132,7 +141,8 @@ class UpstreamPool:
 class UpstreamConnection(asyncio.Protocol):
     __slots__ = (
         "_bounds", "_ended", "_framed", "_has_body", "_headers", "_keeps_alive", "_parser",
-        "_receiver", "_status", "_still_bytes", "_transport", "_upstream", "idle_since",
+        "_receiver", "_sends_much", "_status", "_still_bytes", "_transport", "_upstream",
+        "idle_since",
     )  # fmt: skip
 
     def __init__(self, upstream: Upstream) -> None:
@@ -142,7 +152,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._headers: list[Header] = []
         self._status = self._still_bytes = 0
-        self._framed = self._ended = self._keeps_alive = False
+        self._framed = self._ended = self._keeps_alive = self._sends_much = False
         self._has_body = True
         self.idle_since = 0.0
 
@@ -152,15 +162,37 @@ class UpstreamConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        if (connection := self._socket) is not None:
+            probe_when_quiet(connection)
+            end_when_unacknowledged(connection, after_seconds=USER_TIMEOUT_SECONDS)
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether the engine's host has been silent while it should take a large body."""
+        connection = self._socket if self._sends_much else None
+        return connection is not None and silent_seconds(connection) > USER_TIMEOUT_SECONDS
 
     def send(self, receiver: Receiver, head: bytes, body: bytes, *, answer_has_body: bool) -> None:
         """Send a request; its answer goes to `receiver`."""
         self._receiver = receiver
         self._has_body = answer_has_body
         self._status, self._still_bytes, self._ended = 0, 0, False
-        self._transport.write(head + body if len(body) < 65536 else head)
-        if len(body) >= 65536:
+        if (sends_much := len(body) >= _LARGE_BODY_BYTES) is not self._sends_much:
+            self._expect(much=sends_much)
+        self._transport.write(head if sends_much else head + body)
+        if sends_much:
             self._transport.write(body)
+
+    def _expect(self, *, much: bool) -> None:
+        """Leave an engine time to take a large body, in which its host alone is looked at."""
+        self._sends_much = much
+        if (connection := self._socket) is not None:
+            after_seconds = 0 if much else USER_TIMEOUT_SECONDS
+            end_when_unacknowledged(connection, after_seconds=after_seconds)
+
+    @property
+    def _socket(self) -> Socket | None:
+        return cast("Socket | None", self._transport.get_extra_info("socket"))
 
     def drop(self) -> None:
         """Forget the request and close at once, so that the engine stops working on it."""
