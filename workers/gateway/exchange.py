@@ -5,6 +5,7 @@ import asyncio
 from controlplane.clock import SYSTEM, Clock
 from workers.gateway import refusals
 from workers.gateway.containment import contained, contains
+from workers.gateway.event_stream import EndlessEvent
 from workers.gateway.headers import Header
 from workers.gateway.meter import Meter
 from workers.gateway.outgoing import engine_head, reply_to
@@ -150,7 +151,10 @@ class Exchange:
     def answer_continues(self, data: bytes) -> None:
         if self._reply is not None:
             self._meter.first_byte_is_here()
-            self._reply.feed(data)
+            try:
+                self._reply.feed(data)
+            except EndlessEvent:
+                self._leave_mad_engine()
 
     def read_ends(self) -> None:
         if self._reply is not None and (data := self._reply.take()):
@@ -158,15 +162,24 @@ class Exchange:
             self._meter.sent(len(data))
             self._client.write(data)
 
+    def _leave_mad_engine(self) -> None:
+        if self._upstream is not None:
+            self._upstream.failed()
+        self._give_up("endless_event", refusals.ENGINE_FAILED)
+
     def answer_ends(self) -> None:
         self._connection = None
         if (reply := self._reply) is None:
             return
         if reply.was_cut and self._prepared.ends_with_done:
+            if self._upstream is not None:
+                self._upstream.failed()
             self._give_up("cut_stream", refusals.ENGINE_FAILED)
             return
         reply.end()
         self.read_ends()
+        if self._upstream is not None:
+            self._upstream.succeeded()
         self._end(reply.status)
         self._client.answered(keep_alive=not reply.closes)
 
@@ -177,6 +190,8 @@ class Exchange:
             self._retried_reset, self._phase = True, Phase.WAITING
             self._connect()
         else:
+            if self._upstream is not None:
+                self._upstream.failed()
             self._give_up(reason, refusals.ENGINE_FAILED)
 
     # What a step of its own says.
@@ -232,7 +247,7 @@ class Exchange:
     def _try_another(self, reason: str) -> None:
         self._meter.upstream_failed(reason)
         if self._upstream is not None:
-            self._upstream.eject()
+            self._upstream.failed()
             self._tried.add(self._upstream.replica.address)
         if self._another() is None or self._ledger.retries.spend():
             self._dispatch_anew()

@@ -186,7 +186,7 @@ def _openai_error(content: bytes, status: int) -> bytes:
     """
     try:
         data = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         data = content.decode("utf-8", "replace").strip()
     if isinstance(data, dict) and isinstance(data.get("error"), dict):
         return content

@@ -19,6 +19,7 @@ from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Replica, Snapshot
 
 _LARGE_BODY_BYTES = 64 * 1024
+_MOST_DOUBLINGS = 5
 
 
 class Receiver(Protocol):
@@ -36,14 +37,17 @@ class Receiver(Protocol):
 class Upstream:
     """One replica at run time: its idle connections and the requests on it."""
 
-    __slots__ = ("_clock", "_idle", "authority", "bounds", "ejected_until", "in_flight", "replica")
+    __slots__ = (
+        "_clock", "_failures", "_idle", "authority", "bounds", "ejected_until", "in_flight",
+        "replica",
+    )  # fmt: skip
 
     def __init__(self, replica: Replica, bounds: Bounds, *, clock: Clock = SYSTEM) -> None:
         self._clock = clock
         self.replica = replica
         host = f"[{replica.host}]" if ":" in replica.host else replica.host
         self.authority = f"{host}:{replica.port}".encode()
-        self.in_flight = 0
+        self.in_flight = self._failures = 0
         self.ejected_until = 0.0
         self.bounds = bounds
         self._idle: list[UpstreamConnection] = []
@@ -79,9 +83,14 @@ class Upstream:
         else:
             receiver.connected(protocol, reused=False)
 
-    def eject(self) -> None:
-        """Prefer other replicas for a moment."""
-        self.ejected_until = self._clock.monotonic() + self.bounds.eject_seconds
+    def failed(self) -> None:
+        """Prefer other replicas for a while, which doubles while this one fails on."""
+        seconds = self.bounds.eject_seconds * 2.0 ** min(self._failures, _MOST_DOUBLINGS)
+        self.ejected_until = self._clock.monotonic() + seconds
+        self._failures += 1
+
+    def succeeded(self) -> None:
+        self._failures = 0
 
     def close_idle(self, older_than: float) -> None:
         keep = []
