@@ -1,6 +1,5 @@
 """Memory for request bodies, shared so that nobody can take what others need."""
 
-from collections import Counter
 from ipaddress import IPv6Address
 
 from workers.gateway.refusals import Refusal, rate_limited
@@ -8,7 +7,7 @@ from workers.gateway.request import Request
 from workers.gateway.snapshot import Key
 
 _SMALL_BODY_BYTES = 64 * 1024
-_KEYS_SHARE, _ADDRESSS_SHARE, _SMALL_SHARE = 1, 3, 15
+_KEYS_SHARE, _ADDRESS_SHARE, _SMALL_SHARE = 1, 3, 15
 """How many times the free memory a key, an address, and small bodies of either may hold."""
 
 
@@ -21,22 +20,22 @@ class BodyMemory:
     def __init__(self, capacity_bytes: int) -> None:
         self._capacity_bytes = capacity_bytes
         self.held_bytes = 0
-        self._by_key: Counter[str] = Counter()
-        self._by_address: Counter[str] = Counter()
+        self._by_key: dict[str, int] = {}
+        self._by_address: dict[str, int] = {}
 
     def take(self, request: Request, key: Key) -> Refusal | None:
         """Count what came of a body since the last time; return why that is too much."""
         wanted = request.body_bytes - request.held_bytes
         free = self._capacity_bytes - self.held_bytes - wanted
         small = request.body_bytes <= _SMALL_BODY_BYTES
-        if self._by_key[key.id] + wanted > free * (_SMALL_SHARE if small else _KEYS_SHARE):
+        of_key = self._by_key.get(key.id, 0) + wanted
+        if of_key > free * (_SMALL_SHARE if small else _KEYS_SHARE):
             return _KEY_HOLDS_MUCH
-        by_address, address = self._by_address, request.address
-        if by_address[address] + wanted > free * (_SMALL_SHARE if small else _ADDRESSS_SHARE):
+        of_address = self._by_address.get(request.address, 0) + wanted
+        if of_address > free * (_SMALL_SHARE if small else _ADDRESS_SHARE):
             return _NO_MEMORY
         self.held_bytes += wanted
-        self._by_key[key.id] += wanted
-        by_address[address] += wanted
+        self._by_key[key.id], self._by_address[request.address] = of_key, of_address
         request.held_bytes, request.held_by = request.body_bytes, key.id
         return None
 
@@ -58,7 +57,7 @@ def address_of(peer: object) -> str:
     return str(mapped) if mapped is not None else address.packed[:8].hex()
 
 
-def _give(held: Counter[str], name: str, size_bytes: int) -> None:
+def _give(held: dict[str, int], name: str, size_bytes: int) -> None:
     left = held[name] - size_bytes
     if left:
         held[name] = left
