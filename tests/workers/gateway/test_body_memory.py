@@ -1,5 +1,7 @@
 """Bodies share the gateway's memory: who holds much leaves room for who comes."""
 
+from contextlib import ExitStack
+
 import pytest
 
 from tests.waiting import wait_for
@@ -101,18 +103,18 @@ def test_a_key_that_sends_large_bodies_leaves_room_for_another_one(house):
     head = f"POST {CHAT} HTTP/1.1\r\nhost: g\r\nauthorization: Bearer {KEY}\r\n"
     half = f"{head}content-length: {2 * MEGABYTE}\r\n\r\n".encode() + bytes(MEGABYTE)
 
-    senders = [gateway.connect() for _ in range(6)]
-    for sender in senders:
-        sender.sendall(half)
-    wait_for(lambda: gateway.inner.metrics.refused.get(429, 0) == 2, what="two refused senders")
-
-    assert gateway.inner.body_memory.held_bytes == 4 * MEGABYTE
-    with gateway.connect() as client:
-        body = b'{"messages":[],"user":"%b"}' % (b"x" * MEGABYTE)
-        client.sendall(request_bytes(body, key=SECOND_KEY))
-        assert read_answer(client)[0] == 200
-    for sender in senders:
-        sender.close()
+    with ExitStack() as senders:
+        for number in range(1, 7):  # one after the other: who is refused is no matter of chance
+            senders.enter_context(gateway.connect()).sendall(half)
+            wait_for(
+                lambda number=number: _held_or_refused(gateway) == number * MEGABYTE,
+                what=f"{number} bodies, held or refused",
+            )
+        assert gateway.inner.body_memory.held_bytes == 4 * MEGABYTE
+        with gateway.connect() as client:
+            body = b'{"messages":[],"user":"%b"}' % (b"x" * MEGABYTE)
+            client.sendall(request_bytes(body, key=SECOND_KEY))
+            assert read_answer(client)[0] == 200
     wait_for(lambda: gateway.inner.body_memory.held_bytes == 0, what="memory that is given back")
 
 
@@ -132,6 +134,11 @@ def test_a_body_that_comes_byte_by_byte_is_given_up(serve):
 
     assert status == 408
     assert b"Less than 4096 bytes of the request's body arrived in 60 s." in body
+
+
+def _held_or_refused(gateway) -> int:
+    refused = gateway.inner.metrics.refused.get(429, 0)
+    return gateway.inner.body_memory.held_bytes + refused * MEGABYTE
 
 
 def _wait_for_body(gateway, size_bytes: int) -> None:
