@@ -13,6 +13,7 @@ from celery import Celery
 from celery.signals import worker_init
 from django.conf import settings
 
+from controlplane.keepalive import KEEPALIVE
 from controlplane.processes.schema import wait_for_schema
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
@@ -54,6 +55,8 @@ app.conf.update(
         "interval_step": 0.1,
         "socket_connect_timeout": 3,
         "socket_timeout": 10,
+        "socket_keepalive": True,
+        "socket_keepalive_options": dict(KEEPALIVE),
         "retry_on_timeout": True,
         "health_check_interval": 10,
     },

@@ -118,9 +118,17 @@ def default_max_tokens(deployment: Deployment) -> int | None:
 
 def shares_prefixes(deployment: Deployment) -> bool:
     """Return whether the keys of the team share what the engine has computed of a prompt."""
+    return bool(_own_settings(deployment).get("shared_prefixes"))
+
+
+def extra_routes(deployment: Deployment) -> list[str]:
+    """Return the engine's routes that the config opens beside those of its runtime."""
+    return sorted(_own_settings(deployment).get("extra_routes") or ())
+
+
+def _own_settings(deployment: Deployment) -> dict[str, Any]:
     inside = (deployment.spec.get("model_metadata") or {}).get("enginehouse")
-    settings = deployment.spec.get("enginehouse") or inside or {}
-    return bool(settings.get("shared_prefixes"))
+    return deployment.spec.get("enginehouse") or inside or {}
 
 
 def predict_route(deployment: Deployment) -> str:

@@ -12,6 +12,7 @@ from apps.deployments.models import Deployment, Environment, Replica, ServedMode
 from apps.deployments.selectors import (
     adapter_names,
     default_max_tokens,
+    extra_routes,
     predict_route,
     served_model_name,
     shares_prefixes,
@@ -19,6 +20,7 @@ from apps.deployments.selectors import (
 from controlplane import clock
 from controlplane.domain.lifecycle import ReplicaState
 from controlplane.domain.runtimes import OF_OWN_WORDS, SALTED_EVERYWHERE
+from controlplane.domain.runtimes.open_routes import open_routes
 
 FORMAT = 1
 _SCOPES = {
@@ -36,12 +38,20 @@ def routes_snapshot() -> dict[str, Any]:
     applied a version has seen every change that came with it.
     """
     version = routes_version_current()
-    return {"format": FORMAT, "version": version, "models": _models(), "keys": _keys()}
+    tables: dict[str, Any] = {}
+    models = _models(tables)
+    return {
+        "format": FORMAT,
+        "version": version,
+        "route_tables": tables,
+        "models": models,
+        "keys": _keys(),
+    }
 
 
-def _models() -> dict[str, Any]:
+def _models(tables: dict[str, Any]) -> dict[str, Any]:
     environments = _environments()
-    deployments = _deployments(_named_by(environments))
+    deployments = _deployments(_named_by(environments), tables)
     return {
         model.id: {
             "name": model.name,
@@ -72,8 +82,11 @@ def _named_by(environments: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     }
 
 
-def _deployments(environment_of: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
-    replicas = _replicas()
+def _deployments(
+    environment_of: Mapping[str, str], tables: dict[str, Any]
+) -> Mapping[str, dict[str, Any]]:
+    """Return what gateways know of each; the route tables that they name go into `tables`."""
+    replicas, versions = _replicas()
     found: dict[str, dict[str, Any]] = defaultdict(dict)
     for deployment in Deployment.objects.select_related("model").order_by("id"):
         found[deployment.model_id][deployment.id] = {
@@ -87,13 +100,26 @@ def _deployments(environment_of: Mapping[str, str]) -> Mapping[str, dict[str, An
             "salts_every_route": deployment.runtime in SALTED_EVERYWHERE,
             "default_max_tokens": default_max_tokens(deployment),
             "has_own_words": deployment.runtime in OF_OWN_WORDS,
+            "route_table": _route_table(deployment.runtime, versions.get(deployment.id), tables),
+            "extra_routes": extra_routes(deployment),
             "replicas": replicas.get(deployment.id, []),
         }
     return found
 
 
-def _replicas() -> Mapping[str, list[dict[str, Any]]]:
+def _route_table(runtime: str, version: str | None, tables: dict[str, Any]) -> str:
+    """Return the table's name; tables are few and deployments many."""
+    found = open_routes(runtime, version)
+    name = f"{runtime} {found.of_version}" if found.of_version else "hosted"
+    if name not in tables:
+        tables[name] = {path: sorted(methods) for path, methods in sorted(found.routes.items())}
+    return name
+
+
+def _replicas() -> tuple[Mapping[str, list[dict[str, Any]]], Mapping[str, str]]:
+    """Return by deployment where its replicas answer, and what version the first ones told."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    versions: dict[str, str] = {}
     ready = Replica.objects.filter(
         state=ReplicaState.READY, wanted="running", port__isnull=False
     ).order_by("id")
@@ -101,7 +127,9 @@ def _replicas() -> Mapping[str, list[dict[str, Any]]]:
         found[replica.deployment_id].append(
             {"id": replica.id, "host": replica.host, "port": replica.port}
         )
-    return found
+        if isinstance(replica.report, dict) and (told := replica.report.get("version")):
+            versions.setdefault(replica.deployment_id, str(told))
+    return found, versions
 
 
 def _keys() -> dict[str, Any]:

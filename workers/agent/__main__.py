@@ -15,12 +15,13 @@ from workers.agent.folders import try_lock
 from workers.agent.hints import Hints
 from workers.agent.settings import Settings, WrongSetting, read_settings
 from workers.agent.supervision import Agent
+from workers.watchdog import Watchdog
 
 _log = logging.getLogger("workers.agent")
 
 
 def main() -> int:
-    """Work until a signal; 2 where a setting is wrong."""
+    """Work until a signal; 2 where a setting is wrong, 70 where the watchdog ended it."""
     logging.basicConfig(
         level=os.environ.get("LOG_LEVEL", "INFO").upper(),
         format="%(levelname)s %(name)s %(message)s",
@@ -38,7 +39,8 @@ def main() -> int:
 
 def _work(settings: Settings) -> int:
     hints = Hints(settings.broker_url, settings.node_name)
-    agent = Agent(settings, EnrolledControlPlane(settings), hints)
+    watchdog = Watchdog()
+    agent = Agent(settings, EnrolledControlPlane(settings), hints, came_on=watchdog.turned)
     came: set[int] = set()
 
     def end(number: int, frame: object) -> None:
@@ -48,6 +50,7 @@ def _work(settings: Settings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
     hints.start()
+    watchdog.start()
     agent.run()
     if signal.SIGINT in came or settings.stop_engines_on_exit:
         agent.stop_engines()

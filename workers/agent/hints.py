@@ -11,6 +11,7 @@ import kombu.exceptions
 import redis
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.keepalive import KEEPALIVE
 
 LONGEST_WAIT_SECONDS = 15.0
 _log = logging.getLogger(__name__)
@@ -88,7 +89,13 @@ class Hints:
                 wait_seconds = min(LONGEST_WAIT_SECONDS, wait_seconds * 2)
 
     def _consume(self) -> None:
-        options = {"socket_connect_timeout": 3, "socket_timeout": 10, "health_check_interval": 10}
+        options = {
+            "socket_connect_timeout": 3,
+            "socket_timeout": 10,
+            "health_check_interval": 10,
+            "socket_keepalive": True,
+            "socket_keepalive_options": dict(KEEPALIVE),
+        }
         with (
             kombu.Connection(self._broker_url, transport_options=options) as connection,
             # Unacknowledged, unread: a hint that cannot be understood must not come back for ever.

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -41,9 +41,12 @@ class Agent:
         control_plane: ControlPlane,
         hints: Hints,
         *,
+        came_on: Callable[[], object] = lambda: None,
         clock: Clock = SYSTEM,
     ) -> None:
+        """`came_on` is called whenever a part of the work is done: its watchdog listens."""
         self._settings = settings
+        self._came_on = came_on
         self._control_plane = control_plane
         self._hints = hints
         self._clock = clock
@@ -61,6 +64,7 @@ class Agent:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._adopt()
         while not self._is_stopping:
+            self._came_on()
             self.step()
             if self._hints.wait(self._pause()):
                 self._report_at = 0.0
@@ -76,6 +80,7 @@ class Agent:
         for replica in self._replicas.values():
             replica.stop()
         while any(not each.is_over for each in self._replicas.values()):
+            self._came_on()
             late = self._clock.monotonic() - deadline
             if late > KILL_SECONDS:
                 break
@@ -104,6 +109,7 @@ class Agent:
     def _look(self) -> None:
         for replica in self._replicas.values():
             replica.look(self._pool)
+            self._came_on()
 
     def _adopt(self) -> None:
         for folder in replica_folders(self._settings.replicas):
@@ -124,6 +130,7 @@ class Agent:
         in_use = {str(each.wanted.get("content_digest")) for each in self._replicas.values()}
         for name in prune_models(self._settings.models, in_use, clock=self._clock):
             _log.info("dropped the copy of artifact %s, unused for a day", name)
+            self._came_on()
 
     def _is_live(self, marker: str) -> bool:
         return any(
@@ -183,6 +190,7 @@ class Agent:
         replica = Replica.create(wanted, self._settings, clock=self._clock)
         self._replicas[key] = replica
         replica.start()
+        self._came_on()
 
     def _let_go(
         self, key: tuple[str, int], replica: Replica, *, is_known_to_have_ended: bool
@@ -201,6 +209,7 @@ class Agent:
         for replica in list(self._replicas.values()):
             try:
                 for _ in range(PIECES_PER_STEP):
+                    self._came_on()
                     if not ship_log(replica.folder, self._control_plane, is_over=replica.is_over):
                         break
             except ControlPlaneAway as error:
@@ -209,7 +218,7 @@ class Agent:
     def _ship_rest(self, replica: Replica) -> None:
         try:
             while ship_log(replica.folder, self._control_plane, is_over=True):
-                pass
+                self._came_on()
         except ControlPlaneAway as error:
             _log.warning("the last lines of replica %s.%s are lost: %s", *replica.key, error)
 

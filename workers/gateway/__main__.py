@@ -1,5 +1,6 @@
 """`python -m workers.gateway`"""
 
+import asyncio
 import logging
 import os
 import sys
@@ -9,10 +10,11 @@ import uvloop
 from workers.gateway.process import Process, hold_data_directory, raise_open_file_limit
 from workers.gateway.settings import WrongSetting, listening_socket, read_settings
 from workers.gateway.storage import Storage
+from workers.watchdog import Watchdog
 
 
 def main() -> int:
-    """Return the exit code: 0 after a drain, 1 for a wrong setting."""
+    """Return the exit code: 0 after a drain, 1 for a wrong setting; 70 is the watchdog's."""
     try:
         settings = read_settings(sys.argv[1:], os.environ)
         _set_up_logging(settings.log_level)
@@ -27,6 +29,7 @@ def main() -> int:
     async def run() -> None:
         process = Process(settings, storage)
         process.stop_at_signals()
+        Watchdog().start_on(asyncio.get_running_loop())
         await process.serve(listener)
 
     uvloop.run(run())

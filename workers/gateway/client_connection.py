@@ -6,6 +6,7 @@ from typing import cast
 
 from controlplane.clock import SYSTEM, Clock
 from workers.gateway import local_answers, refusals
+from workers.gateway.body_memory import address_of
 from workers.gateway.exchange import Exchange
 from workers.gateway.refusals import Refusal
 from workers.gateway.request import Request
@@ -39,6 +40,7 @@ class ClientConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(self._handler.bounds.write_buffer_bytes)
+        self._reader.address = address_of(transport.get_extra_info("peername"))
         self._handler.opened(self)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -125,11 +127,10 @@ class ClientConnection(asyncio.Protocol):
             if now > self._closes_at:
                 self._close()
         elif self._exchange is None and not self._queue:
-            quiet = now - self._last_read_at
             if self._reader.is_between_requests:
-                if quiet > bounds.keep_alive_seconds:
+                if now - self._last_read_at > bounds.keep_alive_seconds:
                     self._close()
-            elif (late := self._reader.lateness(now, quiet)) is not None:
+            elif (late := self._reader.lateness(now)) is not None:
                 self._refuse_and_close(self._reader.request, late)
 
     def drain(self) -> None:

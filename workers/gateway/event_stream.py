@@ -6,8 +6,13 @@ import re
 from workers.gateway.usage import TokenCounts, find_usage
 
 LONGEST_EVENT_BYTES = 8 * 1024 * 1024
+_LONGEST_BOUNDARY_BYTES = 4
 _BOUNDARY = re.compile(rb"\r?\n\r?\n")
 _NO_CHOICES = re.compile(rb'"choices"\s*:\s*\[\s*\]')
+
+
+class EndlessEvent(Exception):
+    """An event that grows without end: its engine has lost its way."""
 
 
 class EventFilter:
@@ -21,31 +26,37 @@ class EventFilter:
 
     def __init__(self, *, hides_usage: bool) -> None:
         self._hides_usage = hides_usage
-        self._pending = b""
+        self._pending = bytearray()
         self.counts: TokenCounts | None = None
         self.done = False
 
     def feed(self, data: bytes) -> bytes:
+        """Return what may go on. Raises EndlessEvent."""
         whole = data.endswith(b"\n\n") or data.endswith(b"\r\n\r\n")
         if whole and not self._pending and b'"usage"' not in data:
             if b"[DONE]" in data:
                 self.done = self.done or _says_done(data)
             return data
-        return self._feed_events(self._pending + data)
+        return self._feed_events(data)
 
     def finish(self) -> bytes:
         """Return what is left when the engine closed inside an event."""
-        rest, self._pending = self._pending, b""
+        rest = bytes(self._pending)
+        self._pending.clear()
         return rest
 
     def _feed_events(self, data: bytes) -> bytes:
-        out, start = [], 0
-        for boundary in _BOUNDARY.finditer(data):
-            out.append(self._event(data[start : boundary.end()]))
+        pending, out, start = self._pending, [], 0
+        # What was searched before holds no boundary, but may hold the beginning of one.
+        searched = max(0, len(pending) - _LONGEST_BOUNDARY_BYTES + 1)
+        pending += data
+        for boundary in _BOUNDARY.finditer(pending, searched):
+            out.append(self._event(bytes(pending[start : boundary.end()])))
             start = boundary.end()
-        self._pending = data[start:]
-        if len(self._pending) > LONGEST_EVENT_BYTES:
-            out.append(self.finish())
+        del pending[:start]
+        if len(pending) > LONGEST_EVENT_BYTES:
+            pending.clear()
+            raise EndlessEvent
         return b"".join(out)
 
     def _event(self, event: bytes) -> bytes:
@@ -71,7 +82,7 @@ def _without_usage(event: bytes) -> bytes:
     prefix, _, text = event.partition(b"data:")
     try:
         data = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return event
     if not isinstance(data, dict) or "usage" not in data:
         return event

@@ -5,6 +5,7 @@ import asyncio
 from controlplane.clock import SYSTEM, Clock
 from workers.gateway import refusals
 from workers.gateway.containment import contained, contains
+from workers.gateway.event_stream import EndlessEvent
 from workers.gateway.headers import Header
 from workers.gateway.meter import Meter
 from workers.gateway.outgoing import engine_head, reply_to
@@ -76,6 +77,8 @@ class Exchange:
         """Once a second: write down that it runs, and end it when it takes too long."""
         if self._held_until is not None and now > self._held_until:
             self._refuse(no_replica(self.admission.deployment))
+        elif self._connection is not None and self._connection.is_dark:
+            self._give_up("dark", refusals.ENGINE_FAILED)
         elif late := self._overdue(now):
             self._give_up("timeout", refusals.timed_out(late))
         elif now - self._meter.started_at > RUNNING_RECORD_SECONDS:
@@ -148,7 +151,10 @@ class Exchange:
     def answer_continues(self, data: bytes) -> None:
         if self._reply is not None:
             self._meter.first_byte_is_here()
-            self._reply.feed(data)
+            try:
+                self._reply.feed(data)
+            except EndlessEvent:
+                self._leave_mad_engine()
 
     def read_ends(self) -> None:
         if self._reply is not None and (data := self._reply.take()):
@@ -156,15 +162,24 @@ class Exchange:
             self._meter.sent(len(data))
             self._client.write(data)
 
+    def _leave_mad_engine(self) -> None:
+        if self._upstream is not None:
+            self._upstream.failed()
+        self._give_up("endless_event", refusals.ENGINE_FAILED)
+
     def answer_ends(self) -> None:
         self._connection = None
         if (reply := self._reply) is None:
             return
         if reply.was_cut and self._prepared.ends_with_done:
+            if self._upstream is not None:
+                self._upstream.failed()
             self._give_up("cut_stream", refusals.ENGINE_FAILED)
             return
         reply.end()
         self.read_ends()
+        if self._upstream is not None:
+            self._upstream.succeeded()
         self._end(reply.status)
         self._client.answered(keep_alive=not reply.closes)
 
@@ -175,6 +190,8 @@ class Exchange:
             self._retried_reset, self._phase = True, Phase.WAITING
             self._connect()
         else:
+            if self._upstream is not None:
+                self._upstream.failed()
             self._give_up(reason, refusals.ENGINE_FAILED)
 
     # What a step of its own says.
@@ -208,7 +225,7 @@ class Exchange:
     def _dispatch_anew(self) -> None:
         """Go on by today's routes, which need not be those that it was admitted by."""
         try:
-            self.admission = self._ledger.admit_again(self.admission)
+            self.admission = self._ledger.admit_again(self.admission, self.request.method)
         except Refused as refused:
             self._refuse(refused.refusal)
         else:
@@ -230,7 +247,7 @@ class Exchange:
     def _try_another(self, reason: str) -> None:
         self._meter.upstream_failed(reason)
         if self._upstream is not None:
-            self._upstream.eject()
+            self._upstream.failed()
             self._tried.add(self._upstream.replica.address)
         if self._another() is None or self._ledger.retries.spend():
             self._dispatch_anew()
@@ -263,6 +280,8 @@ class Exchange:
         self._end_early(refusal)
 
     def _end_early(self, refusal: Refusal) -> None:
+        if self._reply is not None and not self._meter.has_sent and not self._reply.streams:
+            self._reply = None  # the whole truth can still be told
         if self._reply is None:
             self._refuse(refusal)
         else:

@@ -14,15 +14,16 @@ from workers.gateway.authentication import (
     require_money,
     require_scope,
 )
+from workers.gateway.body_memory import BodyMemory
 from workers.gateway.exchange import Exchange
 from workers.gateway.limits import KeyLimits, RetryBudget
 from workers.gateway.meter import Meter
 from workers.gateway.metrics import Metrics
 from workers.gateway.recorder import Recorder
-from workers.gateway.refusals import Refusal, Refused
+from workers.gateway.refusals import Refusal, Refused, malformed
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import prepare
-from workers.gateway.routing import Action, Target, may_see, parse_target, resolve
+from workers.gateway.routing import Target, may_see, parse_target, require_open, resolve
 from workers.gateway.seams import Client, ClientSide
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Key, Replica, Snapshot
@@ -31,7 +32,6 @@ from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
 
 log = logging.getLogger(__name__)
-_SMALL_BODY_BYTES = 64 * 1024
 _LOCAL_PATHS = frozenset({"/health", "/metrics"})
 
 
@@ -49,7 +49,7 @@ class Gateway:
         self._limits = KeyLimits()
         self._pool = UpstreamPool(bounds, clock=clock)
         self._waiting: set[Exchange] = set()
-        self._reserved_bytes = 0
+        self.body_memory = BodyMemory(bounds.buffered_bytes)
         self._id_prefix = os.urandom(10).hex()
         self._ids = count(1)
 
@@ -104,25 +104,20 @@ class Gateway:
 
     def admit(self, request: Request) -> None:
         if request.path in _LOCAL_PATHS:
+            # No key is asked for yet, so there is nobody whose memory a body could be.
+            request.refusal = _without_body(request.path) if request.expects_body else None
             return
         try:
             request.admission = self._admission(request)
         except Refused as refused:
             request.refusal = refused.refusal
 
-    def reserve(self, request: Request) -> bool:
-        wanted = request.body_bytes - request.reserved_bytes
-        if request.body_bytes <= _SMALL_BODY_BYTES:
-            return True
-        if self._reserved_bytes + wanted > self.bounds.buffered_bytes:
-            return False
-        self._reserved_bytes += wanted
-        request.reserved_bytes += wanted
-        return True
+    def reserve(self, request: Request) -> Refusal | None:
+        admission = request.admission
+        return None if admission is None else self.body_memory.take(request, admission.key)
 
     def release(self, request: Request) -> None:
-        self._reserved_bytes -= request.reserved_bytes
-        request.reserved_bytes = 0
+        self.body_memory.release(request)
 
     def local_answer(self, request: Request) -> bytes | None:
         if request.path not in _LOCAL_PATHS:
@@ -143,7 +138,7 @@ class Gateway:
         try:
             counted = self._limits.enter(admission.key, now=self._clock.monotonic())
             body = request.body[0] if len(request.body) == 1 else b"".join(request.body)
-            prepared = prepare(body, admission.plain_route, admission.deployment, admission.key)
+            prepared = prepare(body, admission.route, admission.deployment, admission.key)
         except Exception as error:
             if counted:
                 self._limits.leave(admission.key)
@@ -190,11 +185,8 @@ class Gateway:
     def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None:
         return self._pool.choose(replicas, tried)
 
-    def admit_again(self, admission: Admission) -> Admission:
-        target = admission.target
-        return Admission(
-            admission.key, target, resolve(target, admission.key, self._known_routes())
-        )
+    def admit_again(self, admission: Admission, method: bytes) -> Admission:
+        return self._admitted(admission.key, admission.target, method, self._known_routes())
 
     def wait_for_routes(self, exchange: Exchange) -> None:
         self._waiting.add(exchange)
@@ -220,9 +212,12 @@ class Gateway:
         target = parse_target(request.path)
         require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
         require_money(key, now=self._clock.time())
-        if target.action is Action.PREDICT and request.method != b"POST":
-            raise Refused(_PREDICT_IS_POST)
-        return Admission(key, target, resolve(target, key, snapshot))
+        return self._admitted(key, target, request.method, snapshot)
+
+    def _admitted(self, key: Key, target: Target, method: bytes, snapshot: Snapshot) -> Admission:
+        deployment = resolve(target, key, snapshot)
+        require_open(target, method, deployment)
+        return Admission(key, target, deployment)
 
     def _known_routes(self) -> Snapshot:
         if self.snapshot is None:
@@ -253,13 +248,10 @@ def _sees(key: Key, model_id: str, snapshot: Snapshot) -> bool:
     return model is not None and may_see(key, model)
 
 
-_PREDICT_IS_POST = Refusal(
-    status=405,
-    code="method_not_allowed",
-    error_code="client_error",
-    message="`predict` takes POST only.",
-    allow="POST",
-)
+def _without_body(path: str) -> Refusal:
+    return malformed(f"`{path}` takes no body. Send the request without one.")
+
+
 _STARTING = Refusal(
     status=503,
     code="gateway_starting",

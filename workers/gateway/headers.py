@@ -1,29 +1,31 @@
 """Which headers cross the gateway, as bytes; everything here runs once per request."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from workers.gateway.refusals import REASONS
 
 Header = tuple[bytes, bytes]
 
-# Hop-by-hop (RFC 9110, 7.6.1), credentials, what a client could use to pose as a proxy,
-# and what the gateway decides itself: framing, ids, compression (usage is read on the way).
-_KEPT_FROM_ENGINES = frozenset(
+# Framing, connections, credentials, proxies, ids and compression are the gateway's own to decide.
+_TO_ENGINES = frozenset(
     {
-        b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"upgrade",
-        b"transfer-encoding", b"content-length", b"host", b"expect", b"http2-settings",
-        b"authorization", b"proxy-authorization", b"proxy-authenticate", b"cookie",
-        b"forwarded", b"via", b"accept-encoding", b"x-real-ip",
-        b"x-request-id", b"x-baseten-request-id",
+        b"accept", b"accept-language", b"anthropic-beta", b"anthropic-version", b"baggage",
+        b"content-encoding", b"content-language", b"content-type", b"user-agent",
     }
 )  # fmt: skip
-_KEPT_FROM_CLIENTS = frozenset(
+_TO_CLIENTS = frozenset(
     {
-        b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"upgrade",
-        b"transfer-encoding", b"content-length", b"server", b"date", b"set-cookie",
-        b"proxy-authenticate", b"alt-svc", b"x-request-id", b"x-baseten-request-id",
+        b"age", b"allow", b"cache-control", b"content-disposition", b"content-encoding",
+        b"content-language", b"content-type", b"deprecation", b"etag", b"expires", b"last-modified",
+        b"retry-after", b"server-timing", b"sunset", b"vary", b"warning", b"x-accel-buffering",
+        b"x-compute-characters", b"x-compute-time", b"x-compute-tokens", b"x-compute-type",
+        b"x-inference-time", b"x-prompt-tokens", b"x-queue-time", b"x-tokenization-time",
+        b"x-total-time", b"x-validation-time",
     }
 )  # fmt: skip
+_TRACEPARENT = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+_LONGEST_TRACESTATE_BYTES = 512
 
 
 def request_head(
@@ -38,7 +40,8 @@ def request_head(
 ) -> bytes:
     """Return the head that an engine receives; its body always has a length."""
     lines = [b"%b %b HTTP/1.1\r\nhost: %b" % (method, route, authority)]
-    lines += _crossing(headers, _KEPT_FROM_ENGINES, named_by_connection)
+    lines += _crossing(headers, _TO_ENGINES, named_by_connection)
+    lines += _trace(headers)
     if body_bytes or method not in (b"GET", b"HEAD", b"OPTIONS", b"DELETE"):
         lines.append(b"content-length: %d" % body_bytes)
     lines.append(b"x-request-id: %b\r\n\r\n" % request_id)
@@ -55,21 +58,29 @@ def response_head(
 ) -> bytes:
     """Return the head that a client receives; `ours` are whole lines, framing among them."""
     lines = [b"HTTP/1.1 %d %b" % (status, REASONS.get(status, b""))]
-    lines += _crossing(headers, _KEPT_FROM_CLIENTS, named_by_connection)
+    lines += _crossing(headers, _TO_CLIENTS, named_by_connection)
     lines += ours
     lines.append(b"x-request-id: %b\r\nx-baseten-request-id: %b\r\n\r\n" % (request_id, request_id))
     return b"\r\n".join(lines)
 
 
 def _crossing(
-    headers: Sequence[Header], dropped: frozenset[bytes], named_by_connection: bytes
+    headers: Sequence[Header], listed: frozenset[bytes], named_by_connection: bytes
 ) -> list[bytes]:
     """Return the header lines that cross; names listed in Connection are hop-by-hop too."""
     if named_by_connection:
         names = named_by_connection.lower().split(b",")
-        dropped = dropped.union(name.strip() for name in names)
-    return [
-        b"%b: %b" % (name, value)
-        for name, value in headers
-        if name not in dropped and not name.startswith(b"x-forwarded-")
-    ]
+        listed = listed.difference(name.strip() for name in names)
+    return [b"%b: %b" % (name, value) for name, value in headers if name in listed]
+
+
+def _trace(headers: Sequence[Header]) -> list[bytes]:
+    """Return the lines that carry a trace on, where there is one in the form that W3C gives it."""
+    parents = [value for name, value in headers if name == b"traceparent"]
+    if len(parents) != 1 or not _TRACEPARENT.fullmatch(parents[0]):
+        return []
+    states = b",".join(value for name, value in headers if name == b"tracestate")
+    lines = [b"traceparent: " + parents[0]]
+    if 0 < len(states) <= _LONGEST_TRACESTATE_BYTES:
+        lines.append(b"tracestate: " + states)
+    return lines

@@ -10,9 +10,10 @@ import signal
 import socket
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.keepalive import Socket, probe_when_quiet
 from workers.gateway import nudge
 from workers.gateway.client_connection import ClientConnection
 from workers.gateway.control_plane import ControlPlaneAway, CredentialRefused, HttpControlPlane
@@ -74,6 +75,7 @@ class Process:
     async def serve(self, listener: socket.socket) -> None:
         """Serve until `stop`, then drain, and flush and ship the journal."""
         self._routes.load_from_disk()
+        probe_when_quiet(cast("Socket", listener))  # which those that it accepts inherit
         server = await asyncio.get_running_loop().create_server(
             lambda: ClientConnection(self._gateway, clock=self._clock),
             sock=listener,

@@ -58,6 +58,11 @@ class Reply:
         return self._closes
 
     @property
+    def streams(self) -> bool:
+        """Whether it is a stream of events, which can end in an error."""
+        return self._events is not None
+
+    @property
     def counts(self) -> TokenCounts | None:
         if self._events is not None:
             return self._events.counts
@@ -181,7 +186,7 @@ def _openai_error(content: bytes, status: int) -> bytes:
     """
     try:
         data = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         data = content.decode("utf-8", "replace").strip()
     if isinstance(data, dict) and isinstance(data.get("error"), dict):
         return content

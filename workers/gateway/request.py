@@ -1,7 +1,6 @@
 """One request as the client sent it, and what was decided about it when its head was read."""
 
 from dataclasses import dataclass, field
-from urllib.parse import unquote
 
 from workers.gateway.headers import Header
 from workers.gateway.refusals import Refusal
@@ -19,14 +18,9 @@ class Admission:
 
     @property
     def route(self) -> str:
-        """The engine's path, as it is sent."""
+        """The engine's path, as it is sent and as the engine reads it."""
         predicts = self.target.action is Action.PREDICT
         return self.deployment.predict_route if predicts else self.target.route
-
-    @property
-    def plain_route(self) -> str:
-        """The engine's path, as the engine reads it."""
-        return unquote(self.route)
 
     @property
     def environment(self) -> str | None:
@@ -50,8 +44,12 @@ class Request:
     expects_continue: bool = False
     body: list[bytes] = field(default_factory=list)
     body_bytes: int = 0
-    reserved_bytes: int = 0
-    """The part of the gateway's buffer budget that the body holds."""
+    address: str = ""
+    """Whom the client's address belongs to."""
+    held_bytes: int = 0
+    """The part of the gateway's memory for bodies that this one holds."""
+    held_by: str = ""
+    """The key that it counts for."""
     admission: Admission | None = None
     refusal: Refusal | None = None
 

@@ -1,23 +1,23 @@
 """What the gateway changes in a request body so that it can serve any client and meter it."""
 
 import json
-import re
 from dataclasses import dataclass
 
 from workers.gateway.engine_words import length_of_answer, say_in_own_words
+from workers.gateway.plain_words import require_plain_words
 from workers.gateway.refusals import Refused, malformed
 from workers.gateway.snapshot import Deployment, Key
 
 COMPLETION_ROUTES = frozenset({"/v1/chat/completions", "/v1/completions"})
 MODEL_ROUTES = COMPLETION_ROUTES | {"/v1/embeddings", "/v1/messages", "/v1/responses"}
-# A quote inside a JSON string is escaped, so this never matches in a prompt; a nested key may.
-_STREAMED = re.compile(rb'"stream"\s*:\s*true')
 _SALT = "cache_salt"
+_MOST_VALUES = 4_000_000
+"""Of a body: each costs many times its letters in memory; a whole context has fewer tokens."""
 _NO_ADAPTER = (
     "The adapter `{}` cannot be asked under TensorRT-LLM, which wants its folder in each request: "
     "serve the config with vLLM."
 )
-_OURS = (_SALT.encode(), b"lora_request")
+_OURS = (_SALT.encode(), b"lora_request", b'"stream"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,9 @@ class Prepared:
 def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepared:
     """Return the body for the engine: its model name, the tenant's salt, length, usage in a stream.
 
-    Bodies that are not a JSON object pass as they are: the engine says what is wrong with them.
-    Raises Refused for fields that only the gateway may set.
+    An array or a number passes as it is: the engine says what is wrong with it. Raises Refused for
+    what is no JSON, and for fields that only the gateway may set or that an engine would read in
+    another way than the gateway.
     """
     try:
         return _read(body, route, deployment, key)
@@ -43,20 +44,31 @@ def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepar
 
 def _read(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepared:
     salts = route in COMPLETION_ROUTES or deployment.salts_every_route
-    if not salts and route not in MODEL_ROUTES and not _may_hold_ours(body):
-        return Prepared(body, _STREAMED.search(body) is not None, False, False)
-    try:
-        data = json.loads(body)
-    except ValueError:
+    if not body or not (salts or route in MODEL_ROUTES or _may_hold_ours(body)):
         return Prepared(body, False, False, False)
+    data = _parsed(body, is_extra=route in deployment.extra_routes)
     if not isinstance(data, dict):
         return Prepared(body, False, False, False)
+    if route not in deployment.extra_routes:
+        require_plain_words(data)
     tenant = key.team_id if deployment.shares_prefixes else key.id
     salt = _salt(data.get(_SALT), tenant) if salts or _SALT in data else None
     added: dict[str, object] = {} if salt is None else {_SALT: salt}
     if deployment.default_max_tokens is not None and route in COMPLETION_ROUTES:
         added |= length_of_answer(data, deployment.default_max_tokens)
     return _prepared(body, data, route, deployment, added)
+
+
+def _parsed(body: bytes, *, is_extra: bool) -> object:
+    """Return the body's value; None where an extra route takes something else than JSON."""
+    if len(body) > _MOST_VALUES and body.count(b",") > _MOST_VALUES:
+        raise Refused(malformed(f"The JSON body holds more than {_MOST_VALUES:,} values."))
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        if is_extra:
+            return None
+        raise Refused(malformed(f"The body is not JSON: {error}.")) from None
 
 
 def _prepared(
@@ -121,10 +133,10 @@ def _can_begin_with(added: dict[str, object], body: bytes, data: dict[str, objec
 
 def _force_usage(data: dict[str, object]) -> bool:
     options = data.get("stream_options")
-    if options is None:
+    if not isinstance(options, dict):
         data["stream_options"] = {"include_usage": True}
         return True
-    if not isinstance(options, dict) or options.get("include_usage") is True:
+    if options.get("include_usage") is True:
         return False
     options["include_usage"] = True
     return True

@@ -5,6 +5,7 @@ from typing import Protocol
 import httptools
 
 from controlplane.clock import SYSTEM, Clock
+from workers.gateway.framing import ambiguity, is_other_protocol
 from workers.gateway.headers import Header
 from workers.gateway.refusals import Refusal, malformed, timed_out, too_large
 from workers.gateway.request import Request
@@ -26,8 +27,10 @@ class RequestReader:
     """
 
     __slots__ = (
-        "_clock", "_handler", "_head_bytes", "_head_is_read", "_parser", "_sink", "_started_at",
-        "_upgrades", "broken", "is_between_requests", "request", "slip",
+        "_clock", "_earlier", "_handler", "_head_bytes", "_head_is_read", "_parser", "_raw",
+        "_sink", "_started_at",
+        "_step_at", "_step_bytes", "_still_bytes", "_upgrades", "address", "broken",
+        "is_between_requests", "request", "slip",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, sink: RequestSink, *, clock: Clock = SYSTEM) -> None:
@@ -35,47 +38,68 @@ class RequestReader:
         self._handler = handler
         self._sink = sink
         self._parser = httptools.HttpRequestParser(self)
-        self._head_bytes = 0
+        self._head_bytes = self._still_bytes = 0
         self._head_is_read = self._upgrades = False
-        self._started_at = 0.0
+        self._started_at = self._step_at = 0.0
+        self._step_bytes = 0
+        self._raw: bytes | memoryview = b""
+        self._earlier = bytearray()
+        self.address = ""
         self.broken: Refusal | None = None
         self.slip: Exception | None = None
         self.is_between_requests = True
         self.request = Request()
 
     def feed(self, data: bytes) -> None:
-        if self.broken is not None or self.slip is not None:
-            return
+        rest: bytes | memoryview = data
+        while len(rest) and self.broken is None and self.slip is None:
+            rest = self._feed(rest)
+
+    def _feed(self, data: bytes | memoryview) -> bytes | memoryview:
+        """Return what is to be read anew, after an offer of another protocol."""
+        self._still_bytes += len(data)
+        self._raw = data
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._go_on_without_upgrade(data[upgrade.args[0] :])
+            return self._without_upgrade(memoryview(data)[upgrade.args[0] :])
         except httptools.HttpParserCallbackError as error:
             cause = error.__context__
             self.slip = cause if isinstance(cause, Exception) else error
         except httptools.HttpParserError as error:
             self.broken = self.broken or malformed(f"This is not a valid HTTP request: {error}.")
-        if not self.is_between_requests and not self._head_is_read:
-            # The parser keeps an unfinished header to itself, so raw bytes are counted too.
-            self._head_bytes += len(data)
-            self._check_head()
+        if not self.is_between_requests:
+            self._check_unseen(data)
+        self._raw = b""
+        return b""
 
-    def lateness(self, now: float, quiet_seconds: float) -> Refusal | None:
+    def lateness(self, now: float) -> Refusal | None:
         """Return why a request that is only partly here is given up, or None."""
         bounds = self._handler.bounds
         if not self._head_is_read and now - self._started_at > bounds.head_seconds:
             words = f"The request's head did not arrive within {bounds.head_seconds:g} s."
-        elif quiet_seconds > bounds.body_idle_seconds:
-            words = f"Nothing of the request's body arrived for {bounds.body_idle_seconds:g} s."
+        elif self._head_is_read and self._body_stands_still(now):
+            least, seconds = bounds.body_step_bytes, bounds.body_step_seconds
+            words = f"Less than {least} bytes of the request's body arrived in {seconds:g} s."
+        elif now - self._started_at > bounds.total_seconds:
+            words = f"The request did not arrive within {bounds.total_seconds:g} s."
         else:
             return None
         return timed_out(words, status=408)
 
+    def _body_stands_still(self, now: float) -> bool:
+        """Whether no step is done in its time: single bytes would hold memory for ever."""
+        bounds, body_bytes = self._handler.bounds, self.request.body_bytes
+        if body_bytes - self._step_bytes >= bounds.body_step_bytes:
+            self._step_bytes, self._step_at = body_bytes, now
+        return now - self._step_at > bounds.body_step_seconds
+
     # What httptools says.
 
     def on_message_begin(self) -> None:
-        self.request = Request()
-        self._head_bytes = 0
+        self.request = Request(address=self.address)
+        self._earlier.clear()
+        self._head_bytes = self._still_bytes = 0
         self._head_is_read = False
         self.is_between_requests = False
         self._started_at = self._clock.monotonic()
@@ -85,6 +109,8 @@ class RequestReader:
         self._head_bytes += len(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self._head_is_read:
+            return  # a trailer: what was decided by the head stands
         request, name = self.request, name.lower()
         request.headers.append((name, value))
         self._head_bytes += len(name) + len(value)
@@ -101,12 +127,17 @@ class RequestReader:
 
     def on_headers_complete(self) -> None:
         self._head_is_read = True
+        self._step_bytes, self._step_at = 0, self._started_at
         request, parser = self.request, self._parser
         request.method = parser.get_method()
-        request.http_10 = parser.get_http_version() == "1.0"
+        version = parser.get_http_version()
+        request.http_10 = version == "1.0"
         request.keep_alive = parser.should_keep_alive()
         self._upgrades = parser.should_upgrade()
+        if self._upgrades:
+            return  # it is read again without the offer
         self._check_head()
+        self._check_framing(request, version)
         self._split_url(request)
         if request.refusal is None:
             self._check_declared_length(request)
@@ -119,24 +150,36 @@ class RequestReader:
 
     def on_body(self, data: bytes) -> None:
         request = self.request
+        self._still_bytes = 0
         request.body_bytes += len(data)
         if request.refusal is not None:
             return
         if request.body_bytes > self._handler.bounds.body_bytes:
             self._refuse_body(_too_long(self._handler.bounds.body_bytes))
-        elif not self._handler.reserve(request):
-            self._refuse_body(_NO_MEMORY)
+        elif (refusal := self._handler.reserve(request)) is not None:
+            self._refuse_body(refusal)
         else:
             request.body.append(data)
 
     def on_message_complete(self) -> None:
-        if self._upgrades:
+        if self._upgrades or self.broken is not None:
             return
         request, self.request = self.request, Request()
         self.is_between_requests = True
         self._sink.request_is_complete(request)
 
     # Steps.
+
+    def _check_unseen(self, data: bytes | memoryview) -> None:
+        """Bound what the parser keeps to itself: an unfinished header, chunk line or trailer."""
+        limit = self._handler.bounds.head_bytes
+        if not self._head_is_read:
+            self._earlier += data
+            self._head_bytes += len(data)
+            self._check_head()
+        elif self._still_bytes > limit:
+            words = f"The body's chunk lines or trailers hold more than {limit} bytes."
+            self.broken = self.request.refusal = too_large(words, status=431)
 
     def _refuse_body(self, refusal: Refusal) -> None:
         self.request.refusal = refusal
@@ -153,12 +196,22 @@ class RequestReader:
             self.broken = too_large(f"{words} headers.", status=431)
             self.request.refusal = self.broken
 
+    def _check_framing(self, request: Request, version: str) -> None:
+        refusal = ambiguity(request, version)
+        if request.http_10 and is_other_protocol(bytes(self._earlier) + bytes(self._raw)):
+            refusal = malformed("This is not HTTP. Send HTTP/1.1.")
+        self._earlier.clear()
+        if refusal is not None:
+            self.broken = request.refusal = self.broken or refusal
+
     def _check_declared_length(self, request: Request) -> None:
         limit = self._handler.bounds.body_bytes
         if request.content_length is not None and request.content_length > limit:
             request.refusal = _too_long(limit)
 
     def _split_url(self, request: Request) -> None:
+        if request.refusal is not None:
+            return
         try:
             parts = httptools.parse_url(request.url)
             request.path = (parts.path or b"/").decode("ascii")
@@ -166,20 +219,21 @@ class RequestReader:
         except (httptools.HttpParserInvalidURLError, UnicodeDecodeError):
             request.refusal = malformed("The request's URL cannot be read.")
 
-    def _go_on_without_upgrade(self, rest: bytes) -> None:
-        """Read the same request again as if it had not offered another protocol.
+    def _without_upgrade(self, rest: memoryview) -> memoryview:
+        """Read the head again as if it had not offered another protocol; return what follows it.
 
         A server may ignore `Upgrade` (RFC 9110, 7.8); the parser would skip the body otherwise.
         """
         request = self.request
         if request.method == b"CONNECT":  # the parser would say the same of it for ever
             self.broken = malformed("`CONNECT` asks for a tunnel, and the gateway makes none.")
-            return
+            return rest
         self._parser = httptools.HttpRequestParser(self)
         version = b"1.0" if request.http_10 else b"1.1"
         lines = [b"%b %b HTTP/%b" % (request.method, request.url, version)]
         lines += [_line(header) for header in request.headers if header[0] not in _UPGRADE_HEADERS]
-        self.feed(b"\r\n".join(lines) + b"\r\n\r\n" + rest)
+        self._feed(b"\r\n".join(lines) + b"\r\n\r\n")
+        return rest
 
 
 def _line(header: Header) -> bytes:
@@ -188,12 +242,3 @@ def _line(header: Header) -> bytes:
 
 def _too_long(limit: int) -> Refusal:
     return too_large(f"The body is larger than {limit // 1_000_000} MB.")
-
-
-_NO_MEMORY = Refusal(
-    status=503,
-    code="gateway_busy",
-    error_code="model_unavailable",
-    message="The gateway holds too many large request bodies. Send the request again later.",
-    retry_after_seconds=5,
-)

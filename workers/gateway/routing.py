@@ -30,18 +30,6 @@ class Target:
     """The engine's own path; empty for `predict`, where the deployment decides."""
 
 
-# Engine routes that change weights, memory or caches, or drain counters on read.
-# Source: TensorRT-LLM server routes, checked 2026-11-27; vLLM development routes.
-CLOSED_ROUTES = frozenset(
-    {
-        "release_memory", "resume_memory", "update_weights", "steady_clock_offset",
-        "perf_metrics", "kv_cache_events", "_internal", "server_info", "collective_rpc",
-        "sleep", "wake_up", "is_sleeping", "reset_prefix_cache", "reset_mm_cache",
-        "load_lora_adapter", "unload_lora_adapter", "start_profile", "stop_profile",
-    }
-)  # fmt: skip
-
-
 def parse_target(path: str) -> Target:
     """Return what `path` asks for. Raises Refused: 400 for tricks, 404 for unknown shapes."""
     parsed = _parsed(path)
@@ -62,6 +50,19 @@ def resolve(target: Target, key: Key, snapshot: Snapshot) -> Deployment:
     return _by_id(target.name, key, model)
 
 
+def require_open(target: Target, method: bytes, deployment: Deployment) -> None:
+    """Return if clients may call the route so on this deployment's engine. Raises Refused."""
+    if target.action is Action.PREDICT:
+        methods = _PREDICT_METHODS
+    elif (found := deployment.routes.get(target.route)) is not None:
+        methods = found
+    else:
+        raise Refused(not_found(_CLOSED.format(target.route[:80], deployment.id)))
+    if method not in methods:
+        allowed = ", ".join(sorted(each.decode() for each in methods))
+        raise Refused(_takes_only(target, allowed))
+
+
 def may_see(key: Key, model: Model) -> bool:
     if key.team_id != model.team_id:
         return False
@@ -72,14 +73,14 @@ def may_see(key: Key, model: Model) -> bool:
 def _parsed(path: str) -> Target | Refusal:
     if (plain := _plain(path)) is None:
         return _TRICKY
-    segments, raw = plain.split("/"), path.split("/")
+    segments = plain.split("/")
     match segments[:4]:
         case ["", "m", model_id, "production" | "development" as name] if model_id:
             place = Place.DEVELOPMENT if name == "development" else Place.ENVIRONMENT
-            return _with_action(model_id, place, name, segments[4:], raw[4:])
+            return _with_action(model_id, place, name, segments[4:])
         case ["", "m", model_id, "environments" | "deployment" as kind] if len(segments) > 5:
             place = Place.DEPLOYMENT if kind == "deployment" else Place.ENVIRONMENT
-            return _with_action(model_id, place, segments[4], segments[5:], raw[5:])
+            return _with_action(model_id, place, segments[4], segments[5:])
     return not_found(_UNKNOWN_PATH.format(path[:200]))
 
 
@@ -94,17 +95,13 @@ def _plain(path: str) -> str | None:
     return plain if plain.count("/") == path.count("/") else None
 
 
-def _with_action(
-    model_id: str, place: Place, name: str, action: list[str], raw: list[str]
-) -> Target | Refusal:
+def _with_action(model_id: str, place: Place, name: str, action: list[str]) -> Target | Refusal:
     if action == ["predict"]:
         return Target(model_id=model_id, place=place, name=name, action=Action.PREDICT, route="")
     if len(action) < 2 or action[0] != "sync" or not action[1]:
         return not_found(_UNKNOWN_ACTION.format("/".join(action)[:80]))
-    if CLOSED_ROUTES.intersection(action[1:3]):
-        return not_found("This engine route is not open to clients.")
-    # Forwarded as the client wrote it: the engine decodes it once, as we did.
-    route = "/" + "/".join(raw[1:])
+    # In its plain form, in which it is looked up and sent: so the engine reads what was allowed.
+    route = "/" + "/".join(action[1:])
     return Target(model_id=model_id, place=place, name=name, action=Action.SYNC, route=route)
 
 
@@ -135,6 +132,22 @@ def _open(deployment: Deployment) -> Deployment:
     return deployment
 
 
+def _takes_only(target: Target, allowed: str) -> Refusal:
+    name = "predict" if target.action is Action.PREDICT else target.route
+    return Refusal(
+        status=405,
+        code="method_not_allowed",
+        error_code="client_error",
+        message=f"`{name}` takes {allowed} only.",
+        allow=allowed,
+    )
+
+
+_PREDICT_METHODS = frozenset({b"POST"})
+_CLOSED = (
+    "`{}` is not open to clients on deployment `{}`. Where its engine has that route, the "
+    "config can open it under `enginehouse.extra_routes`."
+)
 # Deactivated deployments answer 404. Source: hosted product, environments and promotion.
 _CLOSED_STATUSES = frozenset({"INACTIVE", "DEACTIVATING"})
 _NO_MODEL = "There is no model `{}` that this API key can call."

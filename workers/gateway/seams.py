@@ -38,7 +38,7 @@ class Ledger(Protocol):
 
     def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None: ...
 
-    def admit_again(self, admission: Admission) -> Admission:
+    def admit_again(self, admission: Admission, method: bytes) -> Admission:
         """Return the same admission under today's routes. Raises Refused."""
 
     def wait_for_routes(self, exchange: "Exchange") -> None: ...
@@ -64,8 +64,8 @@ class Handler(Protocol):
     def admit(self, request: Request) -> None:
         """Decide as soon as the head is read: sets `admission` or `refusal`."""
 
-    def reserve(self, request: Request) -> bool:
-        """Return whether the buffered bodies still fit in memory with this one."""
+    def reserve(self, request: Request) -> Refusal | None:
+        """Return why the body that has grown is too much for memory, or None."""
 
     def release(self, request: Request) -> None: ...
 

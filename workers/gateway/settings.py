@@ -26,10 +26,13 @@ class Bounds:
     """All request bodies that are in memory at once."""
     head_bytes: int = 64 * 1024
     header_count: int = 128
+    answer_header_count: int = 256
     pipelined_bytes: int = 256 * 1024
     write_buffer_bytes: int = 64 * 1024
     head_seconds: float = 30.0
-    body_idle_seconds: float = 60.0
+    body_step_bytes: int = 4096
+    body_step_seconds: float = 60.0
+    """How fast a body must come at the least: a step of so many bytes in so many seconds."""
     keep_alive_seconds: float = 75.0
     connect_seconds: float = 5.0
     first_byte_seconds: float = 1200.0

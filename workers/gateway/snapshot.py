@@ -1,13 +1,17 @@
 """What the gateway knows of models, deployments, replicas and keys: one immutable value."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from controlplane.domain.wire.client_routes import ANY, HOSTED
+
 FORMAT = 1
 READABLE_FORMATS = frozenset({FORMAT - 1, FORMAT})
+
+Routes = Mapping[str, frozenset[bytes]]
 
 
 class UnreadableSnapshot(Exception):
@@ -47,6 +51,10 @@ class Deployment:
     """Length of answers to requests that name none, where the engine has no such setting."""
     has_own_words: bool
     """Whether the engine is asked in TensorRT-LLM's words where they differ from OpenAI's."""
+    routes: Routes
+    """The engine's own paths that clients may call, with the methods for each."""
+    extra_routes: frozenset[str]
+    """Those of them that the config opens: what they use is not metered."""
     replicas: tuple[Replica, ...]
 
 
@@ -94,29 +102,34 @@ def read(payload: bytes) -> Snapshot:
                 f"routes snapshot has format {data['format']}, this gateway reads up to {FORMAT}: "
                 "upgrade the gateway before the control plane"
             )
+        tables = {name: _table(rows) for name, rows in data.get("route_tables", {}).items()}
         return Snapshot(
             version=int(data["version"]),
-            models={id: _model(id, row) for id, row in data["models"].items()},
+            models={id: _model(id, row, tables) for id, row in data["models"].items()},
             keys={digest: _key(row) for digest, row in data["keys"].items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UnreadableSnapshot(f"routes snapshot cannot be read: {error!r}") from error
 
 
-def _model(id: str, row: Mapping[str, Any]) -> Model:
+def _model(id: str, row: Mapping[str, Any], tables: Mapping[str, Routes]) -> Model:
     return Model(
         id=id,
         name=row["name"],
         team_id=row["team_id"],
         environments=dict(row["environments"]),
         deployments={
-            deployment_id: _deployment(deployment_id, id, deployment)
+            deployment_id: _deployment(deployment_id, id, deployment, tables)
             for deployment_id, deployment in row["deployments"].items()
         },
     )
 
 
-def _deployment(id: str, model_id: str, row: Mapping[str, Any]) -> Deployment:
+def _deployment(
+    id: str, model_id: str, row: Mapping[str, Any], tables: Mapping[str, Routes]
+) -> Deployment:
+    table = tables.get(row.get("route_table", ""), _HOSTED)
+    extra = frozenset(row.get("extra_routes") or ()) - table.keys()
     return Deployment(
         id=id,
         model_id=model_id,
@@ -130,11 +143,17 @@ def _deployment(id: str, model_id: str, row: Mapping[str, Any]) -> Deployment:
         salts_every_route=bool(row.get("salts_every_route")),
         default_max_tokens=row.get("default_max_tokens"),
         has_own_words=bool(row.get("has_own_words")),
+        routes={**table, **dict.fromkeys(extra, _ANY)} if extra else table,
+        extra_routes=extra,
         replicas=tuple(
             _replica(replica["id"], replica["host"], int(replica["port"]))
             for replica in row["replicas"]
         ),
     )
+
+
+def _table(rows: Mapping[str, Iterable[str]]) -> Routes:
+    return {path: frozenset(each.encode() for each in methods) for path, methods in rows.items()}
 
 
 def _replica(id: str, host: str, port: int) -> Replica:
@@ -159,3 +178,8 @@ def _key(row: Mapping[str, Any]) -> Key:
 
 def _frozen(names: list[str] | None) -> frozenset[str] | None:
     return None if names is None else frozenset(names)
+
+
+_ANY = frozenset(each.encode() for each in ANY)
+_HOSTED = _table(HOSTED)
+"""What is open where a control plane of an earlier release names no table."""

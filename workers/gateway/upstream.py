@@ -7,9 +7,19 @@ from typing import Protocol, cast
 import httptools
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.keepalive import (
+    USER_TIMEOUT_SECONDS,
+    Socket,
+    end_when_unacknowledged,
+    probe_when_quiet,
+    silent_seconds,
+)
 from workers.gateway.headers import Header
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import Replica, Snapshot
+
+_LARGE_BODY_BYTES = 64 * 1024
+_MOST_DOUBLINGS = 5
 
 
 class Receiver(Protocol):
@@ -27,16 +37,19 @@ class Receiver(Protocol):
 class Upstream:
     """One replica at run time: its idle connections and the requests on it."""
 
-    __slots__ = ("_bounds", "_clock", "_idle", "authority", "ejected_until", "in_flight", "replica")
+    __slots__ = (
+        "_clock", "_failures", "_idle", "authority", "bounds", "ejected_until", "in_flight",
+        "replica",
+    )  # fmt: skip
 
     def __init__(self, replica: Replica, bounds: Bounds, *, clock: Clock = SYSTEM) -> None:
         self._clock = clock
         self.replica = replica
         host = f"[{replica.host}]" if ":" in replica.host else replica.host
         self.authority = f"{host}:{replica.port}".encode()
-        self.in_flight = 0
+        self.in_flight = self._failures = 0
         self.ejected_until = 0.0
-        self._bounds = bounds
+        self.bounds = bounds
         self._idle: list[UpstreamConnection] = []
 
     def take_idle(self, now: float) -> "UpstreamConnection | None":
@@ -45,7 +58,7 @@ class Upstream:
             connection = self._idle.pop()
             if (
                 connection.is_open
-                and now - connection.idle_since < self._bounds.upstream_idle_seconds
+                and now - connection.idle_since < self.bounds.upstream_idle_seconds
             ):
                 return connection
             connection.close()
@@ -59,7 +72,7 @@ class Upstream:
         """Open a connection for `receiver` and tell it how that went."""
         loop = asyncio.get_running_loop()
         try:
-            async with self._clock.timeout(self._bounds.connect_seconds):
+            async with self._clock.timeout(self.bounds.connect_seconds):
                 _, protocol = await loop.create_connection(
                     lambda: UpstreamConnection(self), self.replica.host, self.replica.port
                 )
@@ -70,9 +83,14 @@ class Upstream:
         else:
             receiver.connected(protocol, reused=False)
 
-    def eject(self) -> None:
-        """Prefer other replicas for a moment."""
-        self.ejected_until = self._clock.monotonic() + self._bounds.eject_seconds
+    def failed(self) -> None:
+        """Prefer other replicas for a while, which doubles while this one fails on."""
+        seconds = self.bounds.eject_seconds * 2.0 ** min(self._failures, _MOST_DOUBLINGS)
+        self.ejected_until = self._clock.monotonic() + seconds
+        self._failures += 1
+
+    def succeeded(self) -> None:
+        self._failures = 0
 
     def close_idle(self, older_than: float) -> None:
         keep = []
@@ -131,18 +149,19 @@ class UpstreamPool:
 
 class UpstreamConnection(asyncio.Protocol):
     __slots__ = (
-        "_ended", "_framed", "_has_body", "_headers", "_keeps_alive", "_parser", "_receiver",
-        "_status", "_transport", "_upstream", "idle_since",
+        "_bounds", "_ended", "_framed", "_has_body", "_headers", "_keeps_alive", "_parser",
+        "_receiver", "_sends_much", "_status", "_still_bytes", "_transport", "_upstream",
+        "idle_since",
     )  # fmt: skip
 
     def __init__(self, upstream: Upstream) -> None:
-        self._upstream = upstream
+        self._upstream, self._bounds = upstream, upstream.bounds
         self._parser = httptools.HttpResponseParser(self)
         self._receiver: Receiver | None = None
         self._transport: asyncio.Transport
         self._headers: list[Header] = []
-        self._status = 0
-        self._framed = self._ended = self._keeps_alive = False
+        self._status = self._still_bytes = 0
+        self._framed = self._ended = self._keeps_alive = self._sends_much = False
         self._has_body = True
         self.idle_since = 0.0
 
@@ -152,15 +171,37 @@ class UpstreamConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        if (connection := self._socket) is not None:
+            probe_when_quiet(connection)
+            end_when_unacknowledged(connection, after_seconds=USER_TIMEOUT_SECONDS)
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether the engine's host has been silent while it should take a large body."""
+        connection = self._socket if self._sends_much else None
+        return connection is not None and silent_seconds(connection) > USER_TIMEOUT_SECONDS
 
     def send(self, receiver: Receiver, head: bytes, body: bytes, *, answer_has_body: bool) -> None:
         """Send a request; its answer goes to `receiver`."""
         self._receiver = receiver
         self._has_body = answer_has_body
-        self._status, self._ended = 0, False
-        self._transport.write(head + body if len(body) < 65536 else head)
-        if len(body) >= 65536:
+        self._status, self._still_bytes, self._ended = 0, 0, False
+        if (sends_much := len(body) >= _LARGE_BODY_BYTES) is not self._sends_much:
+            self._expect(much=sends_much)
+        self._transport.write(head if sends_much else head + body)
+        if sends_much:
             self._transport.write(body)
+
+    def _expect(self, *, much: bool) -> None:
+        """Leave an engine time to take a large body, in which its host alone is looked at."""
+        self._sends_much = much
+        if (connection := self._socket) is not None:
+            after_seconds = 0 if much else USER_TIMEOUT_SECONDS
+            end_when_unacknowledged(connection, after_seconds=after_seconds)
+
+    @property
+    def _socket(self) -> Socket | None:
+        return cast("Socket | None", self._transport.get_extra_info("socket"))
 
     def drop(self) -> None:
         """Forget the request and close at once, so that the engine stops working on it."""
@@ -182,9 +223,14 @@ class UpstreamConnection(asyncio.Protocol):
         if self._receiver is None:
             self.drop()  # an engine that speaks unasked is out of step
             return
+        self._still_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._fail("bad_answer")
+            return
+        if self._still_bytes > self._bounds.head_bytes and not self._ended:
+            # Of a header, chunk line or trailer without end, which the parser keeps to itself.
             self._fail("bad_answer")
             return
         if self._ended:
@@ -206,12 +252,15 @@ class UpstreamConnection(asyncio.Protocol):
             self._keeps_alive = False  # bytes after the answer: never reuse
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name.lower(), value))
+        if not self._status:  # else it is a trailer
+            self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
         if self._ended or self._receiver is None or status < 200:
             return
+        if len(self._headers) > self._bounds.answer_header_count:
+            raise httptools.HttpParserError("too many headers")
         self._status = status
         self._keeps_alive = self._has_body and self._parser.should_keep_alive()
         self._framed = status in (204, 304) or not self._has_body or _is_framed(self._headers)
@@ -220,6 +269,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._receiver.answer_begins(status, self._headers)
 
     def on_body(self, data: bytes) -> None:
+        self._still_bytes = 0
         if self._receiver is not None and not self._ended:
             self._receiver.answer_continues(data)
 

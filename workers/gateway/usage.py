@@ -3,9 +3,11 @@
 import re
 from dataclasses import dataclass
 
-_PROMPT = re.compile(rb'"(?:prompt|input)_tokens"\s*:\s*(\d+)')
-_COMPLETION = re.compile(rb'"(?:completion|output)_tokens"\s*:\s*(\d+)')
+_PROMPT = re.compile(rb'"(?:prompt|input)_tokens"\s*:\s*(\d{1,15})(?!\d)')
+_COMPLETION = re.compile(rb'"(?:completion|output)_tokens"\s*:\s*(\d{1,15})(?!\d)')
 _LONGEST_USAGE_BYTES = 2048
+_MOST_DIGITS = 15
+"""A count of more is none, and Python reads no number of some thousand digits."""
 
 COMPUTED_TOKENS = b"x-compute-tokens"
 """Header in which an engine counts what it read, where its answer is a bare array of scores."""
@@ -35,4 +37,6 @@ def find_usage(text: bytes) -> TokenCounts | None:
 
 def counted_by_header(value: bytes | None) -> TokenCounts | None:
     """Return the tokens that were read, where a header says so."""
-    return TokenCounts(int(value), 0) if value is not None and value.isdigit() else None
+    if value is None or not value.isdigit() or len(value) > _MOST_DIGITS:
+        return None
+    return TokenCounts(int(value), 0)

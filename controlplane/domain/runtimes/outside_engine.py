@@ -33,6 +33,7 @@ OUTSIDE: Mapping[str, str] = MappingProxyType(
         "enginehouse.dtype": "Only the native engine is told; others take the checkpoint's own.",
         "enginehouse.generic_tools": "Only the native engine has a tool prompt of its own.",
         "enginehouse.shared_prefixes": "The gateway salts what an engine caches.",
+        "enginehouse.extra_routes": "The gateway says which routes clients may call.",
         "enginehouse": "It steers builds and placement, not the engine.",
         "trt_llm.inference_stack": "It chooses the fields of the config.",
         "trt_llm.version_overrides": "Versions of the hosted product's images have no effect.",

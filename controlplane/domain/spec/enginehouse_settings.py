@@ -8,6 +8,9 @@ from controlplane.domain.spec.choices import Dtype, RuntimeChoice
 from controlplane.domain.spec.section import Section
 
 PoolName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+EngineRoute = Annotated[
+    str, StringConstraints(pattern=r"^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,63}){1,8}$")
+]
 
 
 class Gate(Section):
@@ -43,4 +46,6 @@ class EnginehouseSettings(Section):
     """Native engine: offer `tools` by a prompt of ours where the chat template renders none."""
     shared_prefixes: StrictBool = False
     """Let all keys of the team use each other's cached beginnings of prompts, not each its own."""
+    extra_routes: Annotated[tuple[EngineRoute, ...], Field(max_length=32)] = ()
+    """Further routes of the engine that clients may call, by name; what they use is not metered."""
     pool: PoolName = "default"

@@ -24,6 +24,7 @@ from tests.factories import (
     make_user,
 )
 from tests.factories_serving import make_gateway
+from workers.gateway.snapshot import read
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +54,8 @@ def test_ready_replicas_are_reached_through_model_and_environment() -> None:
                     "salts_every_route": False,
                     "default_max_tokens": None,
                     "has_own_words": False,
+                    "route_table": "native 0.1",
+                    "extra_routes": [],
                     "replicas": [{"id": replica.id, "host": "127.0.0.1", "port": 9000}],
                 }
             },
@@ -105,6 +108,20 @@ def test_a_config_may_let_the_keys_of_its_team_share_prefixes(place: tuple[str, 
     deployment.save()
     model = routes_snapshot()["models"][deployment.model_id]
     assert model["deployments"][deployment.id]["shares_prefixes"] is True
+
+
+def test_a_deployments_routes_are_those_of_its_runtime_its_version_and_its_config() -> None:
+    deployment = make_deployment(environment="production", runtime="vllm")
+    make_replica(deployment=deployment, report={"version": "0.27.1"})
+    deployment.spec["enginehouse"] = {"extra_routes": ["/tokenizer_info"]}
+    deployment.save()
+    snapshot = routes_snapshot()
+    found = snapshot["models"][deployment.model_id]["deployments"][deployment.id]
+    assert (found["route_table"], found["extra_routes"]) == ("vllm 0.25", ["/tokenizer_info"])
+    table = snapshot["route_tables"]["vllm 0.25"]
+    assert table["/v1/chat/completions"] == ["POST"]
+    assert "/pause" not in table
+    assert read(json.dumps(snapshot).encode()).models, "a gateway understands it"
 
 
 @pytest.mark.parametrize(

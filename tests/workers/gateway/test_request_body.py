@@ -17,7 +17,8 @@ from workers.gateway.snapshot import Deployment, Key, Scope
 DEPLOYMENT = Deployment(
     id="d", model_id="m", name="d", status="ACTIVE", environment=None, served_model_name="served",
     predict_route="/v1/chat/completions", adapters=frozenset({"polite"}), shares_prefixes=False,
-    salts_every_route=False, default_max_tokens=None, has_own_words=False, replicas=(),
+    salts_every_route=False, default_max_tokens=None, has_own_words=False,
+    routes={}, extra_routes=frozenset({"/echo"}), replicas=(),
 )  # fmt: skip
 WHO = Key(
     id="keyaaaaa", scope=Scope.INVOKE, team_id="t", model_ids=None, environments=None,
@@ -37,7 +38,7 @@ def test_usage_is_asked_for_and_hidden(options):
     assert prepared.stream
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'"x"', b"null", b"\xff"])
+@pytest.mark.parametrize("body", [b"", b"[]", b'"x"', b"null"])
 def test_a_body_that_is_not_what_it_should_be_is_left_to_the_engine(body):
     assert prepare(body, "/v1/chat/completions", DEPLOYMENT, WHO).body == body
 
@@ -63,7 +64,10 @@ FIELDS = st.tuples(
 )  # fmt: skip
 def test_no_body_brings_an_engine_the_salt_of_another(fields, before, encoding, route):
     text = before + "{" + ",".join(f"{name}: {value}" for name, value in fields) + "}"
-    sent = prepare(text.encode(encoding), route, DEPLOYMENT, WHO).body
+    try:
+        sent = prepare(text.encode(encoding), route, DEPLOYMENT, WHO).body
+    except Refused:
+        return
     with suppress(ValueError):  # as engines do: what is no JSON they refuse
         read_by_engine = json.loads(sent)
         if "completions" in route or "cache_salt" in read_by_engine:
@@ -154,3 +158,10 @@ def test_a_request_that_names_no_length_gets_the_configs(given, sent):
         found = json.loads(prepare(body, route, deployment, WHO).body)
         assert found == {"model": "served", "cache_salt": "keyaaaaa", **sent}
     assert json.loads(prepare(body, "/v1/embeddings", deployment, WHO).body) == json.loads(body)
+
+
+def test_a_body_of_too_many_values_is_refused_unread(monkeypatch):
+    monkeypatch.setattr(request_body, "_MOST_VALUES", 100)
+    body = b'{"prompt":[%b1]}' % (b"1," * 101)
+    with pytest.raises(Refused, match="more than 100 values"):
+        prepare(body, "/v1/completions", DEPLOYMENT, WHO)

@@ -82,7 +82,7 @@ def test_no_other_route_of_an_engine_takes_the_salt_of_another(ask):
     assert ask(b'{"model":"any"}', path=path) == {"model": "any"}
 
 
-def test_an_engine_that_takes_salts_everywhere_gets_one_with_every_json_object(ask, house):
+def test_an_engine_that_takes_salts_everywhere_gets_one_with_every_json_object(ask):
     routes = ("/v1/responses", "/v1/messages", "/inference/v1/generate", "/invocations", "/pooling")
     for route in routes:
         path = CHAT.replace("/v1/chat/completions", route)
@@ -92,7 +92,4 @@ def test_an_engine_that_takes_salts_everywhere_gets_one_with_every_json_object(a
         sent = ask(b'{"cache_salt":"mine"}', path=path, key=SECOND_KEY, salts_every_route=True)
         assert sent["cache_salt"] == "keysecon/mine"
     assert ask(b'["a"]', path=path, salts_every_route=True) == ["a"]
-    with pytest.raises(json.JSONDecodeError):
-        ask(b"--part", path=path, salts_every_route=True)
-    assert house.engines[0].calls[-1].body == b"--part"
     assert "cache_salt" not in ask(b'{"input":"hello"}', path=path)

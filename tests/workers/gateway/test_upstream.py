@@ -78,10 +78,22 @@ def test_a_replica_that_failed_is_passed_over_for_a_moment(clock: ManualClock) -
 
     failed = pool.choose(pair, set())
     assert failed is not None
-    failed.eject()
+    failed.failed()
     assert chosen() == "rep01"
     clock.advance(BOUNDS.eject_seconds)
     assert chosen() == "rep00"
+
+
+def test_a_replica_that_fails_on_is_passed_over_for_twice_as_long_each_time(
+    upstream: Upstream, clock: ManualClock
+) -> None:
+    def passed_over_seconds() -> float:
+        upstream.failed()
+        return upstream.ejected_until - clock.monotonic()
+
+    assert [passed_over_seconds() for _ in range(8)] == [1, 2, 4, 8, 16, 32, 32, 32]
+    upstream.succeeded()
+    assert passed_over_seconds() == 1
 
 
 def test_an_engine_that_does_not_take_a_connection_is_given_up(

@@ -7,6 +7,7 @@ from controlplane.domain.runtimes.vllm import (
     metrics,
     parse,
     render,
+    routes,
 )
 
-__all__ = ["capabilities", "export", "failures", "metrics", "parse", "render"]
+__all__ = ["capabilities", "export", "failures", "metrics", "parse", "render", "routes"]

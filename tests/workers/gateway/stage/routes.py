@@ -3,6 +3,8 @@
 import hashlib
 from typing import Any
 
+from controlplane.domain.runtimes.open_routes import open_routes
+
 KEY = "tested00.0123456789abcdef"
 METRICS_KEY = "metric00.0123456789abcdef"
 FOREIGN_KEY = "foreign0.0123456789abcdef"
@@ -10,6 +12,8 @@ FOREIGN_METRICS_KEY = "forme000.0123456789abcdef"
 STAGING_KEY = "staging0.0123456789abcdef"
 EXPIRED_KEY = "expired0.0123456789abcdef"
 CHAT = "/m/modelaaa/environments/production/sync/v1/chat/completions"
+
+_TABLE = {path: sorted(methods) for path, methods in open_routes("vllm", "0.25").routes.items()}
 
 
 def digest(key: str) -> str:
@@ -38,6 +42,8 @@ def deployment_row(*ports: int, **changes: Any) -> dict[str, Any]:
         "served_model_name": "served",
         "predict_route": "/v1/chat/completions",
         "adapters": ["polite"],
+        "route_table": "vllm 0.25",
+        "extra_routes": ["/echo", "/file", "/reset", "/inference/v1/generate", "/invocations"],
         "replicas": replicas,
     } | changes
 
@@ -46,6 +52,7 @@ def routes(*ports: int, version: int = 1, **changes: Any) -> dict[str, Any]:
     return {
         "format": 1,
         "version": version,
+        "route_tables": {"vllm 0.25": _TABLE},
         "models": {
             "modelaaa": {
                 "name": "answers",

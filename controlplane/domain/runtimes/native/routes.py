@@ -1,0 +1,6 @@
+"""Which routes of the native engine clients may call, by version."""
+
+from controlplane.domain.runtimes.native.capabilities import VERSION
+from controlplane.domain.wire.client_routes import table
+
+ROUTES = {VERSION: table(reads=("/info",))}

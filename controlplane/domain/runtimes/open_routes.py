@@ -1,0 +1,41 @@
+"""Which routes of an engine clients may call: by its runtime and its version."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from controlplane.domain.runtimes.native.routes import ROUTES as NATIVE
+from controlplane.domain.runtimes.trtllm.routes import ROUTES as TRTLLM
+from controlplane.domain.runtimes.vllm.routes import ROUTES as VLLM
+from controlplane.domain.wire.client_routes import HOSTED, Routes
+
+_TABLES: Mapping[str, Mapping[str, Routes]] = {"native": NATIVE, "vllm": VLLM, "trtllm": TRTLLM}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenRoutes:
+    """`of_version` is whose table it is; None where the runtime has none."""
+
+    routes: Routes
+    of_version: str | None
+
+
+@lru_cache(maxsize=256)
+def open_routes(runtime: str, version: str | None = None) -> OpenRoutes:
+    """Return the routes of the nearest version that is not above this one.
+
+    The newest table where no version is known yet; the oldest where none is as old.
+    """
+    tables = _TABLES.get(runtime, {})
+    ordered = sorted(tables, key=_parts)
+    if not ordered:
+        return OpenRoutes(routes=HOSTED, of_version=None)
+    below = [each for each in ordered if version is None or _parts(each) <= _parts(version)]
+    found = below[-1] if below else ordered[0]
+    return OpenRoutes(routes=tables[found], of_version=found)
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    """Return major and minor version; what is no number counts as none."""
+    major_and_minor = version.partition("+")[0].split(".")[:2]
+    return tuple(int(each) if each.isdecimal() and len(each) < 9 else 0 for each in major_and_minor)

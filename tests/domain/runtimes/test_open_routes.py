@@ -1,0 +1,58 @@
+"""Which routes of an engine clients may call: by runtime and version, and nothing besides."""
+
+import pytest
+
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes import open_routes as module
+from controlplane.domain.runtimes.open_routes import open_routes
+from controlplane.domain.wire.client_routes import HOSTED
+
+# Source: the hosted product's routes under `sync/`, one line each.
+UNDER_SYNC = {
+    "/v1/chat/completions": "POST", "/v1/completions": "POST", "/v1/embeddings": "POST",
+    "/rerank": "POST", "/predict": "POST", "/predict_tokens": "POST", "/health": "GET",
+    "/v1/models": "GET", "/metrics": "GET",
+}  # fmt: skip
+NEVER = [
+    "pause", "resume", "abort_requests", "scale_elastic_ep", "init_weight_transfer_engine",
+    "update_weights", "sleep", "wake_up", "collective_rpc", "reset_prefix_cache",
+    "v1/load_lora_adapter", "v1/unload_lora_adapter", "start_profile", "release_memory",
+    "resume_memory", "kv_cache_events", "v1/kv_cache_hints", "perf_metrics", "steady_clock_offset",
+    "server_info", "invocations", "docs", "openapi.json",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("runtime", [*RUNTIMES, "another"])
+def test_every_route_of_the_hosted_product_is_open_on_every_runtime(runtime: str) -> None:
+    assert set(HOSTED) == set(UNDER_SYNC)
+    found = open_routes(runtime).routes
+    assert all(method in found[path] for path, method in UNDER_SYNC.items())
+
+
+@pytest.mark.parametrize("runtime", [*RUNTIMES, "another"])
+def test_what_changes_an_engine_or_drains_its_counters_is_on_no_list(runtime: str) -> None:
+    assert not {f"/{name}" for name in NEVER} & open_routes(runtime).routes.keys()
+
+
+@pytest.mark.parametrize(
+    ("version", "of_version"),
+    [
+        (None, "0.25"), ("0.25", "0.25"), ("0.25.1", "0.25"), ("0.33.0", "0.25"), ("1.0", "0.25"),
+        ("0.9", "0.25"), ("0.27.1+cu130", "0.25"), ("dev", "0.25"), ("", "0.25"),
+    ],
+)  # fmt: skip
+def test_a_version_takes_the_list_of_the_nearest_one_below(version: str, of_version: str) -> None:
+    assert open_routes("vllm", version).of_version == of_version
+
+
+def test_the_nearest_one_below_is_found_by_numbers_and_not_by_letters(monkeypatch) -> None:
+    tables = {"0.9": HOSTED, "0.10": HOSTED, "0.25": HOSTED}
+    monkeypatch.setitem(module._TABLES, "made", tables)
+    asked = ("0.9.3", "0.11", "0.30", "0.1")
+    found = {each: open_routes("made", each).of_version for each in asked}
+    assert found == {"0.9.3": "0.9", "0.11": "0.10", "0.30": "0.25", "0.1": "0.9"}
+
+
+def test_a_runtime_without_a_table_has_the_hosted_routes_alone() -> None:
+    assert open_routes("another").routes == HOSTED
+    assert open_routes("another").of_version is None

@@ -1,0 +1,125 @@
+"""Engines that have gone mad: they cost bounded memory, and their clients hear of it."""
+
+import threading
+from contextlib import suppress
+
+import httpx
+import pytest
+
+from tests.waiting import DEADLINE_SECONDS
+from tests.workers.gateway.stage.connections import (
+    read_answer,
+    read_until,
+    read_until_closed,
+    request_bytes,
+)
+from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.routes import CHAT
+from tests.workers.gateway.stage.scripts import answers
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+WITHOUT_END = {
+    "many headers": (HEAD, b"x: y\r\n" * 1000),
+    "one header": (HEAD + b"x: ", b"y" * 32768),
+    "interim answers": (b"", b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" * 100),
+    "an extension of a chunk": (HEAD + b"transfer-encoding: chunked\r\n\r\n2;", b"y" * 32768),
+    "trailers": (HEAD + b"transfer-encoding: chunked\r\n\r\n0\r\n", b"x: y\r\n" * 1000),
+}
+
+
+def endless_event(call: Call) -> None:
+    call.begin_stream()
+    call.event({"choices": []})
+    with suppress(OSError):
+        for _ in range(3200):  # 200 MB
+            call.chunk(b"x" * 65536)
+
+
+def answers_half(call: Call) -> None:
+    call.send(HEAD + b"content-length: 100\r\n\r\n{")
+    call.connection.close()
+    raise OSError
+
+
+class Endless:
+    """The script of an engine that sends until it is hung up on."""
+
+    def __init__(self, begins: bytes, goes_on: bytes) -> None:
+        self._begins, self._goes_on = begins, goes_on
+        self.was_cut_off = threading.Event()
+
+    def __call__(self, call: Call) -> None:
+        try:
+            call.send(self._begins)
+            for _ in range(2000):
+                call.send(self._goes_on)
+        except OSError:
+            self.was_cut_off.set()
+
+
+@pytest.mark.parametrize(("begins", "goes_on"), WITHOUT_END.values(), ids=WITHOUT_END)
+def test_what_an_answer_carries_beside_its_body_has_an_end(serve, begins, goes_on):
+    gateway, engine = serve(script := Endless(begins, goes_on))
+
+    with gateway.connect() as client:
+        client.sendall(request_bytes(extra="connection: close\r\n"))
+        answer = read_until_closed(client)
+
+    # Whoever has the head already can only be told by a cut.
+    has_head = b"\r\n\r\n" in begins
+    assert answer.startswith(b"HTTP/1.1 502 ") or (
+        has_head and not answer.endswith(b"\r\n0\r\n\r\n")
+    )
+    assert script.was_cut_off.wait(DEADLINE_SECONDS)
+    engine.script = answers
+    with gateway.connect() as client:
+        client.sendall(request_bytes())
+        assert read_answer(client)[0] == 200
+
+
+def test_an_event_without_end_ends_the_stream_with_an_error(house, serve):
+    gateway, _ = serve(endless_event)
+
+    with gateway.connect() as client:
+        client.sendall(request_bytes(b'{"messages":[],"stream":true}'))
+        answer = read_until(client, b"\r\n0\r\n\r\n")
+
+    assert b"event: error" in answer
+    assert b"engine_failed" in answer
+    assert len(answer) < 10_000, "nothing of the endless event is passed on"
+    assert b"endless_event" in gateway.inner.metrics.exposition(lambda _: True)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_numbers_of_thousands_of_digits_and_nesting_without_end_are_only_passed_on(
+    house, serve, http, status
+):
+    digits, nested = b'{"usage":{"prompt_tokens":%b}}' % (b"7" * 5000), b"[" * 50_000
+    gateway, engine = serve(answers)
+
+    for content in (digits, nested):
+        engine.script = lambda call, content=content: call.answer(
+            content, status, extra=f"x-compute-tokens: {'7' * 5000}\r\n"
+        )
+        answer = http.post(gateway.url + CHAT, json={})
+        assert answer.status_code == status
+        assert house.record_of(answer)["prompt_tokens"] is None
+    assert gateway.inner.metrics.slips == 0
+
+
+@pytest.mark.parametrize("script", [answers_half, Endless(HEAD, b"x: y\r\n" * 1000)])
+def test_an_engine_that_has_gone_mad_is_passed_over_for_a_while(house, http, script):
+    mad, sane = house.engine(script), house.engine(answers)
+    house.publish(mad, sane)
+    gateway = house.gateway()
+
+    with suppress(httpx.RemoteProtocolError):  # an answer that began is cut
+        assert http.post(gateway.url + CHAT, json={}).status_code == 502
+    assert [http.post(gateway.url + CHAT, json={}).status_code for _ in range(3)] == [200] * 3
+    assert len(mad.calls) == 1
+    gateway.advance(gateway.inner.bounds.eject_seconds)
+    with suppress(httpx.RemoteProtocolError):
+        http.post(gateway.url + CHAT, json={})
+    gateway.advance(gateway.inner.bounds.eject_seconds)
+    assert http.post(gateway.url + CHAT, json={}).status_code == 200, "it failed twice"
+    assert len(mad.calls) == 2

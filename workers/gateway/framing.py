@@ -1,0 +1,30 @@
+"""Heads that two readers could read differently: refused, whatever an engine would make of them."""
+
+from collections import Counter
+
+from workers.gateway.refusals import Refusal, malformed
+from workers.gateway.request import Request
+
+# A second one of these would be read by some and passed over by others.
+_ONCE = frozenset({b"host", b"authorization", b"content-type", b"content-length", b"expect"})
+_VERSIONS = frozenset({"1.0", "1.1"})
+
+
+def ambiguity(request: Request, version: str) -> Refusal | None:
+    """Return why this head is refused, or None."""
+    if version not in _VERSIONS:
+        return malformed(f"HTTP/{version} is not spoken here. Send HTTP/1.1.", status=505)
+    if request.http_10 and request.chunked:
+        return malformed("HTTP/1.0 knows no `Transfer-Encoding`. Send a `Content-Length`.")
+    names = [name for name, _ in request.headers]
+    if len(set(names)) == len(names):
+        return None
+    repeated = [name for name, count in Counter(names).items() if count > 1 and name in _ONCE]
+    if not repeated:
+        return None
+    return malformed(f"The head holds `{repeated[0].decode('latin-1')}` twice. Send it once.")
+
+
+def is_other_protocol(raw_head: bytes) -> bool:
+    """Whether a head that was read as HTTP/1.0 is another protocol's, such as RTSP/1.0."""
+    return b" HTTP/1.0\r\n" not in raw_head
