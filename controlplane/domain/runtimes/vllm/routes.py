@@ -3,7 +3,7 @@
 Not here, on purpose: `/invocations` and `/inference/v1/generate`, whose bodies and answers take
 another route's form and pass unmetered; `/v1/responses/<id>`, under which a key could read or
 cancel another one's; audio, which comes in forms; all that is for operators and trainers.
-Source: the routers under `entrypoints/`, read 2026-11-29.
+Source: `entrypoints/openai/api_server.py` and the names of the files beside it, read 2026-11-29.
 """
 
 from controlplane.domain.wire.client_routes import table
