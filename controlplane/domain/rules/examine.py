@@ -6,9 +6,10 @@ from typing import Any
 
 from controlplane.domain.memory import MemoryPlan, checked_plan
 from controlplane.domain.rules.catalogue import ALL_RULES
-from controlplane.domain.rules.context import Context, Known
+from controlplane.domain.rules.context import Known, context_of
 from controlplane.domain.rules.diagnose import diagnose
-from controlplane.domain.rules.effective import EffectiveValue, effective_values
+from controlplane.domain.rules.effective import effective_values
+from controlplane.domain.rules.effective_value import EffectiveValue
 from controlplane.domain.rules.report import Report, finding_of_error
 from controlplane.domain.spec import ParseResult, Spec, SpecError, parse_mapping, parse_text
 
@@ -21,6 +22,8 @@ class Examination:
     errors: tuple[SpecError, ...]
     report: Report
     plan: MemoryPlan | None
+    runtime: str = ""
+    """What serves it; empty where it could not be read."""
     effective: tuple[EffectiveValue, ...] = ()
 
     @property
@@ -48,12 +51,13 @@ def examine(config: str | Mapping[str, Any] | Spec, known: Known) -> Examination
     if parsed.spec is None:
         report = Report(findings=tuple(finding_of_error(error) for error in parsed.errors))
         return Examination(spec=None, errors=parsed.errors, report=report, plan=None)
-    context = Context(spec=parsed.spec, known=known)
+    context = context_of(parsed.spec, known)
     return Examination(
         spec=parsed.spec,
         errors=(),
         report=diagnose(context, ALL_RULES, place_of=parsed.place_of),
         plan=context.plan if context.has("plan") else None,
+        runtime=context.runtime,
         effective=effective_values(context),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from controlplane.domain.facts.gpus import CPU
-from controlplane.domain.runtimes import STARTABLE, native, trtllm, vllm
+from controlplane.domain.runtimes import native, trtllm, vllm
 from controlplane.domain.runtimes.capability import Capability, Feature
 
 _CARDS = ("T4", "V100", "A100", "L4", "H100", "B200", "RTX_PRO_6000")
@@ -17,10 +17,18 @@ write_runtime_reference` from the tables that the checks read; do not edit.
 
 **native**: as asked. **emulated**: the same result by other means. **refused**: not at all.
 
-| Runtime | Versions | Started by this release | Run by us |
+| Runtime | Versions | Started | Run by us |
 |---|---|---|---|
 """
 _AFTER = """
+**`enginehouse.runtime: auto`**, as in a config that names none, means the native engine without an
+accelerator. With one it means a runtime that the hosts of the config's pool start on that GPU: for
+text the first of vLLM, the native engine and TensorRT-LLM; for vectors and scores the native
+engine, or vLLM first where the weights are quantized. What cannot take the GPU, its number or the
+model is passed over. The choice and its reason stand with the config before the build, among the
+effective values, and a build keeps it. Where no host was asked (`manage.py check_config`) or has
+such a GPU, the first is planned for; EH690 says where nothing can be started.
+
 A config is rendered for each of them, whichever is started here: limits, precision, parallelism,
 drafts, adapters and engine arguments, or a sentence that says why a setting has no effect. Of the
 v2 stack's `patch_kwargs`, TensorRT-LLM is told what its version takes and vLLM what it has a flag
@@ -49,7 +57,7 @@ def write_reference() -> str:
 
 def _runtimes() -> Iterator[str]:
     yield (
-        f"| `native` | {native.capabilities.VERSION} | yes | "
+        f"| `native` | {native.capabilities.VERSION} | on every host | "
         f"in every test, on a CPU; {native.capabilities.RUN_ON_A_CARD} |\n"
     )
     for name, module, label in (
@@ -57,7 +65,7 @@ def _runtimes() -> Iterator[str]:
         ("trtllm", trtllm, trtllm.capabilities.RUN_BY_US or trtllm.capabilities.NOT_YET_RUN),
     ):
         versions = ", ".join(module.capabilities.VERSIONS)
-        started = "yes" if name in STARTABLE else "where a host is set up for it"
+        started = "where a host is set up for it"
         yield f"| `{name}` | {versions} | {started} | {label} |\n"
 
 
