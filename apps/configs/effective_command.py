@@ -11,6 +11,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
 from controlplane.domain.memory import UnplannableError
 from controlplane.domain.runtimes import RUNTIMES, Launch
+from controlplane.domain.runtimes.asked import untested_features
 from controlplane.domain.runtimes.choice import NAMES, choose_runtime, kind_of, with_runtime
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.domain.spec.choices import Dtype
@@ -28,6 +29,8 @@ class EffectiveCommand:
     changed: tuple[Changed, ...]
     without_effect: tuple[NotCarried, ...]
     is_started_here: bool
+    untested: tuple[str, ...] = ()
+    """What it asks that we have not seen this runtime do on such a card."""
 
 
 def effective_command(revision: Revision) -> EffectiveCommand | None:
@@ -49,6 +52,7 @@ def effective_command(revision: Revision) -> EffectiveCommand | None:
         changed=launch.changed,
         without_effect=launch.without_effect,
         is_started_here=spec.runtime_name in started,
+        untested=untested_features(spec, facts),
     )
 
 

@@ -7,7 +7,7 @@ from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.engine_arguments import ARGUMENTS, arguments_of, v2_example
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, Config, Example, facts, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
-from controlplane.domain.runtimes.capability import Capability, Feature, Support
+from controlplane.domain.runtimes.capability import Capability, Feature
 from controlplane.domain.runtimes.trtllm import capabilities as trtllm
 from controlplane.domain.runtimes.vllm import capabilities as vllm
 from controlplane.domain.runtimes.vllm.engine_keys import untranslated
@@ -37,7 +37,7 @@ def _stored_feature(c: Context) -> Feature | None:
 
 def _is_expanded(c: Context) -> bool:
     feature = _stored_feature(c)
-    return feature is not None and _on_vllm(c, feature).support is Support.EMULATED
+    return feature is not None and _on_vllm(c, feature).is_emulated
 
 
 def _stored_how(c: Context) -> str:

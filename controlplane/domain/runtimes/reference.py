@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from controlplane.domain.facts.gpus import CPU
-from controlplane.domain.runtimes import native, trtllm, vllm
-from controlplane.domain.runtimes.capability import Capability, Feature
+from controlplane.domain.runtimes import RUNTIMES, native, trtllm, vllm
+from controlplane.domain.runtimes.asked import cell
+from controlplane.domain.runtimes.capability import Capability, Feature, Proof
 
 _CARDS = ("T4", "V100", "A100", "L4", "H100", "B200", "RTX_PRO_6000")
 """One of each kind that differs."""
@@ -15,7 +16,9 @@ _HEAD = """\
 What each runtime can do, per version and kind of card. Written by `manage.py
 write_runtime_reference` from the tables that the checks read; do not edit.
 
-**native**: as asked. **emulated**: the same result by other means. **refused**: not at all.
+**native**: as asked. **emulated**: the same result by other means. **untested**: one of the two by
+its source and documents, and not seen to run by us on such a card. **refused**: not at all. Every
+*native* and *emulated* names a run that is kept, or a test that runs it, below its table.
 
 | Runtime | Versions | Started | Run by us |
 |---|---|---|---|
@@ -45,13 +48,25 @@ run `benchmarks/gpu/trtllm.sh` and send the result.
 |---|---|---|---|
 """
 
+_NEWER = """
+Other versions were not run: what is untested or native here is untested there. From vLLM 0.27 on
+FP8 weights are expanded on cards of compute capability 8.0 and 8.6 too.
+"""
+
 
 def write_reference() -> str:
     """Return the page."""
     parts = [_HEAD, *_runtimes(), _AFTER, *_metrics()]
-    for title, module in (("vLLM", vllm), ("TensorRT-LLM", trtllm)):
-        parts += [f"\n## {title} {module.capabilities.VERSION}\n\n", *_table(module)]
-    parts += [f"\n## The native engine {native.capabilities.VERSION}\n\n", *_native()]
+    for title, runtime in (("vLLM", "vllm"), ("TensorRT-LLM", "trtllm")):
+        module = RUNTIMES[runtime]
+        parts += [f"\n## {title} {module.capabilities.SEEN_VERSION}\n\n", *_table(runtime)]
+        parts += _proofs(module)
+    parts.append(_NEWER)
+    parts += [
+        f"\n## The native engine {native.capabilities.VERSION}\n\n",
+        *_native(),
+        *_proofs(native),
+    ]
     return "".join(parts)
 
 
@@ -78,13 +93,29 @@ def _metrics() -> Iterator[str]:
         yield f"| `{name}` | {' | '.join(cells)}{since} |\n"
 
 
-def _table(module: ModuleType) -> Iterator[str]:
+def _table(runtime: str) -> Iterator[str]:
     yield f"| Feature | {' | '.join(_CARDS)} | How, or why not | Source |\n"
     yield "|---" * (len(_CARDS) + 3) + "|\n"
     for feature in Feature:
-        found = [module.capabilities.capability(feature, kind) for kind in _CARDS]
+        found = [cell(runtime, feature, kind) for kind in _CARDS]
         values = " | ".join(each.support.value for each in found)
         yield f"| {feature.value} | {values} | {_how(found)} | {_source(found)} |\n"
+
+
+def _proofs(module: ModuleType) -> Iterator[str]:
+    """Yield what each feature was seen by; versions and cards that are not named were not run."""
+    if not module.proofs.PROOFS:
+        yield "\nNothing of it was seen by us.\n"
+        return
+    yield "\nSeen by, and in no other version or on no other kind of card:\n\n"
+    for feature, proofs in module.proofs.PROOFS.items():
+        yield f"- {feature.value}: {', '.join(map(_told, proofs))}\n"
+
+
+def _told(proof: Proof) -> str:
+    card = "CPU" if proof.compute_capability is None else "H100 or H200"
+    value = f" (`{proof.shows}`)" if proof.shows else ""
+    return f"`{proof.kept}`{value}, {proof.version}, {card}"
 
 
 def _native() -> Iterator[str]:

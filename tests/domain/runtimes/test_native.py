@@ -181,6 +181,8 @@ def test_every_feature_is_answered_on_every_kind_of_card() -> None:
     assert capability(Feature.CHAT).support is Support.NATIVE
     assert capability(Feature.CHAT, "H100").support is Support.NATIVE
     assert capability(Feature.FP8_WEIGHTS, "H100").support is Support.EMULATED
+    assert capability(Feature.FP8_WEIGHTS, "L4").support is Support.UNTESTED
+    assert capability(Feature.TOOLS, "H100").support is Support.UNTESTED
     assert capability(Feature.TENSOR_PARALLEL, "H100").is_refused
     assert capability(Feature.CHAT, "T4").is_refused
     assert set(RUNTIMES) == {"native", "vllm", "trtllm"}

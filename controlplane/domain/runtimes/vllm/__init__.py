@@ -6,7 +6,8 @@ from controlplane.domain.runtimes.vllm import (
     failures,
     metrics,
     parse,
+    proofs,
     render,
 )
 
-__all__ = ["capabilities", "export", "failures", "metrics", "parse", "render"]
+__all__ = ["capabilities", "export", "failures", "metrics", "parse", "proofs", "render"]
