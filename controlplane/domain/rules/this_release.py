@@ -61,11 +61,11 @@ def _use_what_was_run(c: Context) -> Patch | None:
 
 def _started(c: Context) -> str:
     """Return what hosts start, as far as the card asked for goes."""
-    hosts = f"hosts with `{c.gpu.kind}`" if c.spec.accelerator else "hosts here"
+    hosts = f"with `{c.gpu.kind}`" if c.spec.accelerator else "here"
     if not c.known.runtimes:
-        return f"No {hosts.replace('hosts', 'host', 1)} is there to start `{c.runtime}`"
+        return f"There is no host {hosts}"
     names = " and ".join(f"`{each}`" for each in sorted(c.known.runtimes))
-    return f"The {hosts} start {names} alone"
+    return f"The hosts {hosts} start {names} alone"
 
 
 NO_DRIVER = Rule(

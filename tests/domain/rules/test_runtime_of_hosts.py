@@ -49,7 +49,7 @@ def test_auto_means_what_hosts_start_first_what_we_ran(
     ("started", "cards", "said"),
     [
         (("native",), "H100:2", "The hosts with `H100` start `native` alone; `vllm` on H100:2 is"),
-        ((), "H100", "No host with `H100` is there to start `vllm`"),
+        ((), "H100", "There is no host with `H100`; `vllm` on H100 is checked"),
     ],
 )
 def test_where_nothing_can_start_it_the_words_and_the_fix_name_what_is_there(
