@@ -121,8 +121,8 @@ MULTIMODAL_V1 = Rule(
     when=lambda c: c.checkpoint.role is Role.MULTIMODAL and not _is_text_wrapper(c),
     message=lambda c: (
         f"`{_architecture(c)}` takes images or sound, which the v1 stack has no input for; "
-        "`inference_stack: v2` and `enginehouse.runtime: vllm` do. As a text model it may load "
-        "and may not."
+        "`inference_stack: v2` and `enginehouse.runtime: vllm` do, which we have not run. As a "
+        "text model it may load and may not."
     ),
     source=_MULTIMODAL,
     bad=on_trtllm(Example(config=_H100, checkpoint=_LLAVA)),
