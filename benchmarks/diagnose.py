@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import report
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.presets import PRESETS
-from controlplane.domain.rules import ALL_RULES, Context, Known, diagnose, every_kind, examine
+from controlplane.domain.rules import ALL_RULES, Known, context_of, diagnose, every_kind, examine
 from controlplane.domain.rules.examples import LLAMA_8B, SMOLLM2_135M
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import parse_text, write_yaml
@@ -98,7 +98,7 @@ def _parts(text: str, facts: Known) -> dict[str, Callable[[], object]]:
         "parse": partial(parse_text, text),
     }
     if spec := parse_text(text).spec:
-        parts["diagnose"] = lambda: diagnose(Context(spec=spec, known=facts), ALL_RULES)
+        parts["diagnose"] = lambda: diagnose(context_of(spec, facts), ALL_RULES)
     return parts
 
 

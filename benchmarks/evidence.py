@@ -139,6 +139,7 @@ def _not_run(results: Mapping[str, Any]) -> str:
 
 _SECTIONS: Mapping[str, Callable[[str, Any], str]] = {
     "build": _build,
+    "documented": _build,
     "large_build": _build,
     "no_quant": _build,
     "memory": memory.beside_reports,

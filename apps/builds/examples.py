@@ -19,6 +19,7 @@ BUILD: dict[str, Any] = {
     "attempt": 1,
     "config": {"id": CONFIG["id"], "name": CONFIG["name"], "revision": 1},
     "pool": "default",
+    "runtime": "native",
     "created_at": QUEUED_AT,
     "created_by": ADA["email"],
     "started_at": STARTED_AT,

@@ -26,7 +26,7 @@ from controlplane.domain.forecast import (
 from controlplane.domain.forecast.cached import DOWNLOADS_KEPT_SECONDS, CachedCheckpoint
 from controlplane.domain.forecast.history import is_same_kind
 from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, StepState
-from controlplane.domain.rules.context import Context, Known
+from controlplane.domain.rules.context import Context, Known, context_of
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import CheckpointSource
 
@@ -44,6 +44,7 @@ def forecast_of_revision(revision: Revision) -> dict[str, Any]:
 def forecast_of_spec(*, team: Team, spec: Spec) -> dict[str, Any]:
     """Return the forecast's stored form; `absent` says why there is none."""
     known = known_of(team=team, spec=spec)
+    spec = context_of(spec, known).spec
     told: dict[str, Any] = {
         "made_at": clock.now().isoformat(timespec="seconds"),
         "queue": queue_before(pool=spec.pool).to_json(),

@@ -1,5 +1,8 @@
 """Builds, their steps, and the artifacts they leave."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.db import models
 
 from apps.accounts.models import Team, User
@@ -7,6 +10,7 @@ from apps.configs.models import Revision
 from apps.leases.models import Leased
 from apps.rest.identifiers import new_id
 from controlplane.domain.lifecycle import BuildState, StepState
+from controlplane.domain.runtimes.choice import dump_with_runtime
 
 
 class Artifact(models.Model):
@@ -42,6 +46,8 @@ class Build(Leased):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="builds")
     revision = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="builds")
     pool = models.CharField(max_length=64, default="default")
+    runtime = models.CharField(max_length=32, blank=True, default="", db_default="")
+    """What serves it, chosen when it was made where the config says `auto`."""
     # Without choices in the column, or every new state makes a migration.
     state = models.CharField(max_length=16, default=BuildState.QUEUED)
     attempt = models.PositiveIntegerField(default=1)
@@ -76,6 +82,11 @@ class Build(Leased):
 
     def __str__(self) -> str:
         return f"build {self.number}"
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """The revision's spec with the runtime that was chosen for this build."""
+        return dump_with_runtime(self.revision.spec, self.runtime)
 
 
 class BuildStep(models.Model):

@@ -47,7 +47,7 @@ def build_rows(builds: QuerySet[Build], *more: str) -> QuerySet[Build]:
         .prefetch_related(None)
         .select_related("revision__config", "created_by")
         .only(
-            *("number", "state", "attempt", "pool", "failure", "artifact_id", "team_id"),
+            *("number", "state", "attempt", "pool", "runtime", "failure", "artifact_id", "team_id"),
             *("created_at", "started_at", "finished_at", "cancel_requested_at"),
             *("revision__number", "revision__config__name", "created_by__email"),
             *more,

@@ -80,6 +80,10 @@ class BuildObject(serializers.Serializer[Build]):
     attempt = serializers.IntegerField()
     config = BuildConfigObject(source="revision")
     pool = serializers.CharField()
+    runtime = serializers.CharField(
+        allow_blank=True,
+        help_text="What serves it, chosen when it was made where the config says `auto`.",
+    )
     created_at = serializers.DateTimeField()
     created_by = serializers.EmailField(source="created_by.email", allow_null=True, default=None)
     started_at = serializers.DateTimeField(allow_null=True)

@@ -113,6 +113,7 @@ def _build_words(build: Build, steps: list[BuildStep]) -> dict[str, Any]:
         "state",
         "attempt",
         "pool",
+        "runtime",
         "failure",
         "promotion",
         "fixed",

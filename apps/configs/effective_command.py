@@ -10,11 +10,12 @@ from controlplane.domain.commands.report import Changed, NotCarried
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
 from controlplane.domain.memory import UnplannableError
-from controlplane.domain.runtimes import RUNTIMES, STARTABLE, Launch
+from controlplane.domain.runtimes import RUNTIMES, Launch
+from controlplane.domain.runtimes.asked import untested_features
+from controlplane.domain.runtimes.choice import NAMES, choose_runtime, kind_of, with_runtime
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.domain.spec.choices import Dtype
 
-NAMES = {"native": "the native engine", "vllm": "vLLM", "trtllm": "TensorRT-LLM"}
 _MODEL_DIR, _HOST, _PORT = "/models/ARTIFACT", "127.0.0.1", 8000
 
 
@@ -28,6 +29,8 @@ class EffectiveCommand:
     changed: tuple[Changed, ...]
     without_effect: tuple[NotCarried, ...]
     is_started_here: bool
+    untested: tuple[str, ...] = ()
+    """What it asks that we have not seen this runtime do on such a card."""
 
 
 def effective_command(revision: Revision) -> EffectiveCommand | None:
@@ -36,6 +39,9 @@ def effective_command(revision: Revision) -> EffectiveCommand | None:
     if spec is None:
         return None
     facts = facts_known(team=revision.config.team, checkpoint=spec.checkpoint)
+    started = offers_of_hosts().runtimes(kind=kind_of(spec), pool=spec.pool)
+    chosen = choose_runtime(spec, started or None, facts)
+    spec = with_runtime(spec, chosen.runtime) if chosen else spec
     launch = _launch(spec, facts, in_half=_is_in_half(revision))
     if launch is None:
         return None
@@ -45,12 +51,9 @@ def effective_command(revision: Revision) -> EffectiveCommand | None:
         files=launch.files,
         changed=launch.changed,
         without_effect=launch.without_effect,
-        is_started_here=_is_started(spec.runtime_name),
+        is_started_here=spec.runtime_name in started,
+        untested=untested_features(spec, facts),
     )
-
-
-def _is_started(runtime: str) -> bool:
-    return runtime in STARTABLE or runtime in offers_of_hosts().runtimes
 
 
 def _is_in_half(revision: Revision) -> bool:

@@ -72,6 +72,8 @@ EXAMINATION: dict[str, Any] = {
             "reason": "A build leases as many cards as a replica, as no number is written.",
         }
     ],
+    "runtime": "vllm",
+    "untested": ["accelerators", "chat", "FP8 weights"],
     "plan": None,
     "blocks_build": True,
 }

@@ -53,7 +53,7 @@ def matrix_of(*, team: Team, text: str, might_get: bool) -> Matrix:
     facts = facts_known(team=team, checkpoint=spec.checkpoint)
     if facts is None:
         return Matrix(waits="The checkpoint's files were not read yet.")
-    runtime = "vllm" if spec.runtime_name == "vllm" else "trtllm"
+    runtime = "trtllm" if spec.runtime_name == "trtllm" else "vllm"
     rows = fit(facts, _offers(might_get), spec=spec, runtime_name=runtime, with_refused=True)
     return Matrix(precisions=_precisions(rows), lines=tuple(_lines(rows)))
 

@@ -1,9 +1,12 @@
 """Reads of configs, their revisions, and what the checks compare them with."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, NullIf
 
 from apps.accounts.models import Team
 from apps.configs.models import CheckpointRecord, Config, Revision
@@ -17,6 +20,7 @@ from controlplane.domain.text_difference import DifferenceLine, text_difference
 
 CAN_BUILD = "can_build"
 CONFIG_STATES = (CAN_BUILD, "cannot_build")
+_HOST = ("node_id", "kind", "memory_bytes", "computes_bfloat16")
 _REPO = "spec__trt_llm__build__checkpoint_repository__repo"
 
 
@@ -94,13 +98,22 @@ def facts_known(*, team: Team, checkpoint: CheckpointRepository | None) -> Check
 
 
 @dataclass(frozen=True, kw_only=True)
+class HostRuntimes:
+    """What a host starts, on which kind of card, in which pool."""
+
+    kind: str
+    pool: str
+    runtimes: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class HostOffers:
     """What hosts have, silent ones included: one that is away does not make a config wrong."""
 
     cards: tuple[CardOffer, ...]
     """Of each kind and size of every host."""
-    runtimes: frozenset[str]
-    """What any of them is set up to start."""
+    started: tuple[HostRuntimes, ...] = ()
+    """What each of them is set up to start."""
 
     @property
     def most_cards(self) -> tuple[CardOffer, ...]:
@@ -110,6 +123,15 @@ class HostOffers:
             card = (offer.kind, offer.memory_bytes, offer.computes_bfloat16)
             most[card] = max(most.get(card, offer), offer, key=lambda each: each.count)
         return tuple(most.values())
+
+    def runtimes(self, *, kind: str, pool: str) -> frozenset[str]:
+        """Return what the pool's hosts with such a card start, those of any pool where it has none.
+
+        Empty where no host has such a card.
+        """
+        able = [host for host in self.started if host.kind == kind]
+        inside = [host for host in able if host.pool == pool]
+        return frozenset().union(*(host.runtimes for host in inside or able))
 
 
 def card_offers() -> tuple[CardOffer, ...]:
@@ -124,20 +146,28 @@ def host_offers() -> tuple[CardOffer, ...]:
 
 def offers_of_hosts() -> HostOffers:
     """Return what every host has that takes new work."""
-    hosts = (
+    rows = (
         Card.objects.filter(is_present=True, node__cordoned=False)
-        .values("node_id", "node__runtimes", "kind", "memory_bytes", "computes_bfloat16")
+        .annotate(place=Coalesce(NullIf("pool", Value("")), "node__pool"))
+        .values(*_HOST, "node__runtimes", "place")
         .annotate(count=Count("id"))
         .order_by("kind", "memory_bytes")
     )
-    cards = tuple(
-        CardOffer(
-            kind=host["kind"],
-            count=host["count"],
-            memory_bytes=host["memory_bytes"],
-            computes_bfloat16=host["computes_bfloat16"],
-        )
-        for host in hosts
+    counts: Counter[tuple[Any, ...]] = Counter()
+    for row in rows:  # a host's cards are counted over its pools
+        counts[tuple(row[name] for name in _HOST)] += row["count"]
+    cards = tuple(_offer(host, count) for host, count in counts.items())
+    return HostOffers(cards=cards, started=tuple(map(_started, rows)))
+
+
+def _offer(host: tuple[Any, ...], count: int) -> CardOffer:
+    _, kind, memory_bytes, computes_bfloat16 = host
+    return CardOffer(
+        kind=kind, count=count, memory_bytes=memory_bytes, computes_bfloat16=computes_bfloat16
     )
-    named = frozenset(runtime for host in hosts for runtime in host["node__runtimes"])
-    return HostOffers(cards=cards, runtimes=named & RUNTIMES.keys())
+
+
+def _started(row: Mapping[str, Any]) -> HostRuntimes:
+    known = RUNTIMES.keys() & row["node__runtimes"]
+    # An older agent does not say; the built-in engine is there with any.
+    return HostRuntimes(kind=row["kind"], pool=row["place"], runtimes=frozenset({"native", *known}))

@@ -52,6 +52,13 @@ class ExaminationObject(serializers.Serializer[Any]):
     findings = FindingObject(many=True)
     waiting = WaitingObject(many=True)
     effective = EffectiveObject(many=True)
+    runtime = serializers.CharField(
+        allow_blank=True, help_text="What serves it, chosen where it says `auto`."
+    )
+    untested = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="What it asks of that runtime and was not seen to run by us on such a card.",
+    )
     plan = serializers.DictField(allow_null=True)
     blocks_build = serializers.BooleanField()
 

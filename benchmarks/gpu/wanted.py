@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 WANTED: Mapping[str, str] = {
     "build": "SmolLM2 calibrated on the card to FP8 with FP8 KV, gated, packaged and asked once",
+    "documented": "a config of the hosted product's pages, which names no runtime, served by what "
+    "`auto` means on this host",
     "native": "the native engine on CUDA in bfloat16, beside Transformers",
     "native_deploy": "the native engine on the card through the product: a config asks for it, and "
     "its answers behind the gateway are compared with Transformers' own",

@@ -141,8 +141,6 @@ trt_llm:
     max_num_tokens: 16384
   runtime:
     webserver_default_route: /v1/embeddings
-enginehouse:
-  runtime: vllm
 """,
 )
 
@@ -252,8 +250,6 @@ trt_llm:
     max_num_tokens: 16384
   runtime:
     webserver_default_route: /rerank
-enginehouse:
-  runtime: vllm
 """,
 )
 
@@ -276,8 +272,6 @@ trt_llm:
     max_num_tokens: 16384
   runtime:
     webserver_default_route: /predict
-enginehouse:
-  runtime: vllm
 """,
 )
 

@@ -11,7 +11,6 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.facts.gpus import CPU, GIB, GPUS
 from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
-from controlplane.domain.runtimes import STARTABLE
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
 
@@ -19,6 +18,7 @@ _LONGEST_ON_GPU = 32_768
 _LONGEST_ON_CPU = 8_192
 _CPU_PARAMETERS = 2_000_000_000
 """More than that answers too slowly on a CPU to be worth a proposal."""
+_OPEN = "which runtime serves it is left to what the hosts start, and planned for vLLM."
 PROPOSED = ("no_quant", "fp8", "fp8_kv", "fp4_mlp_only")
 """Precisions that nothing warns of by themselves."""
 _WEIGHTS_AND_ROOM = 4
@@ -100,8 +100,6 @@ def _on_cards(checkpoint: CheckpointFacts, named: Named, row: FitRow | None) -> 
         if row.quantization_type != "no_quant":
             build["quantization_type"] = row.quantization_type
         _divide(content, row)
-    if runtime != "trtllm":
-        content["enginehouse"] = {"runtime": runtime}
     return Proposal(text=_written(content), runtime=runtime, reason=reason, row=row)
 
 
@@ -142,10 +140,8 @@ def _repository(named: Named) -> dict[str, str]:
 def _runtime(checkpoint: CheckpointFacts) -> tuple[str, str]:
     engine = checkpoint.engine
     if (engine.base_model or "").startswith("encoder"):
-        return "vllm", f"{engine.reason} vLLM gives vectors and scores; TensorRT-LLM does not."
-    if "vllm" in STARTABLE and "trtllm" not in STARTABLE:
-        return "vllm", f"{engine.reason} Of the runtimes for a GPU this release starts vLLM."
-    return "trtllm", f"{engine.reason} On a GPU that means TensorRT-LLM."
+        return "vllm", f"{engine.reason} TensorRT-LLM gives no vectors and scores; {_OPEN}"
+    return "vllm", f"{engine.reason} {_OPEN[0].upper()}{_OPEN[1:]}"
 
 
 def _length(checkpoint: CheckpointFacts, longest: int) -> int | None:

@@ -60,7 +60,9 @@ def test_missing_facts_wait_and_exit_1(config: Path) -> None:
     status, out, _ = _check(config, "--format", "json")
     content = json.loads(out)
     assert status == 1
-    assert set(content) == {"findings", "waiting", "effective", "plan", "blocks_build"}
+    assert set(content) == {
+        "findings", "waiting", "effective", "runtime", "untested", "plan", "blocks_build",
+    }  # fmt: skip
     assert content["waiting"][0]["facts"] == ["checkpoint"]
 
 

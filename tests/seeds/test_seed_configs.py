@@ -25,25 +25,23 @@ QWEN2_32B = QWEN2_7B.model_copy(
 WHOLE: dict[str, tuple[CheckpointFacts, set[str]]] = {
     "engine-builder-llm-overview-2": (
         LLAMA_70B,
-        {"EH219", "EH220", "EH802", "EH906"},
+        {"EH219", "EH220", "EH659", "EH802", "EH906"},
     ),
     "engine-builder-llm-overview-3": (
         QWEN2_32B,
         {
             "EH230",
             "EH402",
-            "EH412",
             "EH430",
             "EH433",
             "EH434",
-            "EH515",
-            "EH602",
+            "EH659",
             "EH906",
         },
     ),
-    "engine-builder-llm-overview-4": (LLAMA_3B, {"EH206", "EH220", "EH802"}),
+    "engine-builder-llm-overview-4": (LLAMA_3B, {"EH206", "EH220", "EH659", "EH802"}),
     "lookahead-decoding-1": (QWEN2_7B, {"EH402", "EH501"}),
-    "lookahead-decoding-9": (QWEN2_7B, {"EH206", "EH412", "EH431", "EH433"}),
+    "lookahead-decoding-9": (QWEN2_7B, {"EH206", "EH431", "EH433"}),
 }
 _NO_ENGINE = {"trt_llm", "speculator"}
 _NO_CHECKPOINT = {"trt_llm.build.checkpoint_repository"}

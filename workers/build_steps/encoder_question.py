@@ -37,7 +37,11 @@ class EncoderAnswer:
 
 def ask_encoder(url: str, report: Mapping[str, Any], *, clock: Clock = SYSTEM) -> EncoderAnswer:
     """Return what the engine makes of a few texts; raises StepFailure for what is no answer."""
-    question = _question(report)
+    return put(url, _question(report), clock=clock)
+
+
+def put(url: str, question: "Question", *, clock: Clock = SYSTEM) -> EncoderAnswer:
+    """Return what came back in words; raises StepFailure for what is no answer."""
     started = clock.monotonic()
     with httpx.Client(trust_env=False, timeout=_LONGEST_SILENCE_SECONDS) as client:
         response = client.post(f"{url}{question.route}", json=question.body)
@@ -53,33 +57,38 @@ def ask_encoder(url: str, report: Mapping[str, Any], *, clock: Clock = SYSTEM) -
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Question:
+class Question:
+    """One request, and how its answer is told."""
+
     route: str
     body: Mapping[str, Any]
     words: str
     read: Callable[[Any], str]
 
 
-def _question(report: Mapping[str, Any]) -> _Question:
+def _question(report: Mapping[str, Any]) -> Question:
     if report["task"] == "embed":
         texts = [SENTENCE, PARAPHRASE, OTHER]
         body = {"input": texts, "encoding_format": "float"}
-        return _Question(route="/v1/embeddings", body=body, words=" / ".join(texts), read=_vectors)
+        return Question(
+            route="/v1/embeddings", body=body, words=" / ".join(texts), read=told_vectors
+        )
     if report["task"] == "label_tokens":
-        return _Question(
+        return Question(
             route="/predict_tokens", body={"inputs": [[NAMES]]}, words=NAMES, read=_tokens
         )
     if len(report["labels"]) == 1:
-        return _Question(
+        return Question(
             route="/rerank",
             body={"query": QUERY, "texts": [RIGHT, WRONG]},
             words=f"{QUERY} {RIGHT} / {WRONG}",
             read=_ranks,
         )
-    return _Question(route="/predict", body={"inputs": [[RIGHT]]}, words=RIGHT, read=_labels)
+    return Question(route="/predict", body={"inputs": [[RIGHT]]}, words=RIGHT, read=_labels)
 
 
-def _vectors(answer: Any) -> str:
+def told_vectors(answer: Any) -> str:
+    """Return what is told of three vectors in the shape of OpenAI. Raises ValueError."""
     one, near, far = (each["embedding"] for each in answer["data"])
     if not all(math.isfinite(number) for number in (*one, *near, *far)):
         raise ValueError("a vector is not finite")
@@ -92,12 +101,12 @@ def _vectors(answer: Any) -> str:
 
 
 def _ranks(answer: Any) -> str:
-    right, wrong = (_finite(each["score"]) for each in sorted(answer, key=lambda e: e["index"]))
+    right, wrong = (finite(each["score"]) for each in sorted(answer, key=lambda e: e["index"]))
     return f"{right:.4f} for the first text, {wrong:.4f} for the second."
 
 
 def _labels(answer: Any) -> str:
-    best = [f"{each['label']} {_finite(each['score']):.4f}" for each in answer[0][:_SHOWN]]
+    best = [f"{each['label']} {finite(each['score']):.4f}" for each in answer[0][:_SHOWN]]
     return ", ".join(best) + "."
 
 
@@ -111,7 +120,8 @@ def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return product / (math.hypot(*one) * math.hypot(*other))
 
 
-def _finite(score: float) -> float:
+def finite(score: float) -> float:
+    """Return the score. Raises ValueError where it is no number."""
     if not math.isfinite(score):
         raise ValueError("a score is not finite")
     return score

@@ -6,7 +6,6 @@ from datetime import date
 
 from controlplane.domain.rules import CardOffer, Known, examine
 from controlplane.domain.rules.context import CodeGrant, SecretExpiry
-from controlplane.domain.runtimes import STARTABLE
 from controlplane.domain.spec import Spec
 from controlplane.sources import folder_facts
 from workers.build_steps import outputs, own_code
@@ -42,7 +41,7 @@ def run(job: Job, events: Events) -> StepResult:
             secret_names=frozenset(job.options.get("secret_names") or job.secrets),
             secret_expiries=_expiries(job),
             cards=_cards(job),
-            runtimes=STARTABLE | named_runtimes(os.environ),
+            runtimes=named_runtimes(os.environ),
             calibration_sets=known_sets(job.options),
             code_grants=_grants(job),
         ),

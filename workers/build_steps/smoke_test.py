@@ -14,11 +14,12 @@ from controlplane.domain.runtimes import RUNTIMES, Launch
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs, own_code
 from workers.build_steps.adapter_questions import ask_adapters
-from workers.build_steps.encoder_question import ask_encoder
+from workers.build_steps.encoder_question import EncoderAnswer, ask_encoder
 from workers.build_steps.engine_process import EngineProcess
 from workers.build_steps.events import Events
 from workers.build_steps.installed_runtime import installed_runtime
 from workers.build_steps.job import Job
+from workers.build_steps.pooling_question import ask_pooling
 from workers.build_steps.processor import has_native_bfloat16
 from workers.build_steps.question import ANSWER_TOKENS, QUESTION, ask
 from workers.build_steps.step import StepResult
@@ -57,7 +58,7 @@ def run(job: Job, events: Events) -> StepResult:
         engine.wait_until_ready(float(job.options.get("engine_start_seconds") or _START_SECONDS))
         events.progress(2, _STAGES, "steps")
         report = engine.report(launcher)
-        answered = engine.guarded(lambda: _asked(job, engine.url, report))
+        answered = engine.guarded(lambda: _asked(job, spec, engine.url, report))
         adapters = engine.guarded(
             lambda: ask_adapters(
                 spec,
@@ -72,16 +73,12 @@ def run(job: Job, events: Events) -> StepResult:
     return StepResult(values={**answered, "adapters": adapters, "engine": report})
 
 
-def _asked(job: Job, url: str, report: Mapping[str, Any]) -> dict[str, Any]:
+def _asked(job: Job, spec: Spec, url: str, report: Mapping[str, Any]) -> dict[str, Any]:
     """Return question and answer, timed: a sentence from a decoder, figures from an encoder."""
     if report.get("task", _WRITES) != _WRITES:
-        encoded = ask_encoder(url, report)
-        return {
-            "kind": "encoder",
-            "question": encoded.question,
-            "answer": encoded.text,
-            "answer_seconds": encoded.seconds,
-        }
+        return _encoded(ask_encoder(url, report))
+    if spec.base_model.is_encoder:
+        return _encoded(ask_pooling(url, CheckpointFacts.model_validate(_inspected(job))))
     answer = ask(url, has_chat_template=_chats(job))
     return {
         "kind": "generation",
@@ -91,6 +88,15 @@ def _asked(job: Job, url: str, report: Mapping[str, Any]) -> dict[str, Any]:
         "max_tokens": ANSWER_TOKENS,
         "first_token_seconds": answer.first_token_seconds,
         "tokens_per_second": answer.tokens_per_second,
+    }
+
+
+def _encoded(answer: EncoderAnswer) -> dict[str, Any]:
+    return {
+        "kind": "encoder",
+        "question": answer.question,
+        "answer": answer.text,
+        "answer_seconds": answer.seconds,
     }
 
 

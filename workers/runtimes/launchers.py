@@ -11,4 +11,4 @@ from workers.runtimes.vllm.launcher import VllmLauncher
 LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
     {"native": NativeLauncher(), "vllm": VllmLauncher(), "trtllm": TrtllmLauncher()}
 )
-"""By the names of `controlplane.domain.runtimes`; the checks let pass those of `STARTABLE`."""
+"""By the names of `controlplane.domain.runtimes`."""

@@ -39,7 +39,7 @@ def build_create(
     Raises:
         Conflict: the checks, run again with what is known now, block it or wait for facts.
     """
-    _refuse_unready(revision)
+    runtime = _ready_runtime(revision)
     expected = forecast_of_revision(revision)
     team = revision.config.team
     spec = Spec.model_validate(revision.spec)
@@ -53,6 +53,7 @@ def build_create(
             team=team,
             revision=revision,
             pool=spec.pool,
+            runtime=runtime,
             forecast=expected,
             created_by=user,
         )
@@ -151,8 +152,10 @@ def build_promote(*, build: Build, user: User | None, reason: str) -> Build:
         return build_retry(build=build)
 
 
-def _refuse_unready(revision: Revision) -> None:
-    examination = revision_examine(revision=revision).to_json()
+def _ready_runtime(revision: Revision) -> str:
+    """Return what will serve the revision. Raises Conflict where it cannot be built now."""
+    examined = revision_examine(revision=revision)
+    examination = examined.to_json()
     errors = [each for each in examination["findings"] if each["severity"] == "error"]
     if errors:
         raise Conflict(
@@ -169,6 +172,7 @@ def _refuse_unready(revision: Revision) -> None:
             hint="Ask again once the facts of the checkpoint have arrived.",
             details={"waiting": examination["waiting"]},
         )
+    return examined.runtime
 
 
 def _refuse_pool_of_others(team: Team, pool: str) -> None:

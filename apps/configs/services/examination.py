@@ -18,7 +18,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.rules.context import Known, every_kind
 from controlplane.domain.rules.examine import Examination, examine
-from controlplane.domain.runtimes import STARTABLE
+from controlplane.domain.runtimes.choice import kind_of
 from controlplane.domain.spec import ParseResult, Spec, parse_text
 from controlplane.domain.spec.choices import CheckpointSource
 
@@ -37,7 +37,12 @@ def examine_text(*, team: Team, text: str, might_get: bool = False) -> Examinati
     _refuse_unstorable(parsed)
     known = known_of(team=team, spec=parsed.spec)
     if might_get and known.cards is not None:
-        known = replace(known, cards=(*known.cards, *every_kind(cpu_memory_bytes=0)[1:]))
+        # Nobody knows what hosts would start that are not there yet.
+        known = replace(
+            known,
+            cards=(*known.cards, *every_kind(cpu_memory_bytes=0)[1:]),
+            runtimes=known.runtimes or None,
+        )
     return examine(text, known)
 
 
@@ -60,7 +65,7 @@ def known_of(*, team: Team, spec: Spec | None) -> Known:
         secret_names=stored | written,
         secret_expiries=secret_expiries(team=team, names=spec.secret_names),
         cards=offered.most_cards,
-        runtimes=STARTABLE | offered.runtimes,
+        runtimes=offered.runtimes(kind=kind_of(spec), pool=spec.pool),
         calibration_sets=known_sets(team=team) if may_name_sets(spec) else (),
         code_grants=code_grants(spec.checkpoint) if facts and facts.remote_code else (),
     )

@@ -50,9 +50,7 @@ def deployment_create(
     ServedModel.objects.select_for_update(no_key=True).get(id=model.id)
     refuse_build(model, build)
     refuse_ungranted_code(build.artifact)
-    refuse_more_replicas_than_cards(
-        spec=build.revision.spec, replicas=_replicas_to_run(model, environment)
-    )
+    refuse_more_replicas_than_cards(spec=build.spec, replicas=_replicas_to_run(model, environment))
     deployment = Deployment.objects.create(
         model=model,
         name=_name(model, name),
@@ -212,8 +210,8 @@ def _audit(
 
 
 def _from_build(build: Build) -> dict[str, Any]:
-    spec = Spec.model_validate(build.revision.spec)
-    values = {"build": build, "spec": build.revision.spec, "runtime": spec.runtime_name}
+    spec = build.spec
+    values = {"build": build, "spec": spec, "runtime": Spec.model_validate(spec).runtime_name}
     if build.state != BuildState.SUCCEEDED:
         return {**values, "state": DeploymentState.BUILDING}
     return {

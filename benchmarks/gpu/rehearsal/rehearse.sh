@@ -13,7 +13,7 @@ here=$(cd "$rehearsal/../../.." && pwd)
 python=${ENGINEHOUSE_PYTHON:-$here/.venv/bin/python}
 out=$1
 shift
-stages=build,native,deploy,ask,speed,kill,take_down,no_quant,out_of_memory,large_build,large_deploy
+stages=build,documented,native,deploy,ask,speed,kill,take_down,no_quant,out_of_memory,large_build,large_deploy
 stages+=,large_speed,large_take_down,large_fp8_kv,large_no_quant
 
 environment=$(mktemp -d)

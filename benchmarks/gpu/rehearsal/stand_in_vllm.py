@@ -37,6 +37,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if is_pooling():
+            self._pool(body)
+            return
         if "response_format" in body or not body.get("stream"):
             message = {"role": "assistant", "content": '{"city": "Paris", "people": 2}'}
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
@@ -49,6 +52,10 @@ class Handler(BaseHTTPRequestHandler):
             pass  # the client hung up
         finally:
             RUNNING[0] -= 1
+
+    def _pool(self, body: dict[str, object]) -> None:
+        found = pooled(body).get(self.path)
+        self._answer(200 if found else 404, json.dumps(found or {}).encode())
 
     def _stream(self, tokens: int) -> None:
         self.send_response(200)
@@ -75,6 +82,28 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         return
+
+
+def is_pooling() -> bool:
+    """vLLM's pooling runner has no route that writes text."""
+    return "--runner" in sys.argv and argument("--runner") == "pooling"
+
+
+def pooled(body: dict[str, object]) -> dict[str, dict[str, object]]:
+    """Return what each route of the pooling runner answers, in vLLM's shapes."""
+    texts = body.get("input") or body.get("documents") or []
+    numbers = range(len(texts) if isinstance(texts, list) else 1)
+    return {
+        "/v1/embeddings": {"data": [{"index": n, "embedding": [1.0, 0.1 * n]} for n in numbers]},
+        "/classify": {
+            "data": [
+                {"index": n, "label": "LABEL_1", "probs": [0.25, 0.75], "num_classes": 2}
+                for n in numbers
+            ]
+        },
+        "/rerank": {"results": [{"index": n, "relevance_score": 0.9 - 0.5 * n} for n in numbers]},
+        "/pooling": {"data": [{"index": n, "data": [[0.1, 0.9], [0.8, 0.2]]} for n in numbers]},
+    }
 
 
 def usage(tokens: int) -> dict[str, int]:

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from benchmarks.gpu.product import Show
-from benchmarks.gpu.stages import building, failing, large, memory, native, serving
+from benchmarks.gpu.stages import building, documented, failing, large, memory, native, serving
 
 Stage = Callable[[Show], dict[str, Any]]
 STAGES: Mapping[str, tuple[Stage, float]] = {
     "build": (building.build, 240),
+    "documented": (documented.build, 240),
     "native": (native.native, 150),
     "native_deploy": (native.native_deploy, 240),
     "deploy": (serving.deploy, 180),

@@ -22,7 +22,6 @@ trt_llm:
   runtime:
     served_model_name: {name}
 enginehouse:
-  runtime: vllm
   calibration: {{samples: {samples}}}
 """
 SERVED = "fp8_kv"

@@ -43,7 +43,7 @@ class AskedCards:
         """Return the runtime: the native engine on a CPU, else the config's one for GPUs."""
         if self.kind == CPU:
             return "native"
-        return spec.runtime_name if spec.runtime_name != "native" else "trtllm"
+        return spec.runtime_name if spec.runtime_name != "native" else "vllm"
 
 
 def read_asked_cards(text: str, *, by_config: bool = False) -> AskedCards:

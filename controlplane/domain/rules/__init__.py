@@ -1,9 +1,9 @@
 """What is wrong with a config, why, and what would mend it."""
 
 from controlplane.domain.rules.catalogue import ALL_RULES, FAMILIES
-from controlplane.domain.rules.context import CardOffer, Context, Known, every_kind
+from controlplane.domain.rules.context import CardOffer, Context, Known, context_of, every_kind
 from controlplane.domain.rules.diagnose import diagnose
-from controlplane.domain.rules.effective import EffectiveValue
+from controlplane.domain.rules.effective_value import EffectiveValue
 from controlplane.domain.rules.examine import Examination, examine
 from controlplane.domain.rules.report import Finding, OfferedFix, Report, Waiting
 from controlplane.domain.rules.rule import Rule, Severity
@@ -22,6 +22,7 @@ __all__ = [
     "Rule",
     "Severity",
     "Waiting",
+    "context_of",
     "diagnose",
     "every_kind",
     "examine",

@@ -3,7 +3,14 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.quantization import FP4_CAPABILITY
 from controlplane.domain.rules.context import CardOffer, Context
-from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Config, Example, facts
+from controlplane.domain.rules.examples import (
+    LLAMA_8B,
+    LLAMA_70B,
+    Config,
+    Example,
+    facts,
+    on_trtllm,
+)
 from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Rule, Severity, at
 
 _ACCELERATOR = "resources.accelerator"
@@ -57,8 +64,8 @@ NVFP4_BELOW_BLACKWELL = Rule(
         "weights to 16 bits on older cards."
     ),
     source=sources.quantization_guide("GPU support"),
-    bad=Example(config=_H100, checkpoint=_NVFP4),
-    good=Example(config={_ACCELERATOR: "B200"}, checkpoint=_NVFP4),
+    bad=on_trtllm(Example(config=_H100, checkpoint=_NVFP4)),
+    good=on_trtllm(Example(config={_ACCELERATOR: "B200"}, checkpoint=_NVFP4)),
 )
 
 L4_ABOVE_8B = Rule(
@@ -116,8 +123,8 @@ SIXTEEN_BITS = Rule(
         f"`{c.gpu.kind}` for models below 8 B; the card computes in bfloat16, so it is allowed."
     ),
     source=sources.engines_overview("Hardware requirements and optimization"),
-    bad=Example(config={_ACCELERATOR: "L4"}),
-    good=Example(config=_H100),
+    bad=on_trtllm(Example(config={_ACCELERATOR: "L4"})),
+    good=on_trtllm(Example(config=_H100)),
 )
 
 LITTLE_MEMORY = Rule(

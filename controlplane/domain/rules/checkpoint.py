@@ -4,7 +4,7 @@ from controlplane.domain.facts import sources
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.engine_arguments import argument
-from controlplane.domain.rules.examples import Example, facts
+from controlplane.domain.rules.examples import Example, facts, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
 from controlplane.domain.spec.choices import CheckpointSource
@@ -194,13 +194,17 @@ UNSERVABLE_QUANTIZATION = Rule(
         "build from. Use the original weights, or a ModelOpt export."
     ),
     source=sources.quantization_guide("Pre-quantized checkpoints"),
-    bad=Example(
-        config={"resources.accelerator": "L4"},
-        checkpoint=facts(quantization_config={"quant_method": "gptq"}),
+    bad=on_trtllm(
+        Example(
+            config={"resources.accelerator": "L4"},
+            checkpoint=facts(quantization_config={"quant_method": "gptq"}),
+        )
     ),
-    good=Example(
-        config={"resources.accelerator": "L4"},
-        checkpoint=facts(quantization_config={"quant_method": "modelopt", "quant_algo": "FP8"}),
+    good=on_trtllm(
+        Example(
+            config={"resources.accelerator": "L4"},
+            checkpoint=facts(quantization_config={"quant_method": "modelopt", "quant_algo": "FP8"}),
+        )
     ),
 )
 

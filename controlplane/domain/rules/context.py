@@ -11,6 +11,7 @@ from controlplane.domain.facts.gpus import CPU, GPUS, Gpu
 from controlplane.domain.failures import Failure
 from controlplane.domain.memory import MemoryPlan, UnplannableError, plan
 from controlplane.domain.memory.sizing import CARDS_PER_HOST
+from controlplane.domain.runtimes.choice import Chosen, choose_runtime, with_runtime
 from controlplane.domain.spec import Spec
 
 Fact = TypeVar("Fact")
@@ -68,7 +69,8 @@ class Known:
     calibration_sets: tuple[CalibrationSet, ...] | None = None
     """Those that the team keeps."""
     runtimes: frozenset[str] | None = None
-    """The runtimes that this installation starts; None where nobody asked."""
+    """What the hosts with the GPU asked for start; None where nobody asked, empty where no host
+    has it."""
     replicas: int | None = None
     """How many replicas are to run; None where nobody asked."""
     code_grants: tuple[CodeGrant, ...] = ()
@@ -84,7 +86,10 @@ class Context:
     """One config before the rules. Reading a fact that is absent raises `MissingFactError`."""
 
     spec: Spec
+    """With a runtime named where the config said `auto`."""
     known: Known
+    chosen: Chosen | None = None
+    """What `auto` means here; None where the config names a runtime."""
 
     def has(self, fact: str) -> bool:
         """Return whether a fact is there."""
@@ -176,6 +181,14 @@ class Context:
             "calibration_sets": self.known.calibration_sets,
             "plan": self._plan,
         }
+
+
+def context_of(spec: Spec, known: Known) -> Context:
+    """Return the config before the rules, its runtime chosen by what is known."""
+    chosen = choose_runtime(spec, known.runtimes, known.checkpoint)
+    if chosen is None:
+        return Context(spec=spec, known=known)
+    return Context(spec=with_runtime(spec, chosen.runtime), known=known, chosen=chosen)
 
 
 def _present(name: str, value: Fact | None) -> Fact:

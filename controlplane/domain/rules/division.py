@@ -3,7 +3,7 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.card_advice import SMALL_PARAMETERS
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Config, Example
+from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Config, Example, on_trtllm
 from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.rules.speculation import RECOMMENDED, SPECULATOR
 
@@ -55,8 +55,8 @@ DRAFTS_OVER_STAGES = Rule(
         safe=True,
     ),
     source=sources.tensorrt_llm("issue 9009, drafting over executor loops"),
-    bad=Example(config={**_TWO_STAGES, SPECULATOR: RECOMMENDED}, checkpoint=LLAMA_8B),
-    good=Example(config={**_TWO, SPECULATOR: RECOMMENDED}, checkpoint=LLAMA_8B),
+    bad=on_trtllm(Example(config={**_TWO_STAGES, SPECULATOR: RECOMMENDED}, checkpoint=LLAMA_8B)),
+    good=on_trtllm(Example(config={**_TWO, SPECULATOR: RECOMMENDED}, checkpoint=LLAMA_8B)),
 )
 
 TOO_MANY_STAGES = Rule(

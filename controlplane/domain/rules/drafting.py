@@ -4,9 +4,9 @@ from controlplane.domain.facts import sources
 from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.quantization import FP4_CAPABILITY
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Example
+from controlplane.domain.rules.examples import LLAMA_8B, Example, on_trtllm
 from controlplane.domain.rules.recognised import GEMMA_3
-from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Rule, Severity, at
+from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at, on_gpu
 from controlplane.domain.rules.speculation import (
     RECOMMENDED,
     SPECULATOR,
@@ -90,8 +90,8 @@ STRUCTURED = Rule(
         "without a speculator."
     ),
     source=_GUIDE("Limitations"),
-    bad=draft_example(_WITH_B10),
-    good=Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B),
+    bad=on_trtllm(draft_example(_WITH_B10)),
+    good=on_trtllm(Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B)),
 )
 
 SAMPLED = Rule(
@@ -108,11 +108,13 @@ SAMPLED = Rule(
         "and lookahead decodes at 0: answers are the most likely ones, the same each time."
     ),
     source=_GUIDE("Limitations"),
-    bad=Example(
-        config={_ACCELERATOR: "H100", SPECULATOR: _WITH_B10},
-        checkpoint=LLAMA_8B.model_copy(update={"default_temperature": 0.6}),
+    bad=on_trtllm(
+        Example(
+            config={_ACCELERATOR: "H100", SPECULATOR: _WITH_B10},
+            checkpoint=LLAMA_8B.model_copy(update={"default_temperature": 0.6}),
+        )
     ),
-    good=draft_example(_WITH_B10),
+    good=on_trtllm(draft_example(_WITH_B10)),
 )
 
 UNLISTED_CARD = Rule(
@@ -130,17 +132,16 @@ UNLISTED_CARD = Rule(
         f"`{c.gpu.kind}` is not among them."
     ),
     source=_GUIDE("Limitations"),
-    bad=draft_example(_WITH_B10, **{_ACCELERATOR: "L40S"}),
-    good=draft_example(_WITH_B10),
+    bad=on_trtllm(draft_example(_WITH_B10, **{_ACCELERATOR: "L40S"})),
+    good=on_trtllm(draft_example(_WITH_B10)),
 )
 
 ON_ENCODER = Rule(
     code="EH415",
     name="lookahead-on-encoder",
     severity=Severity.ERROR,
-    runtimes=GPU_RUNTIMES,
     fields=at(SPECULATOR, _BASE),
-    concerns=lambda c: c.spec.base_model.is_encoder,
+    concerns=on_gpu(lambda c: c.spec.base_model.is_encoder),
     when=lambda c: c.spec.speculator is not None,
     message=lambda c: (
         f"`base_model: {c.spec.base_model}` generates no tokens, so there is nothing to draft; BEI "
@@ -188,8 +189,8 @@ PROMPT_TABLE = Rule(
     ),
     fix=Fix(label="Do without the table", patch=lambda _: {_TABLE_SIZE: None}, safe=False),
     source=sources.tensorrt_llm("issue 6009, lookahead with a prompt table"),
-    bad=draft_example(_WITH_B10, **{_TABLE_SIZE: 1024}),
-    good=draft_example(_WITH_B10),
+    bad=on_trtllm(draft_example(_WITH_B10, **{_TABLE_SIZE: 1024})),
+    good=on_trtllm(draft_example(_WITH_B10)),
 )
 
 IMAGES = Rule(
@@ -206,8 +207,10 @@ IMAGES = Rule(
         "offered on v1; text alone is drafted."
     ),
     source=sources.tensorrt_llm("issue 6009, lookahead with a prompt table"),
-    bad=Example(config={_ACCELERATOR: "H100", SPECULATOR: _WITH_B10}, checkpoint=GEMMA_3),
-    good=draft_example(_WITH_B10),
+    bad=on_trtllm(
+        Example(config={_ACCELERATOR: "H100", SPECULATOR: _WITH_B10}, checkpoint=GEMMA_3)
+    ),
+    good=on_trtllm(draft_example(_WITH_B10)),
 )
 
 LOGITS = Rule(
@@ -221,8 +224,8 @@ LOGITS = Rule(
     message=lambda _: "`gather_all_token_logits` and drafted tokens exclude each other.",
     fix=Fix(label="Do without the logits", patch=lambda _: {_LOGITS: None}, safe=False),
     source=sources.tensorrt_llm("context logits with a draft length"),
-    bad=draft_example(_WITH_B10, **{_LOGITS: True}),
-    good=draft_example(_WITH_B10),
+    bad=on_trtllm(draft_example(_WITH_B10, **{_LOGITS: True})),
+    good=on_trtllm(draft_example(_WITH_B10)),
 )
 
 FULL_FRACTION = Rule(
@@ -239,8 +242,8 @@ FULL_FRACTION = Rule(
     ),
     fix=Fix(label="Use 0.85", patch=lambda _: {_FRACTION: 0.85}, safe=True),
     source=_GUIDE("Engine optimization"),
-    bad=draft_example(_WITH_B10, **{_FRACTION: 0.95}),
-    good=draft_example(_WITH_B10, **{_FRACTION: 0.85}),
+    bad=on_trtllm(draft_example(_WITH_B10, **{_FRACTION: 0.95})),
+    good=on_trtllm(draft_example(_WITH_B10, **{_FRACTION: 0.85})),
 )
 
 RULES = (

@@ -10,7 +10,7 @@ from controlplane.domain.facts.engine_argument_names import (
 )
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.engine_arguments import ARGUMENTS, argument, v2_example
-from controlplane.domain.rules.examples import LLAMA_8B, Example
+from controlplane.domain.rules.examples import LLAMA_8B, Example, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at
 
 _SPECULATION = f"{ARGUMENTS}.speculative_config"
@@ -67,8 +67,8 @@ UNKNOWN_TYPE = Rule(
         safe=False,
     ),
     source=_SOURCE,
-    bad=_example({"decoding_type": "N-Gram", "max_draft_len": 8}),
-    good=_example(_NGRAM),
+    bad=on_trtllm(_example({"decoding_type": "N-Gram", "max_draft_len": 8})),
+    good=on_trtllm(_example(_NGRAM)),
 )
 
 REMOVED_TYPE = Rule(
@@ -84,8 +84,8 @@ REMOVED_TYPE = Rule(
     ),
     fix=Fix(label="Draft by n-grams", patch=lambda _: {_SPECULATION: dict(_NGRAM)}, safe=False),
     source=_SOURCE,
-    bad=_example({"decoding_type": "Lookahead"}),
-    good=_example(_NGRAM),
+    bad=on_trtllm(_example({"decoding_type": "Lookahead"})),
+    good=on_trtllm(_example(_NGRAM)),
 )
 
 NO_DRAFT_MODEL = Rule(
@@ -101,8 +101,8 @@ NO_DRAFT_MODEL = Rule(
         f"`{_kind(c)}` drafts with a model of its own, and `speculative_model_dir` names none."
     ),
     source=_SOURCE,
-    bad=_example({"decoding_type": "Eagle", "max_draft_len": 3}),
-    good=_example(_EAGLE),
+    bad=on_trtllm(_example({"decoding_type": "Eagle", "max_draft_len": 3})),
+    good=on_trtllm(_example(_EAGLE)),
 )
 
 NO_LENGTH = Rule(
@@ -122,8 +122,8 @@ NO_LENGTH = Rule(
     ),
     fix=Fix(label="Draft 4", patch=lambda _: {f"{_SPECULATION}.max_draft_len": 4}, safe=True),
     source=_SOURCE,
-    bad=_example({"decoding_type": "NGram", "max_draft_len": 0}),
-    good=_example(_NGRAM),
+    bad=on_trtllm(_example({"decoding_type": "NGram", "max_draft_len": 0})),
+    good=on_trtllm(_example(_NGRAM)),
 )
 
 NO_PREDICTION_LAYERS = Rule(
@@ -141,10 +141,12 @@ NO_PREDICTION_LAYERS = Rule(
     ),
     fix=Fix(label="Draft by n-grams", patch=lambda _: {_SPECULATION: dict(_NGRAM)}, safe=True),
     source=_SOURCE,
-    bad=_example({"decoding_type": "MTP", "num_nextn_predict_layers": 1}),
-    good=Example(
-        config=_example({"decoding_type": "MTP"}).config,
-        checkpoint=LLAMA_8B.model_copy(update={"draft_layers": 1}),
+    bad=on_trtllm(_example({"decoding_type": "MTP", "num_nextn_predict_layers": 1})),
+    good=on_trtllm(
+        Example(
+            config=_example({"decoding_type": "MTP"}).config,
+            checkpoint=LLAMA_8B.model_copy(update={"draft_layers": 1}),
+        )
     ),
 )
 
@@ -166,8 +168,8 @@ OVERLAP = Rule(
         safe=True,
     ),
     source=sources.tensorrt_llm("overlap scheduler"),
-    bad=_example(_NGRAM),
-    good=_example(_NGRAM, disable_overlap_scheduler=True),
+    bad=on_trtllm(_example(_NGRAM)),
+    good=on_trtllm(_example(_NGRAM, disable_overlap_scheduler=True)),
 )
 
 GUIDED_OVERLAP = Rule(
@@ -188,8 +190,10 @@ GUIDED_OVERLAP = Rule(
         safe=True,
     ),
     source=sources.bis_guide("structured outputs"),
-    bad=v2_example({"guided_decoding_backend": "xgrammar"}),
-    good=v2_example({"guided_decoding_backend": "xgrammar", "disable_overlap_scheduler": True}),
+    bad=on_trtllm(v2_example({"guided_decoding_backend": "xgrammar"})),
+    good=on_trtllm(
+        v2_example({"guided_decoding_backend": "xgrammar", "disable_overlap_scheduler": True})
+    ),
 )
 
 SHARED_POOL = Rule(
@@ -210,8 +214,8 @@ SHARED_POOL = Rule(
         safe=True,
     ),
     source=sources.tensorrt_llm("NGramDecodingConfig"),
-    bad=_example({**_NGRAM, "is_public_pool": True}),
-    good=_example({**_NGRAM, "is_public_pool": False}),
+    bad=on_trtllm(_example({**_NGRAM, "is_public_pool": True})),
+    good=on_trtllm(_example({**_NGRAM, "is_public_pool": False})),
 )
 
 RULES = (

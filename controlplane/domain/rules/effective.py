@@ -1,8 +1,6 @@
 """Where a runtime uses another value than the one asked for, and why."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.facts.gpus import CPU
@@ -13,6 +11,9 @@ from controlplane.domain.memory.native_limits import (
     effective_step_tokens,
 )
 from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.effective_value import EffectiveValue
+from controlplane.domain.rules.effective_vllm import vllm_values
+from controlplane.domain.spec.choices import RuntimeChoice
 from controlplane.domain.spec.engine_build import Speculator
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
@@ -29,30 +30,22 @@ _NATIVE_DRAFTS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class EffectiveValue:
-    """One setting as asked and as used."""
-
-    field: str
-    asked: Any
-    effective: Any
-    reason: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the stable form that REST, commands and rows have."""
-        return {
-            "field": self.field,
-            "asked": self.asked,
-            "effective": self.effective,
-            "reason": self.reason,
-        }
-
-
 def effective_values(context: Context) -> tuple[EffectiveValue, ...]:
     """Return every setting whose value in use differs from the one in the config."""
-    found = [*_v1(context), *_calibration(context)]
+    found = [*_runtime(context), *_v1(context), *_calibration(context)]
     found += _native(context) if context.runtime == "native" else _gpu(context)
     return tuple(value for value in found if value.asked != value.effective)
+
+
+def _runtime(context: Context) -> Iterator[EffectiveValue]:
+    """Yield what `auto` means on a GPU; on a CPU it is always the native engine."""
+    if context.chosen is not None and context.spec.accelerator is not None:
+        yield EffectiveValue(
+            field=f"{context.spec.settings_path}.runtime",
+            asked=RuntimeChoice.AUTO.value,
+            effective=context.chosen.runtime,
+            reason=context.chosen.reason,
+        )
 
 
 def _calibration(context: Context) -> Iterator[EffectiveValue]:
@@ -123,7 +116,9 @@ def _gpu(context: Context) -> Iterator[EffectiveValue]:
         )
     if is_encoder:
         yield from _route(context)
-    elif isinstance(spec.trt_llm, TrtLlmV1) and context.runtime == "trtllm":
+    if context.runtime == "vllm":
+        yield from vllm_values(spec, context.checkpoint if context.has("checkpoint") else None)
+    elif isinstance(spec.trt_llm, TrtLlmV1) and not is_encoder:
         yield from _paged(spec.trt_llm)
         yield from _padded(context)
 

@@ -7,8 +7,8 @@ from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.pooling import Pooling
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import BERT, Config, Example, facts
-from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity, at
+from controlplane.domain.rules.examples import BERT, Config, Example, facts, on_vllm
+from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity, at, on_gpu
 from controlplane.domain.spec.choices import BaseModelKind
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
@@ -76,10 +76,9 @@ BERT_ON_BEI = Rule(
     code="EH630",
     name="bert-under-bei",
     severity=Severity.WARNING,
-    runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(_BASE, _REPO),
-    concerns=_is_bei,
+    concerns=on_gpu(_is_bei),
     when=lambda c: c.checkpoint.is_bidirectional,
     message=lambda c: (
         f"`{c.checkpoint.architecture}` is bidirectional, and `base_model: encoder` (BEI) is for "
@@ -97,10 +96,9 @@ CAUSAL_ON_BERT = Rule(
     code="EH631",
     name="causal-embedder-under-bei-bert",
     severity=Severity.HINT,
-    runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(_BASE, _REPO),
-    concerns=_is_bei_bert,
+    concerns=on_gpu(_is_bei_bert),
     when=lambda c: c.checkpoint.role in _FITTING and not c.checkpoint.is_bidirectional,
     message=lambda c: (
         f"`{c.checkpoint.architecture}` is read as a causal model, for which `base_model: encoder` "
@@ -117,10 +115,9 @@ LARGE_BERT = Rule(
     code="EH632",
     name="large-model-under-bei-bert",
     severity=Severity.HINT,
-    runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(_BASE),
-    concerns=_is_bei_bert,
+    concerns=on_gpu(_is_bei_bert),
     when=lambda c: (c.checkpoint.parameters or 0) >= LARGE_BERT_PARAMETERS,
     message=lambda c: (
         f"`encoder_bert` is tuned for models below 4 B parameters, and this one has "
@@ -137,10 +134,9 @@ TOKEN_LABELS = Rule(
     code="EH633",
     name="token-labels-under-bei",
     severity=Severity.ERROR,
-    runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(_BASE, _REPO),
-    concerns=_is_bei,
+    concerns=on_gpu(_is_bei),
     when=lambda c: c.checkpoint.role is Role.TOKEN_CLASSIFICATION,
     message=lambda c: (
         f"`{c.checkpoint.architecture}` labels tokens, which `encoder_bert` alone serves."
@@ -229,10 +225,9 @@ POOLING_MODE = Rule(
     code="EH637",
     name="mean-pooling-under-bei",
     severity=Severity.WARNING,
-    runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(_BASE, _REPO),
-    concerns=_is_bei,
+    concerns=on_gpu(_is_bei),
     when=lambda c: bool({*_modes(c)} - {"last", "lasttoken", "cls"}),
     message=lambda c: (
         f"The checkpoint pools by `{'`, `'.join(_modes(c))}`; `encoder` (BEI) takes the first or "
@@ -285,8 +280,8 @@ SHORT_STEP = Rule(
         safe=True,
     ),
     source=sources.bei_guide("max_num_tokens"),
-    bad=Example(config={**_BERT_ON_L4, _TOKENS: 256}, checkpoint=BERT),
-    good=Example(config={**_BERT_ON_L4, _TOKENS: 8192}, checkpoint=BERT),
+    bad=on_vllm(Example(config={**_BERT_ON_L4, _TOKENS: 256}, checkpoint=BERT)),
+    good=on_vllm(Example(config={**_BERT_ON_L4, _TOKENS: 8192}, checkpoint=BERT)),
 )
 
 RULES = (

@@ -12,7 +12,7 @@ from controlplane.domain.facts.engine_argument_names import (
     ROUTER_ARGUMENTS,
 )
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Config, Example
+from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, on_trtllm
 from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.spec.engine_runtime import RuntimeV2
 from controlplane.domain.spec.trt_llm import TrtLlmV2
@@ -133,8 +133,8 @@ UNKNOWN = Rule(
     ),
     fix=Fix(label="Remove them", patch=lambda c: _without(_unknown(c)), safe=False),
     source=_SOURCE,
-    bad=v2_example({"kv_cach_config": {}}),
-    good=v2_example({"kv_cache_config": {"enable_block_reuse": True}}),
+    bad=on_trtllm(v2_example({"kv_cach_config": {}})),
+    good=on_trtllm(v2_example({"kv_cache_config": {"enable_block_reuse": True}})),
 )
 
 PREVIEW = Rule(

@@ -6,10 +6,12 @@ from typing import Any
 
 from controlplane.domain.memory import MemoryPlan, checked_plan
 from controlplane.domain.rules.catalogue import ALL_RULES
-from controlplane.domain.rules.context import Context, Known
+from controlplane.domain.rules.context import Known, context_of
 from controlplane.domain.rules.diagnose import diagnose
-from controlplane.domain.rules.effective import EffectiveValue, effective_values
+from controlplane.domain.rules.effective import effective_values
+from controlplane.domain.rules.effective_value import EffectiveValue
 from controlplane.domain.rules.report import Report, finding_of_error
+from controlplane.domain.runtimes.asked import untested_features
 from controlplane.domain.spec import ParseResult, Spec, SpecError, parse_mapping, parse_text
 
 
@@ -21,6 +23,10 @@ class Examination:
     errors: tuple[SpecError, ...]
     report: Report
     plan: MemoryPlan | None
+    runtime: str = ""
+    """What serves it; empty where it could not be read."""
+    untested: tuple[str, ...] = ()
+    """What it asks of its runtime that we have not seen to run on such a card."""
     effective: tuple[EffectiveValue, ...] = ()
 
     @property
@@ -34,6 +40,8 @@ class Examination:
             "findings": [finding.to_json() for finding in self.report.findings],
             "waiting": [waiting.to_json() for waiting in self.report.waiting],
             "effective": [value.to_json() for value in self.effective],
+            "runtime": self.runtime,
+            "untested": list(self.untested),
             "plan": checked_plan(self.plan) if self.plan else None,
             "blocks_build": self.blocks_build,
         }
@@ -48,12 +56,14 @@ def examine(config: str | Mapping[str, Any] | Spec, known: Known) -> Examination
     if parsed.spec is None:
         report = Report(findings=tuple(finding_of_error(error) for error in parsed.errors))
         return Examination(spec=None, errors=parsed.errors, report=report, plan=None)
-    context = Context(spec=parsed.spec, known=known)
+    context = context_of(parsed.spec, known)
     return Examination(
         spec=parsed.spec,
         errors=(),
         report=diagnose(context, ALL_RULES, place_of=parsed.place_of),
         plan=context.plan if context.has("plan") else None,
+        runtime=context.runtime,
+        untested=untested_features(context.spec, known.checkpoint),
         effective=effective_values(context),
     )
 

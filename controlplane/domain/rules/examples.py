@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from controlplane.domain.facts import checkpoints
@@ -100,6 +100,20 @@ class Example:
             replicas=self.replicas,
             code_grants=self.code_grants,
         )
+
+
+def on_trtllm(example: Example) -> Example:
+    """Return the example with TensorRT-LLM named, where it names no runtime."""
+    return _on(example, "trtllm")
+
+
+def on_vllm(example: Example) -> Example:
+    """Return the example with vLLM named, where it names no runtime."""
+    return _on(example, "vllm")
+
+
+def _on(example: Example, runtime: str) -> Example:
+    return replace(example, config={"enginehouse.runtime": runtime, **example.config})
 
 
 def _put(block: Config, steps: list[str], value: Any) -> None:

@@ -3,7 +3,7 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.quantization import BFLOAT16_CAPABILITY, FP8_CAPABILITY
 from controlplane.domain.rules.context import CardOffer, Context
-from controlplane.domain.rules.examples import CPU_ONLY, Example, facts
+from controlplane.domain.rules.examples import CPU_ONLY, Example, facts, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.spec.choices import BaseModelKind
 
@@ -51,8 +51,8 @@ GPU_TOO_OLD = Rule(
         safe=False,
     ),
     source=sources.truss("trt_llm_config.py, accelerator checks"),
-    bad=Example(config={_ACCELERATOR: "T4"}),
-    good=Example(config={_ACCELERATOR: "L4"}),
+    bad=on_trtllm(Example(config={_ACCELERATOR: "T4"})),
+    good=on_trtllm(Example(config={_ACCELERATOR: "L4"})),
 )
 
 KIND_NOT_OFFERED = Rule(
@@ -107,13 +107,17 @@ PREQUANTIZED_ON_OLD_GPU = Rule(
         f"`{c.gpu.kind}` has {c.gpu.capability_text}."
     ),
     source=sources.quantization_guide("GPU support"),
-    bad=Example(
-        config={_ACCELERATOR: "A100"},
-        checkpoint=facts(quantization_config={"quant_method": "fp8"}),
+    bad=on_trtllm(
+        Example(
+            config={_ACCELERATOR: "A100"},
+            checkpoint=facts(quantization_config={"quant_method": "fp8"}),
+        )
     ),
-    good=Example(
-        config={_ACCELERATOR: "H100"},
-        checkpoint=facts(quantization_config={"quant_method": "fp8"}),
+    good=on_trtllm(
+        Example(
+            config={_ACCELERATOR: "H100"},
+            checkpoint=facts(quantization_config={"quant_method": "fp8"}),
+        )
     ),
 )
 

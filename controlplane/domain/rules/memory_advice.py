@@ -3,7 +3,7 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.gpus import GIB, MIB
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Example
+from controlplane.domain.rules.examples import LLAMA_8B, Example, on_trtllm
 from controlplane.domain.rules.memory_fit import USUAL_STEP, would_fit_in_smaller_steps
 from controlplane.domain.rules.rule import (
     GPU_RUNTIMES,
@@ -186,10 +186,17 @@ HOST_CACHE = Rule(
     ),
     fix=Fix(label="Turn it on", patch=lambda _: {_PAGED: True}, safe=True),
     source=sources.tensorrt_llm("host_cache_size"),
-    bad=Example(
-        config={**_L4, _HOST: 10 * GIB, _PAGED: False, f"{_RUNTIME}.enable_chunked_context": False}
+    bad=on_trtllm(
+        Example(
+            config={
+                **_L4,
+                _HOST: 10 * GIB,
+                _PAGED: False,
+                f"{_RUNTIME}.enable_chunked_context": False,
+            }
+        )
     ),
-    good=Example(config={**_L4, _HOST: 10 * GIB}),
+    good=on_trtllm(Example(config={**_L4, _HOST: 10 * GIB})),
 )
 
 TINY_HOST_CACHE = Rule(
@@ -209,8 +216,8 @@ TINY_HOST_CACHE = Rule(
         safe=True,
     ),
     source=sources.truss("trt_llm_config.py, v1 runtime"),
-    bad=Example(config={**_L4, _HOST: 10}),
-    good=Example(config={**_L4, _HOST: 10 * GIB}),
+    bad=on_trtllm(Example(config={**_L4, _HOST: 10})),
+    good=on_trtllm(Example(config={**_L4, _HOST: 10 * GIB})),
 )
 
 TIGHT = Rule(

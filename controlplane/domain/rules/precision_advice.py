@@ -15,9 +15,9 @@ from controlplane.domain.rules.engine_arguments import (
     v2_example,
     without_quantized_kv,
 )
-from controlplane.domain.rules.examples import BERT, LLAMA_8B, LLAMA_70B, Example, facts
+from controlplane.domain.rules.examples import BERT, LLAMA_8B, LLAMA_70B, Example, facts, on_trtllm
 from controlplane.domain.rules.quantization import QUANTIZATION, is_quantized
-from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Rule, Severity, at
+from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Rule, Severity, at, on_gpu
 from controlplane.domain.spec.choices import BaseModelKind, QuantizationType
 
 _ACCELERATOR = "resources.accelerator"
@@ -54,8 +54,10 @@ FP4_ELSEWHERE = Rule(
         f"TensorRT-LLM's own matrix take `{c.gpu.kind}` too; here it is allowed."
     ),
     source=_GUIDE("GPU support"),
-    bad=Example(config={_ACCELERATOR: "RTX_PRO_6000", QUANTIZATION: "fp4"}, checkpoint=LLAMA_8B),
-    good=Example(config={**_B200, QUANTIZATION: "fp4"}, checkpoint=LLAMA_8B),
+    bad=on_trtllm(
+        Example(config={_ACCELERATOR: "RTX_PRO_6000", QUANTIZATION: "fp4"}, checkpoint=LLAMA_8B)
+    ),
+    good=on_trtllm(Example(config={**_B200, QUANTIZATION: "fp4"}, checkpoint=LLAMA_8B)),
 )
 
 FP4_ON_SMALL = Rule(
@@ -202,9 +204,8 @@ FP4_ENCODER = Rule(
     code="EH222",
     name="four-bit-encoder",
     severity=Severity.HINT,
-    runtimes=GPU_RUNTIMES,
     fields=at(QUANTIZATION),
-    concerns=lambda c: c.spec.base_model is BaseModelKind.ENCODER,
+    concerns=on_gpu(lambda c: c.spec.base_model is BaseModelKind.ENCODER),
     when=lambda c: _kind(c) in (QuantizationType.FP4, QuantizationType.FP4_KV),
     message=lambda c: (
         f"The guide gives BEI `{_kind(c)}` only in part and `fp4_mlp_only` in full, while the "
@@ -240,8 +241,8 @@ PREQUANTIZED_V1 = Rule(
         "example is in the v2 stack."
     ),
     source=_GUIDE("Pre-quantized checkpoints"),
-    bad=Example(config={_ACCELERATOR: "H100"}, checkpoint=_MODELOPT),
-    good=v2_example({}),
+    bad=on_trtllm(Example(config={_ACCELERATOR: "H100"}, checkpoint=_MODELOPT)),
+    good=on_trtllm(v2_example({})),
 )
 
 RULES = (

@@ -6,7 +6,7 @@ from controlplane.domain.facts.quantization import (
     FP8_CAPABILITY,
 )
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Example, facts
+from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_trtllm
 from controlplane.domain.rules.rule import (
     GPU_RUNTIMES,
     NATIVE,
@@ -82,8 +82,8 @@ FP4_BELOW_BLACKWELL = Rule(
         label="Use the next precision that this card has", patch=_next_lower_precision, safe=False
     ),
     source=sources.quantization_guide("GPU support"),
-    bad=Example(config={_ACCELERATOR: "H100", QUANTIZATION: "fp4_kv"}),
-    good=Example(config={_ACCELERATOR: "B200", QUANTIZATION: "fp4_kv"}),
+    bad=on_trtllm(Example(config={_ACCELERATOR: "H100", QUANTIZATION: "fp4_kv"})),
+    good=on_trtllm(Example(config={_ACCELERATOR: "B200", QUANTIZATION: "fp4_kv"})),
 )
 
 REQUANTIZED = Rule(

@@ -14,7 +14,7 @@ from controlplane.domain.rules.engine_arguments import (
     quantizes_kv_cache,
     without_quantized_kv,
 )
-from controlplane.domain.rules.examples import BERT, LLAMA_8B, QWEN2_7B, Example, facts
+from controlplane.domain.rules.examples import BERT, LLAMA_8B, QWEN2_7B, Example, facts, on_trtllm
 from controlplane.domain.rules.quantization import QUANTIZATION, is_quantized, use_no_quant
 from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at
 from controlplane.domain.spec.choices import BaseModelKind
@@ -173,13 +173,17 @@ GEMMA_ON_V1 = Rule(
     ),
     fix=Fix(label="Use no_quant", patch=use_no_quant, safe=False),
     source=GEMMA_SOURCE,
-    bad=Example(
-        config={_ACCELERATOR: "H100", QUANTIZATION: "fp8"},
-        checkpoint=facts(model_type="gemma2", architectures=["Gemma2ForCausalLM"]),
+    bad=on_trtllm(
+        Example(
+            config={_ACCELERATOR: "H100", QUANTIZATION: "fp8"},
+            checkpoint=facts(model_type="gemma2", architectures=["Gemma2ForCausalLM"]),
+        )
     ),
-    good=Example(
-        config={_ACCELERATOR: "H100"},
-        checkpoint=facts(model_type="gemma2", architectures=["Gemma2ForCausalLM"]),
+    good=on_trtllm(
+        Example(
+            config={_ACCELERATOR: "H100"},
+            checkpoint=facts(model_type="gemma2", architectures=["Gemma2ForCausalLM"]),
+        )
     ),
 )
 

@@ -5,8 +5,8 @@ from controlplane.domain.facts.architectures import ENGINE_BUILDER, Role
 from controlplane.domain.facts.engines import TEXT_OF_WRAPPER, Engine
 from controlplane.domain.facts.known_architectures import KNOWN_SOURCE, is_known_generator
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Example, facts
-from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Rule, Severity, at
+from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_trtllm
+from controlplane.domain.rules.rule import TRTLLM, Rule, Severity, at, on_gpu
 
 _REPO = "trt_llm.build.checkpoint_repository.repo"
 _STACK = "trt_llm.inference_stack"
@@ -121,12 +121,12 @@ MULTIMODAL_V1 = Rule(
     when=lambda c: c.checkpoint.role is Role.MULTIMODAL and not _is_text_wrapper(c),
     message=lambda c: (
         f"`{_architecture(c)}` takes images or sound, which the v1 stack has no input for; "
-        "`inference_stack: v2` and `enginehouse.runtime: vllm` do. As a text model it may load "
-        "and may not."
+        "`inference_stack: v2` and `enginehouse.runtime: vllm` do, which we have not run. As a "
+        "text model it may load and may not."
     ),
     source=_MULTIMODAL,
-    bad=Example(config=_H100, checkpoint=_LLAVA),
-    good=Example(config=_H100, checkpoint=LLAMA_8B),
+    bad=on_trtllm(Example(config=_H100, checkpoint=_LLAVA)),
+    good=on_trtllm(Example(config=_H100, checkpoint=LLAMA_8B)),
 )
 
 UNKNOWN_CLASS = Rule(
@@ -171,10 +171,12 @@ UNNAMED_CLASS = Rule(
         "the newer list leaves it out."
     ),
     source=sources.engine_builder_overview("Supported model types"),
-    bad=Example(
-        config=_H100, checkpoint=facts(architectures=["Phi3ForCausalLM"], model_type="phi3")
+    bad=on_trtllm(
+        Example(
+            config=_H100, checkpoint=facts(architectures=["Phi3ForCausalLM"], model_type="phi3")
+        )
     ),
-    good=Example(config=_H100, checkpoint=LLAMA_8B),
+    good=on_trtllm(Example(config=_H100, checkpoint=LLAMA_8B)),
 )
 
 LLAMA_4 = Rule(
@@ -191,11 +193,13 @@ LLAMA_4 = Rule(
         "engine's own sends it to `inference_stack: v2`, which is what serves its experts."
     ),
     source=sources.engines_overview("Engine-Builder-LLM vs BIS-LLM"),
-    bad=Example(
-        config=_H100,
-        checkpoint=facts(architectures=["Llama4ForCausalLM"], model_type="llama4_text"),
+    bad=on_trtllm(
+        Example(
+            config=_H100,
+            checkpoint=facts(architectures=["Llama4ForCausalLM"], model_type="llama4_text"),
+        )
     ),
-    good=Example(config=_H100, checkpoint=LLAMA_8B),
+    good=on_trtllm(Example(config=_H100, checkpoint=LLAMA_8B)),
 )
 
 LARGE_ON_V1 = Rule(
@@ -213,20 +217,21 @@ LARGE_ON_V1 = Rule(
     ),
     message=lambda c: f"{c.checkpoint.engine.reason} `inference_stack: v2` is the one for it.",
     source=sources.engines_overview("Engine selection"),
-    bad=Example(
-        config=_H100, checkpoint=facts(architectures=["Mamba2ForCausalLM"], model_type="mamba2")
+    bad=on_trtllm(
+        Example(
+            config=_H100, checkpoint=facts(architectures=["Mamba2ForCausalLM"], model_type="mamba2")
+        )
     ),
-    good=Example(config=_H100, checkpoint=LLAMA_8B),
+    good=on_trtllm(Example(config=_H100, checkpoint=LLAMA_8B)),
 )
 
 RERANKER = Rule(
     code="EH629",
     name="causal-reranker",
     severity=Severity.WARNING,
-    runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(_REPO),
-    concerns=lambda c: c.spec.base_model.is_encoder and "rerank" in _repo(c).lower(),
+    concerns=on_gpu(lambda c: c.spec.base_model.is_encoder and "rerank" in _repo(c).lower()),
     when=lambda c: c.checkpoint.role is Role.CAUSAL,
     message=lambda c: (
         f"`{_repo(c)}` is a reranker kept as `{_architecture(c)}`: it scores by the next token. "

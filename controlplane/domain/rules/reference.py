@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import yaml
 
 from controlplane.domain.rules.catalogue import ALL_RULES, FAMILIES
-from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.context import Context, context_of
 from controlplane.domain.rules.examples import Example
 from controlplane.domain.rules.rule import ALL_RUNTIMES, Rule
 from controlplane.domain.spec import Problem, parse_mapping
@@ -107,4 +107,4 @@ def _context(example: Example) -> Context:
     spec = parse_mapping(example.content).spec
     if spec is None:
         raise ValueError(f"an example does not parse: {dict(example.config)}")
-    return Context(spec=spec, known=example.known)
+    return context_of(spec, example.known)

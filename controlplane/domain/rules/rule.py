@@ -79,6 +79,11 @@ class Rule:
         return f"{self.code.lower()}-{self.name}"
 
 
+def on_gpu(concerns: Callable[[Context], bool]) -> Callable[[Context], bool]:
+    """Return the condition for configs that ask for a GPU, whichever runtime serves them."""
+    return lambda c: c.spec.accelerator is not None and concerns(c)
+
+
 def at(*paths: str) -> Callable[[Context], tuple[str, ...]]:
     """Return the fields of a rule whose paths do not depend on the stack."""
     return lambda _: paths

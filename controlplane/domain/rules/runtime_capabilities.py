@@ -5,9 +5,9 @@ from typing import Any
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.engine_arguments import ARGUMENTS, arguments_of, v2_example
-from controlplane.domain.rules.examples import BERT, LLAMA_8B, Config, Example, facts
+from controlplane.domain.rules.examples import BERT, LLAMA_8B, Config, Example, facts, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
-from controlplane.domain.runtimes.capability import Capability, Feature, Support
+from controlplane.domain.runtimes.capability import Capability, Feature
 from controlplane.domain.runtimes.trtllm import capabilities as trtllm
 from controlplane.domain.runtimes.vllm import capabilities as vllm
 from controlplane.domain.runtimes.vllm.engine_keys import untranslated
@@ -24,8 +24,8 @@ def _on_vllm(c: Context, feature: Feature) -> Capability:
     return vllm.capability(feature, c.gpu.kind)
 
 
-def _serve_with_vllm(c: Context) -> Patch:
-    return {f"{c.spec.settings_path}.runtime": "vllm"}
+def _leave_open(c: Context) -> Patch:
+    return {f"{c.spec.settings_path}.runtime": None}
 
 
 def _stored_feature(c: Context) -> Feature | None:
@@ -37,7 +37,7 @@ def _stored_feature(c: Context) -> Feature | None:
 
 def _is_expanded(c: Context) -> bool:
     feature = _stored_feature(c)
-    return feature is not None and _on_vllm(c, feature).support is Support.EMULATED
+    return feature is not None and _on_vllm(c, feature).is_emulated
 
 
 def _stored_how(c: Context) -> str:
@@ -70,15 +70,19 @@ POOLING = Rule(
     ),
     message=lambda c: (
         f"`base_model: {c.spec.base_model.value}` asks for vectors or scores, and TensorRT-LLM "
-        f"cannot give them: {trtllm.capability(Feature.POOLING, c.gpu.kind).how}. vLLM serves the "
-        "same artifact."
+        f"cannot give them: {trtllm.capability(Feature.POOLING, c.gpu.kind).how}. The native "
+        "engine does, and vLLM."
     ),
-    fix=Fix(label="Serve with vLLM", patch=_serve_with_vllm, safe=False),
+    fix=Fix(label="Leave the runtime open", patch=_leave_open, safe=False),
     source=sources.tensorrt_llm("serve/openai_server.py"),
-    bad=Example(config={_ACCELERATOR: "L4", _BASE_MODEL: "encoder_bert"}, checkpoint=BERT),
-    good=Example(
-        config={_ACCELERATOR: "L4", _BASE_MODEL: "encoder_bert", "enginehouse.runtime": "vllm"},
-        checkpoint=BERT,
+    bad=on_trtllm(
+        Example(config={_ACCELERATOR: "L4", _BASE_MODEL: "encoder_bert"}, checkpoint=BERT)
+    ),
+    good=on_trtllm(
+        Example(
+            config={_ACCELERATOR: "L4", _BASE_MODEL: "encoder_bert", "enginehouse.runtime": "vllm"},
+            checkpoint=BERT,
+        )
     ),
 )
 

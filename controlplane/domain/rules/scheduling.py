@@ -2,7 +2,7 @@
 
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Example
+from controlplane.domain.rules.examples import LLAMA_8B, Example, on_trtllm
 from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Rule, Severity, at
 from controlplane.domain.spec.choices import BatchSchedulerPolicy
 from controlplane.domain.spec.trt_llm import TrtLlmV1
@@ -59,8 +59,10 @@ ONE_BY_ONE = Rule(
         safe=False,
     ),
     source=sources.tensorrt_llm("issue 9412, requests without max_tokens"),
-    bad=Example(config={**_H100, _SEQUENCE: 131_072}, checkpoint=LLAMA_8B),
-    good=Example(config={**_H100, _SEQUENCE: 131_072, _DEFAULT_TOKENS: 512}, checkpoint=LLAMA_8B),
+    bad=on_trtllm(Example(config={**_H100, _SEQUENCE: 131_072}, checkpoint=LLAMA_8B)),
+    good=on_trtllm(
+        Example(config={**_H100, _SEQUENCE: 131_072, _DEFAULT_TOKENS: 512}, checkpoint=LLAMA_8B)
+    ),
 )
 
 EVICTS = Rule(
@@ -75,8 +77,8 @@ EVICTS = Rule(
         "fills: throughput rises, and single answers stall and are computed again."
     ),
     source=sources.tensorrt_llm("capacity_scheduler_policy"),
-    bad=Example(config={**_L4, _POLICY: "max_utilization"}),
-    good=Example(config={**_L4, _POLICY: "guaranteed_no_evict"}),
+    bad=on_trtllm(Example(config={**_L4, _POLICY: "max_utilization"})),
+    good=on_trtllm(Example(config={**_L4, _POLICY: "guaranteed_no_evict"})),
 )
 
 TOTAL_LIMIT = Rule(

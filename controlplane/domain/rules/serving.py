@@ -3,7 +3,7 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.architectures import Role
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import SMOLLM2_135M, Example, facts
+from controlplane.domain.rules.examples import SMOLLM2_135M, Example, facts, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at, limit
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
@@ -76,14 +76,16 @@ PROMPTS_REFUSED = Rule(
         safe=True,
     ),
     source=sources.tensorrt_llm("sum of prompt and query length against max_num_tokens"),
-    bad=Example(
-        config={
-            _ACCELERATOR: "L4",
-            _CHUNKED: False,
-            _TOKENS: 1024,
-        }
+    bad=on_trtllm(
+        Example(
+            config={
+                _ACCELERATOR: "L4",
+                _CHUNKED: False,
+                _TOKENS: 1024,
+            }
+        )
     ),
-    good=Example(config={_ACCELERATOR: "L4", _CHUNKED: True, _TOKENS: 1024}),
+    good=on_trtllm(Example(config={_ACCELERATOR: "L4", _CHUNKED: True, _TOKENS: 1024})),
 )
 
 CONTEXT_WITHOUT_PAGES = Rule(
@@ -231,13 +233,15 @@ EXPERTS_ON_V1 = Rule(
         "dense models (Qwen3 MoE apart), and `inference_stack: v2` serves mixtures of experts."
     ),
     source=sources.engines_overview("Engine selection"),
-    bad=Example(
-        config={_ACCELERATOR: "H100"},
-        checkpoint=facts(
-            architectures=["MixtralForCausalLM"], model_type="mixtral", num_local_experts=8
-        ),
+    bad=on_trtllm(
+        Example(
+            config={_ACCELERATOR: "H100"},
+            checkpoint=facts(
+                architectures=["MixtralForCausalLM"], model_type="mixtral", num_local_experts=8
+            ),
+        )
     ),
-    good=Example(config={_ACCELERATOR: "H100"}),
+    good=on_trtllm(Example(config={_ACCELERATOR: "H100"})),
 )
 
 RULES = (

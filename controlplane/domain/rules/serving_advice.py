@@ -3,8 +3,16 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.encoders import LARGE_EMBEDDER_PARAMETERS
-from controlplane.domain.rules.examples import BERT, LLAMA_8B, Config, Example, facts
-from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Rule, Severity, at, limit
+from controlplane.domain.rules.examples import BERT, LLAMA_8B, Config, Example, facts, on_trtllm
+from controlplane.domain.rules.rule import (
+    TRTLLM,
+    Fix,
+    Rule,
+    Severity,
+    at,
+    limit,
+    on_gpu,
+)
 from controlplane.domain.spec.choices import BatchSchedulerPolicy
 from controlplane.domain.spec.trt_llm import TrtLlmV1
 
@@ -153,9 +161,8 @@ IDLE_ON_ENCODER = Rule(
     code="EH644",
     name="generation-settings-on-encoder",
     severity=Severity.HINT,
-    runtimes=GPU_RUNTIMES,
     fields=lambda c: tuple(_idle_on_encoder(c)) or (_RUNTIME,),
-    concerns=_is_encoder,
+    concerns=on_gpu(_is_encoder),
     when=lambda c: bool(_idle_on_encoder(c)),
     message=lambda c: (
         "An encoder reads no "
@@ -176,10 +183,9 @@ SLOW_EMBEDDER = Rule(
     code="EH645",
     name="embedder-above-a-millisecond",
     severity=Severity.HINT,
-    runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at("trt_llm.build.checkpoint_repository.repo"),
-    concerns=lambda c: _is_encoder(c) and c.gpu.bytes_per_second is not None,
+    concerns=on_gpu(lambda c: _is_encoder(c) and c.gpu.bytes_per_second is not None),
     when=lambda c: (c.checkpoint.parameters or 0) >= LARGE_EMBEDDER_PARAMETERS,
     message=lambda c: (
         f"Reading {(c.checkpoint.parameters or 0) / 1e9:.1f} B weights takes `{c.gpu.kind}` "
@@ -222,11 +228,15 @@ CHUNKS_OF_LATENT = Rule(
         f"prompts above {c.spec.max_num_tokens:,} tokens are refused."
     ),
     source=sources.tensorrt_llm("chunked prefill and block reuse of MLA"),
-    bad=Example(
-        config={"resources.accelerator": "A100"},
-        checkpoint=LLAMA_8B.model_copy(update={"kv_lora_rank": 512}),
+    bad=on_trtllm(
+        Example(
+            config={"resources.accelerator": "A100"},
+            checkpoint=LLAMA_8B.model_copy(update={"kv_lora_rank": 512}),
+        )
     ),
-    good=Example(config=_H100, checkpoint=LLAMA_8B.model_copy(update={"kv_lora_rank": 512})),
+    good=on_trtllm(
+        Example(config=_H100, checkpoint=LLAMA_8B.model_copy(update={"kv_lora_rank": 512}))
+    ),
 )
 
 RULES = (

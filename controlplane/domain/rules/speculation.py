@@ -3,7 +3,7 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.quantization import FP4_CAPABILITY
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Example
+from controlplane.domain.rules.examples import LLAMA_8B, Example, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.spec.choices import SpeculativeDecodingMode
 from controlplane.domain.spec.engine_build import Speculator
@@ -217,10 +217,12 @@ WITH_ADAPTERS = Rule(
     ),
     fix=Fix(label="Remove lookahead", patch=lambda _: {SPECULATOR: None}, safe=False),
     source=sources.tensorrt_llm("issue 12617, n-gram drafts with LoRA"),
-    bad=draft_example(
-        RECOMMENDED, **{_ADAPTERS: {"legal": {"source": "LOCAL", "repo": "/checkpoints/legal"}}}
+    bad=on_trtllm(
+        draft_example(
+            RECOMMENDED, **{_ADAPTERS: {"legal": {"source": "LOCAL", "repo": "/checkpoints/legal"}}}
+        )
     ),
-    good=draft_example(RECOMMENDED),
+    good=on_trtllm(draft_example(RECOMMENDED)),
 )
 
 ON_BLACKWELL = Rule(
@@ -237,8 +239,8 @@ ON_BLACKWELL = Rule(
     ),
     fix=Fix(label="Remove lookahead", patch=lambda _: {SPECULATOR: None}, safe=False),
     source=sources.lookahead_guide("Limitations, Blackwell support"),
-    bad=draft_example(RECOMMENDED, **{"resources.accelerator": "B200"}),
-    good=draft_example(RECOMMENDED),
+    bad=on_trtllm(draft_example(RECOMMENDED, **{"resources.accelerator": "B200"})),
+    good=on_trtllm(draft_example(RECOMMENDED)),
 )
 
 _PAGED = "trt_llm.build.plugin_configuration"
@@ -267,8 +269,8 @@ WITHOUT_PAGING = Rule(
         safe=True,
     ),
     source=sources.truss("trt_llm_config.py, speculator"),
-    bad=draft_example(RECOMMENDED, **{_PAGED: {"use_paged_context_fmha": False}}),
-    good=draft_example(RECOMMENDED),
+    bad=on_trtllm(draft_example(RECOMMENDED, **{_PAGED: {"use_paged_context_fmha": False}})),
+    good=on_trtllm(draft_example(RECOMMENDED)),
 )
 
 RULES = (

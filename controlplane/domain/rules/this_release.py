@@ -3,7 +3,7 @@ taken (`catalogue.WITHDRAWN_CODES`)."""
 
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.examples import LLAMA_8B, Example
+from controlplane.domain.rules.examples import LLAMA_8B, Example, on_trtllm
 from controlplane.domain.rules.rule import (
     GPU_RUNTIMES,
     NATIVE,
@@ -15,8 +15,8 @@ from controlplane.domain.rules.rule import (
     at,
 )
 from controlplane.domain.runtimes.capability import Feature
+from controlplane.domain.runtimes.choice import able_runtimes, was_run
 from controlplane.domain.runtimes.native import capabilities as native
-from controlplane.domain.runtimes.vllm import capabilities as vllm
 
 _ACCELERATOR = "resources.accelerator"
 _RELEASE = sources.enginehouse("what this release builds and serves")
@@ -34,15 +34,38 @@ def _serve_on_cpu(c: Context) -> Patch:
     }
 
 
+def _others_started(c: Context) -> list[str]:
+    """Return the other runtimes that take this config and that hosts start, as far as is known."""
+    if c.spec.accelerator is None:
+        return []
+    return [
+        runtime
+        for runtime in able_runtimes(c.spec, c.known.checkpoint)
+        if runtime != c.runtime and (c.known.runtimes is None or runtime in c.known.runtimes)
+    ]
+
+
+def _name(runtime: str) -> Patch:
+    return {"enginehouse.runtime": runtime, "model_metadata.enginehouse.runtime": None}
+
+
 def _use_what_starts(c: Context) -> Patch:
-    takes_card = not vllm.capability(Feature.ACCELERATOR, c.gpu.kind).is_refused
-    if takes_card and "vllm" in (c.known.runtimes or ()):
-        return {"enginehouse.runtime": "vllm", "model_metadata.enginehouse.runtime": None}
-    return _serve_on_cpu(c)
+    others = _others_started(c)
+    return _name(others[0]) if others else _serve_on_cpu(c)
+
+
+def _use_what_was_run(c: Context) -> Patch | None:
+    others = [runtime for runtime in _others_started(c) if was_run(runtime, c.spec)]
+    return _name(others[0]) if others else None
 
 
 def _started(c: Context) -> str:
-    return " and ".join(f"`{each}`" for each in sorted(c.known.runtimes or ()))
+    """Return what hosts start, as far as the card asked for goes."""
+    hosts = f"with `{c.gpu.kind}`" if c.spec.accelerator else "here"
+    if not c.known.runtimes:
+        return f"There is no host {hosts}"
+    names = " and ".join(f"`{each}`" for each in sorted(c.known.runtimes))
+    return f"The hosts {hosts} start {names} alone"
 
 
 NO_DRIVER = Rule(
@@ -53,14 +76,20 @@ NO_DRIVER = Rule(
     fields=at(_ACCELERATOR, "enginehouse.runtime"),
     when=lambda c: c.known.runtimes is not None and c.runtime not in c.known.runtimes,
     message=lambda c: (
-        f"The hosts here start {_started(c)} alone; `{c.runtime}` "
+        f"{_started(c)}; `{c.runtime}` "
         f"{'on ' + str(c.spec.accelerator) + ' ' if c.spec.accelerator else ''}is checked and "
         "planned, not built."
     ),
     fix=Fix(label="Use an engine that starts here", patch=_use_what_starts, safe=False),
     source=_RELEASE,
-    bad=Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B, runtimes=frozenset({"native"})),
-    good=Example(),
+    bad=Example(
+        config={_ACCELERATOR: "H100", "enginehouse.runtime": "vllm"},
+        checkpoint=LLAMA_8B,
+        runtimes=frozenset({"native"}),
+    ),
+    good=Example(
+        config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_8B, runtimes=frozenset({"native", "vllm"})
+    ),
 )
 
 
@@ -102,14 +131,16 @@ NOT_YET_RUN = Rule(
         "A host here starts TensorRT-LLM, which we have not yet run ourselves: its driver was "
         "written from its source and documents."
     ),
-    fix=Fix(label="Use vLLM", patch=_use_what_starts, safe=False),
+    fix=Fix(label="Use an engine that we ran", patch=_use_what_was_run, safe=False),
     source=_RELEASE,
-    bad=Example(
-        config={_ACCELERATOR: "H100"},
-        checkpoint=LLAMA_8B,
-        runtimes=frozenset({"native", "vllm", "trtllm"}),
+    bad=on_trtllm(
+        Example(
+            config={_ACCELERATOR: "H100"},
+            checkpoint=LLAMA_8B,
+            runtimes=frozenset({"native", "vllm", "trtllm"}),
+        )
     ),
-    good=Example(config={_ACCELERATOR: "H100", "enginehouse.runtime": "vllm"}),
+    good=on_trtllm(Example(config={_ACCELERATOR: "H100", "enginehouse.runtime": "vllm"})),
 )
 
 RULES = (NO_DRIVER, NATIVE_ON_GPU, NOT_YET_RUN)

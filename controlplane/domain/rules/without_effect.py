@@ -3,7 +3,7 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.engine_arguments import V2
-from controlplane.domain.rules.examples import LLAMA_8B, Config, Example
+from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Rule, Severity, at
 from controlplane.domain.spec.spec import Spec
 from controlplane.domain.spec.trt_llm import TrtLlmV1, VersionOverrides
@@ -64,8 +64,8 @@ ENGINE_SWITCHES = Rule(
         safe=True,
     ),
     source=sources.tensorrt_llm("PyTorch backend"),
-    bad=Example(config={**_L4, f"{_BUILD}.strongly_typed": True}),
-    good=Example(config=_L4),
+    bad=on_trtllm(Example(config={**_L4, f"{_BUILD}.strongly_typed": True})),
+    good=on_trtllm(Example(config=_L4)),
 )
 
 OWN_CODE = Rule(

@@ -11,8 +11,6 @@ RUNTIMES: Mapping[str, ModuleType] = MappingProxyType(
     {"native": native, "vllm": vllm, "trtllm": trtllm}
 )
 """Runtimes whose commands, capabilities, failures and metrics are known."""
-STARTABLE = frozenset({"native", "vllm"})
-"""Those that a config may name wherever it is built; others where a host is set up for them."""
 WITHOUT_DEFAULT_LENGTH = frozenset({"vllm", "trtllm"})
 """Those that cannot be told how long answers are where a request does not say; the gateway is."""
 OF_OWN_WORDS = frozenset({"trtllm"})
@@ -34,7 +32,6 @@ __all__ = [
     "OF_OWN_WORDS",
     "RUNTIMES",
     "SALTED_EVERYWHERE",
-    "STARTABLE",
     "WITHOUT_DEFAULT_LENGTH",
     "Capability",
     "Feature",

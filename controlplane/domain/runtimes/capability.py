@@ -1,16 +1,21 @@
-"""What a runtime can do, in three values per card kind."""
+"""What a runtime can do per card kind, and whether it was seen to."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from controlplane.domain.facts.sources import Source
 
 
 class Support(StrEnum):
-    """Native: as asked. Emulated: with the same result by other means. Refused: not at all."""
+    """Native: as asked. Emulated: with the same result by other means. Refused: not at all.
+
+    Untested: either of the first two by its source and documents, and not seen to run by us.
+    """
 
     NATIVE = "native"
     EMULATED = "emulated"
+    UNTESTED = "untested"
     REFUSED = "refused"
 
 
@@ -36,6 +41,23 @@ class Feature(StrEnum):
     ENGINE_ARGUMENTS = "arguments passed to the engine as given"
 
 
+HOPPER = (9, 0)
+"""Compute capability of an H100 and an H200."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """Where a feature was seen to work: a kept run, or a test that runs it."""
+
+    kept: str
+    """A file of `benchmarks/results`, or a test as `file::name`."""
+    version: str
+    shows: str = ""
+    """Dotted path of the value in that file; empty for a test."""
+    compute_capability: tuple[int, int] | None = None
+    """Of the card that it was seen on; None for a CPU."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Capability:
     """Whether a feature is there, and how or why not."""
@@ -44,6 +66,15 @@ class Capability:
     how: str
     source: Source | None = None
     """Where it was read or measured; none where it is about our own engine."""
+
+    claimed: Support | None = None
+    """What sources and documents say of an untested one."""
+    proofs: tuple[Proof, ...] = ()
+
+    @property
+    def is_emulated(self) -> bool:
+        """Whether it comes to the same by other means, seen or not."""
+        return (self.claimed or self.support) is Support.EMULATED
 
     @property
     def is_refused(self) -> bool:
@@ -63,3 +94,23 @@ def emulated(how: str, source: Source | None = None) -> Capability:
 def refused(why: str, source: Source | None = None) -> Capability:
     """Return a capability that is not there, with the reason."""
     return Capability(support=Support.REFUSED, how=why, source=source)
+
+
+def seen(
+    found: Capability,
+    proofs: Iterable[Proof],
+    *,
+    version: str,
+    compute_capability: tuple[int, int] | None,
+) -> Capability:
+    """Return the capability with what proves it there, untested where nothing does."""
+    if found.is_refused:
+        return found
+    fitting = tuple(
+        proof
+        for proof in proofs
+        if proof.version == version and proof.compute_capability == compute_capability
+    )
+    if fitting:
+        return replace(found, proofs=fitting)
+    return replace(found, support=Support.UNTESTED, claimed=found.support)

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from controlplane.domain.facts.gpus import CPU
-from controlplane.domain.runtimes import STARTABLE, native, trtllm, vllm
-from controlplane.domain.runtimes.capability import Capability, Feature
+from controlplane.domain.runtimes import RUNTIMES, native, trtllm, vllm
+from controlplane.domain.runtimes.asked import cell
+from controlplane.domain.runtimes.capability import Capability, Feature, Proof
 
 _CARDS = ("T4", "V100", "A100", "L4", "H100", "B200", "RTX_PRO_6000")
 """One of each kind that differs."""
@@ -15,12 +16,22 @@ _HEAD = """\
 What each runtime can do, per version and kind of card. Written by `manage.py
 write_runtime_reference` from the tables that the checks read; do not edit.
 
-**native**: as asked. **emulated**: the same result by other means. **refused**: not at all.
+**native**: as asked. **emulated**: the same result by other means. **untested**: one of the two by
+its source and documents, and not seen to run by us on such a card. **refused**: not at all. Every
+*native* and *emulated* names a run that is kept, or a test that runs it, below its table.
 
-| Runtime | Versions | Started by this release | Run by us |
+| Runtime | Versions | Started | Run by us |
 |---|---|---|---|
 """
 _AFTER = """
+**`enginehouse.runtime: auto`**, as in a config that names none, means the native engine without an
+accelerator. With one it means a runtime that the hosts of the config's pool start on that GPU: for
+text the first of vLLM, the native engine and TensorRT-LLM; for vectors and scores the native
+engine, or vLLM first where the weights are quantized. What cannot take the GPU, its number or the
+model is passed over. The choice and its reason stand with the config before the build, among the
+effective values, and a build keeps it. Where no host was asked (`manage.py check_config`) or has
+such a GPU, the first is planned for; EH690 says where nothing can be started.
+
 A config is rendered for each of them, whichever is started here: limits, precision, parallelism,
 drafts, adapters and engine arguments, or a sentence that says why a setting has no effect. Of the
 v2 stack's `patch_kwargs`, TensorRT-LLM is told what its version takes and vLLM what it has a flag
@@ -37,19 +48,31 @@ run `benchmarks/gpu/trtllm.sh` and send the result.
 |---|---|---|---|
 """
 
+_NEWER = """
+Other versions were not run: what is untested or native here is untested there. From vLLM 0.27 on
+FP8 weights are expanded on cards of compute capability 8.0 and 8.6 too.
+"""
+
 
 def write_reference() -> str:
     """Return the page."""
     parts = [_HEAD, *_runtimes(), _AFTER, *_metrics()]
-    for title, module in (("vLLM", vllm), ("TensorRT-LLM", trtllm)):
-        parts += [f"\n## {title} {module.capabilities.VERSION}\n\n", *_table(module)]
-    parts += [f"\n## The native engine {native.capabilities.VERSION}\n\n", *_native()]
+    for title, runtime in (("vLLM", "vllm"), ("TensorRT-LLM", "trtllm")):
+        module = RUNTIMES[runtime]
+        parts += [f"\n## {title} {module.capabilities.SEEN_VERSION}\n\n", *_table(runtime)]
+        parts += _proofs(module)
+    parts.append(_NEWER)
+    parts += [
+        f"\n## The native engine {native.capabilities.VERSION}\n\n",
+        *_native(),
+        *_proofs(native),
+    ]
     return "".join(parts)
 
 
 def _runtimes() -> Iterator[str]:
     yield (
-        f"| `native` | {native.capabilities.VERSION} | yes | "
+        f"| `native` | {native.capabilities.VERSION} | on every host | "
         f"in every test, on a CPU; {native.capabilities.RUN_ON_A_CARD} |\n"
     )
     for name, module, label in (
@@ -57,7 +80,7 @@ def _runtimes() -> Iterator[str]:
         ("trtllm", trtllm, trtllm.capabilities.RUN_BY_US or trtllm.capabilities.NOT_YET_RUN),
     ):
         versions = ", ".join(module.capabilities.VERSIONS)
-        started = "yes" if name in STARTABLE else "where a host is set up for it"
+        started = "where a host is set up for it"
         yield f"| `{name}` | {versions} | {started} | {label} |\n"
 
 
@@ -70,13 +93,29 @@ def _metrics() -> Iterator[str]:
         yield f"| `{name}` | {' | '.join(cells)}{since} |\n"
 
 
-def _table(module: ModuleType) -> Iterator[str]:
+def _table(runtime: str) -> Iterator[str]:
     yield f"| Feature | {' | '.join(_CARDS)} | How, or why not | Source |\n"
     yield "|---" * (len(_CARDS) + 3) + "|\n"
     for feature in Feature:
-        found = [module.capabilities.capability(feature, kind) for kind in _CARDS]
+        found = [cell(runtime, feature, kind) for kind in _CARDS]
         values = " | ".join(each.support.value for each in found)
         yield f"| {feature.value} | {values} | {_how(found)} | {_source(found)} |\n"
+
+
+def _proofs(module: ModuleType) -> Iterator[str]:
+    """Yield what each feature was seen by; versions and cards that are not named were not run."""
+    if not module.proofs.PROOFS:
+        yield "\nNothing of it was seen by us.\n"
+        return
+    yield "\nSeen by, and in no other version or on no other kind of card:\n\n"
+    for feature, proofs in module.proofs.PROOFS.items():
+        yield f"- {feature.value}: {', '.join(map(_told, proofs))}\n"
+
+
+def _told(proof: Proof) -> str:
+    card = "CPU" if proof.compute_capability is None else "H100 or H200"
+    value = f" (`{proof.shows}`)" if proof.shows else ""
+    return f"`{proof.kept}`{value}, {proof.version}, {card}"
 
 
 def _native() -> Iterator[str]:

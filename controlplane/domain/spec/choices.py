@@ -97,7 +97,8 @@ class Dtype(StrEnum):
 
 
 class RuntimeChoice(StrEnum):
-    """Which driver serves the artifact; `auto` is native without an accelerator, else trtllm."""
+    """Which driver serves the artifact; `auto` is native without an accelerator, else what hosts
+    start: `controlplane.domain.runtimes.choice`."""
 
     AUTO = "auto"
     NATIVE = "native"

@@ -162,7 +162,10 @@ class Spec(Section):
 
     @property
     def runtime_name(self) -> Literal["native", "vllm", "trtllm"]:
-        """The driver that serves this config."""
+        """The driver that serves this config; what `auto` means on a GPU is for hosts to say.
+
+        `runtimes.choice` asks them and names it; until then it counts as vLLM.
+        """
         match self.settings.runtime:
             case RuntimeChoice.NATIVE:
                 return "native"
@@ -170,7 +173,7 @@ class Spec(Section):
                 return "vllm"
             case RuntimeChoice.TRTLLM:
                 return "trtllm"
-        return "trtllm" if self.accelerator else "native"
+        return "vllm" if self.accelerator else "native"
 
     @property
     def pool(self) -> str:

@@ -116,7 +116,7 @@ def _shown(planned: MemoryPlan, form: str, *, advise: bool) -> str:
     inputs = planned.inputs
     advice: tuple[FitRow, ...] = ()
     if advise:
-        runtime = inputs.runtime_name if inputs.runtime_name != "native" else "trtllm"
+        runtime = inputs.runtime_name if inputs.runtime_name != "native" else "vllm"
         rows = fit(inputs.checkpoint, every_offer(), spec=inputs.spec, runtime_name=runtime)
         advice = rows[:_ADVISED_ROWS]
     if form == "json":

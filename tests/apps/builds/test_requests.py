@@ -14,6 +14,7 @@ from apps.configs.models import CheckpointRecord, Revision
 from apps.fleet.services import pool_assign
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.celery import build_queue, queue_length
+from controlplane.domain.spec import parse_text
 from tests import factories
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
@@ -186,3 +187,28 @@ def test_a_retry_in_a_pool_that_went_to_others_is_refused_on_the_page_and_over_r
     assert "are assigned to other teams" in page.content.decode()
     build.refresh_from_db()
     assert (build.state, build.attempt) == ("cancelled", 1)
+
+
+def test_a_build_keeps_the_runtime_that_auto_meant_when_it_was_made(
+    revision: Revision,
+) -> None:
+    node = factories.make_node(runtimes=["native", "vllm"])
+    factories.make_card(node=node, kind="H100", memory_bytes=80 * factories.GIB)
+    text = revision.text.replace("resources:\n", "resources:\n  accelerator: H100\n")
+    spec = parse_text(text).spec
+    assert spec is not None
+    on_a_card = factories.make_revision(
+        config=revision.config, text=text, spec=spec.model_dump(mode="json")
+    )
+    build = build_create(revision=on_a_card, user=None)
+    node.runtimes = ["native"]
+    node.save()
+    build.refresh_from_db()
+    assert build.runtime == build.spec["enginehouse"]["runtime"] == "vllm"
+    assert build.revision.spec["enginehouse"] is None
+    assert build_create(revision=on_a_card, user=None).runtime == "native"
+
+
+def test_a_build_for_a_cpu_has_its_revisions_own_spec(revision: Revision) -> None:
+    build = build_create(revision=revision, user=None)
+    assert (build.runtime, build.spec) == ("native", build.revision.spec)

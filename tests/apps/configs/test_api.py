@@ -154,7 +154,10 @@ def test_a_check_answers_in_the_one_shape_and_stores_no_config(cast: Cast) -> No
     client = client_of(cast.member)
     status, answer = client.post("/v1/configs/check", {"text": config_text()})
     assert status == 200
-    assert set(answer) == {"findings", "waiting", "effective", "plan", "blocks_build"}
+    assert set(answer) == {
+        "findings", "waiting", "effective", "runtime", "untested", "plan", "blocks_build",
+    }  # fmt: skip
+    assert (answer["runtime"], answer["untested"]) == ("native", [])
     assert answer["blocks_build"]
     assert {fact for each in answer["waiting"] for fact in each["facts"]} >= {"checkpoint"}
     assert Config.objects.count() == 0

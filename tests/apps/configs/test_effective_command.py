@@ -3,7 +3,15 @@
 import pytest
 
 from tests.apps.pages import signed_in
-from tests.factories import config_text, make_cast, make_config, make_revision
+from tests.factories import (
+    GIB,
+    config_text,
+    make_card,
+    make_cast,
+    make_config,
+    make_node,
+    make_revision,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -25,8 +33,8 @@ def test_the_page_shows_command_and_files_and_what_has_no_effect(
     page = signed_in(cast.owner).get(f"/configs/{config.id}/revisions/{revision.number}/")
     shown = page.content.decode()
     assert all(word in shown for word in words), shown
-    is_not_started = "No host here is set up to start TensorRT-LLM" in shown
-    assert is_not_started == (runtime == "trtllm")
+    name = {"trtllm": "TensorRT-LLM", "vllm": "vLLM"}[runtime]
+    assert f"No host here is set up to start {name}" in shown
     assert "<code>description</code>" in shown
 
 
@@ -36,3 +44,20 @@ def test_a_text_that_does_not_parse_shows_no_command() -> None:
     revision = make_revision(config=config, text="model_name: x\n")
     page = signed_in(cast.owner).get(f"/configs/{config.id}/revisions/{revision.number}/")
     assert "is started with" not in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("card", "said"),
+    [("L4", "Not yet seen to run by us on such a card: accelerators, chat."), ("H100", "")],
+)
+def test_the_page_says_what_was_not_seen_to_run_on_such_a_card(card: str, said: str) -> None:
+    cast = make_cast()
+    make_card(node=make_node(runtimes=["native", "vllm"]), kind=card, memory_bytes=24 * GIB)
+    text = config_text().replace("resources:\n", f"resources:\n  accelerator: {card}\n")
+    revision = make_revision(config=make_config(team=cast.team, name="tiny"), text=text)
+    address = f"/configs/{revision.config_id}/revisions/{revision.number}/"
+    shown = signed_in(cast.owner).get(address).content.decode()
+    assert "What vLLM is started with" in shown
+    assert "No host here is set up" not in shown
+    assert said in shown
+    assert ("Not yet seen" in shown) == bool(said)

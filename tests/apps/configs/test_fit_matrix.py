@@ -5,7 +5,6 @@ import pytest
 from apps.configs.fit_matrix import cell_patch, matrix_of
 from controlplane import clock
 from controlplane.domain.rules.examples import LLAMA_70B
-from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import edit_yaml
 from tests.apps.pages import signed_in
 from tests.factories import Cast, make_card, make_cast, make_checkpoint_record, make_node
@@ -95,8 +94,7 @@ def test_the_part_waits_for_the_checkpoint_and_for_a_text_that_parses() -> None:
         assert words in page
 
 
-def test_only_the_build_is_off_for_a_card_one_might_get(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("apps.configs.services.examination.STARTABLE", frozenset(RUNTIMES))
+def test_only_the_build_is_off_for_a_card_one_might_get() -> None:
     client = signed_in(cast_with_facts().owner)
     posted = {"text": TEXT, "changed": "", "base": "0"}
     planned = client.post("/configs/new/check/", posted | {"might_get": "on"}).content.decode()

@@ -1,4 +1,4 @@
-"""TensorRT-LLM may be built for where a host is set up to start it, and is named as not yet run."""
+"""What the hosts of a pool are set up to start decides what `auto` means and what is refused."""
 
 from typing import Any
 
@@ -6,18 +6,26 @@ import pytest
 
 from apps.configs.services import examine_text
 from apps.fleet.services import CardReport, CardUse, node_observe
+from controlplane.domain.rules import Examination
 from tests.factories import GIB, config_text, make_node, make_team
 
 pytestmark = pytest.mark.django_db
 CARD = CardReport(index=0, uuid="GPU-1", kind="H100", memory_bytes=80 * GIB)
-TEXT = f"{config_text()}\nenginehouse: {{runtime: trtllm}}\n"
 
 
-def codes(**said: Any) -> set[str]:
-    """Return what is found of the config once the node's agent has said that."""
-    node_observe(node=make_node(), boot_id="b", cards={CARD: CardUse()}, **said)
-    found = examine_text(team=make_team(), text=TEXT)
-    return {each["code"] for each in found.to_json()["findings"]} & {"EH690", "EH692"}
+def text_of(runtime: str, pool: str = "default") -> str:
+    on_a_card = f"{config_text()}\n".replace("resources:\n", "resources:\n  accelerator: H100\n")
+    assert "H100" in on_a_card
+    return f"{on_a_card}enginehouse: {{runtime: {runtime}, pool: {pool}}}\n"
+
+
+def examined(text: str) -> Examination:
+    return examine_text(team=make_team(), text=text)
+
+
+def codes(examination: Examination) -> set[str]:
+    found = {each["code"] for each in examination.to_json()["findings"]}
+    return found & {"EH690", "EH692"}
 
 
 @pytest.mark.parametrize(
@@ -30,4 +38,44 @@ def codes(**said: Any) -> set[str]:
     ],
 )
 def test_what_a_host_is_set_up_to_start_decides(said: dict[str, Any], expected: set[str]) -> None:
-    assert codes(**said) == expected
+    node_observe(node=make_node(), boot_id="b", cards={CARD: CardUse()}, **said)
+    assert codes(examined(text_of("trtllm"))) == expected
+
+
+@pytest.mark.parametrize(
+    ("runtimes", "runtime"),
+    [
+        (["native", "vllm"], "vllm"),
+        (["native", "vllm", "trtllm"], "vllm"),
+        (["native"], "native"),
+        ([], "native"),
+    ],
+)
+def test_auto_means_what_the_hosts_with_that_card_start(runtimes: list[str], runtime: str) -> None:
+    node_observe(node=make_node(), boot_id="b", cards={CARD: CardUse()}, runtimes=runtimes)
+    found = examined(text_of("auto"))
+    assert (found.runtime, codes(found)) == (runtime, set())
+
+
+def test_hosts_that_start_no_vllm_are_not_said_to_and_do_not_have_it_offered() -> None:
+    node_observe(node=make_node(), boot_id="b", cards={CARD: CardUse()}, runtimes=["native"])
+    found = examined(text_of("vllm")).report.findings
+    finding = next(each for each in found if each.code == "EH690")
+    assert finding.message.startswith("The hosts with `H100` start `native` alone; `vllm` on H100")
+    assert finding.fix is not None
+    assert finding.fix.patch["enginehouse.runtime"] == "native"
+
+
+def test_the_hosts_of_the_configs_own_pool_decide() -> None:
+    other = CardReport(index=0, uuid="GPU-2", kind="H100", memory_bytes=80 * GIB)
+    for pool, card, runtimes in (("a", CARD, ["native"]), ("b", other, ["native", "vllm"])):
+        node_observe(
+            node=make_node(pool=pool), boot_id="b", cards={card: CardUse()}, runtimes=runtimes
+        )
+    assert [examined(text_of("auto", pool)).runtime for pool in "ab"] == ["native", "vllm"]
+
+
+def test_a_card_that_one_might_get_is_planned_for_vllm_and_not_refused() -> None:
+    found = examine_text(team=make_team(), text=text_of("auto"), might_get=True)
+    assert (found.runtime, codes(found)) == ("vllm", set())
+    assert codes(examined(text_of("auto"))) == {"EH690"}

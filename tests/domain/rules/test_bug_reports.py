@@ -11,7 +11,14 @@ import pytest
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.rules import examine
-from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, QWEN2_7B, Example, facts
+from controlplane.domain.rules.examples import (
+    LLAMA_8B,
+    LLAMA_70B,
+    QWEN2_7B,
+    Example,
+    facts,
+    on_trtllm,
+)
 
 _KIND = "resources.accelerator"
 _TENSOR = "trt_llm.build.tensor_parallel_count"
@@ -230,6 +237,8 @@ ELSEWHERE = {
 @pytest.mark.parametrize("number", CHECKED)
 def test_a_reported_mistake_is_found_before_a_build(number: str) -> None:
     example, codes = CHECKED[number]
+    if _KIND in example.config:
+        example = on_trtllm(example)  # the engine of most reports
     examination = examine(example.content, example.known)
     assert examination.spec is not None, examination.errors
     assert codes <= {finding.code for finding in examination.report.findings}

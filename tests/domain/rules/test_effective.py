@@ -9,12 +9,16 @@ from controlplane.domain.rules import examine
 from controlplane.domain.rules.context import CardOffer
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, Example, facts
 
-_H100 = {"resources.accelerator": "H100"}
+_H100 = {"resources.accelerator": "H100", "enginehouse.runtime": "trtllm"}
+_OPEN = {"resources.accelerator": "H100"}
 _LOOKAHEAD = {
     "speculative_decoding_mode": "LOOKAHEAD_DECODING", "lookahead_windows_size": 3,
     "lookahead_ngram_size": 8, "lookahead_verification_set_size": 3,
 }  # fmt: skip
-_ENCODER = {"resources.accelerator": "L4", "trt_llm.build.base_model": "encoder"}
+_ENCODER = {
+    "resources.accelerator": "L4", "trt_llm.build.base_model": "encoder",
+    "enginehouse.runtime": "vllm",
+}  # fmt: skip
 
 
 def _differences(config: dict[str, Any], checkpoint: Any = LLAMA_8B) -> dict[str, tuple[Any, Any]]:
@@ -118,7 +122,7 @@ def test_a_length_left_open_becomes_the_models_own() -> None:
 
 def test_a_quantized_build_leases_as_many_cards_as_a_replica() -> None:
     config = {
-        "resources.accelerator": "H100:2", "trt_llm.build.tensor_parallel_count": 2,
+        **_H100, "resources.accelerator": "H100:2", "trt_llm.build.tensor_parallel_count": 2,
         "trt_llm.build.quantization_type": "fp8",
     }  # fmt: skip
     assert _differences(config) == {"build.num_builder_gpus": (None, 2)}
@@ -129,3 +133,36 @@ def test_our_own_number_of_calibration_samples_is_used_in_place_of_calib_size() 
     assert _differences(config)["build.quantization_config.calib_size"] == (1024, 16)
     config["trt_llm.build.quantization_type"] = "no_quant"
     assert "build.quantization_config.calib_size" not in _differences(config)
+
+
+def test_what_auto_means_on_a_gpu_is_told_with_its_reason() -> None:
+    example = Example(
+        config=_OPEN, checkpoint=LLAMA_8B, runtimes=frozenset({"native", "vllm", "trtllm"})
+    )
+    (told,) = examine(example.content, example.known).effective
+    assert (told.field, told.asked, told.effective) == ("enginehouse.runtime", "auto", "vllm")
+    assert told.reason == "Of what the hosts with `H100` start, vLLM comes first for this."
+
+
+def test_vllm_says_what_it_makes_of_drafts_of_the_policy_and_of_a_step() -> None:
+    config = {
+        **_OPEN, "enginehouse.runtime": "vllm", "trt_llm.build.speculator": _LOOKAHEAD,
+        "trt_llm.runtime.batch_scheduler_policy": "guaranteed_no_evict",
+        "trt_llm.runtime.enable_chunked_context": False, "trt_llm.build.max_num_tokens": 512,
+    }  # fmt: skip
+    assert _differences(config) == {
+        "build.max_num_tokens": (512, 4096),
+        "build.speculator.speculative_decoding_mode": ("LOOKAHEAD_DECODING", "ngram"),
+        "build.speculator.lookahead_windows_size": (3, 1),
+        "build.speculator.lookahead_verification_set_size": (3, 1),
+        "runtime.batch_scheduler_policy": ("guaranteed_no_evict", "max_utilization"),
+    }
+
+
+def test_vllm_says_the_rank_that_it_rounds_to() -> None:
+    config = {
+        **_OPEN, "enginehouse.runtime": "vllm",
+        "trt_llm.build.lora_configuration.max_lora_rank": 48,
+        "trt_llm.build.lora_adapters": {"a": {"source": "LOCAL", "repo": "/a"}},
+    }  # fmt: skip
+    assert _differences(config)["build.lora_configuration.max_lora_rank"] == (48, 64)

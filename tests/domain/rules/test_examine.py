@@ -129,6 +129,7 @@ def test_findings_stand_at_the_line_of_their_field() -> None:
         "resources:\n  accelerator: A100\n"
         "trt_llm:\n  build:\n    quantization_type: fp8\n"
         "    checkpoint_repository: {source: HF, repo: a/b}\n"
+        "enginehouse: {runtime: vllm}\n"
     )
     here = frozenset({"native"})
     examination = examine(text, Known(checkpoint=LLAMA_8B, cards=EVERY_KIND, runtimes=here))
@@ -225,26 +226,3 @@ def test_the_fix_that_serves_on_the_cpu_leaves_nothing_of_a_gpu(runtime: str, la
     assert "use_gpu" not in mended
     codes = {found.code for found in examine(mended, known).report.findings}
     assert not codes & {"EH690", "EH691", "EH113", "EH651"}
-
-
-@pytest.mark.parametrize(
-    ("cards", "runtime", "kept"), [("H100:2", "vllm", "H100:2"), ("V100:2", "native", "None")]
-)
-def test_where_vllm_starts_a_config_for_tensorrt_keeps_a_gpu_that_vllm_takes(
-    cards: str, runtime: str, kept: str
-) -> None:
-    text = (
-        f"resources:\n  accelerator: {cards}\n"
-        "trt_llm:\n  build:\n    tensor_parallel_count: 2\n"
-        "    checkpoint_repository: {source: LOCAL, repo: /x}\n"
-    )
-    known = Known(
-        checkpoint=SMOLLM2_135M, secret_names=frozenset(), cards=EVERY_KIND,
-        runtimes=frozenset({"native", "vllm"}),
-    )  # fmt: skip
-    finding = next(f for f in examine(text, known).report.findings if f.code == "EH690")
-    assert finding.fix is not None
-    mended = examine(edit_yaml(text, finding.fix.patch), known)
-    assert mended.spec is not None
-    assert (mended.spec.runtime_name, str(mended.spec.accelerator)) == (runtime, kept)
-    assert "EH690" not in {found.code for found in mended.report.findings}

@@ -10,6 +10,7 @@ from controlplane.domain.rules.examples import LLAMA_8B, Example, facts
 TYPE = "trt_llm.build.quantization_type"
 H100 = {"resources.accelerator": "H100"}
 VLLM = {**H100, "enginehouse.runtime": "vllm"}
+TRTLLM = {**H100, "enginehouse.runtime": "trtllm"}
 AGAIN, NOT_NATIVE, NOT_TRTLLM = "EH203", "EH654", "EH806"
 FLOAT8 = {"g": {"weights": {"type": "float", "num_bits": 8}}}
 INT4 = {"g": {"weights": {"type": "int", "num_bits": 4}}}
@@ -60,7 +61,7 @@ def test_each_method_is_served_as_it_is_or_refused_by_the_runtime_that_cannot(na
     quantized, refusing = METHODS[name]
     checkpoint = facts(quantization_config=quantized)
     assert errors({}, checkpoint) == refusing & {NOT_NATIVE}
-    assert errors(H100, checkpoint) == refusing & {NOT_TRTLLM}
+    assert errors(TRTLLM, checkpoint) == refusing & {NOT_TRTLLM}
     assert errors(VLLM, checkpoint) == set()
 
 

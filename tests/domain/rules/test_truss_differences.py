@@ -23,8 +23,9 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "truss_differences.md"
 THIS_RELEASE = {"EH690", "EH691", "EH651", "EH652"}
 
 
-def _errors(config: Mapping[str, Any]) -> list[str]:
-    known = Known(secret_names=frozenset(), cards=EVERY_KIND)
+def _errors(config: Mapping[str, Any], engine: str = "trtllm") -> list[str]:
+    here = frozenset({engine})
+    known = Known(secret_names=frozenset(), cards=EVERY_KIND, runtimes=here)
     findings = examine(config, known).report.findings
     codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
     return sorted(codes - THIS_RELEASE)
@@ -38,6 +39,15 @@ def test_a_verdict_unlike_that_of_truss_has_a_reason_in_the_docs(row: dict[str, 
     if differs:
         line = f"| {row['name']} | {', '.join(errors) or 'accepted'} | {row['why']} |"
         assert line in DOCUMENT.read_text(), line
+
+
+def test_what_vllm_takes_beyond_the_hosted_products_engine_is_listed() -> None:
+    more = [
+        row["name"] for row in ROWS if _errors(row["config"]) and not _errors(row["config"], "vllm")
+    ]
+    assert f"Where hosts start vLLM, `auto` means it, and these pass too: {'; '.join(more)}." in (
+        " ".join(DOCUMENT.read_text().split())
+    )
 
 
 def test_the_docs_list_no_difference_that_is_gone() -> None:

@@ -207,17 +207,17 @@ def test_every_feature_is_answered_for_every_version_and_card_with_its_source(
 
 def test_what_is_emulated_or_refused_where() -> None:
     fp8, fp4 = Feature.FP8_WEIGHTS, Feature.FP4_WEIGHTS
-    assert vllm.capabilities.capability(fp4, "H100").support is Support.EMULATED
-    assert vllm.capabilities.capability(fp8, "A100").support is Support.EMULATED
-    assert vllm.capabilities.capability(fp8, "L4").support is Support.NATIVE
+    assert vllm.capabilities.capability(fp4, "H100").is_emulated
+    assert vllm.capabilities.capability(fp8, "A100").is_emulated
+    assert vllm.capabilities.capability(fp8, "L4").claimed is Support.NATIVE
     assert vllm.capabilities.capability(Feature.CHAT, "V100").is_refused
     assert trtllm.capabilities.capability(fp4, "H100").is_refused
-    assert trtllm.capabilities.capability(fp4, "B200").support is Support.NATIVE
+    assert trtllm.capabilities.capability(fp4, "B200").claimed is Support.NATIVE
     assert trtllm.capabilities.capability(Feature.CHAT, "T4").is_refused
     assert trtllm.capabilities.capability(Feature.POOLING, "H100").is_refused
     guided = Feature.STRUCTURED_OUTPUT
-    assert trtllm.capabilities.capability(guided, "H100", "1.2").support is Support.EMULATED
-    assert trtllm.capabilities.capability(guided, "H100", "1.3").support is Support.NATIVE
+    assert trtllm.capabilities.capability(guided, "H100", "1.2").is_emulated
+    assert trtllm.capabilities.capability(guided, "H100", "1.3").claimed is Support.NATIVE
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,8 @@ def test_what_is_emulated_or_refused_where() -> None:
 def test_what_vllm_computes_a_precision_in_goes_by_card_and_version(
     card: str, version: str, feature: Feature, support: Support
 ) -> None:
-    assert vllm.capabilities.capability(feature, card, version).support is support
+    found = vllm.capabilities.capability(feature, card, version)
+    assert (found.claimed or found.support) is support
 
 
 def test_vllm_metrics_come_under_our_names() -> None:

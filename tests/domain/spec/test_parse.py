@@ -46,7 +46,7 @@ def test_derived_values_read_the_right_stack() -> None:
     assert spec is not None
     assert (spec.tensor_parallel, spec.max_seq_len, spec.max_batch_size) == (4, 1024, 7)
     assert spec.kv_cache_fraction == 0.5
-    assert spec.runtime_name == "trtllm"
+    assert spec.runtime_name == "vllm"
     assert spec.accelerator is not None
     assert (spec.accelerator.kind, spec.accelerator.count) == ("B200", 4)
 

@@ -39,7 +39,7 @@ def step_job(
     return Job(
         build_id=build.id,
         attempt=build.attempt,
-        spec=build.revision.spec,
+        spec=build.spec,
         inputs={name: str(folder.published(name)) for name in inputs},
         output_dir=str(folder.draft(step)),
         python=sys.executable,

@@ -39,7 +39,7 @@ def published_result(
 
 def known_artifact(keeper: LeaseKeeper, build: Build, fetched: Mapping[str, Any]) -> Known:
     """Return what the team has of the same inputs; `fetched` is the result of that step."""
-    inputs = build_inputs(build.revision.spec, fetched)
+    inputs = build_inputs(build.spec, fetched)
     digest = input_digest(inputs)
     artifact = insist(
         keeper, lambda: artifact_of_inputs(team_id=build.team_id, input_digest=digest)

@@ -61,7 +61,7 @@ class BuildRun:
         self._keeper = keeper
         self._lease = keeper.lease
         self._folder = folder
-        self._spec = Spec.model_validate(build.revision.spec)
+        self._spec = Spec.model_validate(build.spec)
         self._rows = {step.name: step for step in build.steps.all()}
         self._results: dict[str, Mapping[str, Any]] = {}
         self._known_results: dict[str, Mapping[str, Any]] = {}

@@ -5,8 +5,9 @@ from controlplane.domain.runtimes.native import (
     failures,
     metrics,
     parse,
+    proofs,
     render,
     routes,
 )
 
-__all__ = ["capabilities", "failures", "metrics", "parse", "render", "routes"]
+__all__ = ["capabilities", "failures", "metrics", "parse", "proofs", "render", "routes"]

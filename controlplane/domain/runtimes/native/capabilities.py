@@ -11,9 +11,12 @@ from controlplane.domain.runtimes.capability import (
     emulated,
     native,
     refused,
+    seen,
 )
+from controlplane.domain.runtimes.native.proofs import PROOFS
 
 VERSION = "0.1"
+SEEN_VERSION = VERSION
 RUN_ON_A_CARD = "on one H200 behind the gateway, 2026-11-28, its answers those of Transformers"
 
 POOLED_FAMILIES = (
@@ -64,7 +67,7 @@ ON_GPU: Mapping[Feature, Capability] = MappingProxyType(
     {
         **ON_CPU,
         Feature.ACCELERATOR: native(
-            "where `enginehouse.runtime: native` asks for it: one NVIDIA card from compute "
+            "one NVIDIA card from compute "
             "capability 8.0 on, in bfloat16, step by step and not made for speed"
         ),
         Feature.HOST_KV_CACHE: refused("all of the KV cache is on the card"),
@@ -73,11 +76,13 @@ ON_GPU: Mapping[Feature, Capability] = MappingProxyType(
 """The same code on one card."""
 
 
-def capability(feature: Feature, card_kind: str = CPU) -> Capability:
+def capability(feature: Feature, card_kind: str = CPU, version: str = VERSION) -> Capability:
     """Return whether this engine offers a feature on a kind of card, and how or why not."""
+    proofs, gpu = PROOFS.get(feature, ()), GPUS.get(card_kind)
     if card_kind == CPU:
-        return ON_CPU[feature]
-    gpu = GPUS.get(card_kind)
+        return seen(ON_CPU[feature], proofs, version=version, compute_capability=None)
     if gpu is not None and gpu.compute_capability and not gpu.has_capability(*BFLOAT16_CAPABILITY):
         return refused("it needs compute capability 8.0, as older cards do not compute in bfloat16")
-    return ON_GPU[feature]
+    # A kind that is not known has no capability; nothing was seen on it.
+    of_card = (gpu.compute_capability if gpu else None) or (0, 0)
+    return seen(ON_GPU[feature], proofs, version=version, compute_capability=of_card)

@@ -6,8 +6,18 @@ from controlplane.domain.runtimes.trtllm import (
     failures,
     metrics,
     parse,
+    proofs,
     render,
     routes,
 )
 
-__all__ = ["capabilities", "export", "failures", "metrics", "parse", "render", "routes"]
+__all__ = [
+    "capabilities",
+    "export",
+    "failures",
+    "metrics",
+    "parse",
+    "proofs",
+    "render",
+    "routes",
+]

@@ -16,11 +16,14 @@ from controlplane.domain.runtimes.capability import (
     emulated,
     native,
     refused,
+    seen,
 )
+from controlplane.domain.runtimes.trtllm.proofs import PROOFS
 
 VERSIONS = ("1.2", "1.3", "1.4")
 VERSION = VERSIONS[0]
 """The newest release that is not a candidate."""
+SEEN_VERSION = VERSION
 RUN_BY_US: str | None = None
 NOT_YET_RUN = "not yet run by us"
 TOOL_PARSERS = ("qwen3", "qwen3_coder", "kimi_k2", "deepseekv3", "deepseekv3.1", "deepseek_v32")
@@ -75,8 +78,11 @@ def capability(feature: Feature, card_kind: str = "H100", version: str = VERSION
     if not gpu.has_capability(*BFLOAT16_CAPABILITY):
         return refused(f"it needs compute capability 8.0, and {gpu.kind} has "
                        f"{gpu.capability_text}", _PRECISIONS)  # fmt: skip
-    of_version = _by_version(feature, version)
-    return of_version or _by_card(feature, gpu.compute_capability) or _WITHOUT_CARDS[feature]
+    found = _by_version(feature, version) or _by_card(feature, gpu.compute_capability)
+    return seen(
+        found or _WITHOUT_CARDS[feature], PROOFS.get(feature, ()),
+        version=version, compute_capability=gpu.compute_capability,
+    )  # fmt: skip
 
 
 def _by_version(feature: Feature, version: str) -> Capability | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from controlplane.domain.commands.draft import ADAPTERS
 from controlplane.domain.commands.lookahead import REASON, SPECULATOR, drafted_by, is_plain
 from controlplane.domain.commands.outgoing import Outgoing
+from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.runtimes.vllm.adapters import RANK, rank_for
 from controlplane.domain.runtimes.vllm.parse import (
@@ -114,6 +115,23 @@ def say_pooling(line: Outgoing) -> None:
         line.say(BASE_MODEL, *words)
     else:
         line.change(BASE_MODEL, words, "vLLM tells the families of encoders apart by itself.")
+
+
+def step_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int:
+    """Return the tokens of a step, raised to what vLLM insists on."""
+    return max(spec.max_num_tokens, spec.max_batch_size, whole_prompt_tokens(spec, checkpoint))
+
+
+def whole_prompt_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int:
+    """Return the prompt that one step has to hold; 0 where prompts enter in pieces."""
+    return 0 if chunks(spec) else spec.max_seq_len or checkpoint.max_positions or 0
+
+
+def chunks(spec: Spec) -> bool:
+    """Return whether long prompts enter in pieces; under drafts too, which vLLM allows."""
+    if spec.base_model.is_encoder:
+        return False
+    return bool(getattr(spec.trt_llm.runtime, "enable_chunked_context", spec.chunks_prefill))
 
 
 def value_of(spec: Spec, field: str) -> object:

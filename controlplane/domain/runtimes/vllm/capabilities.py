@@ -16,10 +16,14 @@ from controlplane.domain.runtimes.capability import (
     emulated,
     native,
     refused,
+    seen,
 )
+from controlplane.domain.runtimes.vllm.proofs import PROOFS
 
 VERSIONS = tuple(f"0.{minor}" for minor in range(25, 34))
 VERSION = VERSIONS[-1]
+SEEN_VERSION = "0.25"
+"""The one that was run by us."""
 RUN_BY_US = (
     "0.25.1 by itself on one H100, 2026-11-27; from a build's artifact and behind the gateway on "
     "one H200, 2026-11-28"
@@ -92,8 +96,11 @@ def capability(feature: Feature, card_kind: str = "H100", version: str = VERSION
     if not gpu.has_capability(*OLDEST_CARD):
         return refused(f"it needs compute capability 7.5, and {gpu.kind} has "
                        f"{gpu.capability_text}", _DOCS)  # fmt: skip
-    by_card = _by_card(feature, gpu.compute_capability, version)
-    return by_card or _WITHOUT_CARDS[feature]
+    found = _by_card(feature, gpu.compute_capability, version) or _WITHOUT_CARDS[feature]
+    return seen(
+        found, PROOFS.get(feature, ()),
+        version=version, compute_capability=gpu.compute_capability,
+    )  # fmt: skip
 
 
 def _by_card(feature: Feature, has: tuple[int, int], version: str) -> Capability | None:

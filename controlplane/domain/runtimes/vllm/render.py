@@ -116,7 +116,7 @@ def _say_limits(line: Outgoing, checkpoint: CheckpointFacts) -> None:
     for field in (CHUNKED, arguments.CHUNKED_V2):
         line.say(field)
     if not spec.base_model.is_encoder:
-        line.words.append(f"--{'' if _chunks(spec) else 'no-'}enable-chunked-prefill")
+        line.words.append(f"--{'' if arguments.chunks(spec) else 'no-'}enable-chunked-prefill")
 
 
 def _say_size(line: Outgoing, name: str, value: int | None) -> None:
@@ -128,22 +128,13 @@ def _say_step(line: Outgoing, checkpoint: CheckpointFacts) -> None:
     """Say the tokens of a step, raised to what vLLM insists on."""
     spec = line.spec
     field = f"{spec.limits_path}.max_num_tokens"
-    length = spec.max_seq_len or checkpoint.max_positions or 0
-    needed = 0 if _chunks(spec) else length
-    tokens = max(spec.max_num_tokens, spec.max_batch_size, needed)
+    needed = arguments.whole_prompt_tokens(spec, checkpoint)
+    tokens = arguments.step_tokens(spec, checkpoint)
     words = (arguments.FLAGS[field], tokens)
     if tokens == spec.max_num_tokens:
         line.say(field, *words)
     else:
         line.change(field, words, _TOKENS_REASON if tokens == needed else _BATCH_REASON)
-
-
-def _chunks(spec: Spec) -> bool:
-    """Return whether long prompts enter in pieces; under drafts too, which vLLM allows."""
-    if spec.base_model.is_encoder:
-        return False
-    runtime = spec.trt_llm.runtime
-    return bool(getattr(runtime, "enable_chunked_context", spec.chunks_prefill))
 
 
 def _say_precision(line: Outgoing, stored: ExistingQuantization | None) -> None:

@@ -1,0 +1,23 @@
+"""One setting as asked and as used."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectiveValue:
+    """One setting as asked and as used."""
+
+    field: str
+    asked: Any
+    effective: Any
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the stable form that REST, commands and rows have."""
+        return {
+            "field": self.field,
+            "asked": self.asked,
+            "effective": self.effective,
+            "reason": self.reason,
+        }

@@ -1,0 +1,67 @@
+"""What vLLM uses in place of the values asked for."""
+
+from collections.abc import Iterator
+
+from controlplane.domain.commands.lookahead import SPECULATOR, drafted_by
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.rules.effective_value import EffectiveValue
+from controlplane.domain.runtimes.vllm.adapters import RANK, rank_for
+from controlplane.domain.runtimes.vllm.arguments import step_tokens
+from controlplane.domain.runtimes.vllm.reasons import REASONS
+from controlplane.domain.spec import Spec
+from controlplane.domain.spec.choices import BatchSchedulerPolicy
+from controlplane.domain.spec.trt_llm import TrtLlmV1
+
+_POLICY = "trt_llm.runtime.batch_scheduler_policy"
+
+
+def vllm_values(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[EffectiveValue]:
+    """Yield what the command of vLLM says otherwise than the config."""
+    if checkpoint is not None:
+        yield EffectiveValue(
+            field=f"{spec.limits_path}.max_num_tokens",
+            asked=spec.max_num_tokens,
+            effective=step_tokens(spec, checkpoint),
+            reason="vLLM wants a step to hold a token of every request, and a whole prompt where "
+            "prompts do not enter in pieces.",
+        )
+    yield from _drafts(spec)
+    yield from _scheduling(spec)
+    shape = spec.engine_build.lora_configuration
+    if spec.engine_build.lora_adapters and shape is not None:
+        yield EffectiveValue(
+            field=RANK,
+            asked=shape.max_lora_rank,
+            effective=rank_for(shape.max_lora_rank),
+            reason="vLLM takes certain ranks only.",
+        )
+
+
+def _drafts(spec: Spec) -> Iterator[EffectiveValue]:
+    speculator = spec.speculator
+    if speculator is None or drafted_by(speculator) is None:
+        return
+    yield EffectiveValue(
+        field=f"{SPECULATOR}.speculative_decoding_mode",
+        asked=speculator.speculative_decoding_mode.value,
+        effective="ngram",
+        reason=f"vLLM looks up drafts of the same {drafted_by(speculator)} tokens in its own way.",
+    )
+    for name in ("lookahead_windows_size", "lookahead_verification_set_size"):
+        yield EffectiveValue(
+            field=f"{SPECULATOR}.{name}",
+            asked=getattr(speculator, name),
+            effective=1,
+            reason="vLLM verifies one draft a step; this size counts for its length alone.",
+        )
+
+
+def _scheduling(spec: Spec) -> Iterator[EffectiveValue]:
+    runtime = spec.trt_llm.runtime
+    if isinstance(spec.trt_llm, TrtLlmV1) and runtime.gives("batch_scheduler_policy"):
+        yield EffectiveValue(
+            field=_POLICY,
+            asked=spec.trt_llm.runtime.batch_scheduler_policy.value,
+            effective=BatchSchedulerPolicy.MAX_UTILIZATION.value,
+            reason=REASONS[_POLICY],
+        )

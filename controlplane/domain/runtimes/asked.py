@@ -1,0 +1,71 @@
+"""What a config asks of its runtime, and what of that was not seen to run by us."""
+
+from collections.abc import Iterator
+
+from controlplane.domain.facts.architectures import Role
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes.capability import Capability, Feature, Support
+from controlplane.domain.runtimes.choice import kind_of
+from controlplane.domain.spec import Spec
+from controlplane.domain.spec.trt_llm import TrtLlmV1, TrtLlmV2
+
+
+def untested_features(spec: Spec, checkpoint: CheckpointFacts | None = None) -> tuple[str, ...]:
+    """Return what the config asks that was not seen on such a card, by the newest that we ran.
+
+    `spec` names its runtime.
+    """
+    kind = kind_of(spec)
+    return tuple(
+        feature.value
+        for feature in _asked(spec, checkpoint)
+        if cell(spec.runtime_name, feature, kind).support is Support.UNTESTED
+    )
+
+
+def cell(runtime: str, feature: Feature, kind: str) -> Capability:
+    """Return a cell of the runtime's table, of the version that we ran or else its own."""
+    table = RUNTIMES[runtime].capabilities
+    found: Capability = table.capability(feature, kind, table.SEEN_VERSION)
+    return found
+
+
+def _asked(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Feature]:
+    if spec.accelerator is not None:
+        yield Feature.ACCELERATOR
+    yield Feature.POOLING if spec.base_model.is_encoder else Feature.CHAT
+    if checkpoint is not None and checkpoint.role is Role.MULTIMODAL:
+        yield Feature.MULTIMODAL
+    yield from _precision(spec)
+    yield from _division(spec)
+    if spec.speculator is not None:
+        yield Feature.LOOKAHEAD
+    if spec.engine_build.lora_adapters:
+        yield Feature.ADAPTERS
+    yield from _engine_settings(spec)
+
+
+def _precision(spec: Spec) -> Iterator[Feature]:
+    kind = spec.quantization_type
+    if kind.value.startswith("fp8"):
+        yield Feature.FP8_WEIGHTS
+    if kind.value.startswith("fp4"):
+        yield Feature.FP4_WEIGHTS
+    if kind.quantizes_kv_cache:
+        yield Feature.FP8_KV_CACHE
+
+
+def _division(spec: Spec) -> Iterator[Feature]:
+    if spec.tensor_parallel > 1:
+        yield Feature.TENSOR_PARALLEL
+    if spec.pipeline_parallel > 1:
+        yield Feature.PIPELINE_PARALLEL
+
+
+def _engine_settings(spec: Spec) -> Iterator[Feature]:
+    engine = spec.trt_llm
+    if isinstance(engine, TrtLlmV1) and engine.runtime.kv_cache_host_memory_bytes:
+        yield Feature.HOST_KV_CACHE
+    if isinstance(engine, TrtLlmV2) and engine.runtime.patch_kwargs:
+        yield Feature.ENGINE_ARGUMENTS

@@ -1,0 +1,22 @@
+"""Where vLLM was seen to do what its table says, started by the product on a build's artifact."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from controlplane.domain.runtimes.capability import HOPPER, Feature, Proof
+
+
+def _run(stage: str, shows: str) -> tuple[Proof, ...]:
+    kept = f"benchmarks/results/{stage}-h200-2026-11-28.json"
+    return (Proof(kept=kept, shows=shows, version="0.25", compute_capability=HOPPER),)
+
+
+PROOFS: Mapping[Feature, tuple[Proof, ...]] = MappingProxyType(
+    {
+        Feature.CHAT: _run("ask", "streamed.answer"),
+        Feature.STRUCTURED_OUTPUT: _run("ask", "json_schema.holds_the_schema"),
+        Feature.FP8_WEIGHTS: _run("build", "smoke_test.answer"),
+        Feature.FP8_KV_CACHE: _run("build", "smoke_test.answer"),
+        Feature.ACCELERATOR: _run("no_quant", "smoke_test.answer"),
+    }
+)
