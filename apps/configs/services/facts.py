@@ -21,6 +21,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Failure
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
+from controlplane.domain.storable import storable
 
 RETRY_AFTER = timedelta(minutes=1)
 """How long a failure stands before the next check tries again."""
@@ -51,7 +52,7 @@ def facts_request(*, team: Team, checkpoint: CheckpointRepository, secret: str) 
         work_send(FACTS, record)
     elif _is_due(record, now):
         asked = CheckpointRecord.objects.filter(id=record.id, requested_at=record.requested_at)
-        if asked.update(requested_at=now):
+        if asked.update(requested_at=now, lease_claims=0):
             work_send(FACTS, record)
     return record
 
@@ -80,7 +81,7 @@ def facts_to_read(*, facts_id: str) -> FactsToRead:
 def facts_finish(*, lease: Lease, read: CheckpointFacts | Failure) -> bool:
     """Return whether the result was stored; that of a worker whose lease was taken is dropped."""
     if isinstance(read, Failure):
-        outcome = _outcome(state=FactsState.FAILED, failure=read.to_json())
+        outcome = _outcome(state=FactsState.FAILED, failure=storable(read.to_json()))
     else:
         outcome = _outcome(
             state=FactsState.READY, facts=read.model_dump(mode="json"), commit=read.commit or ""
