@@ -21,7 +21,6 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Failure
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
-from controlplane.domain.storable import storable
 
 RETRY_AFTER = timedelta(minutes=1)
 """How long a failure stands before the next check tries again."""
@@ -81,7 +80,7 @@ def facts_to_read(*, facts_id: str) -> FactsToRead:
 def facts_finish(*, lease: Lease, read: CheckpointFacts | Failure) -> bool:
     """Return whether the result was stored; that of a worker whose lease was taken is dropped."""
     if isinstance(read, Failure):
-        outcome = _outcome(state=FactsState.FAILED, failure=storable(read.to_json()))
+        outcome = _outcome(state=FactsState.FAILED, failure=read.to_json())
     else:
         outcome = _outcome(
             state=FactsState.READY, facts=read.model_dump(mode="json"), commit=read.commit or ""
