@@ -135,6 +135,22 @@ def test_a_header_longer_than_the_first_read_is_read_on() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a":' * 400_000 + b"1" + b"}" * 400_000,
+        b"{" + b",".join(b'"%d":{}' % number for number in range(400_000)) + b"}",
+        b'{"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}',
+        b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0.0, 4.0]}}',
+    ],
+    ids=["nested", "many", "negative", "fractions"],
+)
+def test_a_header_of_anything_but_tensors_is_damaged(text: bytes) -> None:
+    content = len(text).to_bytes(8, "little") + text + b"\0" * 4
+    with pytest.raises(BadHeader, match="damaged"):
+        read_totals(lambda start, end: content[start:end], len(content))
+
+
+@pytest.mark.parametrize(
     "content",
     [
         b"",

@@ -19,6 +19,7 @@ from workers.build_steps.adapter_check import check_adapter
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import Job
+from workers.build_steps.weights.failures import held
 from workers.build_steps.weights.finiteness import NotFinite
 
 FIELD = "trt_llm.build.lora_adapters"
@@ -103,9 +104,7 @@ def _fetch(
 def _refuse_not_finite(name: str, seen: NotFinite) -> None:
     for counts in seen.found().values():
         tensor, count = next(iter(counts.items()))
-        raise _refusal(
-            name, f"Its tensor `{tensor}` holds {count:,} that are infinite or no number at all."
-        )
+        raise _refusal(name, f"Its tensor {held(tensor, count)}.")
 
 
 def _of_adapter(name: str, failure: Failure) -> Failure:

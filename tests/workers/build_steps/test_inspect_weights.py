@@ -16,6 +16,8 @@ from tests.workers.build_steps.quantizing import CALIBRATION, run_here
 from tests.workers.build_steps.supervising import spec_of
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.step import StepResult
+from workers.build_steps.weights.comparing import NotCompared, compare
+from workers.build_steps.weights.stored import stored_tensors
 
 pytestmark = pytest.mark.process
 
@@ -109,7 +111,7 @@ def test_one_number_that_is_none_ends_the_build_by_tensor_and_count(
 ) -> None:
     failure = refused(inspect, tensors(**{tensor: put(value)}))
     assert failure.code == "EHB-NOT-FINITE"
-    assert f"`{tensor}` holds 1 that is infinite or no number" in failure.sentence
+    assert f"`{tensor}` holds 1 value that is infinite or not a number" in failure.sentence
 
 
 def test_a_tensor_that_the_class_does_not_load_may_hold_anything(
@@ -155,3 +157,14 @@ def test_an_answer_is_kept_for_checkpoints_of_the_same_config_and_shapes(
         shutil.rmtree(tmp_path / step)
     inspect(tensors(**{UP: lambda array: array * 2}))
     assert [each.stat().st_ino for each in cache.rglob("comparison.json")] == [first]
+
+
+@pytest.mark.long
+def test_a_config_that_takes_a_class_for_ever_is_not_compared_and_does_not_take_the_machine(
+    tmp_path: Path,
+) -> None:
+    folder = make_tiny_checkpoint(tmp_path / "tiny")
+    config(num_hidden_layers=10**9)(folder)
+    shapes = {name: each.shape for name, each in stored_tensors(folder).items()}
+    with pytest.raises(NotCompared, match=r"60 s of CPU|MemoryError|allocate memory"):
+        compare(folder, shapes, cache_dir=None)

@@ -15,6 +15,7 @@ from typing import Any
 from workers.imports import without_collecting
 
 CPU_SECONDS = 60
+_GRACE_SECONDS = 5
 MEMORY_BYTES = 4 * 1024**3
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DEACTIVATE_ASYNC_LOAD": "1", "CUDA_VISIBLE_DEVICES": ""}
 """No network, no threads, no card."""
@@ -27,7 +28,9 @@ def main(folder: str) -> None:
     # What libraries print goes elsewhere.
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    # At the first of the two SIGXCPU ends the process, which no other cause does.
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + _GRACE_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Of its data: what libraries map of their own files is no memory of the machine's.
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     try:

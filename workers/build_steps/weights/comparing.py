@@ -100,7 +100,7 @@ def _asked(folder: Path, shapes: Shapes) -> dict[str, Any]:
         env={**os.environ, **class_loading.ENVIRONMENT},
         check=False,
     )
-    if done.returncode == -signal.SIGKILL or done.returncode == -signal.SIGXCPU:
+    if done.returncode == -signal.SIGXCPU:
         return {"not_loadable": f"it takes more than {class_loading.CPU_SECONDS} s of CPU"}
     if done.returncode != 0:
         return {"refused_for_now": f"the comparing process ended with status {done.returncode}"}

@@ -40,12 +40,17 @@ def not_finite(counts: Mapping[str, int]) -> StepFailure:
     more = f" {len(others)} more tensors have some." if others else ""
     return of_checkpoint(
         "EHB-NOT-FINITE",
-        f"The tensor `{name}` holds {count:,} that {'is' if count == 1 else 'are'} infinite or no "
-        f"number at all.{more}",
+        f"The tensor {held(name, count)}.{more}",
         hint="Training diverged or the file is damaged: save the weights again, or name an "
         "earlier revision.",
         detail=_listed([f"{each}: {found:,}" for each, found in counts.items()]),
     )
+
+
+def held(name: str, count: int) -> str:
+    """Return what a tensor holds that it must not, as a sentence goes on."""
+    values = "1 value that is" if count == 1 else f"{count:,} values that are"
+    return f"`{name}` holds {values} infinite or not a number"
 
 
 def _listed(lines: Sequence[str]) -> str:
