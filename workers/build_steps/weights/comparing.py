@@ -19,8 +19,6 @@ from controlplane.sources.cache import CLASSES
 from workers.build_steps.versions import tool_versions
 from workers.build_steps.weights import class_loading
 
-CACHE_VARIABLE = "MODEL_CLASS_CACHE"
-"""Where comparisons are kept, in place of the folder of the job."""
 _MODULE = "workers.build_steps.weights.class_loading"
 _ROOT = Path(__file__).resolve().parents[3]
 
@@ -63,7 +61,8 @@ def compare(folder: Path, shapes: Shapes, *, cache_dir: Path | None) -> Comparis
 
 def _place(folder: Path, shapes: Shapes, cache_dir: Path | None) -> Path | None:
     """Return where the answer is kept: by all that it can depend on."""
-    given = os.environ.get(CACHE_VARIABLE)
+    # In place of the folder of the job, for several installations on one machine.
+    given = os.environ.get("MODEL_CLASS_CACHE")
     root = Path(given) if given else cache_dir and cache_dir / CLASSES
     if root is None:
         return None
