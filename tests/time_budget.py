@@ -26,7 +26,7 @@ BUDGET_CPU_SECONDS = {
     "contracts": 60,
     "apps": 120,
     "workers/agent": 95,
-    "workers/build_steps": 320,
+    "workers/build_steps": 360,
     "workers/engine": 155,
     "workers/gateway": 50,
     "workers/runtimes": 100,

@@ -58,6 +58,16 @@ def passport_rows(
     return rows
 
 
+def weights_words(passport: Mapping[str, Any]) -> str:
+    """Return whether the tensors were compared with the model class; empty where nobody knows."""
+    weights = passport.get("weights")
+    if not weights:
+        return ""
+    if weights["compared"]:
+        return f"{weights['tensors']:,}, as the model class wants them"
+    return f"{weights['tensors']:,}, could not be compared with a model class: {weights['reason']}"
+
+
 def own_code_words(own: Mapping[str, Any]) -> str:
     """Return whose Python the artifact runs, by whose grant and why."""
     files, grant = ", ".join(each["path"] for each in own["files"] or ()), own["grant"]

@@ -14,6 +14,7 @@ from apps.builds.passport import (
     own_code_words,
     quantized_words,
     short_digest,
+    weights_words,
 )
 from apps.builds.values import value_words
 from controlplane.domain.spec import Spec, write_yaml
@@ -79,6 +80,8 @@ class PassportPage:
             rows.append(PassportRow(label="Checkpoint", value=repo, shown=repo, copies=True))
         if commit := checkpoint.get("commit"):
             rows.append(PassportRow(label="Commit", value=commit, shown=commit[:16], copies=True))
+        if words := weights_words(self.passport):
+            rows.append(PassportRow(label="Tensors", value=words))
         return rows
 
     @property

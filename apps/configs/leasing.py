@@ -2,15 +2,19 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from django.db.models import F, Q
 
-from apps.configs.models import CheckpointRecord
+from apps.configs.models import CheckpointRecord, FactsState
+from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind
 from apps.secrets.services import secrets_reveal
 from controlplane import clock
 from controlplane.celery import CONTROL_QUEUE
+from controlplane.domain.failures import Blame, Failure
 
+MOST_CLAIMS = 5
 _FORGET_AFTER = timedelta(days=30)
 
 
@@ -27,6 +31,21 @@ def _forget_old() -> None:
     CheckpointRecord.objects.filter(requested_at__lt=clock.now() - _FORGET_AFTER).delete()
 
 
+def _given_up() -> Mapping[str, Any]:
+    failure = Failure(
+        code="EHS-GIVEN-UP",
+        blame=Blame.OURS,
+        sentence=f"Reading this checkpoint was begun {MOST_CLAIMS} times and never ended.",
+        hint="The log of the control worker says why. It is tried again when the config is "
+        "checked in a minute or later.",
+    )
+    return {
+        "state": FactsState.FAILED,
+        "failure": failure.to_json(),
+        "fetched_at": ClockTimestamp(),
+    }
+
+
 FACTS = LeaseKind(
     name="facts",
     model=CheckpointRecord,
@@ -37,4 +56,6 @@ FACTS = LeaseKind(
     is_open=Q(fetched_at=None) | Q(requested_at__gt=F("fetched_at")),
     since="requested_at",
     tidy=_forget_old,
+    most_claims=MOST_CLAIMS,
+    given_up=_given_up,
 )

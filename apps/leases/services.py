@@ -23,6 +23,7 @@ from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind, lease_kinds
 from apps.leases.lease import LEASE_SECONDS, Lease, LeaseLost, Renewal
 from apps.leases.queue import work_send
+from controlplane.domain.storable import storable
 
 UNHELD: Mapping[str, Any] = {
     "lease_owner": "",
@@ -98,8 +99,12 @@ def lease_held(lease: Lease) -> Iterator[Any]:
 
 
 def lease_end(*, lease: Lease, **columns: Any) -> bool:
-    """Return whether the work ended so; the result of a holder that was replaced is dropped."""
-    return bool(_of(lease).update(**columns, **UNHELD))
+    """Return whether the work ended so; the result of a holder that was replaced is dropped.
+
+    What PostgreSQL cannot store is left out: work whose end is refused would go round for ever.
+    """
+    kept = {name: storable(value) for name, value in columns.items()}
+    return bool(_of(lease).update(**kept, **UNHELD))
 
 
 def lease_release(*, lease: Lease) -> None:

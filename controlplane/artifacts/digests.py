@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from controlplane.artifacts.failures import unsafe_name
+from controlplane.domain.storable import is_storable, spelled
 
 CHUNK_BYTES = 4 * 1024 * 1024
 
@@ -54,6 +55,8 @@ def list_files(directory: Path) -> list[tuple[str, int]]:
 
 def checked_path(name: str) -> str:
     """Return `name` when it is a plain relative path that stays inside its folder."""
+    if not is_storable(name):
+        raise unsafe_name(spelled(name), "is not text in UTF-8")
     path = PurePosixPath(name)
     if not name or path.is_absolute() or path.as_posix() != name:
         raise unsafe_name(name, "is not a plain relative path")

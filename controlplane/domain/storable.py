@@ -1,7 +1,7 @@
-"""What others report, made fit for a PostgreSQL JSON column."""
+"""What others report, refused or made fit where PostgreSQL cannot store it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any
 
@@ -9,6 +9,37 @@ from typing import Any
 LARGEST_WHOLE_NUMBER = 2**63 - 1
 """Of a BIGINT; Python itself refuses to write numbers of more than 4,300 digits."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def is_storable(text: str) -> bool:
+    """Return whether a text is one to PostgreSQL."""
+    return _UNSTORABLE.search(text) is None
+
+
+def unstorable_text(value: Any) -> str | None:
+    """Return the first text within `value` that PostgreSQL refuses, its odd characters spelled."""
+    match value:
+        case str():
+            return None if is_storable(value) else spelled(value)
+        case Mapping():
+            parts: Iterable[Any] = (part for item in value.items() for part in item)
+        case list() | tuple():
+            parts = value
+        case _:
+            return None
+    return next((found for each in parts if (found := unstorable_text(each))), None)
+
+
+def spelled(text: str) -> str:
+    """Return the text with what cannot be stored spelled out, such as `\\x00` and `\\xff`."""
+    return _UNSTORABLE.sub(lambda found: _spelled(found[0]), text)
+
+
+def _spelled(character: str) -> str:
+    # How Python spells a byte of a file's name that is no text.
+    code = ord(character)
+    is_byte = 0xDC80 <= code <= 0xDCFF
+    return f"\\x{code & 0xFF:02x}" if is_byte or not code else f"\\u{code:04x}"
 
 
 def storable(value: Any) -> Any:

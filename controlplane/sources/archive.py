@@ -15,6 +15,7 @@ from controlplane.sources.archive_download import Archive, ArchiveDownload
 from controlplane.sources.archive_files import is_ballast, list_archive, top_folder, unpack
 from controlplane.sources.archive_peek import peek
 from controlplane.sources.failures import disk_full
+from controlplane.sources.looking import Looks
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved, SourceFile
 from controlplane.sources.room import check_room
@@ -46,6 +47,7 @@ def fetch(
     *,
     options: SourceOptions,
     on_progress: Callable[[int, int | None], None],
+    look: Looks,
 ) -> tuple[FileEntry, ...]:
     """Return the files, unpacked to `destination`."""
     assert resolved.archive is not None
@@ -61,7 +63,9 @@ def fetch(
     wanted = {f"{resolved.archive_folder}{file.path}": file.path for file in resolved.files}
     url = resolved.checkpoint.repo
     try:
-        return unpack(resolved.archive, url, wanted, destination, options=options, on_bytes=add)
+        return unpack(
+            resolved.archive, url, wanted, destination, options=options, on_bytes=add, look=look
+        )
     except OSError as error:
         if means_disk_full(error):
             raise disk_full(resolved.checkpoint, os.fspath(destination)) from error

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from controlplane.artifacts.digests import CHUNK_BYTES, FileEntry
 from controlplane.sources.archive_failures import not_an_archive, too_large, unsafe
+from controlplane.sources.looking import Looks
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.tar_stream import (
     BadArchive,
@@ -75,12 +76,13 @@ def unpack(
     *,
     options: SourceOptions,
     on_bytes: Callable[[int], None],
+    look: Looks,
 ) -> tuple[FileEntry, ...]:
     """Return the files now in `destination`; `wanted` maps names in the archive to paths there."""
     with in_words(url), _opened(path, url) as source:
         limits = limits_of(path.stat().st_size, options)
         written = [
-            _write(member, wanted[member.name], destination, on_bytes)
+            _write(member, wanted[member.name], destination, on_bytes, look)
             for member in members(source, limits)
             if member.name in wanted
         ]
@@ -150,15 +152,21 @@ def _opened(path: Path, url: str) -> Iterator[ByteSource]:
 
 
 def _write(
-    member: Member, name: str, destination: Path, on_bytes: Callable[[int], None]
+    member: Member,
+    name: str,
+    destination: Path,
+    on_bytes: Callable[[int], None],
+    look: Looks,
 ) -> FileEntry:
     target = destination / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256()
+    digest, looking = hashlib.sha256(), look(name)
     # A file that is there already would be written through, were it a link.
     with target.open("xb") as file:
         while content := member.read(CHUNK_BYTES):
             digest.update(content)
+            if looking is not None:
+                looking.update(content)
             file.write(content)
             on_bytes(len(content))
     return FileEntry(path=name, size_bytes=member.size_bytes, sha256=digest.hexdigest())

@@ -17,6 +17,7 @@ from controlplane.sources.bucket_errors import STORE_ERRORS, explain, is_passing
 from controlplane.sources.bucket_stores import open_store
 from controlplane.sources.bucket_words import Asked
 from controlplane.sources.fetching import fetch_files
+from controlplane.sources.looking import Looks
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved, SourceFile
 from controlplane.sources.selection import ADAPTER_FILES, select, select_code
@@ -63,10 +64,13 @@ def fetch(
     secret: str | None,
     options: SourceOptions,
     on_progress: Callable[[int, int | None], None],
+    look: Looks,
 ) -> tuple[FileEntry, ...]:
     """Return the files, now in `destination`."""
     bucket = Bucket(resolved.checkpoint, secret=secret, options=options)
-    return fetch_files(bucket, resolved, destination, options=options, on_progress=on_progress)
+    return fetch_files(
+        bucket, resolved, destination, options=options, on_progress=on_progress, look=look
+    )
 
 
 class BucketReader:

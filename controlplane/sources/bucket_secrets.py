@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from controlplane.domain.json_text import read_json
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.bucket_failures import wrong_secret
 
@@ -117,7 +117,7 @@ class _Fields:
     def _parse(self, secret: str) -> Mapping[str, Any]:
         # The parser's own message quotes what it read.
         try:
-            given = json.loads(secret)
+            given = read_json(secret)
         except ValueError:
             raise wrong_secret(self._checkpoint, "it is not JSON") from None
         if not isinstance(given, dict):

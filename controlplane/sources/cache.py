@@ -12,7 +12,11 @@ from controlplane.sources.resolved import Resolved
 _HUB, _BUCKETS, _ARCHIVES = "hub", "buckets", "archives"
 CALIBRATION = "calibration"
 """Where build steps keep the data sets of teams, one folder each."""
-_PRUNED = (f"{_HUB}/*/*", f"{_BUCKETS}/*/*", f"{_ARCHIVES}/*", f"{CALIBRATION}/*")
+CLASSES = "classes"
+"""Where they keep what model classes make of checkpoints' headers, one folder for each pair."""
+_PRUNED = tuple(
+    f"{place}/*" for place in (f"{_HUB}/*", f"{_BUCKETS}/*", _ARCHIVES, CALIBRATION, CLASSES)
+)
 
 
 def commit_folder(cache_dir: Path, resolved: Resolved) -> Path:

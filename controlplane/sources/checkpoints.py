@@ -12,6 +12,7 @@ from controlplane.domain.spec.repository_forms import SCHEMES
 from controlplane.sources import archive, bucket, hugging_face, local
 from controlplane.sources.facts import Reader, facts_of
 from controlplane.sources.failures import hosted_training
+from controlplane.sources.looking import Looks, no_look
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved
 
@@ -57,18 +58,21 @@ def fetch(
     token: str | None,
     options: SourceOptions,
     on_progress: Callable[[int, int | None], None],
+    look: Looks = no_look,
 ) -> tuple[FileEntry, ...]:
-    """Return the files, verified and lying in `destination`."""
+    """Return the files, verified and lying in `destination`; `look` sees their bytes go by."""
     if resolved.folder is not None:
-        return local.fetch(resolved, destination, on_progress=on_progress)
+        return local.fetch(resolved, destination, on_progress=on_progress, look=look)
     if resolved.archive is not None:
-        return archive.fetch(resolved, destination, options=options, on_progress=on_progress)
+        return archive.fetch(
+            resolved, destination, options=options, on_progress=on_progress, look=look
+        )
     if resolved.checkpoint.source in SCHEMES:
         return bucket.fetch(
-            resolved, destination, secret=token, options=options, on_progress=on_progress
+            resolved, destination, secret=token, options=options, on_progress=on_progress, look=look
         )
     return hugging_face.fetch(
-        resolved, destination, token=token, options=options, on_progress=on_progress
+        resolved, destination, token=token, options=options, on_progress=on_progress, look=look
     )
 
 

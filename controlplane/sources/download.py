@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from controlplane.sources.looking import Looks
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import SourceFile
 from controlplane.sources.verification import Checked, check
@@ -55,6 +56,7 @@ class Download:
         target: Path,
         options: SourceOptions,
         on_bytes: Callable[[int], None],
+        look: Looks,
         stop: threading.Event,
     ) -> None:
         self._remote = remote
@@ -63,6 +65,7 @@ class Download:
         self._partial = target.with_name(f"{target.name}.partial")
         self._options = options
         self._on_bytes = on_bytes
+        self._look = look
         self._stop = stop
 
     def run(self) -> str:
@@ -73,7 +76,7 @@ class Download:
         self._target.parent.mkdir(parents=True, exist_ok=True)
         with alone(self._target):
             if self._target.exists():
-                kept = check(self._target, self._file)
+                kept = check(self._target, self._file, self._look)
                 if kept.mismatch is None:
                     self._on_bytes(self._file.size_bytes)
                     return kept.sha256
@@ -86,7 +89,7 @@ class Download:
 
     def _attempt(self) -> Checked:
         self._complete_partial()
-        found = check(self._partial, self._file)
+        found = check(self._partial, self._file, self._look)
         if found.mismatch is None:
             self._partial.replace(self._target)
         else:

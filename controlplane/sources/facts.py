@@ -1,6 +1,5 @@
 """Facts of a checkpoint from its small files and safetensors headers: no weights are read."""
 
-import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +9,8 @@ from controlplane.artifacts.digests import list_files
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.pooling import POOLING_FILE
+from controlplane.domain.json_text import read_json
+from controlplane.domain.storable import unstorable_text
 from controlplane.sources.failures import bad_file
 from controlplane.sources.local import FolderReader
 from controlplane.sources.safetensors_header import BadHeader, Totals, read_totals
@@ -51,7 +52,7 @@ def facts_of(
         raise bad_file(name, "config.json", "it is missing")
     totals = source.weights() if is_complete else []
     tokenizer_config = source.json("tokenizer_config.json")
-    return checkpoints.read(
+    found = checkpoints.read(
         config,
         generation_config=source.json("generation_config.json"),
         tokenizer_config=tokenizer_config,
@@ -65,6 +66,16 @@ def facts_of(
         or (False if is_complete else None),
         commit=commit,
     )
+    _refuse_unstorable(found, name)
+    return found
+
+
+def _refuse_unstorable(facts: CheckpointFacts, name: str) -> None:
+    """Refuse where it comes in what nothing could keep: JSON can spell what is no text."""
+    if text := unstorable_text(facts.model_dump(mode="json")):
+        raise bad_file(
+            name, "config.json", f"`{text}` spells a NUL or half a character, which is not text"
+        )
 
 
 class _Checkpoint:
@@ -80,7 +91,7 @@ class _Checkpoint:
         if self.sizes[path] > _LARGEST_SMALL_FILE_BYTES:
             raise bad_file(self._name, path, f"it has {self.sizes[path]} bytes")
         try:
-            content = json.loads(self._reader.read(path, 0, self.sizes[path]))
+            content = read_json(self._reader.read(path, 0, self.sizes[path]))
         except ValueError as error:
             raise bad_file(self._name, path, f"it is not JSON ({error})") from None
         if not isinstance(content, dict):
@@ -116,6 +127,11 @@ class _Checkpoint:
         wanted = index.get("weight_map")
         if not isinstance(wanted, dict):
             raise bad_file(self._name, _INDEX, "it has no `weight_map`")
+        files = {str(each) for each in wanted.values()}
+        if absent := sorted(files - self.sizes.keys()):
+            raise bad_file(
+                self._name, _INDEX, f"it names the weight file `{absent[0]}`, which is not there"
+            )
         if missing := sorted(set(wanted) - tensors):
             raise bad_file(
                 self._name, _INDEX, f"it names the tensor `{missing[0]}`, which no file holds"

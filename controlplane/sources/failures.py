@@ -96,6 +96,15 @@ def unsafe_name(checkpoint: CheckpointRepository, name: str) -> SourceFailure:
     )
 
 
+def unreadable_name(checkpoint: CheckpointRepository, name: str) -> SourceFailure:
+    """Return the failure for a file name that is no text."""
+    return of_checkpoint(
+        f"{code_prefix(checkpoint)}-NAME",
+        f"`{_repo(checkpoint)}` lists a file named `{name}`, which is not text in UTF-8.",
+        "Rename or remove that file.",
+    )
+
+
 def outside_roots(path: str, roots: Sequence[str]) -> SourceFailure:
     """Return the failure for a local path that the operator has not opened."""
     if not roots:

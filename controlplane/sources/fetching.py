@@ -13,6 +13,7 @@ from controlplane.artifacts.durable import means_disk_full
 from controlplane.sources.cache import commit_folder
 from controlplane.sources.download import Download, Remote, Stopped
 from controlplane.sources.failures import disk_full
+from controlplane.sources.looking import Looks
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.placing import place
 from controlplane.sources.resolved import Resolved
@@ -26,6 +27,7 @@ def fetch_files(
     *,
     options: SourceOptions,
     on_progress: Callable[[int, int | None], None],
+    look: Looks,
 ) -> tuple[FileEntry, ...]:
     """Return the files, now in `destination`; a broken fetch goes on in the same cache folder."""
     destination.mkdir(parents=True, exist_ok=True)
@@ -33,7 +35,9 @@ def fetch_files(
     try:
         cache.mkdir(parents=True, exist_ok=True)
         check_room(resolved.checkpoint, cache, resolved.size_bytes - _bytes_in(cache))
-        digests = _download_all(remote, resolved, cache, options=options, on_progress=on_progress)
+        digests = _download_all(
+            remote, resolved, cache, options=options, on_progress=on_progress, look=look
+        )
         for file in resolved.files:
             place(cache / file.path, destination / file.path)
     except OSError as error:
@@ -55,6 +59,7 @@ def _download_all(
     *,
     options: SourceOptions,
     on_progress: Callable[[int, int | None], None],
+    look: Looks,
 ) -> list[str]:
     """Return the sha256 of every file, in the order of the files."""
     stop = threading.Event()
@@ -66,6 +71,7 @@ def _download_all(
             target=cache / file.path,
             options=options,
             on_bytes=counter.add,
+            look=look,
             stop=stop,
         )
         for file in resolved.files

@@ -9,6 +9,7 @@ from huggingface_hub import get_session
 from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # documented
 
+from controlplane.domain.json_text import read_json
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.bearer import bearer
 from controlplane.sources.hub_failures import Asked, explain, no_token, not_a_hub
@@ -114,7 +115,7 @@ class Hub:
 
     def _as_information(self, response: http.Response) -> Mapping[str, Any]:
         try:
-            answer = response.json()
+            answer = read_json(response.content)
         except ValueError:
             answer = None
         if not isinstance(answer, dict) or not isinstance(answer.get("siblings"), list):

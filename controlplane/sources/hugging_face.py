@@ -13,6 +13,7 @@ from controlplane.sources.fetching import fetch_files
 from controlplane.sources.hub import HUB_ERRORS, Hub, is_passing
 from controlplane.sources.hub_failures import broken_off, changed, corrupt, not_a_hub, too_large
 from controlplane.sources.hub_http import http
+from controlplane.sources.looking import Looks
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved, SourceFile
 from controlplane.sources.selection import ADAPTER_FILES, select, select_code
@@ -58,6 +59,7 @@ def fetch(
     token: str | None,
     options: SourceOptions,
     on_progress: Callable[[int, int | None], None],
+    look: Looks,
 ) -> tuple[FileEntry, ...]:
     """Return the files, now in `destination`."""
     hub = Hub(resolved.checkpoint, token=token, options=options)
@@ -67,6 +69,7 @@ def fetch(
         destination,
         options=options,
         on_progress=on_progress,
+        look=look,
     )
 
 

@@ -14,6 +14,7 @@ from controlplane.artifacts.durable import means_disk_full
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import failures
 from controlplane.sources.failures import SourceFailure
+from controlplane.sources.looking import Looks
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved, SourceFile
 from controlplane.sources.room import check_room
@@ -51,7 +52,11 @@ def resolve(
 
 
 def fetch(
-    resolved: Resolved, destination: Path, *, on_progress: Callable[[int, int | None], None]
+    resolved: Resolved,
+    destination: Path,
+    *,
+    on_progress: Callable[[int, int | None], None],
+    look: Looks,
 ) -> tuple[FileEntry, ...]:
     """Return the files, copied to `destination`.
 
@@ -67,7 +72,9 @@ def fetch(
         done += count
         on_progress(done, resolved.size_bytes)
 
-    return tuple(_copy(resolved.checkpoint, file, destination, add) for file in resolved.files)
+    return tuple(
+        _copy(resolved.checkpoint, file, destination, add, look) for file in resolved.files
+    )
 
 
 class FolderReader:
@@ -151,17 +158,20 @@ def _copy(
     file: SourceFile,
     destination: Path,
     on_bytes: Callable[[int], None],
+    look: Looks,
 ) -> FileEntry:
     source = file.real_path
     assert source is not None
     target = destination / file.path
     target.parent.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256()
+    digest, looking = hashlib.sha256(), look(file.path)
     try:
         with _open_real(source) as reader, target.open("wb") as writer:
             _check_unchanged(source, reader, file)
             for chunk in read_chunks(reader):
                 digest.update(chunk)
+                if looking is not None:
+                    looking.update(chunk)
                 writer.write(chunk)
                 on_bytes(len(chunk))
             _check_unchanged(source, reader, file)

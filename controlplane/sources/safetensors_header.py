@@ -1,15 +1,32 @@
-"""Reading of the header of a safetensors file: names, shapes and exact bytes, no weights."""
+"""Reading of the header of a safetensors file: names, types, shapes and exact bytes, no weights."""
 
-import json
 import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from controlplane.domain.json_text import read_json
 
 # Most headers fit, so that one ranged read is enough.
 FIRST_READ_BYTES = 64 * 1024
 # The limit of the format's own reader.
 _LARGEST_HEADER_BYTES = 100_000_000
+
+ReadRange = Callable[[int, int], bytes]
+"""The bytes from start up to end, not included."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredTensor:
+    """One tensor as a header tells of it."""
+
+    dtype: str
+    """As `BF16` or `F8_E4M3`."""
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+    """Where its bytes lie, from the end of the header on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +42,18 @@ class BadHeader(ValueError):
     """The file does not start with a safetensors header."""
 
 
-def read_totals(read_range: Callable[[int, int], bytes], size_bytes: int) -> Totals:
-    """Return the totals of a file given by `read_range(start, end)`, end not included."""
+def read_totals(read_range: ReadRange, size_bytes: int) -> Totals:
+    """Return the totals of a file given by `read_range(start, end)`."""
+    tensors = read_tensors(read_range, size_bytes)
+    return Totals(
+        weight_bytes=sum(each.end - each.begin for each in tensors.values()),
+        parameters=sum(math.prod(each.shape) for each in tensors.values()),
+        tensors=frozenset(tensors),
+    )
+
+
+def read_tensors(read_range: ReadRange, size_bytes: int) -> dict[str, StoredTensor]:
+    """Return the tensors of a file by name. Raises BadHeader."""
     start = read_range(0, min(FIRST_READ_BYTES, size_bytes))
     if len(start) < 8:
         raise BadHeader("it is shorter than a safetensors header")
@@ -36,20 +63,33 @@ def read_totals(read_range: Callable[[int, int], bytes], size_bytes: int) -> Tot
     header = start[8 : 8 + length]
     if len(header) < length:
         header += read_range(8 + len(header), 8 + length)
-    return _totals(header, size_bytes - 8 - length)
+    return _tensors(header, size_bytes - 8 - length)
 
 
-def _totals(header: bytes, data_bytes: int) -> Totals:
+def _tensors(header: bytes, data_bytes: int) -> dict[str, StoredTensor]:
     try:
-        tensors = json.loads(header)
-        tensors.pop("__metadata__", None)
-        sizes = [each["data_offsets"][1] - each["data_offsets"][0] for each in tensors.values()]
-        ends = [each["data_offsets"][1] for each in tensors.values()]
-        parameters = sum(math.prod(each["shape"]) for each in tensors.values())
+        listed = read_json(header)
+        listed.pop("__metadata__", None)
+        tensors = {name: _tensor(told) for name, told in listed.items()}
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise BadHeader("its safetensors header is damaged") from error
-    if max(ends, default=0) != data_bytes:
-        raise BadHeader(
-            f"it holds {data_bytes} bytes of weights and announces {max(ends, default=0)}"
-        )
-    return Totals(weight_bytes=sum(sizes), parameters=parameters, tensors=frozenset(tensors))
+    end = max((each.end for each in tensors.values()), default=0)
+    if end != data_bytes:
+        raise BadHeader(f"it holds {data_bytes} bytes of weights and announces {end}")
+    return tensors
+
+
+def _tensor(told: dict[str, Any]) -> StoredTensor:
+    begin, end = told["data_offsets"]
+    return StoredTensor(
+        dtype=str(told["dtype"]),
+        shape=tuple(_whole(each) for each in told["shape"]),
+        begin=_whole(begin),
+        end=_whole(end),
+    )
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is no size")
+    return value

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from controlplane.artifacts.digests import checked_path
 from controlplane.artifacts.failures import ArtifactFailure
 from controlplane.domain.spec import CheckpointRepository
+from controlplane.domain.storable import is_storable, spelled
 from controlplane.sources.failures import (
     gguf_only,
     incomplete,
     not_a_checkpoint,
     pickled_weights,
+    unreadable_name,
     unsafe_name,
 )
 
@@ -55,6 +57,8 @@ def select_code(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _check_name(checkpoint: CheckpointRepository, name: str) -> None:
+    if not is_storable(name):
+        raise unreadable_name(checkpoint, spelled(name))
     try:
         checked_path(name)
     except ArtifactFailure:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controlplane.artifacts.digests import read_chunks
+from controlplane.sources.looking import Looks, no_look
 from controlplane.sources.resolved import SourceFile
 
 
@@ -18,7 +19,7 @@ class Checked:
     """(expected, found) where size or digest differ."""
 
 
-def check(path: Path, file: SourceFile) -> Checked:
+def check(path: Path, file: SourceFile, look: Looks = no_look) -> Checked:
     """Return the file's sha256 and what differs, from one pass over its bytes."""
     size = path.stat().st_size
     if size != file.size_bytes:
@@ -32,10 +33,13 @@ def check(path: Path, file: SourceFile) -> Checked:
         wanted.append((file.git_sha1, git_sha1, "blob"))
     if file.md5 is not None:
         wanted.append((file.md5, md5, "md5"))
+    looking = look(file.path)
     with path.open("rb") as content:
         for chunk in read_chunks(content):
             for _, digest, _ in wanted:
                 digest.update(chunk)
+            if looking is not None:
+                looking.update(chunk)
     wrong = [
         (f"{name} {expected}", f"{name} {digest.hexdigest()}")
         for expected, digest, name in wanted

@@ -12,6 +12,7 @@ READERS = (
     "controlplane/management/commands/up.py",
     "workers/agent/__main__.py",
     "workers/agent/settings.py",
+    "workers/build_steps/weights/comparing.py",
     "workers/gateway/settings.py",
     "workers/runtimes/container/docker_engine.py",
     "workers/runtimes/container/image.py",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.domain.failures import Blame
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources import (
     SourceFailure,
@@ -91,10 +92,36 @@ def test_a_damaged_file_is_named(
     assert f"`{path}` of `org/tiny`" in caught.value.failure.sentence
 
 
+def test_an_index_that_names_a_file_that_is_not_there_is_refused(
+    tiny: Path, tmp_path: Path
+) -> None:
+    for each in tiny.iterdir():
+        (tmp_path / each.name).write_bytes(each.read_bytes())
+    (tmp_path / "model.safetensors.index.json").write_text(
+        '{"weight_map": {"lm_head.weight": "part-2.safetensors"}}'
+    )
+    with pytest.raises(SourceFailure, match=r"`part-2\.safetensors`, which is not there"):
+        folder_facts(tmp_path, commit=None)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
+def test_lists_nested_too_deeply_are_the_fault_of_the_file(
+    tiny: Path, tmp_path: Path, name: str
+) -> None:
+    for each in tiny.iterdir():
+        (tmp_path / each.name).write_bytes(each.read_bytes())
+    (tmp_path / name).write_text("[" * 200_000 + "]" * 200_000)
+    with pytest.raises(SourceFailure, match="nests lists or objects too deeply") as caught:
+        folder_facts(tmp_path, commit=None)
+    assert caught.value.failure.blame is Blame.CHECKPOINT
+
+
 def test_an_index_that_names_a_tensor_nobody_holds_is_refused(tiny: Path, tmp_path: Path) -> None:
     for each in tiny.iterdir():
         (tmp_path / each.name).write_bytes(each.read_bytes())
-    (tmp_path / "model.safetensors.index.json").write_text('{"weight_map": {"lost.weight": "x"}}')
+    (tmp_path / "model.safetensors.index.json").write_text(
+        '{"weight_map": {"lost.weight": "model.safetensors"}}'
+    )
     with pytest.raises(SourceFailure, match=r"`lost\.weight`"):
         folder_facts(tmp_path, commit=None)
 
@@ -105,6 +132,22 @@ def test_a_header_longer_than_the_first_read_is_read_on() -> None:
         for number in range(2000)
     }
     assert totals(header(tensors, 4)) == (8000, 2000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a":' * 400_000 + b"1" + b"}" * 400_000,
+        b"{" + b",".join(b'"%d":{}' % number for number in range(400_000)) + b"}",
+        b'{"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}',
+        b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0.0, 4.0]}}',
+    ],
+    ids=["nested", "many", "negative", "fractions"],
+)
+def test_a_header_of_anything_but_tensors_is_damaged(text: bytes) -> None:
+    content = len(text).to_bytes(8, "little") + text + b"\0" * 4
+    with pytest.raises(BadHeader, match="damaged"):
+        read_totals(lambda start, end: content[start:end], len(content))
 
 
 @pytest.mark.parametrize(

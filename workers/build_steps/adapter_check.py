@@ -1,6 +1,5 @@
 """Refuses, before a long build, the LoRA adapters that an engine would refuse at its start."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from controlplane.domain.json_text import read_json
 from controlplane.sources.selection import ADAPTER_FILES
 
 _MATRIX = re.compile(r"base_model\.model\.(?P<module>.+)\.lora_(?P<part>[AB])\.weight")
@@ -33,7 +33,7 @@ def check_adapter(folder: Path, model: Path, *, max_rank: int) -> None:
 def _config(folder: Path) -> Mapping[str, Any]:
     name = ADAPTER_FILES[0]
     try:
-        config = json.loads((folder / name).read_bytes())
+        config = read_json((folder / name).read_bytes())
     except ValueError as error:
         raise ValueError(f"Its {name} is not JSON: {error}.") from error
     if not isinstance(config, dict):

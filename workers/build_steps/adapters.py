@@ -19,6 +19,8 @@ from workers.build_steps.adapter_check import check_adapter
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import Job
+from workers.build_steps.weights.failures import held
+from workers.build_steps.weights.finiteness import NotFinite
 
 FIELD = "trt_llm.build.lora_adapters"
 
@@ -86,13 +88,23 @@ def _fetch(
 
     repository, token = place.repository, place.token
     resolved = resolve(repository, token=token, options=options, is_adapter=True, on_progress=show)
-    files = fetch(resolved, place.folder, token=token, options=options, on_progress=show)
+    seen = NotFinite()
+    files = fetch(
+        resolved, place.folder, token=token, options=options, on_progress=show, look=seen.look
+    )
+    _refuse_not_finite(place.name, seen)
     where = shown(repository.repo)
     log.info("adapter %s: %s at %s", place.name, where, resolved.commit)
     told = {"name": place.name, "source": repository.source.value, "repo": where,
             "commit": resolved.commit}  # fmt: skip
     below = adapter_folder("", place.name).lstrip("/")
     return told, {f"{below}/{each.path}": each.sha256 for each in files}
+
+
+def _refuse_not_finite(name: str, seen: NotFinite) -> None:
+    for counts in seen.found().values():
+        tensor, count = next(iter(counts.items()))
+        raise _refusal(name, f"Its tensor {held(tensor, count)}.")
 
 
 def _of_adapter(name: str, failure: Failure) -> Failure:

@@ -150,6 +150,16 @@ def engine_slow(seconds: float, last_lines: str) -> StepFailure:
     )
 
 
+def template_refused(reason: str) -> StepFailure:
+    """Return the failure for an engine that answers plain text and refuses a conversation."""
+    return of_checkpoint(
+        "EHB-TEMPLATE",
+        f"The checkpoint's chat template refuses a conversation of one question: {reason}",
+        hint="Repair chat_template.jinja (or `chat_template` in tokenizer_config.json) in the "
+        "checkpoint; without one the model is served for plain prompts.",
+    )
+
+
 def bad_answer(reason: str, body: str) -> StepFailure:
     """Return the failure for an engine that is up and does not answer as it should."""
     return StepFailure(

@@ -12,6 +12,7 @@ from workers.build_steps.events import Events
 from workers.build_steps.failures import no_checkpoint
 from workers.build_steps.job import Job
 from workers.build_steps.step import StepResult
+from workers.build_steps.weights.finiteness import NotFinite
 
 MODEL_FOLDER = "model"
 
@@ -48,13 +49,14 @@ def run(job: Job, events: Events) -> StepResult:
         len(resolved.files),
         resolved.size_bytes / 1e6,
     )
-    data = _data_sets(job)
+    data, seen = _data_sets(job), NotFinite()
     files = fetch(
         resolved,
         job.output / MODEL_FOLDER,
         token=token,
         options=options,
         on_progress=show,
+        look=seen.look,
     )
     is_granted = own_code.grant_at(job, resolved.commit) is not None
     files, code = own_code.kept(files, job.output / MODEL_FOLDER, is_granted=is_granted)
@@ -70,6 +72,7 @@ def run(job: Job, events: Events) -> StepResult:
             "bytes": sum(each.size_bytes for each in files),
             "model_dir": MODEL_FOLDER,
             "adapters": adapters,
+            "not_finite": seen.found(),
             **code,
             **data,
         },

@@ -1,9 +1,11 @@
-"""Step `inspect`: the facts of what was really fetched, and the rules run on them."""
+"""Step `inspect`: the facts of what was really fetched, the rules on them, and its tensors."""
 
 import logging
 import os
 from datetime import date
+from pathlib import Path
 
+from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.rules import CardOffer, Known, examine
 from controlplane.domain.rules.context import CodeGrant, SecretExpiry
 from controlplane.domain.spec import Spec
@@ -15,6 +17,7 @@ from workers.build_steps.failures import blocked, no_checkpoint
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.job import Job
 from workers.build_steps.step import StepResult
+from workers.build_steps.weights.checking import Weights, check
 from workers.runtimes.named import named_runtimes
 
 log = logging.getLogger(__name__)
@@ -32,7 +35,7 @@ def run(job: Job, events: Events) -> StepResult:
         name=spec.checkpoint.repo,
     )
     code = own_code.look(job, fetched / MODEL_FOLDER)
-    events.progress(1, 2, "steps")
+    events.progress(1, 3, "steps")
     examination = examine(
         spec,
         Known(
@@ -47,17 +50,32 @@ def run(job: Job, events: Events) -> StepResult:
         ),
     )
     told = examination.to_json()
-    events.progress(2, 2, "steps")
+    events.progress(2, 3, "steps")
     for finding in told["findings"]:
         log.info("%s %s: %s", finding["severity"], finding["code"], finding["message"])
     if examination.blocks_build:
         raise blocked(told)
+    weights = check(_weights(job, spec, facts))
+    events.progress(3, 3, "steps")
     return StepResult(
         values={
             "checkpoint": facts.model_dump(mode="json"),
             "examination": told,
             "own_code": code,
+            "weights": weights,
         }
+    )
+
+
+def _weights(job: Job, spec: Spec, facts: CheckpointFacts) -> Weights:
+    fetched, cache = job.input("fetch"), job.options.get("cache_dir")
+    return Weights(
+        folder=fetched / MODEL_FOLDER,
+        facts=facts,
+        # A release before this one fetched without looking.
+        not_finite=outputs.read(fetched).values.get("not_finite") or {},
+        is_encoder=spec.base_model.is_encoder,
+        cache_dir=Path(cache) if cache else None,
     )
 
 

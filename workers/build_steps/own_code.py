@@ -5,12 +5,12 @@ fetched, and where Transformers has no class of its own for it. The grant is loo
 each step: what was revoked in between is not run again.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from controlplane.artifacts.digests import FileEntry
+from controlplane.domain.json_text import read_json
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
 from workers.build_steps import own_code_failures as failures
@@ -168,7 +168,7 @@ def _configs(folder: Path) -> tuple[Config, Config]:
 
 def _read(path: Path) -> Config:
     try:
-        found = json.loads(path.read_bytes())
+        found = read_json(path.read_bytes())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, Mapping) else {}

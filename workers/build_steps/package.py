@@ -116,6 +116,7 @@ def _passport(job: Job, files: tuple[FileEntry, ...], inputs: Mapping[str, Any])
             *quantized.get("effective", ()),
         ],
         "adapters": inputs.get("adapters") or [],
+        "weights": inspected.get("weights"),
         "calibration": quantized.get("calibration"),
         "quantization": {name: quantized[name] for name in _QUANTIZATION} if quantized else None,
         "gate": gate,

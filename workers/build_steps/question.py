@@ -8,8 +8,9 @@ from typing import Any
 import httpx
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.json_text import read_json
 from controlplane.domain.wire.events import EventDecoder
-from workers.build_steps.failures import bad_answer
+from workers.build_steps.failures import StepFailure, bad_answer, template_refused
 
 QUESTION = "Say hello in one short sentence."
 ANSWER_TOKENS = 16
@@ -38,11 +39,45 @@ def ask(
 
     `chosen_by` holds the fields that pick an adapter; without them the model itself is asked.
     """
+    try:
+        return _ask(url, has_chat_template, chosen_by or {}, clock)
+    except _Refused as refused:
+        if has_chat_template and _answers_plain_text(url, chosen_by or {}, clock):
+            raise template_refused(refused.reason) from None
+        raise bad_answer(f"HTTP {refused.status}", refused.body) from None
+
+
+class _Refused(Exception):
+    """The engine answered with a status that is no success."""
+
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(body)
+        self.status, self.body = status, body
+
+    @property
+    def reason(self) -> str:
+        """What the engine says of it."""
+        try:
+            told = read_json(self.body)
+            return str((told.get("error") or told)["message"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return self.body
+
+
+def _answers_plain_text(url: str, chosen_by: Mapping[str, Any], clock: Clock) -> bool:
+    try:
+        _ask(url, False, chosen_by, clock)
+    except (_Refused, StepFailure):
+        return False
+    return True
+
+
+def _ask(url: str, has_chat_template: bool, chosen_by: Mapping[str, Any], clock: Clock) -> Answer:
     route, body = _request(has_chat_template)
     started = clock.monotonic()
     pieces, tokens, first, reason = [], 0, None, None
     with httpx.Client(trust_env=False, timeout=_LONGEST_SILENCE_SECONDS) as client:
-        body |= {"model": _names(client, url)[0], **(chosen_by or {})}
+        body |= {"model": _names(client, url)[0], **chosen_by}
         for event in _stream(client, f"{url}{route}", body):
             for choice in event.get("choices") or ():
                 if first is None and _is_output(choice):
@@ -91,7 +126,7 @@ def _stream(client: httpx.Client, url: str, body: dict[str, Any]) -> Iterator[di
     with client.stream("POST", url, json=body) as response:
         if response.status_code != httpx.codes.OK:
             response.read()
-            raise bad_answer(f"HTTP {response.status_code}", response.text[:_ERROR_CHARACTERS])
+            raise _Refused(response.status_code, response.text[:_ERROR_CHARACTERS])
         for chunk in response.iter_bytes():
             for data in decoder.feed(chunk):
                 if data == b"[DONE]":

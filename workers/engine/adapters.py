@@ -1,6 +1,5 @@
 """Reads LoRA adapters in PEFT's form, and refuses what would not do what its maker trained."""
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
 
 CONFIG_FILE = "adapter_config.json"
@@ -62,7 +62,7 @@ def _checked_config(folder: Path) -> Mapping[str, Any]:
     path = folder / CONFIG_FILE
     if not path.is_file():
         raise ValueError(f"it has no {CONFIG_FILE}, so it is no PEFT adapter.")
-    config: Mapping[str, Any] = json.loads(path.read_text())
+    config: Mapping[str, Any] = read_json(path.read_text())
     if config.get("peft_type") != "LORA":
         raise ValueError(f"`peft_type` is `{config.get('peft_type')}`; LORA is what is served.")
     if config.get("bias", "none") != "none":

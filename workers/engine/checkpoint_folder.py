@@ -1,9 +1,9 @@
 """What a checkpoint folder must hold before anything of it is loaded."""
 
-import json
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
 
 
@@ -11,7 +11,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     """Give back config.json. Raises: `CheckpointRefused`."""
     path = folder / "config.json"
     try:
-        config = json.loads(path.read_text())
+        config = read_json(path.read_text())
     except FileNotFoundError:
         raise CheckpointRefused(f"`{folder}` has no config.json: it is no checkpoint.") from None
     except ValueError as error:

@@ -20,6 +20,7 @@ from workers.engine.quantized_loader import EmulatedModel, load_emulated
 from workers.engine.runner import ATTENTION_NAME
 from workers.engine.scheme import read_scheme
 from workers.engine.settings import EngineSettings
+from workers.engine.whole import refuse_not_finite, refuse_unfit
 
 ARCHITECTURES = frozenset({
     "Gemma2ForCausalLM", "Gemma3ForCausalLM", "LlamaForCausalLM", "MistralForCausalLM",
@@ -73,6 +74,7 @@ def load_model(model_class: Any, settings: EngineSettings, dtype: torch.dtype) -
         found = load_emulated(model_class, folder, scheme, dtype=dtype, attention=ATTENTION_NAME)
     module: Any = found.module
     module.eval().requires_grad_(False).to(settings.device)
+    refuse_not_finite(module)
     return LoadedModel(
         module=module,
         shape=_cache_shape(module.config, dtype),
@@ -101,11 +103,13 @@ def choose_dtype(name: str, device: str, *, pools: bool = False) -> torch.dtype:
 
 
 def _read_plain(model_class: Any, folder: Path, dtype: torch.dtype) -> nn.Module:
-    module: nn.Module = model_class.from_pretrained(
-        folder, dtype=dtype, attn_implementation=ATTENTION_NAME,
-        use_safetensors=True, local_files_only=True,
+    module, report = model_class.from_pretrained(
+        folder, dtype=dtype, attn_implementation=ATTENTION_NAME, use_safetensors=True,
+        local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True,
     )  # fmt: skip
-    return module
+    refuse_unfit(report)
+    found: nn.Module = module
+    return found
 
 
 def _cache_shape(config: Any, dtype: torch.dtype) -> CacheShape:

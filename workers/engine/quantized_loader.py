@@ -23,6 +23,7 @@ from workers.engine.rounding import round_rows_to_fp8
 from workers.engine.scales import Torn, check_scales
 from workers.engine.scheme import Inputs, Number, Scheme
 from workers.engine.stored_tensors import StoredTensors
+from workers.engine.whole import refuse_unfit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,10 +73,9 @@ def _build(
         del config.quantization_config  # the weights are plain by now
     module, report = model_class.from_pretrained(
         None, config=config, state_dict=weights, dtype=dtype, attn_implementation=attention,
-        local_files_only=True, output_loading_info=True,
+        local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True,
     )  # fmt: skip
-    if missing := sorted(report["missing_keys"]):
-        raise Torn(f"The checkpoint has no tensor `{missing[0]}`.")
+    refuse_unfit(report)
     if (folder / "generation_config.json").exists():
         # Without a folder of its own the class has only guessed them.
         module.generation_config = transformers.GenerationConfig.from_pretrained(folder)

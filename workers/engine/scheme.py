@@ -1,6 +1,5 @@
 """How a checkpoint says that it is quantized, and which of the ways can be emulated."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
 
 QUANT_CONFIG_FILE = "hf_quant_config.json"
@@ -80,7 +80,7 @@ def read_scheme(folder: Path, config: Mapping[str, Any]) -> Scheme | None:
 def _read_export(folder: Path) -> Mapping[str, Any]:
     path = folder / QUANT_CONFIG_FILE
     try:
-        content = json.loads(path.read_bytes())
+        content = read_json(path.read_bytes())
     except FileNotFoundError:
         return {}
     except ValueError as error:

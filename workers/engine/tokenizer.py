@@ -100,9 +100,10 @@ class TextCodec:
                     tools=list(tools) if tools else None, **options,
                 )
             )  # fmt: skip
-        except (TemplateError, TypeError, ValueError, RecursionError) as error:
+        except Exception as error:  # whatever a stranger's template comes to
+            reason = str(error) if isinstance(error, TemplateError) else repr(error)
             raise RequestRefused(
-                f"The checkpoint's chat template refused the messages: {error}", field="messages"
+                f"The checkpoint's chat template refused the messages: {reason}", field="messages"
             ) from error
 
     def encode_rendered(self, text: str) -> list[int]:

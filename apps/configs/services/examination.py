@@ -1,8 +1,6 @@
 """The checks of a config with all that is known at this moment; what is not known is asked for."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Any
 
 from apps.accounts.models import Team
 from apps.configs.calibration_sets.selectors import known_sets
@@ -21,6 +19,7 @@ from controlplane.domain.rules.examine import Examination, examine
 from controlplane.domain.runtimes.choice import kind_of
 from controlplane.domain.spec import ParseResult, Spec, parse_text
 from controlplane.domain.spec.choices import CheckpointSource
+from controlplane.domain.storable import is_storable, unstorable_text
 
 LONGEST_TEXT_CHARACTERS = 200_000
 _LONGEST = {"repo": 512, "revision": 128}
@@ -78,7 +77,7 @@ def checked_text(text: str) -> str:
             f"The config has {len(text):,} characters; {LONGEST_TEXT_CHARACTERS:,} are the most.",
             fields=["text"],
         )
-    if _is_unstorable(text):
+    if not is_storable(text):
         raise InvalidInput("The config has characters that are not text.", fields=["text"])
     return text
 
@@ -127,24 +126,8 @@ def _refuse_unstorable(parsed: ParseResult) -> None:
     """YAML escapes can spell what neither the database nor JSON can hold."""
     spec = parsed.spec
     said = spec.model_dump(mode="json") if spec else [asdict(error) for error in parsed.errors]
-    if any(_is_unstorable(text) for text in _texts(said)):
+    if unstorable_text(said):
         raise InvalidInput(
             "The config spells a NUL or half a surrogate pair, which is not text.",
             fields=["text"],
         )
-
-
-def _is_unstorable(text: str) -> bool:
-    return "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield str(key)
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)

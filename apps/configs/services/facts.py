@@ -51,7 +51,7 @@ def facts_request(*, team: Team, checkpoint: CheckpointRepository, secret: str) 
         work_send(FACTS, record)
     elif _is_due(record, now):
         asked = CheckpointRecord.objects.filter(id=record.id, requested_at=record.requested_at)
-        if asked.update(requested_at=now):
+        if asked.update(requested_at=now, lease_claims=0):
             work_send(FACTS, record)
         record.requested_at = now
     return record

@@ -23,7 +23,8 @@ OF_ANY = (
              "Convert them to safetensors, or name a revision that has them."),
     entry_of(SOURCES, "INCOMPLETE", CHECKPOINT, "Some of the sharded weight files are not there.",
              "Upload the missing files, or name a complete revision."),
-    entry_of(SOURCES, "NAME", CHECKPOINT, "A file name could lead outside its folder.",
+    entry_of(SOURCES, "NAME", CHECKPOINT,
+             "A file name is no text, or could lead outside its folder.",
              "Rename or remove that file."),
     entry_of(SOURCES, "DISK-FULL", MACHINE, "The checkpoint finds no room on the disk.",
              "Free space, or point DATA_DIR at a larger disk; what was fetched is kept."),
@@ -37,6 +38,8 @@ OF_ANY = (
           "Name the repository as its source does."),
     entry("EHS-UNREADABLE", OURS, "The files of the checkpoint could not be read for its checks.",
           "The log of the control worker has the cause."),
+    entry("EHS-GIVEN-UP", OURS, "Reading the checkpoint for its checks failed again and again.",
+          "Read the control worker's log; the next check tries once more."),
     entry("EHS-SECRET", MACHINE, "The checkpoint's secret could not be had for its checks.",
           "CONTROL_PLANE_URL must answer; it is tried again in a minute."),
 )  # fmt: skip

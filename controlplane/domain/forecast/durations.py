@@ -30,7 +30,7 @@ GATE_SAMPLES = 64
 """Most that are held out for the gate, which runs the original and the exported files."""
 _START: Mapping[str, tuple[float, float]] = {
     "fetch": (0.3, 3.0),
-    "inspect": (0.5, 4.0),
+    "inspect": (0.5, 30.0),  # at best the model class has answered for such tensors before
     "calibrate": (7.0, 30.0),
     "gate": (7.0, 30.0),
     "package": (0.3, 3.0),

@@ -71,6 +71,13 @@ HOSTS = Group(
             "do not start without.",
         ),
         Setting(
+            name="MODEL_CLASS_CACHE",
+            default="`DATA_DIR/cache/classes`",
+            read_by="build worker",
+            says="Which tensors a model class wants is kept here, so that it is asked once for "
+            "checkpoints of the same config.json and shapes; it can be deleted at any time.",
+        ),
+        Setting(
             name="ENGINE_START_SECONDS",
             default="`1200`",
             read_by="agent",

@@ -80,6 +80,25 @@ def test_an_fp4_artifact_says_that_nothing_here_has_run_it(cast: "Cast") -> None
     assert "nothing here has run this artifact" in page
 
 
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ({"compared": True, "reason": None, "tensors": 1272}, "1,272, as the model class wants"),
+        (
+            {"compared": False, "reason": "no class `X`", "tensors": 3},
+            "3, could not be compared with a model class: no class `X`",
+        ),
+    ],
+)
+def test_the_page_says_whether_the_tensors_were_compared_with_their_class(
+    cast: "Cast", weights: dict[str, Any], said: str
+) -> None:
+    artifact = make_passported(team=cast.team)
+    artifact.passport = {**artifact.passport, "weights": weights}
+    artifact.save()
+    assert said in signed_in(cast.owner).get(f"/artifacts/{artifact.id}/").content.decode()
+
+
 def test_a_digest_is_an_address_too_and_an_outsider_finds_neither(cast: "Cast") -> None:
     artifact = make_passported(team=cast.team)
     owner, outsider = signed_in(cast.owner), signed_in(cast.outsider)

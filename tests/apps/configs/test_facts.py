@@ -1,5 +1,7 @@
 """Facts of checkpoints: read once in the background, healed, retried, and never by two at once."""
 
+import json
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -367,3 +369,60 @@ def test_what_is_read_is_opened_with_the_secret_of_the_record() -> None:
     wanted = facts_to_read(facts_id=make_checkpoint_record(secret_name="aws_login").id)
     assert wanted.needs_secret
     assert wanted.checkpoint.runtime_secret_name == "aws_login"
+
+
+def test_a_file_whose_name_is_no_text_ends_the_checks_in_words(
+    cast: Cast, data_dir: Path, sent: list[str]
+) -> None:
+    folder = make_tiny_checkpoint(data_dir / "checkpoints" / "odd-name")
+    Path(os.fsdecode(os.fsencode(folder) + b"/notes-\xff.txt")).touch()
+    failure = failure_of(cast, folder)
+    assert (failure["code"], failure["blame"]) == ("EHL-NAME", "checkpoint")
+    assert r"`notes-\xff.txt`" in failure["sentence"]
+
+
+@pytest.mark.parametrize("text", ["Llama\0ForCausalLM", "Llama\ud800"])
+def test_text_that_the_database_refuses_is_refused_where_it_is_read(
+    cast: Cast, data_dir: Path, text: str
+) -> None:
+    folder = make_tiny_checkpoint(data_dir / "checkpoints" / f"odd-text-{len(text)}")
+    config = json.loads((folder / "config.json").read_bytes()) | {"architectures": [text]}
+    (folder / "config.json").write_text(json.dumps(config))
+    failure = failure_of(cast, folder)
+    assert (failure["code"], failure["blame"]) == ("EHS-BAD-FILE", "checkpoint")
+
+
+def failure_of(cast: Cast, folder: Path) -> dict[str, Any]:
+    """Check a config with the checkpoint, and return why its files are refused."""
+    text = config_text(str(folder))
+    examine_text(team=cast.team, text=text)
+    record = CheckpointRecord.objects.get()
+    fetch_facts(record.id)
+    record.refresh_from_db()
+    assert record.state == FactsState.FAILED
+    failure = record.failure
+    assert failure is not None
+    told = examine_text(team=cast.team, text=text).to_json()["findings"]
+    assert any(failure["sentence"] in each["message"] for each in told)
+    assert leases_sweep(FACTS).sent == 0
+    return failure
+
+
+def test_facts_whose_reading_never_ends_are_given_up_and_read_again_when_asked_for(
+    cast: Cast, tiny_checkpoint: Path
+) -> None:
+    text = config_text(str(tiny_checkpoint))
+    examine_text(team=cast.team, text=text)
+    record = CheckpointRecord.objects.get()
+    for _ in range(5):
+        assert facts_claim(facts_id=record.id) is not None
+        CheckpointRecord.objects.update(lease_expires_at=None)
+    assert facts_claim(facts_id=record.id) is None
+    assert leases_sweep(FACTS).given_up == 1
+    record.refresh_from_db()
+    assert record.failure is not None
+    assert record.failure["code"] == "EHS-GIVEN-UP"
+    assert "never ended" in str(examine_text(team=cast.team, text=text).to_json())
+    aged(record, minutes=2)
+    request_again(record)
+    assert facts_claim(facts_id=record.id) is not None

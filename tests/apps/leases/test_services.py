@@ -85,6 +85,16 @@ def test_an_expired_lease_is_taken_with_a_higher_token_and_its_late_holder_refus
         assert (row.lease_owner, row.lease_claims) == ("next", 2)
 
 
+def test_work_ends_whatever_its_result_spells(work: Work) -> None:
+    said = "a\0b and half \ud83d"
+    is_test = work.kind.name == "secret_test"
+    told = {"sentence": said} if is_test else {"failure": {"sentence": said, "loss": float("nan")}}
+    assert lease_end(lease=work.claim(), **told)
+    work.row.refresh_from_db()
+    kept = work.row.sentence if is_test else work.row.failure["sentence"]
+    assert kept == "ab and half "
+
+
 def test_work_that_is_handed_over_waits_is_sent_and_can_be_taken_at_once(
     work: Work, sent: list[str]
 ) -> None:

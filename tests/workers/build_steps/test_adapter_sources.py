@@ -2,11 +2,14 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from controlplane.artifacts import describe
 from tests.archive_server import ArchiveServer, packed
@@ -172,3 +175,20 @@ def test_a_training_project_of_the_hosted_product_is_no_place_of_an_adapter(
 ) -> None:
     place = {"source": "BASETEN_TRAINING", "repo": "legal-training"}
     assert fetching.refused(place) == ("EHS-HOSTED-TRAINING", f"{FIELD}.source")
+
+
+def test_an_adapter_that_is_not_all_numbers_is_refused_by_name(
+    fetching: "Fetching", adapter: Path, tiny: Path
+) -> None:
+    folder = tiny.parent / "diverged"
+    shutil.copytree(adapter, folder)
+    tensors = load_file(folder / WEIGHTS)
+    name = next(iter(tensors))
+    tensors[name][-1, -1] = np.nan
+    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+    supervisor = fetching.supervisor
+    spec = spec_of(str(tiny), lora_adapters={"legal": {"source": "LOCAL", "repo": str(folder)}})
+    outcome = supervisor.run(supervisor.command("fetch", supervisor.job("fetch", spec)))
+    assert outcome.failure is not None
+    assert (outcome.failure.code, outcome.failure.field) == ("EHB-ADAPTER", FIELD)
+    assert f"`{name}` holds 1 value that" in outcome.failure.sentence

@@ -228,16 +228,27 @@ def test_a_build_that_was_promised_a_card_and_sees_none_says_so(tiny: Path, tmp_
     assert failure.code == "EHQ-NO-CARD"
 
 
-def test_weights_that_are_no_numbers_are_found_during_calibration(tmp_path: Path) -> None:
-    folder = make_family("llama", tmp_path / "nan")
-    weights = tensors_of(folder)
-    weights["model.layers.1.mlp.up_proj.weight"][0, 0] = float("inf")
+def changed_up_proj(folder: Path, value: float) -> Path:
     from safetensors.torch import save_file
 
+    make_family("llama", folder)
+    weights = tensors_of(folder)
+    weights["model.layers.1.mlp.up_proj.weight"][:] = value
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+def test_weights_that_are_no_numbers_are_not_calibrated(tmp_path: Path) -> None:
+    folder = changed_up_proj(tmp_path / "infinite", float("inf"))
+    failure = refused(folder, tmp_path, quantized_spec(folder, "fp8"))
+    assert failure.code == "EHQ-LOAD"
+    assert "`model.layers.1.mlp.up_proj.weight` holds infinities" in failure.sentence
+
+
+def test_weights_whose_products_overflow_are_found_during_calibration(tmp_path: Path) -> None:
+    folder = changed_up_proj(tmp_path / "large", 3e38)
     failure = refused(folder, tmp_path, quantized_spec(folder, "fp8"))
     assert failure.code == "EHQ-NOT-FINITE"
-    assert "layers.1.mlp" in failure.sentence
 
 
 def test_widths_that_fp4_has_no_blocks_for_are_refused_by_name(tmp_path: Path) -> None:

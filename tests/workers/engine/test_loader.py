@@ -2,11 +2,13 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from workers.engine.engine import Engine
 from workers.engine.errors import CheckpointRefused
@@ -14,6 +16,8 @@ from workers.engine.loader import choose_dtype
 from workers.engine.settings import EngineSettings
 
 pytestmark = pytest.mark.engine
+
+UP = "model.layers.1.mlp.up_proj.weight"
 
 
 @pytest.fixture
@@ -79,6 +83,35 @@ def test_a_rope_that_looks_at_the_longest_row_stays_below_its_switch(folder: Pat
     assert "has 1024 positions" in _refusal(folder, max_seq_len=2048)
 
 
+def test_a_tensor_that_is_not_there_is_refused_by_name(folder: Path) -> None:
+    _change_tensors(folder, lambda tensors: tensors.pop(UP))
+    assert f"no tensor `{UP}`" in _refusal(folder)
+
+
+def test_a_layer_that_only_config_json_has_is_refused(folder: Path) -> None:
+    _change(folder, num_hidden_layers=3)
+    assert "no tensor `model.layers.2." in _refusal(folder)
+
+
+def test_a_tensor_of_another_shape_is_refused_with_both(folder: Path) -> None:
+    _change_tensors(folder, lambda tensors: tensors.update({UP: tensors[UP][:64].clone()}))
+    assert f"`{UP}` is [64, 64] and should be [128, 64]" in _refusal(folder)
+
+
+@pytest.mark.parametrize("tensor", [UP, "model.norm.weight", "model.embed_tokens.weight"])
+@pytest.mark.parametrize("value", [float("nan"), float("-inf")])
+def test_a_tensor_that_is_not_all_numbers_is_refused_by_name(
+    folder: Path, tensor: str, value: float
+) -> None:
+    _change_tensors(folder, lambda tensors: tensors[tensor].view(-1)[-1:].fill_(value))
+    assert f"`{tensor}` holds infinities" in _refusal(folder)
+
+
+def test_lists_nested_too_deeply_in_config_json_are_refused(folder: Path) -> None:
+    (folder / "config.json").write_text("[" * 200_000 + "]" * 200_000)
+    assert "nests lists or objects too deeply" in _refusal(folder)
+
+
 def test_a_cache_without_room_is_refused(folder: Path) -> None:
     assert "holds 7 tokens at 512 bytes each" in _refusal(folder, kv_cache_bytes=4000)
 
@@ -100,6 +133,12 @@ def _refusal(folder: Path, **settings: Any) -> str:
             )
         )
     return str(refused.value)
+
+
+def _change_tensors(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    change(tensors)
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
 
 
 def _change(folder: Path, **changes: Any) -> None:

@@ -258,15 +258,18 @@ def test_a_failure_that_spells_a_nul_ends_the_build(
     make_build: MakeBuild, of_nul: Revision
 ) -> None:
     build = run(make_build(revision=of_nul))
-    assert (build.state, build.failure["code"]) == ("failed", "EHB-BLOCKED")
-    assert "OddForCausalLM" in build.failure["sentence"]
-    assert "OddForCausalLM" in said(build, "inspect")
+    assert (build.state, build.failure["code"]) == ("failed", "EHS-BAD-FILE")
+    assert r"Odd\x00\ud83dForCausalLM" in build.failure["sentence"]
+    assert r"Odd\x00\ud83dForCausalLM" in said(build, "inspect")
 
 
 def test_a_failure_that_the_database_refuses_ends_the_build_without_its_words(
     make_build: MakeBuild, of_nul: Revision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("apps.builds.services.progress.storable", lambda value: value)
+    def spoiled(value: dict[str, Any]) -> dict[str, Any]:
+        return {**value, "sentence": "\0"} if value.get("code") == "EHS-BAD-FILE" else value
+
+    monkeypatch.setattr("apps.builds.services.progress.storable", spoiled)
     build = run(make_build(revision=of_nul))
     assert (build.state, build.failure["code"]) == ("failed", "EHB-UNSTORABLE")
-    assert build.failure["blame"] == "configuration"
+    assert build.failure["blame"] == "checkpoint"

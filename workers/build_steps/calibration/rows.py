@@ -1,13 +1,13 @@
 """Rows of .jsonl and .parquet files, local ones and those of a hub, in order."""
 
 import io
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 import pyarrow
 from pyarrow import parquet
 
+from controlplane.domain.json_text import read_json
 from workers.build_steps.calibration import failures
 from workers.build_steps.calibration.hub import RemoteFile
 
@@ -46,7 +46,7 @@ def _json_rows(name: str, path: str, file: BinaryIO | RemoteFile) -> Iterator[Ro
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = read_json(line)
         except UnicodeDecodeError as error:
             raise failures.bad_file(name, path, f"line {number} is not UTF-8") from error
         except ValueError as error:

@@ -1,6 +1,5 @@
 """A checkpoint's folder as far as quantization must know it before any weight is read."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import transformers
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.json_text import read_json
 from controlplane.sources import folder_facts
 from workers.build_steps import own_code
 from workers.build_steps.job import Job
@@ -49,7 +49,7 @@ def open_checkpoint(folder: Path, *, served_as_encoder: bool, job: Job | None = 
 
     `job` tells whether the checkpoint's own code may run; without one it may not.
     """
-    config: Mapping[str, Any] = json.loads((folder / "config.json").read_bytes())
+    config: Mapping[str, Any] = read_json((folder / "config.json").read_bytes())
     named = config.get("architectures") or [None]
     architecture: str | None = named[0]
     model_class = getattr(transformers, architecture, None) if architecture else None

@@ -14,6 +14,7 @@ from workers.build_steps.processor import has_native_bfloat16
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.memory import calibration_bytes, free_host_bytes
+from workers.engine.whole import first_not_finite
 
 _CARD_SHARE = 0.8
 """Share of each card's free memory that weights may take; a calibration batch needs the rest."""
@@ -122,6 +123,10 @@ def load_model(
     except (ValueError, RuntimeError, OSError, KeyError) as error:
         raise failures.not_loaded(checkpoint.architecture, _first_line(error)) from error
     _refuse_incomplete(checkpoint, report)
+    if name := first_not_finite(model.named_parameters()):
+        raise failures.not_loaded(
+            checkpoint.architecture, f"`{name}` holds infinities or what is no number."
+        )
     loaded: nn.Module = model.eval().requires_grad_(False)
     return loaded
 

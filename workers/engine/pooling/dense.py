@@ -1,6 +1,5 @@
 """Projections that a checkpoint applies to pooled vectors."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
+from controlplane.domain.json_text import read_json
 from workers.engine.checkpoint_folder import refuse_pickles
 from workers.engine.errors import CheckpointRefused
 
@@ -31,7 +31,7 @@ def load_dense(
 
 
 def _layer(folder: Path) -> nn.Sequential:
-    settings = json.loads((folder / "config.json").read_bytes())
+    settings = read_json((folder / "config.json").read_bytes())
     named = settings.get("activation_function") or _DEFAULT
     if named not in ACTIVATIONS or settings.get("use_residual"):
         raise CheckpointRefused(
@@ -44,5 +44,11 @@ def _layer(folder: Path) -> nn.Sequential:
         settings["in_features"], settings["out_features"], bias=settings.get("bias", True)
     )
     stored = load_file(folder / "model.safetensors")
-    linear.load_state_dict({name.removeprefix("linear."): each for name, each in stored.items()})
+    try:
+        linear.load_state_dict(
+            {name.removeprefix("linear."): each for name, each in stored.items()}
+        )
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())
+        raise CheckpointRefused(f"The weights of `{folder}` are not its own: {reason}") from None
     return nn.Sequential(linear, ACTIVATIONS[named]())

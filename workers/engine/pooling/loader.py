@@ -20,6 +20,7 @@ from workers.engine.quantized_loader import load_emulated
 from workers.engine.scheme import read_scheme
 from workers.engine.settings import EngineSettings
 from workers.engine.task import Task, read_task
+from workers.engine.whole import refuse_not_finite, refuse_unfit
 
 POSITIONS_AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "mpnet"})
 """Families that number positions from the padding token's id on, and so have fewer to give."""
@@ -109,6 +110,8 @@ def load_encoder(settings: EngineSettings) -> LoadedEncoder:
     module.eval().requires_grad_(False).to(settings.device)
     module.config.use_cache = False
     dense = load_dense(sentence.dense, dtype, settings.device) if sentence else ()
+    for part in (module, *dense):
+        refuse_not_finite(part)
     head = _head(task, sentence, dense)
     return LoadedEncoder(
         task=task, module=module, head=head, sentence=sentence, dense=dense, emulated=emulated
@@ -130,16 +133,12 @@ def _read_module(
         return found.module, found.emulated
     module, report = model_class.from_pretrained(
         folder, dtype=dtype, attn_implementation=attention, use_safetensors=True,
-        local_files_only=True, output_loading_info=True,
+        local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True,
     )  # fmt: skip
     missing = sorted(report["missing_keys"])
     if not reads_head:
         missing = [name for name in missing if _is_read(name, module)]
-    if missing:
-        raise CheckpointRefused(
-            f"The checkpoint has no tensor `{missing[0]}`, so its answers would be random. Fetch "
-            "it again, or build from another one."
-        )
+    refuse_unfit(report, missing)
     return module, ()
 
 

@@ -1,12 +1,12 @@
 """How a checkpoint wants its embeddings made, as its sentence-transformers files say."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
 from workers.engine.task import SENTENCE_MODULES
 
@@ -109,7 +109,7 @@ def _read(folder: Path, name: str, *, kind: type = dict, is_needed: bool = False
     if not (path.exists() or is_needed):
         return kind()
     try:
-        found = json.loads(path.read_bytes())
+        found = read_json(path.read_bytes())
     except FileNotFoundError:
         raise CheckpointRefused(
             f"`{folder}` has no {name}, which says how an embedding is pooled; add it, as "

@@ -24,6 +24,16 @@ PATTERNS = (
         source=f"{_T}#7706", field=REPOSITORY,
     ),
     log_pattern(
+        "ETR-WEIGHTS", _CHECKPOINT,
+        r"Error executing load_single_module with args \('(?P<name>[\w.]+)'"
+        r"(?![^\n]*out of memory)",
+        "The weights of `{name}` are not there, or not of the shape that config.json gives.",
+        "Use a revision in which config.json and weights belong together.",
+        text="[TRT-LLM] [E] Error executing load_single_module with args "
+        "('model.layers.1.mlp.gate_up_proj', Linear()): 'weight'",
+        source="TensorRT-LLM 1.2, _torch/models/modeling_utils.py", field=REPOSITORY,
+    ),
+    log_pattern(
         "ETR-NO-CONFIG", _CHECKPOINT, r"Failed to infer model format because no config\.json",
         "The artifact has no config.json.", "Build again.",
         text="ValueError: Failed to infer model format because no config.json exists in model",

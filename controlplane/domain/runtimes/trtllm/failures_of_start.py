@@ -72,7 +72,8 @@ PATTERNS = (
     ),
     log_pattern(
         "ETR-LOADING-OUT-OF-MEMORY", _CONFIG,
-        r"Error executing load_single_module[^\n]*|OutOfMemoryError: CUDA out of memory",
+        r"Error executing load_single_module[^\n]*out of memory|"
+        r"OutOfMemoryError: CUDA out of memory",
         "The card ran out of memory while weights were loaded.",
         "Use more cards or a lower precision; check that nobody else is on the card.",
         text="[TRT-LLM] [RANK 2] [E] Error executing load_single_module with args "

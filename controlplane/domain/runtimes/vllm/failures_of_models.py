@@ -91,7 +91,7 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-WEIGHTS-MISSING", _CHECKPOINT,
-        r"Following weights were not initialized from checkpoint: \{'(?P<name>[\w.]+)'",
+        r"Following weights were not initialized from checkpoint:\s*\{'(?P<name>[\w.]+)'",
         "The checkpoint lacks weights, `{name}` among them.",
         "Build again from a complete revision.",
         text="ValueError: Following weights were not initialized from checkpoint: "

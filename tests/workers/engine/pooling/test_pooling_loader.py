@@ -43,6 +43,20 @@ def without_a_layer(folder: Path) -> None:
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
 
 
+def with_one_row_that_is_no_number(folder: Path) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    tensors["embeddings.word_embeddings.weight"][-1] = float("nan")
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def with_a_projection_of_another_size(folder: Path) -> None:
+    write_sentence_files(folder, MEAN, "Dense")
+    (folder / "2_Dense").mkdir()
+    settings = {"in_features": 64, "out_features": 8}
+    (folder / "2_Dense" / "config.json").write_text(json.dumps(settings))
+    save_file({"linear.weight": torch.ones(4, 64)}, folder / "2_Dense" / "model.safetensors")
+
+
 def with_a_step_of_code(folder: Path) -> None:
     modules = json.loads((folder / "modules.json").read_text())
     modules.append({"idx": 2, "name": "2", "path": "2_Own", "type": "custom.Own"})
@@ -66,6 +80,8 @@ def with_an_activation_of_code(folder: Path) -> None:
         (lambda f: change(f / "config.json", architectures=["AlbertModel"]), "`AlbertModel`"),
         (without_weights, "a pickle can run code"),
         (without_a_layer, r"no tensor `encoder\.layer\.1\.attention\.self\.query\.weight`"),
+        (with_one_row_that_is_no_number, r"`embeddings\.word_embeddings\.weight` holds infin"),
+        (with_a_projection_of_another_size, "The weights of .*2_Dense` are not its own"),
         (with_a_step_of_code, "Transformer → Pooling → Own"),
         (with_an_activation_of_code, r"`os\.system`"),
         (lambda f: change(f / "sentence_bert_config.json", max_seq_length=2), "holds no word"),

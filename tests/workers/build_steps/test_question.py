@@ -1,0 +1,74 @@
+"""What a refused question says of whom."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from workers.build_steps.failures import StepFailure
+from workers.build_steps.question import ask
+
+
+class Engine(ThreadingHTTPServer):
+    """Answers on the routes that it is told to, and refuses with words on the others."""
+
+    def __init__(self, *routes: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.routes = routes
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Engine
+
+    def do_GET(self) -> None:
+        self._answer(200, json.dumps({"data": [{"id": "tiny"}]}))
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        if self.path not in self.server.routes:
+            self._answer(400, json.dumps({"error": {"message": "roles must alternate"}}))
+            return
+        event = {"choices": [{"text": "hi", "finish_reason": "stop"}],
+                 "usage": {"completion_tokens": 1}}  # fmt: skip
+        self._answer(200, f"data: {json.dumps(event)}\n\ndata: [DONE]\n\n")
+
+    def log_message(self, *_: Any) -> None: ...
+
+    def _answer(self, status: int, text: str) -> None:
+        self.send_response(status)
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    with Engine(*request.param) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield server.url
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("engine", [["/v1/completions"]], indirect=True)
+def test_a_conversation_that_is_refused_where_plain_text_is_answered_is_the_templates_fault(
+    engine: str,
+) -> None:
+    with pytest.raises(StepFailure, match="chat template refuses") as caught:
+        ask(engine, has_chat_template=True)
+    failure = caught.value.failure
+    assert (failure.code, failure.blame) == ("EHB-TEMPLATE", "checkpoint")
+    assert "roles must alternate" in failure.sentence
+
+
+@pytest.mark.parametrize("engine", [[]], indirect=True)
+def test_an_engine_that_refuses_plain_text_as_well_has_no_template_to_blame(engine: str) -> None:
+    with pytest.raises(StepFailure, match="HTTP 400") as caught:
+        ask(engine, has_chat_template=True)
+    assert caught.value.failure.code == "EHB-BAD-ANSWER"
+    assert "roles must alternate" in (caught.value.failure.detail or "")

@@ -1,0 +1,116 @@
+"""What real classes make of the headers of checkpoints."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tiny_families import FAMILIES, make_family
+from workers.build_steps.weights.class_loading import _Loading
+from workers.build_steps.weights.stored import stored_tensors
+
+pytestmark = pytest.mark.engine
+
+LAYER = "model.layers.1"
+EXPERT = "model.layers.0.block_sparse_moe.experts.2"
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    root = tmp_path_factory.mktemp("classes")
+    return {name: make_family(name, root / name) for name in FAMILIES}
+
+
+def told(
+    folder: Path,
+    *,
+    without: tuple[str, ...] = (),
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+) -> dict[str, Any]:
+    found = {name: each.shape for name, each in stored_tensors(folder).items()}
+    kept = {name: shape for name, shape in found.items() if name not in without}
+    assert len(kept) == len(found) - len(without)
+    return _Loading(str(folder), kept | dict(shapes or {})).told()
+
+
+def changed(folder: Path, into: Path, **changes: Any) -> Path:
+    shutil.copytree(folder, into)
+    config = json.loads((into / "config.json").read_bytes())
+    (into / "config.json").write_text(json.dumps(config | changes))
+    return into
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_whole_checkpoint_lacks_nothing_and_every_tensor_is_loaded(
+    name: str, folders: Mapping[str, Path]
+) -> None:
+    assert told(folders[name]) == {"missing": (), "wrong": [], "body": (), "unread": []}
+
+
+@pytest.mark.parametrize(
+    ("family", "tensor"),
+    [
+        ("llama", f"{LAYER}.mlp.up_proj.weight"),
+        ("llama", "lm_head.weight"),
+        ("qwen2", f"{LAYER}.self_attn.q_proj.bias"),
+        ("gemma", f"{LAYER}.self_attn.q_norm.weight"),
+        ("moe", f"{LAYER}.mlp.experts.3.gate_proj.weight"),
+        ("moe", f"{LAYER}.mlp.gate.weight"),
+        ("mixtral", f"{EXPERT}.w1.weight"),
+        ("mixtral", f"{EXPERT}.w2.weight"),
+        ("bert", "encoder.layer.1.output.dense.bias"),
+        ("bert_classifier", "classifier.weight"),
+    ],
+)
+def test_a_tensor_that_is_not_there_is_named_as_the_file_would_name_it(
+    family: str, tensor: str, folders: Mapping[str, Path]
+) -> None:
+    assert told(folders[family], without=(tensor,))["missing"] == [tensor]
+
+
+def test_layers_that_only_config_json_has_are_missing_one_by_one(
+    folders: Mapping[str, Path], tmp_path: Path
+) -> None:
+    folder = changed(folders["llama"], tmp_path / "m", num_hidden_layers=3)
+    missing = told(folder)["missing"]
+    assert len(missing) == 9
+    assert all(each.startswith("model.layers.2.") for each in missing)
+
+
+def test_a_tied_head_need_not_be_stored(folders: Mapping[str, Path], tmp_path: Path) -> None:
+    folder = changed(folders["llama"], tmp_path / "m", tie_word_embeddings=True)
+    assert told(folder, without=("lm_head.weight",))["missing"] == ()
+
+
+@pytest.mark.parametrize(
+    ("family", "tensor", "wanted"),
+    [
+        ("llama", "lm_head.weight", [512, 64]),
+        ("mixtral", f"{EXPERT}.w1.weight", [128, 64]),
+    ],
+)
+def test_a_tensor_of_another_shape_is_named_with_both_shapes(
+    family: str, tensor: str, wanted: list[int], folders: Mapping[str, Path]
+) -> None:
+    assert told(folders[family], shapes={tensor: (7, 7)})["wrong"] == [[tensor, [7, 7], wanted]]
+
+
+def test_a_head_is_told_from_the_body_and_what_no_class_loads_from_both(
+    folders: Mapping[str, Path],
+) -> None:
+    body, head = "bert.encoder.layer.0.output.dense.bias", "classifier.weight"
+    found = told(folders["bert_classifier"], without=(body, head), shapes={"other.head": (1,)})
+    assert (found["missing"], found["body"]) == ([body, head], [body])
+    assert found["unread"] == ["other.head"]
+
+
+def test_what_a_base_model_is_saved_as_fits_the_class_with_a_head_but_for_the_head(
+    folders: Mapping[str, Path], tmp_path: Path
+) -> None:
+    folder = changed(
+        folders["bert"], tmp_path / "m", architectures=["BertForSequenceClassification"]
+    )
+    assert told(folder)["missing"] == ["classifier.bias", "classifier.weight"]

@@ -1,0 +1,164 @@
+"""The process that loads a checkpoint's headers into its class: no weights, no code of theirs.
+
+`python -m workers.build_steps.weights.class_loading CONFIG_FOLDER < {tensor: shape}` prints one
+JSON object. Transformers itself says what fits: it knows of tied and optional tensors, of older
+names, and of experts that it stacks.
+"""
+
+import json
+import os
+import resource
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from workers.imports import without_collecting
+
+CPU_SECONDS = 60
+_GRACE_SECONDS = 5
+MEMORY_BYTES = 4 * 1024**3
+ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DEACTIVATE_ASYNC_LOAD": "1", "CUDA_VISIBLE_DEVICES": ""}
+"""No network, no threads, no card."""
+
+Shapes = Mapping[str, Sequence[int]]
+
+
+def main(folder: str) -> None:
+    """Print what the class makes of the tensors, or why that cannot be told."""
+    # What libraries print goes elsewhere.
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    # At the first of the two SIGXCPU ends the process, which no other cause does.
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + _GRACE_SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Of its data: what libraries map of their own files is no memory of the machine's.
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    try:
+        told = _Loading(folder, json.load(sys.stdin)).told()
+    except Exception as error:  # whatever a stranger's config.json makes Transformers raise
+        reason = (str(error).strip().splitlines() or [""])[0]
+        told = {"not_loadable": f"{type(error).__name__}: {reason}"[:300]}
+    with answer:
+        json.dump(told, answer)
+
+
+class _Stored:
+    """Stands for a tensor of a file, as Transformers reads one, and notes that it was read."""
+
+    def __init__(self, name: str, shape: Sequence[int], read: set[str]) -> None:
+        self._name, self._shape, self._read = name, tuple(shape), read
+
+    def __getitem__(self, _all: object) -> Any:
+        import torch
+
+        self._read.add(self._name)
+        return torch.empty(self._shape, device="meta")
+
+
+class _Loading:
+    """One class, and the shapes of one checkpoint."""
+
+    def __init__(self, folder: str, shapes: Shapes) -> None:
+        with without_collecting():
+            import torch
+            import transformers
+
+        torch.set_num_threads(1)
+        transformers.utils.logging.set_verbosity(transformers.logging.CRITICAL)
+        transformers.utils.logging.disable_progress_bar()
+        self._shapes = shapes
+        self._read: set[str] = set()
+        self._config = transformers.AutoConfig.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True
+        )
+        if hasattr(self._config, "quantization_config"):
+            del self._config.quantization_config  # names and shapes are those of plain weights
+        self._class: Any = getattr(transformers, self._config.architectures[0])
+
+    def told(self) -> dict[str, Any]:
+        """Return what is missing, what is of another shape, and what is stored for nothing."""
+        try:
+            model, report = self._load()
+        except RuntimeError as error:
+            return self._not_put_together(error)
+        missing, wrong = sorted(report["missing_keys"]), sorted(report["mismatched_keys"])
+        if not (missing or wrong):
+            return self._answer()
+        saved = self._saved(model)
+        parts = self._missing_parts(saved)
+        named = [each for each in missing if not parts or each in saved]
+        return self._answer(
+            missing=sorted({*named, *parts}),
+            wrong=[each for each in wrong if not parts or each[0] in saved],
+            body=[*self._of_body(model, named), *parts],
+        )
+
+    def _load(self) -> Any:
+        return self._class.from_pretrained(
+            None,
+            config=self._config,
+            state_dict={
+                name: _Stored(name, shape, self._read) for name, shape in self._shapes.items()
+            },
+            device_map="meta",
+            dtype="float32",
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            local_files_only=True,
+        )
+
+    def _not_put_together(self, error: RuntimeError) -> dict[str, Any]:
+        """Return which of the tensors that the class puts together, such as experts, are amiss."""
+        saved = self._saved(self._empty())
+        parts = self._missing_parts(saved)
+        wrong = [
+            (name, self._shapes[name], wanted)
+            for name, wanted in saved.items()
+            if name in self._shapes and tuple(self._shapes[name]) != tuple(wanted)
+        ]
+        if not (parts or wrong):
+            raise error
+        return self._answer(missing=parts, wrong=wrong, body=parts)
+
+    def _answer(
+        self,
+        *,
+        missing: Sequence[str] = (),
+        wrong: Iterable[tuple[str, Sequence[int], Sequence[int]]] = (),
+        body: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        return {
+            "missing": missing,
+            "wrong": [[name, [*stored], [*wanted]] for name, stored, wanted in wrong],
+            "body": body,
+            "unread": sorted(self._shapes.keys() - self._read),
+        }
+
+    def _empty(self) -> Any:
+        import torch
+
+        with torch.device("meta"):
+            return self._class(self._config)
+
+    def _saved(self, model: Any) -> dict[str, Sequence[int]]:
+        """Return the tensors as the class itself saves them, put apart again."""
+        from transformers.core_model_loading import revert_weight_conversion
+
+        tensors = revert_weight_conversion(model, model.state_dict())
+        return {name: tuple(each.shape) for name, each in tensors.items()}
+
+    def _missing_parts(self, saved: Iterable[str]) -> list[str]:
+        """Return the parts that are not stored, where others of their kind are."""
+        parts = set(saved) - set(self._empty().state_dict())
+        return sorted(parts - self._shapes.keys()) if parts & self._shapes.keys() else []
+
+    @staticmethod
+    def _of_body(model: Any, names: Iterable[str]) -> list[str]:
+        """Return those names that belong to the model below its head."""
+        prefix = f"{model.base_model_prefix}."
+        is_body = model.base_model is model
+        return [each for each in names if is_body or each.startswith(prefix)]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

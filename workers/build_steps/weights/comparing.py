@@ -1,0 +1,107 @@
+"""What a model class makes of a checkpoint's tensors, from a process of its own, kept for the next.
+
+That process has torch and a meta device: no weights, no network, nothing of the checkpoint's code.
+"""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from controlplane.artifacts.durable import write_atomically
+from controlplane.sources.cache import CLASSES
+from workers.build_steps.versions import tool_versions
+from workers.build_steps.weights import class_loading
+
+_MODULE = "workers.build_steps.weights.class_loading"
+_ROOT = Path(__file__).resolve().parents[3]
+
+Shapes = Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """How the tensors of a checkpoint fit its class."""
+
+    missing: tuple[str, ...]
+    wrong: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]
+    """Name, stored shape, wanted shape."""
+    body: frozenset[str]
+    """Of the missing ones, those that are not of a head."""
+    unread: frozenset[str]
+    """Tensors that are stored and that the class does not load."""
+
+
+class NotCompared(Exception):
+    """The class could not say; the text is why."""
+
+
+def compare(folder: Path, shapes: Shapes, *, cache_dir: Path | None) -> Comparison:
+    """Return how tensors of these shapes fit the class of the folder. Raises NotCompared."""
+    place = _place(folder, shapes, cache_dir)
+    told = _kept(place)
+    if told is None:
+        told = _asked(folder, shapes)
+        _keep(place, told)
+    if reason := told.get("not_loadable") or told.get("refused_for_now"):
+        raise NotCompared(reason)
+    return Comparison(
+        missing=tuple(told["missing"]),
+        wrong=tuple((name, tuple(a), tuple(b)) for name, a, b in told["wrong"]),
+        body=frozenset(told["body"]),
+        unread=frozenset(told["unread"]),
+    )
+
+
+def _place(folder: Path, shapes: Shapes, cache_dir: Path | None) -> Path | None:
+    """Return where the answer is kept: by all that it can depend on."""
+    # In place of the folder of the job, for several installations on one machine.
+    given = os.environ.get("MODEL_CLASS_CACHE")
+    root = Path(given) if given else cache_dir and cache_dir / CLASSES
+    if root is None:
+        return None
+    digest = hashlib.sha256((folder / "config.json").read_bytes())
+    digest.update(Path(class_loading.__file__).read_bytes())
+    for part in (sorted((name, *shape) for name, shape in shapes.items()), tool_versions()):
+        digest.update(json.dumps(part, sort_keys=True).encode())
+    return root / digest.hexdigest() / "comparison.json"
+
+
+def _kept(place: Path | None) -> dict[str, Any] | None:
+    try:
+        told: dict[str, Any] | None = json.loads(place.read_bytes()) if place else None
+    except (OSError, ValueError):
+        return None
+    if place and told is not None:
+        os.utime(place)  # what is in use is not pruned
+    return told
+
+
+def _keep(place: Path | None, told: Mapping[str, Any]) -> None:
+    if place is not None and "refused_for_now" not in told:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(place, json.dumps(told).encode())
+
+
+def _asked(folder: Path, shapes: Shapes) -> dict[str, Any]:
+    """Return what the process says; it dies with this step, whose mark it carries."""
+    done = subprocess.run(
+        [sys.executable, "-m", _MODULE, str(folder)],
+        input=json.dumps({name: list(shape) for name, shape in shapes.items()}).encode(),
+        stdout=subprocess.PIPE,
+        cwd=_ROOT,
+        env={**os.environ, **class_loading.ENVIRONMENT},
+        check=False,
+    )
+    if done.returncode == -signal.SIGXCPU:
+        return {"not_loadable": f"it takes more than {class_loading.CPU_SECONDS} s of CPU"}
+    if done.returncode != 0:
+        return {"refused_for_now": f"the comparing process ended with status {done.returncode}"}
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
