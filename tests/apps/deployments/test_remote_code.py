@@ -198,7 +198,8 @@ def _revision(cast: factories.Cast) -> Any:
         team=cast.team, source="HF", repo="acme/own", state="ready", commit=COMMIT,
         facts=facts.model_dump(mode="json"),
     )  # fmt: skip
-    factories.make_card(kind="H100", memory_bytes=80 * 1024**3)
+    node = factories.make_node(runtimes=["native", "vllm"])
+    factories.make_card(node=node, kind="H100", memory_bytes=80 * 1024**3)
     config = factories.make_config(team=cast.team)
     spec = parse_text(text).spec
     assert spec is not None
