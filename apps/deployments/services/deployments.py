@@ -178,7 +178,7 @@ def deployment_rename(*, deployment: Deployment, name: str) -> Deployment:
 @transaction.atomic
 def deployment_delete(*, deployment: Deployment) -> None:
     """Remove the deployment. Raises Conflict while it runs or an environment points at it."""
-    row = _locked(deployment)
+    row = _locked_with_environments(deployment)
     places = [*row.current_of.all(), *row.candidate_of.all()]
     if row.state not in DEPLOYMENT_TERMINAL and places:
         names = ", ".join(f"`{place.name}`" for place in places)

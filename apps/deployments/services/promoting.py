@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from apps.accounts.models import User
-from apps.deployments.models import Deployment, Environment
+from apps.deployments.models import Deployment, Environment, ServedModel
 from apps.deployments.services.deployments import deployment_activate, deployment_copy
 from apps.deployments.services.environments import (
     deployment_may_be_promoted,
@@ -26,6 +26,7 @@ def environment_promote(
 
     It is a copy where the given one already serves another environment. Raises Conflict.
     """
+    _lock(environment, deployment)
     deployment_may_be_promoted(deployment, environment)
     places = Environment.objects.exclude(id=environment.id)
     elsewhere = places.filter(current=deployment) | places.filter(candidate=deployment)
@@ -48,3 +49,17 @@ def environment_promote(
     deployment_activate(deployment=candidate)
     transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id), robust=True)
     return candidate
+
+
+def _lock(environment: Environment, deployment: Deployment) -> None:
+    """Lock what the promotion may change, in the order that holds everywhere.
+
+    Model, environment, deployment, and routes last: whoever has changed one holds them to the end
+    of the transaction, and must not wait for anything else in it.
+    """
+    for rows in (
+        ServedModel.objects.filter(id=environment.model_id),
+        Environment.objects.filter(id=environment.id),
+        Deployment.objects.filter(id=deployment.id),
+    ):
+        rows.select_for_update(no_key=True).first()

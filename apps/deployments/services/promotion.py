@@ -35,14 +35,11 @@ def promotion_settings(environment: Environment) -> dict[str, Any]:
 @transaction.atomic
 def environment_advance(*, environment_id: int) -> list[str]:
     """Take the next step of a promotion and return the deployments that it lets go."""
-    environment = (
-        Environment.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("candidate", "retiring")
-        .filter(id=environment_id)
-        .first()
-    )
+    rows = Environment.objects.select_for_update(no_key=True).filter(id=environment_id)
+    environment = rows.first()
     if environment is None:
         return []
+    _lock_deployments(environment)
     if environment.candidate is not None:
         _advance_candidate(environment, environment.candidate)
     if environment.promotion_version is None:
@@ -50,6 +47,13 @@ def environment_advance(*, environment_id: int) -> list[str]:
     if not gateways_have_applied(environment.promotion_version):
         return []
     return _finish(environment)
+
+
+def _lock_deployments(environment: Environment) -> None:
+    # Before the routes, which are held to the end of a transaction that has changed one.
+    ids = [environment.candidate_id, environment.current_id, environment.retiring_id]
+    mine = Deployment.objects.filter(id__in=[each for each in ids if each]).order_by("id")
+    list(mine.select_for_update(no_key=True))
 
 
 def _advance_candidate(environment: Environment, candidate: Deployment) -> None:

@@ -15,7 +15,7 @@ from apps.deployments.services.placement import Placed, replica_place
 from apps.deployments.services.promotion import environment_advance
 from apps.deployments.services.replicas import replicas_drain, replicas_stop
 from apps.fleet.selectors import gateways_have_applied, nodes_draining
-from apps.fleet.services import node_wanted_version_bump
+from apps.fleet.services import node_wanted_version_bump, nodes_lock
 from controlplane import clock
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 
@@ -51,6 +51,8 @@ def deployment_reconcile(*, deployment_id: str) -> None:
     )
     placed = [replica_place(deployment=deployment) for _ in range(decision.order)]
     ordered = [each.replica for each in placed if each.replica is not None]
+    if decision.drain:  # changes routes, for which others may wait while they hold a node
+        nodes_lock(node_ids={each.node_id for each in [*replicas, *ordered]})
     replicas_drain(replicas=decision.drain)
     changed_nodes = {replica.node_id for replica in ordered}
     replaced = decision.lost if decision.missing <= len(ordered) else ()

@@ -23,6 +23,7 @@ from apps.fleet.services.nodes import (
     node_enroll,
     node_observe,
     node_wanted_version_bump,
+    nodes_lock,
 )
 from apps.fleet.services.placing import node_cordon, node_drain, node_uncordon, node_undrain
 from apps.fleet.services.workers import worker_arrived, worker_left, worker_seen
@@ -53,6 +54,7 @@ __all__ = [
     "node_uncordon",
     "node_undrain",
     "node_wanted_version_bump",
+    "nodes_lock",
     "pool_assign",
     "worker_arrived",
     "worker_left",

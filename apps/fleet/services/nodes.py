@@ -108,11 +108,13 @@ def node_observe(
 
 def node_wanted_version_bump(*, node_ids: Collection[str]) -> None:
     """Note that what these nodes should run has changed."""
-    # Locked in one order, so that two sweeps never wait for each other.
-    locked = Node.objects.filter(id__in=node_ids).order_by("id").select_for_update()
-    Node.objects.filter(id__in=[node.id for node in locked]).update(
-        wanted_version=F("wanted_version") + 1
-    )
+    nodes_lock(node_ids=node_ids)
+    Node.objects.filter(id__in=node_ids).update(wanted_version=F("wanted_version") + 1)
+
+
+def nodes_lock(*, node_ids: Collection[str]) -> None:
+    """Lock these nodes in one order, so that two sweeps never wait for each other."""
+    list(Node.objects.filter(id__in=node_ids).order_by("id").select_for_update(no_key=True))
 
 
 def _cards_store(node: Node, cards: Mapping[CardReport, CardUse]) -> None:
