@@ -22,7 +22,9 @@ from workers.build_steps.failures import StepFailure
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.gating import encoding, failures, generation, verdicts
 from workers.build_steps.gating.as_served import load_as_served
+from workers.build_steps.gating.declaration import check_declaration
 from workers.build_steps.gating.heads import find_heads
+from workers.build_steps.gating.originals import compare_with_original
 from workers.build_steps.gating.scales import check_scales
 from workers.build_steps.gating.served import served_dtype
 from workers.build_steps.job import Job
@@ -73,6 +75,8 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     exported = job.input("calibrate") / MODEL_FOLDER
     found = read_export(exported)
     told["scales"] = check_scales(exported, found.quant_config).counts
+    check_declaration(exported, found, calibrated)
+    told["weights"] = compare_with_original(original.folder, exported).to_json()
     if reason := _why_unmeasured(gate, found):
         log.info("gate unmeasured: %s", reason)
         return StepResult(values={"state": "unmeasured", "reason": reason, **told})
