@@ -98,6 +98,10 @@ QUANTIZATION = (
 GATE = (
     entry("EHG-PERPLEXITY", CONFIGURATION, "Quantization lost more than the limit allows.",
           "Calibrate on more or closer data, use `fp8`, raise the limit, or promote anyway."),
+    entry("EHG-DRIFT", CONFIGURATION, "Quantization moved the distributions more than allowed.",
+          "Calibrate on more or closer data, use `fp8`, raise the limit, or promote anyway."),
+    entry("EHG-CHOICE", CONFIGURATION, "Quantization changed the likeliest token too often.",
+          "Calibrate on more or closer data, use `fp8`, lower the limit, or promote anyway."),
     entry("EHG-AGREEMENT", CONFIGURATION, "The encoder's answers moved more than allowed.",
           "Calibrate on more or closer data, use `fp8_mlp_only`, or promote anyway."),
     entry("EHG-NO-SAMPLES", CONFIGURATION, "The evaluation set holds nothing to measure on.",

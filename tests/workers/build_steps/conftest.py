@@ -45,10 +45,10 @@ def supervisor(tmp_path: Path, tiny: Path) -> Iterator[Supervisor]:
 
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> "Quantized":
-    """A decoder in FP8 with an FP8 cache, which nobody writes to."""
-    from tests.workers.build_steps.gated import Quantized  # loads torch
+    """A trained decoder in FP8 with an FP8 cache, which nobody writes to."""
+    from tests.workers.build_steps.gated import TRAINED, Quantized  # loads torch
 
-    return Quantized("llama", "fp8_kv", tmp_path_factory.mktemp("kv"))
+    return Quantized(TRAINED, "fp8_kv", tmp_path_factory.mktemp("kv"))
 
 
 @pytest.fixture

@@ -8,14 +8,18 @@ from typing import Any, Self
 
 from controlplane.domain.spec.enginehouse_settings import Gate
 from tests.tiny_families import make_family
+from tests.trained_checkpoint import make_trained
 from tests.workers.build_steps.quantizing import fetched, quantized_spec, run_here
+
+TRAINED = "trained"
 
 
 class Quantized:
     """A checkpoint and its quantized form, to be measured and to be damaged."""
 
     def __init__(self, family: str, kind: str, root: Path, **build: Any) -> None:
-        self.original = make_family(family, root / "original")
+        folder = root / "original"
+        self.original = make_trained(folder) if family == TRAINED else make_family(family, folder)
         self.root, self.spec = root, quantized_spec(self.original, kind, **build)
         self.fetch = fetched(self.original, root / "fetch")
         self.calibrate = root / "calibrate"

@@ -33,7 +33,7 @@ def check_declaration(folder: Path, found: Exported, calibrated: Mapping[str, An
     _check_excluded(folder, found)
 
 
-def check_layers(model: Any, folder: Path, named: Callable[[str], str]) -> None:
+def check_layers(model: nn.Module, folder: Path, named: Callable[[str], str]) -> None:
     """Raise StepFailure for the first layer in 16 bits that the declaration does not name.
 
     `named` gives the class's name of a module that older files call otherwise.
@@ -41,9 +41,9 @@ def check_layers(model: Any, folder: Path, named: Callable[[str], str]) -> None:
     scheme = _scheme(folder)
     stored = {named(module): module for module, _ in _weights(folder)}
     quantized = {module for module, dtype in _weights(folder) if dtype in _STORED_AS.values()}
-    embeddings = model.get_input_embeddings().weight
+    tables = {id(each.weight) for each in model.modules() if isinstance(each, nn.Embedding)}
     for name, layer in model.named_modules():
-        if not isinstance(layer, nn.Linear) or layer.weight is embeddings:
+        if not isinstance(layer, nn.Linear) or id(layer.weight) in tables:
             continue
         module = stored.get(name, name)
         if module not in quantized and not scheme.excludes(module):

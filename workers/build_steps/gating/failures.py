@@ -9,6 +9,10 @@ from workers.build_steps.failures import StepFailure
 _TYPE_FIELD = "trt_llm.build.quantization_type"
 _GATE = "enginehouse.gate"
 _SHOWN_LETTERS = 80
+_LOSE_LESS = (
+    "Raise `calib_size` or use a calibration set closer to your traffic; `fp8` instead of an "
+    "`_kv` or `fp4` type loses less. To accept the loss, raise the limit or promote anyway."
+)
 
 
 def perplexity_rose(change: float, limit: float, before: float, after: float) -> StepFailure:
@@ -18,8 +22,29 @@ def perplexity_rose(change: float, limit: float, before: float, after: float) ->
         f"Quantization raised the perplexity on held-out text by {change:.1%}, from {before:.2f} "
         f"to {after:.2f}; the limit is {limit:.1%}.",
         f"{_GATE}.max_perplexity_increase",
-        "Raise `calib_size` or use a calibration set closer to your traffic; `fp8` instead of an "
-        "`_kv` or `fp4` type loses less. To accept the loss, raise the limit or promote anyway.",
+        _LOSE_LESS,
+    )
+
+
+def drifted(drift: float, limit: float) -> StepFailure:
+    """Return the failure for a model whose expectations moved."""
+    return _over(
+        "EHG-DRIFT",
+        f"Quantization moved the distributions on held-out text by {drift:.4f} nats per token; "
+        f"the limit is {limit:.4f}.",
+        f"{_GATE}.max_logit_drift_nats",
+        _LOSE_LESS,
+    )
+
+
+def chose_otherwise(share: float, limit: float) -> StepFailure:
+    """Return the failure for a model that would often say something else."""
+    return _over(
+        "EHG-CHOICE",
+        "After quantization the model finds the same token likeliest as the original at "
+        f"{share:.1%} of held-out text; the limit is {limit:.1%}.",
+        f"{_GATE}.min_same_choice",
+        _LOSE_LESS.replace("raise the limit", "lower the limit"),
     )
 
 
