@@ -80,13 +80,13 @@ class GateCard:
 
     @property
     def figures(self) -> Sequence[Figure]:
-        """The measures, the one with a limit first."""
+        """The measures, each with its limit where it had one."""
         if not (figures := self.result.get("figures")):
             return ()
         limits = self.result["limits"]
         if self.result["kind"] == "encoder":
             return _of_encoder(figures, limits["max_agreement_loss"])
-        return _of_generation(figures, limits["max_perplexity_increase"])
+        return _of_generation(figures, limits)
 
     @property
     def worst(self) -> Sequence[WorstSample]:
@@ -102,6 +102,8 @@ def gate_words(gate: object) -> str:
     if not isinstance(gate, Mapping):
         return str(gate)
     card = GateCard(result=gate)
+    if card.word == UNMEASURED:
+        return card.word
     measured = [
         f"{each.label.lower()} {each.measured}, limit {each.limit}"
         for each in card.figures
@@ -110,20 +112,27 @@ def gate_words(gate: object) -> str:
     return f"{card.word}: {'; '.join(measured)}" if measured else card.word
 
 
-def _of_generation(figures: Mapping[str, Any], limit: float) -> Sequence[Figure]:
+def _of_generation(figures: Mapping[str, Any], limits: Mapping[str, Any]) -> Sequence[Figure]:
+    # Older results have a limit of perplexity alone.
+    drift, choice = limits.get("max_logit_drift_nats"), limits.get("min_same_choice")
     return [
         Figure(
             label="Perplexity",
             original=formats.number(figures["perplexity_original"], 2),
             exported=formats.number(figures["perplexity_quantized"], 2),
             measured=_signed(figures["perplexity_change"]),
-            limit=_signed(limit),
+            limit=_signed(limits["max_perplexity_increase"]),
         ),
         Figure(
             label="Logit drift per token",
-            measured=f"{formats.number(figures['logit_drift_nats'], 4)} nats",
+            measured=_nats(figures["logit_drift_nats"]),
+            limit=formats.ABSENT if drift is None else _nats(drift),
         ),
-        Figure(label="Same likeliest token", measured=formats.percent(figures["same_choice"])),
+        Figure(
+            label="Same likeliest token",
+            measured=formats.percent(figures["same_choice"]),
+            limit=formats.ABSENT if choice is None else f"at least {formats.percent(choice)}",
+        ),
     ]
 
 
@@ -146,6 +155,10 @@ def _lost(sample: Mapping[str, Any]) -> str:
     if "cosine" in sample:
         return f"cosine {formats.number(sample['cosine'], 4)}"
     return f"perplexity × {formats.number(sample['perplexity_ratio'], 3)}"
+
+
+def _nats(drift: float) -> str:
+    return f"{formats.number(drift, 4)} nats"
 
 
 def _signed(share: float) -> str:

@@ -18,13 +18,15 @@ from workers.build_steps import outputs
 from workers.build_steps.calibration import OpenDataset, Places, draw_unseen
 from workers.build_steps.calibration.samples import SAMPLES_FILE
 from workers.build_steps.events import Events
-from workers.build_steps.failures import StepFailure
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.gating import encoding, failures, generation, verdicts
 from workers.build_steps.gating.as_served import load_as_served
+from workers.build_steps.gating.declaration import check_declaration
 from workers.build_steps.gating.heads import find_heads
+from workers.build_steps.gating.originals import compare_with_original
 from workers.build_steps.gating.scales import check_scales
 from workers.build_steps.gating.served import served_dtype
+from workers.build_steps.gating.verdicts import Verdict
 from workers.build_steps.job import Job
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
 from workers.build_steps.quantization.exported import Exported, read_export
@@ -73,15 +75,18 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     exported = job.input("calibrate") / MODEL_FOLDER
     found = read_export(exported)
     told["scales"] = check_scales(exported, found.quant_config).counts
+    check_declaration(exported, found, calibrated)
+    told["weights"] = compare_with_original(original.folder, exported).to_json()
     if reason := _why_unmeasured(gate, found):
         log.info("gate unmeasured: %s", reason)
         return StepResult(values={"state": "unmeasured", "reason": reason, **told})
-    failure = _measure(job, gate, original, exported, told, events, clock)
-    state = "failed" if failure else "passed"
-    log.info("gate %s: %s", state, failure or told["figures"])
+    verdict = _measure(job, gate, original, exported, told, events, clock)
+    failure = verdict.failure
+    log.info("gate %s: %s", verdict.state, failure or verdict.reason or told["figures"])
     return StepResult(
         values={
-            "state": state,
+            "state": verdict.state,
+            "reason": verdict.reason,
             "failure": failure.failure.to_json() if failure else None,
             **told,
             "seconds": round(clock.monotonic() - started, 2),
@@ -106,6 +111,8 @@ def _why_unmeasured(gate: Gate, found: Exported) -> str:
 def _limits(gate: Gate) -> dict[str, float]:
     return {
         "max_perplexity_increase": gate.max_perplexity_increase,
+        "max_logit_drift_nats": gate.max_logit_drift_nats,
+        "min_same_choice": gate.min_same_choice,
         "max_agreement_loss": gate.max_agreement_loss,
     }
 
@@ -131,11 +138,12 @@ def _measure(
     told: dict[str, Any],
     events: Events,
     clock: Clock,
-) -> StepFailure | None:
-    """Add the figures to `told`; return the failure that they amount to."""
+) -> Verdict:
+    """Add the figures to `told`; return what they amount to."""
+    spec = Spec.model_validate(job.spec)
     device = device_of(job.options)
     device.prepare()
-    dtype = served_dtype(Spec.model_validate(job.spec), original, device)
+    dtype = served_dtype(spec, original, device)
     told["compute_dtype"] = str(dtype).removeprefix("torch.")
     if device.kind == "cpu":
         limit = job.options.get("memory_bytes")
@@ -152,11 +160,15 @@ def _measure(
         encoded = _compare_encoders(models, samples, step)
         told["kind"], told["figures"] = "encoder", encoded.to_json()
         told["worst"] = _worst(samples, tokenizer, [-each for each in encoded.cosines], "cosine")
-        return verdicts.of_encoder(encoded, gate)
+        return Verdict(failure=verdicts.of_encoder(encoded, gate))
     generated = _compare_generators(models, samples, step)
     told["kind"], told["figures"] = "generation", generated.to_json()
     told["worst"] = _worst(samples, tokenizer, generated.ratios, "perplexity_ratio")
-    return verdicts.of_generation(generated, gate)
+    if generated.original_guesses:
+        repository = spec.engine_build.checkpoint_repository
+        named = repository.repo if repository else original.architecture
+        return Verdict(reason=verdicts.why_unmeasured(generated, named))
+    return Verdict(failure=verdicts.of_generation(generated, gate))
 
 
 @dataclass(frozen=True, kw_only=True)

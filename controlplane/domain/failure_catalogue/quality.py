@@ -98,6 +98,10 @@ QUANTIZATION = (
 GATE = (
     entry("EHG-PERPLEXITY", CONFIGURATION, "Quantization lost more than the limit allows.",
           "Calibrate on more or closer data, use `fp8`, raise the limit, or promote anyway."),
+    entry("EHG-DRIFT", CONFIGURATION, "Quantization moved the distributions more than allowed.",
+          "Calibrate on more or closer data, use `fp8`, raise the limit, or promote anyway."),
+    entry("EHG-CHOICE", CONFIGURATION, "Quantization changed the likeliest token too often.",
+          "Calibrate on more or closer data, use `fp8`, lower the limit, or promote anyway."),
     entry("EHG-AGREEMENT", CONFIGURATION, "The encoder's answers moved more than allowed.",
           "Calibrate on more or closer data, use `fp8_mlp_only`, or promote anyway."),
     entry("EHG-NO-SAMPLES", CONFIGURATION, "The evaluation set holds nothing to measure on.",
@@ -107,5 +111,9 @@ GATE = (
     entry("EHG-SCALES-ONE", OURS, "All scales are 1.0, as if never calibrated.", _TYPE),
     entry("EHG-SCALE-BROKEN", OURS, "A scale is no usable number.", _TYPE),
     entry("EHG-SCALE-UNUSED", OURS, "Scales belong to no layer of the model.", _TYPE),
+    entry("EHG-SCALE-FOREIGN", OURS, "A scale is not that of the original weight.", _TYPE),
+    entry("EHG-WEIGHT-FOREIGN", OURS, "Quantized numbers are not those of the original.", _TYPE),
+    entry("EHG-DECLARATION", OURS, "The export says of itself what its files do not hold.", _TYPE),
+    entry("EHG-INCOMPLETE", OURS, "The export lacks a tensor, or has it in another shape.", _TYPE),
     entry("EHG-NOT-FINITE", OURS, "The model answers with what is no number.", _TYPE),
 )  # fmt: skip

@@ -19,6 +19,11 @@ class Gate(Section):
     enabled: bool = True
     max_perplexity_increase: Annotated[float, Field(gt=0, le=1)] = 0.06
     """Share by which perplexity may rise on held-out text; generation only."""
+    max_logit_drift_nats: Annotated[float, Field(gt=0, le=10)] = 0.15
+    """Divergence from the original per token of held-out text; generation only."""
+    min_same_choice: Annotated[float, Field(ge=0, lt=1)] = 0.75
+    """Share of tokens of held-out text at which both must find the same one likeliest; generation
+    only."""
     max_agreement_loss: Annotated[float, Field(gt=0, le=1)] = 0.01
     """Share of cosine and label agreement that may be lost; encoders only."""
     evaluation_dataset: str | None = None

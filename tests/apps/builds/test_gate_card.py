@@ -71,11 +71,31 @@ def test_the_gate_shows_its_figures_beside_the_limit_and_the_worst_samples_as_te
     assert "<b>not bold</b>" not in page
 
 
+def test_drift_and_choice_have_limits_of_their_own() -> None:
+    limits = GATE["limits"] | {"max_logit_drift_nats": 0.15, "min_same_choice": 0.75}
+    card = GateCard(result=GATE | {"limits": limits})
+    assert [each.limit for each in card.figures] == [
+        "+6.0\u2009%",
+        "0.1500 nats",
+        "at least 75\u2009%",
+    ]
+
+
 def test_what_was_not_measured_is_called_unmeasured_with_the_reason() -> None:
     page = page_of({"state": "unmeasured", "reason": "The gate is off.", "limits": {}})
     assert ">unmeasured</span>" in page
     assert "The gate is off." in page
     assert "<th>Measure</th>" not in page
+
+
+def test_figures_of_a_checkpoint_that_guesses_are_shown_with_the_reason() -> None:
+    reason = "The checkpoint `org/random` itself is not clearly better than guessing."
+    gate = GATE | {"state": "unmeasured", "reason": reason}
+    page = page_of(gate)
+    assert ">unmeasured</span>" in page
+    assert "org/random" in page
+    assert "20.19" in page
+    assert gate_words(gate) == "unmeasured"
 
 
 def test_an_encoder_is_measured_by_cosine_and_agreement() -> None:

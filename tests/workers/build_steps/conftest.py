@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -9,6 +10,9 @@ from tests.gates import Gates
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.workers.build_steps.supervising import Packaged, Supervisor, package, spec_of
 from workers.build_steps.processes import LEASE_VARIABLE, environment, kill_all
+
+if TYPE_CHECKING:
+    from tests.workers.build_steps.gated import Quantized
 
 
 @pytest.fixture(scope="session")
@@ -37,3 +41,17 @@ def supervisor(tmp_path: Path, tiny: Path) -> Iterator[Supervisor]:
     found = Supervisor(folder=tmp_path, roots=(str(tiny.parent),))
     yield found
     assert kill_all(lambda each: environment(each.pid).get(LEASE_VARIABLE) == found.lease)
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> "Quantized":
+    """A trained decoder in FP8 with an FP8 cache, which nobody writes to."""
+    from tests.workers.build_steps.gated import TRAINED, Quantized  # loads torch
+
+    return Quantized(TRAINED, "fp8_kv", tmp_path_factory.mktemp("kv"))
+
+
+@pytest.fixture
+def kv(made_once: "Quantized", tmp_path: Path) -> "Quantized":
+    """A copy of it, to be harmed."""
+    return made_once.copied(tmp_path / "kv")

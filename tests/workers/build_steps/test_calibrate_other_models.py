@@ -92,7 +92,7 @@ def test_only_layers_that_keep_a_cache_get_scales_for_it(tmp_path: Path) -> None
     exported = tmp_path / "calibrate" / "model"
     scale = "model.layers.1.self_attn.k_proj.k_scale"
     assert [each for each in tensors_of(exported) if each.endswith("k_scale")] == [scale]
-    assert gated(folder, "fp8_kv", tmp_path)["state"] == "passed"
+    assert gated(folder, "fp8_kv", tmp_path)["state"] == "unmeasured", "a random model guesses"
     change_export(exported, {scale: None})
     with pytest.raises(StepFailure) as raised:
         run_here(
@@ -116,7 +116,6 @@ def test_scores_that_are_capped_are_measured_with_the_cap(tmp_path: Path) -> Non
     folder = saved("Gemma2ForCausalLM", config, tmp_path / "gemma2")
     assert calibrated(folder, "fp8_kv", tmp_path)["kv_cache_layers"] == 2
     gate = gated(folder, "fp8_kv", tmp_path)
-    assert gate["state"] == "passed"
     assert 0 < gate["figures"]["logit_drift_nats"] < 0.01
 
 

@@ -2,20 +2,16 @@
 
 import json
 import math
-import shutil
-from copy import copy
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 import torch
 
 from controlplane.domain.spec.enginehouse_settings import Gate
-from tests.tiny_families import make_family
+from tests.workers.build_steps.gated import Quantized
 from tests.workers.build_steps.quantizing import (
     change_export,
-    fetched,
-    quantized_spec,
     run_here,
     tensors_of,
 )
@@ -24,56 +20,11 @@ from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import encoding, generation, verdicts
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
-
-
-class Quantized:
-    """A checkpoint and its quantized form, to be measured and to be damaged."""
-
-    def __init__(self, family: str, kind: str, root: Path, **build: Any) -> None:
-        self.original = make_family(family, root / "original")
-        self.root, self.spec = root, quantized_spec(self.original, kind, **build)
-        self.fetch = fetched(self.original, root / "fetch")
-        self.calibrate = root / "calibrate"
-        self.values = run_here("calibrate", self.spec, self.calibrate, fetch=self.fetch).values
-        self.model = self.calibrate / "model"
-
-    def copied(self, root: Path) -> Self:
-        """Return the same in another folder, where a test may change it."""
-        shutil.copytree(self.root, root)
-        copied = copy(self)
-        copied.root, copied.fetch, copied.calibrate = root, root / "fetch", root / "calibrate"
-        copied.model = copied.calibrate / "model"
-        return copied
-
-    def gate(self, spec: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:
-        folder = self.root / "gates" / str(len(list(self.root.glob("gates/*"))))
-        result = run_here(
-            "gate",
-            spec or self.spec,
-            folder,
-            options,
-            fetch=self.fetch,
-            calibrate=self.calibrate,
-        )
-        return json.loads(json.dumps(result.values))  # type: ignore[no-any-return]
-
-    def with_gate(self, **gate: Any) -> dict[str, Any]:
-        settings = {**self.spec["enginehouse"], "gate": {**Gate().model_dump(), **gate}}
-        return {**self.spec, "enginehouse": settings}
-
-
-@pytest.fixture(scope="module")
-def made_once(tmp_path_factory: pytest.TempPathFactory) -> Quantized:
-    return Quantized("llama", "fp8_kv", tmp_path_factory.mktemp("kv"))
-
-
-@pytest.fixture
-def kv(made_once: Quantized, tmp_path: Path) -> Quantized:
-    return made_once.copied(tmp_path / "kv")
+LOOSE = {"max_perplexity_increase": 1.0, "max_logit_drift_nats": 1.0, "min_same_choice": 0.0}
 
 
 def test_a_decoder_is_measured_on_what_it_was_not_calibrated_on(kv: Quantized) -> None:
-    values = kv.gate(kv.with_gate(max_perplexity_increase=1.0))
+    values = kv.gate()
     assert values["state"] == "passed"
     assert values["failure"] is None
     assert values["evaluation"]["held_out"]
@@ -94,7 +45,7 @@ def test_a_decoder_is_measured_on_what_it_was_not_calibrated_on(kv: Quantized) -
 
 
 def test_a_loss_over_the_limit_is_a_failure_with_its_numbers(kv: Quantized) -> None:
-    # A random model guesses worse the surer it is of itself.
+    # A model guesses worse that is surer of itself than it was trained to be.
     surer = tensors_of(kv.model)["model.norm.weight"] * 2
     change_export(kv.model, {"model.norm.weight": surer})
     values = kv.gate()
@@ -105,6 +56,16 @@ def test_a_loss_over_the_limit_is_a_failure_with_its_numbers(kv: Quantized) -> N
     assert f"{values['figures']['perplexity_quantized']:.2f}" in failure["sentence"]
     assert "the limit is 6.0%" in failure["sentence"]
     assert "promote anyway" in failure["hint"]
+
+
+def test_a_checkpoint_that_only_guesses_is_unmeasured_and_named(tmp_path: Path) -> None:
+    random = Quantized("llama", "fp8", tmp_path)
+    values = random.gate(random.with_gate(max_perplexity_increase=1e-8))
+    assert (values["state"], values["failure"]) == ("unmeasured", None)
+    figures = values["figures"]
+    assert figures["perplexity_original"] > figures["perplexity_guessed"]
+    assert f"`{random.original}`" in values["reason"]
+    assert f"{figures['perplexity_original']:,.0f}" in values["reason"]
 
 
 def test_a_gate_that_is_switched_off_says_unmeasured(kv: Quantized) -> None:
@@ -122,7 +83,7 @@ def test_an_own_evaluation_set_is_used_without_what_was_calibrated_on(
     ]
     path = tmp_path / "own.jsonl"
     path.write_text("".join(json.dumps(each) + "\n" for each in rows))
-    spec = kv.with_gate(evaluation_dataset=str(path), max_perplexity_increase=1.0)
+    spec = kv.with_gate(evaluation_dataset=str(path), **LOOSE)
     about = kv.gate(spec, local_checkpoint_roots=[str(tmp_path)])["evaluation"]
     assert (about["dataset"], about["samples"], about["held_out"]) == (str(path), 6, False)
     roots = [str(tmp_path), str(kv.original)]
@@ -276,3 +237,32 @@ def test_the_output_holds_the_held_out_samples_and_not_the_calibration_text(
         for each in outputs.read(kv.calibrate).files
         if each.path.startswith("model/")
     )
+
+
+def result(**changes: float) -> generation.GenerationResult:
+    figures: dict[str, Any] = {
+        "perplexity_original": 24.7, "perplexity_quantized": 25.0, "drift": 0.033,
+        "same_choice": 0.88, "places": 1939, "perplexity_guessed": 3_700.0, "ratios": (1.01,),
+    }  # fmt: skip
+    return generation.GenerationResult(**figures | changes)
+
+
+def test_a_better_perplexity_does_not_pass_a_model_that_chooses_otherwise() -> None:
+    assert verdicts.of_generation(result(), Gate()) is None
+    failure = verdicts.of_generation(result(perplexity_quantized=24.0, same_choice=0.26), Gate())
+    assert failure is not None
+    assert (failure.failure.code, failure.failure.field) == (
+        "EHG-CHOICE",
+        "enginehouse.gate.min_same_choice",
+    )
+    assert "at 26.0% of held-out text; the limit is 75.0%" in failure.failure.sentence
+    assert "lower the limit" in failure.failure.hint
+    assert verdicts.of_generation(result(same_choice=0.26), Gate(min_same_choice=0.2)) is None
+
+
+def test_a_better_perplexity_does_not_pass_a_model_that_drifts() -> None:
+    failure = verdicts.of_generation(result(perplexity_quantized=24.0, drift=0.4), Gate())
+    assert failure is not None
+    assert failure.failure.code == "EHG-DRIFT"
+    assert "0.4000 nats per token; the limit is 0.1500" in failure.failure.sentence
+    assert verdicts.of_generation(result(drift=0.4), Gate(max_logit_drift_nats=0.5)) is None

@@ -166,7 +166,7 @@ def assert_calibrated_and_gated(build: Build) -> None:
     assert passport["calibration"]["revision"].startswith("sha256:")
     assert passport["calibration"]["used"] == 62
     assert passport["gate"] == build.steps.get(name="gate").result
-    assert passport["gate"]["state"] == "passed"
+    assert passport["gate"]["state"] == "unmeasured", "a random model guesses"
     engine = build.steps.get(name="smoke_test").result["engine"]
     assert any("FP8 weights of 14 layers" in each for each in engine["emulated"])
     assert "hf_quant_config.json" in {each["path"] for each in build.artifact.files}

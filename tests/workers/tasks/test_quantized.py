@@ -6,17 +6,17 @@ import pytest
 
 from apps.builds.models import Build
 from apps.builds.services import build_promote
-from tests.tiny_checkpoint import make_tiny_checkpoint
+from tests.trained_checkpoint import make_trained
 from tests.workers.tasks.building import MakeBuild, make_quantized, steps
 from workers.tasks.build import build_run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
-LOSING_SEED = 18
-"""A random model may well gain by rounding; this one loses two percent, in bfloat16 as well."""
 STRICT = """enginehouse:
   gate:
-    max_perplexity_increase: 0.00000001
+    max_perplexity_increase: 1
+    max_logit_drift_nats: 0.000000001
 """
+"""Perplexity may well fall by rounding; no rounding is without a drift."""
 
 
 def run(build: Build) -> Build:
@@ -28,11 +28,11 @@ def run(build: Build) -> Build:
 def test_a_build_that_loses_too_much_fails_with_its_figures_and_goes_on_when_promoted(
     make_build: MakeBuild, data_dir: Path
 ) -> None:
-    losing = make_tiny_checkpoint(data_dir / "checkpoints" / "losing", seed=LOSING_SEED)
+    losing = make_trained(data_dir / "checkpoints" / "losing")
     failed = run(make_quantized(make_build, losing, added=STRICT))
     assert failed.state == "failed", failed.state
-    assert (failed.failure["code"], failed.failure["blame"]) == ("EHG-PERPLEXITY", "configuration")
-    assert failed.failure["field"] == "enginehouse.gate.max_perplexity_increase"
+    assert (failed.failure["code"], failed.failure["blame"]) == ("EHG-DRIFT", "configuration")
+    assert failed.failure["field"] == "enginehouse.gate.max_logit_drift_nats"
     assert steps(failed) == {
         "fetch": "finished",
         "inspect": "finished",
@@ -43,7 +43,7 @@ def test_a_build_that_loses_too_much_fails_with_its_figures_and_goes_on_when_pro
     }
     gate = failed.steps.get(name="gate").result
     assert gate["state"] == "failed"
-    assert f"{gate['figures']['perplexity_original']:.2f}" in failed.failure["sentence"]
+    assert f"{gate['figures']['logit_drift_nats']:.4f} nats" in failed.failure["sentence"]
     build_promote(build=failed, user=None, reason="It is a random model.")
     ended = run(failed)
     assert (ended.state, ended.failure) == ("succeeded", None)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ from transformers.core_model_loading import WeightRenaming
 from transformers.masking_utils import AttentionMaskInterface, eager_mask, sdpa_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from controlplane.domain.failures import Blame
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import failures
+from workers.build_steps.gating.declaration import check_layers
 from workers.build_steps.gating.experts import emulate_experts
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.loading import Device, load_model
@@ -33,7 +37,8 @@ def load_as_served(
 ) -> nn.Module:
     """Return the model of an exported folder; inputs and KV cache are rounded as on the card.
 
-    Raises StepFailure when a scale belongs to nothing.
+    Raises StepFailure when a scale belongs to nothing, a tensor is missing, or a layer is not what
+    the files declare. The original has been loaded before: what fails here is the export's fault.
     """
     plain = dequantize(_read(folder), dtype)
     choices: dict[str, Any] = {}
@@ -42,13 +47,24 @@ def load_as_served(
     if any(".experts." in name for name in plain.roundings):
         # The other forms hand all experts to one kernel, in which nothing can be rounded.
         choices["experts_implementation"] = "eager"
-    model = load_model(original, device=device, dtype=dtype, weights=plain.weights, **choices)
-    plain = _as_loaded(plain, model)
+    model = _load(original, device=device, dtype=dtype, weights=plain.weights, **choices)
+    named = _names(model)
+    check_layers(model, folder, named)
+    plain = _as_loaded(plain, named)
     plain = emulate_experts(model, plain)
     if left := emulate_inputs(model, plain):
         raise failures.unused_scale(left[0])
     _emulate_cache(model, plain)
     return model
+
+
+def _load(original: Checkpoint, **choices: Any) -> nn.Module:
+    try:
+        return load_model(original, **choices)
+    except StepFailure as error:
+        if error.failure.blame is not Blame.CHECKPOINT:
+            raise
+        raise failures.not_whole(error.failure.sentence) from error
 
 
 def _attention(original: Checkpoint) -> str:
@@ -64,8 +80,8 @@ def _read(folder: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def _as_loaded(plain: PlainCheckpoint, model: nn.Module) -> PlainCheckpoint:
-    """Return the scales by the names that the class gives to the modules of older checkpoints."""
+def _names(model: nn.Module) -> Callable[[str], str]:
+    """Return what gives the class's names of the modules of older checkpoints."""
     renamings = [
         each for each in get_model_conversion_mapping(model) if isinstance(each, WeightRenaming)
     ]
@@ -76,6 +92,11 @@ def _as_loaded(plain: PlainCheckpoint, model: nn.Module) -> PlainCheckpoint:
             name, _ = renaming.rename_source_key(name)
         return name.removesuffix(".weight")
 
+    return named
+
+
+def _as_loaded(plain: PlainCheckpoint, named: Callable[[str], str]) -> PlainCheckpoint:
+    """Return the scales by the class's names."""
     return replace(
         plain,
         roundings={named(name): each for name, each in plain.roundings.items()},

@@ -1,10 +1,18 @@
 """Why a quantized checkpoint does not pass."""
 
+import json
+from collections.abc import Sequence
+
 from controlplane.domain.failures import Blame, Failure
 from workers.build_steps.failures import StepFailure
 
 _TYPE_FIELD = "trt_llm.build.quantization_type"
 _GATE = "enginehouse.gate"
+_SHOWN_LETTERS = 80
+_LOSE_LESS = (
+    "Raise `calib_size` or use a calibration set closer to your traffic; `fp8` instead of an "
+    "`_kv` or `fp4` type loses less. To accept the loss, raise the limit or promote anyway."
+)
 
 
 def perplexity_rose(change: float, limit: float, before: float, after: float) -> StepFailure:
@@ -14,8 +22,29 @@ def perplexity_rose(change: float, limit: float, before: float, after: float) ->
         f"Quantization raised the perplexity on held-out text by {change:.1%}, from {before:.2f} "
         f"to {after:.2f}; the limit is {limit:.1%}.",
         f"{_GATE}.max_perplexity_increase",
-        "Raise `calib_size` or use a calibration set closer to your traffic; `fp8` instead of an "
-        "`_kv` or `fp4` type loses less. To accept the loss, raise the limit or promote anyway.",
+        _LOSE_LESS,
+    )
+
+
+def drifted(drift: float, limit: float) -> StepFailure:
+    """Return the failure for a model whose expectations moved."""
+    return _over(
+        "EHG-DRIFT",
+        f"Quantization moved the distributions on held-out text by {drift:.4f} nats per token; "
+        f"the limit is {limit:.4f}.",
+        f"{_GATE}.max_logit_drift_nats",
+        _LOSE_LESS,
+    )
+
+
+def chose_otherwise(share: float, limit: float) -> StepFailure:
+    """Return the failure for a model that would often say something else."""
+    return _over(
+        "EHG-CHOICE",
+        "After quantization the model finds the same token likeliest as the original at "
+        f"{share:.1%} of held-out text; the limit is {limit:.1%}.",
+        f"{_GATE}.min_same_choice",
+        _LOSE_LESS.replace("raise the limit", "lower the limit"),
     )
 
 
@@ -61,6 +90,56 @@ def broken_scale(name: str, value: float) -> StepFailure:
 def unused_scale(name: str) -> StepFailure:
     """Return the failure for a scale that belongs to nothing in the model."""
     return _broken("EHG-SCALE-UNUSED", f"the scales of `{name}` belong to no layer of the model")
+
+
+def misshapen_scale(name: str, shape: Sequence[int], expected: Sequence[int]) -> StepFailure:
+    """Return the failure for scales that are not as many as their weight needs."""
+    what = f"the scale `{name}` has the shape {list(shape)} instead of {list(expected)}"
+    return _broken("EHG-SCALE-BROKEN", what)
+
+
+def foreign_scale(name: str, times: float, largest: float, *, block: str = "") -> StepFailure:
+    """Return the failure for a scale that is not what the original weight asks for."""
+    where = f" ({block})" if block else ""
+    return _broken(
+        "EHG-SCALE-FOREIGN",
+        f"the scale `{name}`{where} is {times:.3g} times what the original weight asks for, whose "
+        f"largest value is {largest:.4g}",
+    )
+
+
+def foreign_weight(name: str, found: str, expected: object) -> StepFailure:
+    """Return the failure for quantized numbers that are not the rounded ones of the original."""
+    if not isinstance(expected, str):
+        expected = list(expected) if isinstance(expected, Sequence) else expected
+    return _broken("EHG-WEIGHT-FOREIGN", f"`{name}` {found} where the original has {expected}")
+
+
+def declared_otherwise(file: str, name: str, found: object, held: str) -> StepFailure:
+    """Return the failure for files that say of themselves what they do not hold."""
+    said = json.dumps(found)
+    if len(said) > _SHOWN_LETTERS:
+        said = f"{said[:_SHOWN_LETTERS]}…"
+    return _broken("EHG-DECLARATION", f"`{name}` of {file} is {said}, and {held}")
+
+
+def not_declared(module: str) -> StepFailure:
+    """Return the failure for a layer in 16 bits that an engine would read as quantized."""
+    return _broken(
+        "EHG-DECLARATION",
+        f"`{module}` is not quantized, and `exclude_modules` of hf_quant_config.json does not "
+        "name it",
+    )
+
+
+def not_readable(reason: str) -> StepFailure:
+    """Return the failure for a declaration that our own engine cannot read."""
+    return _broken("EHG-DECLARATION", reason.removesuffix("."))
+
+
+def not_whole(reason: str) -> StepFailure:
+    """Return the failure for an export that the original's class, which loaded that, refuses."""
+    return _broken("EHG-INCOMPLETE", reason.removesuffix("."))
 
 
 def not_finite(which: str) -> StepFailure:

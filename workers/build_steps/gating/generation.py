@@ -8,12 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from workers.build_steps.gating import failures
+from workers.build_steps.gating import failures, guessing
 from workers.build_steps.quantization.forward import run_batch
 
 _LIKELIEST = 64
 """Tokens whose probability is kept per place; the rest count as one."""
 _SMALLEST_PROBABILITY = 1e-9
+
+_CLEARLY_BETTER = 0.5
+"""Share of a guess's perplexity that the original's must stay under."""
 
 OnSample = Callable[[], None]
 
@@ -42,6 +45,8 @@ class GenerationResult:
     same_choice: float
     """Share of places at which both find the same token likeliest."""
     places: int
+    perplexity_guessed: float
+    """What knows of a text only how often each token occurs in the other ones has this one."""
     ratios: tuple[float, ...]
     """Perplexity after over before, by sample."""
 
@@ -50,11 +55,17 @@ class GenerationResult:
         """The share by which perplexity rose."""
         return self.perplexity_quantized / self.perplexity_original - 1
 
+    @property
+    def original_guesses(self) -> bool:
+        """Whether the original is not clearly better than guessing, so that nothing can be lost."""
+        return self.perplexity_original > self.perplexity_guessed * _CLEARLY_BETTER
+
     def to_json(self) -> dict[str, Any]:
         """Return the figures that results store."""
         return {
             "perplexity_original": round(self.perplexity_original, 4),
             "perplexity_quantized": round(self.perplexity_quantized, 4),
+            "perplexity_guessed": round(self.perplexity_guessed, 4),
             "perplexity_change": round(self.change, 6),
             "logit_drift_nats": round(self.drift, 6),
             "same_choice": round(self.same_choice, 6),
@@ -88,8 +99,10 @@ def compare(
 ) -> GenerationResult:
     """Return what the quantized model says otherwise; raises StepFailure for no number."""
     losses, drift, same = [], 0.0, 0
+    vocabulary = 1
     for tokens, reading in zip(samples, readings, strict=True):
         logarithms = _logarithms(model, tokens).cpu()
+        vocabulary = logarithms.shape[-1]
         losses.append(_loss(logarithms, tokens))
         drift += _drift(reading, logarithms)
         same += int((logarithms.argmax(-1) == reading.likeliest[:, 0]).sum())
@@ -103,6 +116,7 @@ def compare(
         drift=drift / sum(places),
         same_choice=same / sum(places),
         places=sum(places),
+        perplexity_guessed=guessing.perplexity(samples, vocabulary),
         ratios=tuple(
             math.exp(after - before.loss) for after, before in zip(losses, readings, strict=True)
         ),

@@ -12,14 +12,20 @@ from safetensors import safe_open
 
 from workers.build_steps.gating import failures
 from workers.build_steps.quantization.exported import headers
+from workers.engine.rounding import NVFP4_BLOCK
 
 _FP8, _FP4 = "F8_E4M3", "U8"
 _SCALES_OF = {
     _FP8: ("weight_scale", "input_scale"),
     _FP4: ("weight_scale", "weight_scale_2", "input_scale"),
 }
+_OF_WEIGHTS = ("weight_scale_2", "weight_scale", "input_scale")
 _CACHE_SCALES = ("k_scale", "v_scale")
 _LAYER = re.compile(r"(?P<before>.*?\.)(?P<number>\d+)(?P<after>\..*)")
+
+
+Header = tuple[str, tuple[int, ...]]
+"""Type and shape of a tensor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +45,33 @@ def check_scales(folder: Path, quant_config: Mapping[str, Any]) -> ScaleReport:
         for scale in _SCALES_OF.get(dtype, ()) if "scale" not in kind else ():
             if f"{owner}{scale}" not in found:
                 raise failures.missing_scale(f"{owner}{scale}")
+    for name, (_, shape) in found.items():
+        _check_owner(name, shape, found)
     if quant_config.get("kv_cache_quant_algo"):
         _check_cache(set(found))
     values = _read_scalars(folder)
     _check_values(values)
     return ScaleReport(counts={kind: len(each) for kind, each in sorted(values.items())})
+
+
+def _check_owner(name: str, shape: tuple[int, ...], found: Mapping[str, Header]) -> None:
+    """Raise for a scale without the quantized numbers that it is for, or of another shape."""
+    kind = next((each for each in _OF_WEIGHTS if name.endswith(each)), None)
+    if kind is None:
+        return
+    owner = name.removesuffix(kind)
+    # Experts that are one tensor carry no `weight` in their name.
+    weight = f"{owner}weight" if owner.endswith(".") else owner.removesuffix("_")
+    dtype, sizes = found.get(weight, ("", ()))
+    if kind not in _SCALES_OF.get(dtype, ()):
+        raise failures.unused_scale(owner.rstrip("._"))
+    if len(sizes) != 2:
+        return  # several experts in one tensor
+    is_by_block = dtype == _FP4 and kind == "weight_scale"
+    if is_by_block and shape != (wanted := (sizes[0], sizes[1] * 2 // NVFP4_BLOCK)):
+        raise failures.misshapen_scale(name, shape, wanted)
+    if not is_by_block and math.prod(shape) != 1:
+        raise failures.misshapen_scale(name, shape, ())
 
 
 def _check_cache(names: set[str]) -> None:

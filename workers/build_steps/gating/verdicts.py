@@ -1,6 +1,7 @@
 """Whether a loss is within the limits of the config."""
 
 import math
+from dataclasses import dataclass
 
 from controlplane.domain.spec.enginehouse_settings import Gate
 from workers.build_steps.failures import StepFailure
@@ -9,16 +10,50 @@ from workers.build_steps.gating.encoding import EncoderResult
 from workers.build_steps.gating.generation import GenerationResult
 
 
-def of_generation(result: GenerationResult, gate: Gate) -> StepFailure | None:
-    """Return the failure of a model whose perplexity rose too far, or None."""
-    if result.change <= gate.max_perplexity_increase:
-        return None
-    return failures.perplexity_rose(
-        result.change,
-        gate.max_perplexity_increase,
-        result.perplexity_original,
-        result.perplexity_quantized,
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What the figures amount to."""
+
+    failure: StepFailure | None = None
+    reason: str = ""
+    """Why they say nothing; empty where they do."""
+
+    @property
+    def state(self) -> str:
+        """`passed`, `failed` or `unmeasured`."""
+        if self.reason:
+            return "unmeasured"
+        return "failed" if self.failure else "passed"
+
+
+def why_unmeasured(result: GenerationResult, repository: str) -> str:
+    """Return the sentence on a checkpoint that quantization cannot make worse."""
+    return (
+        f"The checkpoint `{repository}` itself is not clearly better at predicting the text than "
+        f"guessing: its perplexity is {result.perplexity_original:,.0f}, and that of a guess by "
+        f"how often each token occurs is {result.perplexity_guessed:,.0f}. What quantization cost "
+        "cannot be told from it. Check that it is trained and whole, and that the text is of its "
+        "kind."
     )
+
+
+def of_generation(result: GenerationResult, gate: Gate) -> StepFailure | None:
+    """Return the failure of a model that lost or moved too far, or None.
+
+    A better perplexity alone says little: a model may be luckier and answer otherwise.
+    """
+    if result.change > gate.max_perplexity_increase:
+        return failures.perplexity_rose(
+            result.change,
+            gate.max_perplexity_increase,
+            result.perplexity_original,
+            result.perplexity_quantized,
+        )
+    if result.drift > gate.max_logit_drift_nats:
+        return failures.drifted(result.drift, gate.max_logit_drift_nats)
+    if result.same_choice < gate.min_same_choice:
+        return failures.chose_otherwise(result.same_choice, gate.min_same_choice)
+    return None
 
 
 def of_encoder(result: EncoderResult, gate: Gate) -> StepFailure | None:

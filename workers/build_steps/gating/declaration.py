@@ -1,0 +1,113 @@
+"""Whether what the exported files say of themselves is what they hold."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from workers.build_steps.gating import failures
+from workers.build_steps.quantization.exported import Exported, headers
+from workers.engine.errors import CheckpointRefused
+from workers.engine.rounding import NVFP4_BLOCK
+from workers.engine.scheme import Scheme, read_scheme
+
+_STORED_AS = {"FP8": "F8_E4M3", "NVFP4": "U8"}
+_CACHE_ALGORITHM = "FP8"
+_EXPORT = "hf_quant_config.json"
+_CONFIG = "config.json"
+
+
+def check_declaration(folder: Path, found: Exported, calibrated: Mapping[str, Any]) -> None:
+    """Raise StepFailure for the first word of the two declarations that the files deny."""
+    declared = found.quant_config
+    algorithm = declared.get("quant_algo")
+    _same(_EXPORT, "quant_algo", algorithm, calibrated["quant_algo"])
+    _check_dtypes(folder, str(algorithm))
+    if algorithm == "NVFP4":
+        _same(_EXPORT, "group_size", declared.get("group_size"), NVFP4_BLOCK)
+    cache = _CACHE_ALGORITHM if calibrated.get("kv_cache_layers") else None
+    _same(_EXPORT, "kv_cache_quant_algo", declared.get("kv_cache_quant_algo"), cache)
+    _check_config(folder, declared)
+    _check_excluded(folder, found)
+
+
+def check_layers(model: nn.Module, folder: Path, named: Callable[[str], str]) -> None:
+    """Raise StepFailure for the first layer in 16 bits that the declaration does not name.
+
+    `named` gives the class's name of a module that older files call otherwise.
+    """
+    scheme = _scheme(folder)
+    stored = {named(module): module for module, _ in _weights(folder)}
+    quantized = {module for module, dtype in _weights(folder) if dtype in _STORED_AS.values()}
+    tables = {id(each.weight) for each in model.modules() if isinstance(each, nn.Embedding)}
+    for name, layer in model.named_modules():
+        if not isinstance(layer, nn.Linear) or id(layer.weight) in tables:
+            continue
+        module = stored.get(name, name)
+        if module not in quantized and not scheme.excludes(module):
+            raise failures.not_declared(module)
+
+
+def _check_dtypes(folder: Path, algorithm: str) -> None:
+    for module, dtype in _weights(folder):
+        if dtype in _STORED_AS.values() and dtype != _STORED_AS.get(algorithm):
+            raise failures.declared_otherwise(
+                _EXPORT, "quant_algo", algorithm, f"`{module}.weight` is stored as {dtype}"
+            )
+
+
+def _check_config(folder: Path, declared: Mapping[str, Any]) -> None:
+    """Engines read the one file or the other, so that both must say the same."""
+    block = json.loads((folder / _CONFIG).read_bytes()).get("quantization_config")
+    if not isinstance(block, dict):
+        raise failures.declared_otherwise(
+            _CONFIG, "quantization_config", block, "the weights are quantized"
+        )
+    _same(_CONFIG, "quantization_config.quant_method", block.get("quant_method"), "modelopt")
+    for name, other in (("quant_algo", "quant_algo"), ("ignore", "exclude_modules")):
+        _same(_CONFIG, f"quantization_config.{name}", block.get(name), declared.get(other))
+    has_cache = bool(block.get("kv_cache_scheme"))
+    if has_cache != bool(declared.get("kv_cache_quant_algo")):
+        cache = declared.get("kv_cache_quant_algo")
+        name = "quantization_config.kv_cache_scheme"
+        raise failures.declared_otherwise(
+            _CONFIG, name, block.get("kv_cache_scheme"),
+            f"{_EXPORT} has `kv_cache_quant_algo` {json.dumps(cache)}",
+        )  # fmt: skip
+
+
+def _check_excluded(folder: Path, found: Exported) -> None:
+    scheme = _scheme(folder)
+    for module, dtype in _weights(folder):
+        if dtype in _STORED_AS.values() and scheme.excludes(module):
+            raise failures.declared_otherwise(
+                _EXPORT, "exclude_modules", found.quant_config.get("exclude_modules"),
+                f"`{module}` is quantized",
+            )  # fmt: skip
+
+
+def _scheme(folder: Path) -> Scheme:
+    """Return the declaration as our own engine reads it."""
+    try:
+        scheme = read_scheme(folder, json.loads((folder / _CONFIG).read_bytes()))
+    except CheckpointRefused as error:
+        raise failures.not_readable(str(error)) from error
+    if scheme is None:
+        raise failures.not_readable(f"{_EXPORT} declares nothing")
+    return scheme
+
+
+def _weights(folder: Path) -> list[tuple[str, str]]:
+    return [
+        (name.removesuffix(".weight"), dtype)
+        for name, dtype, _ in headers(folder)
+        if name.endswith(".weight")
+    ]
+
+
+def _same(file: str, name: str, found: object, expected: object) -> None:
+    if found != expected:
+        wanted = f"the files were made with {json.dumps(expected)}"
+        raise failures.declared_otherwise(file, name, found, wanted)
