@@ -42,7 +42,7 @@ const asked = () => new Promise((resolve) => {
 
 document.addEventListener("htmx:after:swap", ({ detail }) => {
   if (detail.ctx.target?.id !== "sign-in-step") return;
-  const field = dialog.querySelector("[type=email]");
+  const field = dialog.querySelector("[name=email]");
   if (!field || field.value) return;
   field.value = email;
   dialog.querySelector("[type=password]").focus();

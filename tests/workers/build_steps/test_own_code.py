@@ -209,9 +209,15 @@ def test_code_that_lies_elsewhere_is_looked_for_once_and_not_again_at_each_retry
     assert (without["own_code_state"], granted["own_code_state"]) == ("left", "unneeded")
 
 
+@pytest.fixture
+def vllm_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that is set up for vLLM, which no step up to the package starts."""
+    monkeypatch.setenv("VLLM_PYTHON", "/opt/engine/bin/python")
+
+
 @pytest.mark.process
 def test_with_a_grant_the_code_runs_in_the_steps_processes_and_stays_in_the_artifact(
-    own: Own, commit: str, tmp_path: Path
+    vllm_host: None, tmp_path: Path
 ) -> None:
     made = make_own_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
     mine = Own(folder=made, marker=tmp_path / "marker", root=tmp_path)
@@ -236,7 +242,7 @@ def test_with_a_grant_the_code_runs_in_the_steps_processes_and_stays_in_the_arti
 
 @pytest.mark.long
 @pytest.mark.process
-def test_the_gate_runs_it_too_and_the_passport_says_so(tmp_path: Path) -> None:
+def test_the_gate_runs_it_too_and_the_passport_says_so(vllm_host: None, tmp_path: Path) -> None:
     made = make_own_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
     mine = Own(folder=made, marker=tmp_path / "marker", root=tmp_path)
     commit = str(outputs.read(mine.fetch("commit")).values["commit"])

@@ -96,9 +96,10 @@ class Asked:
         )
 
     def _take(self, piece: Progress) -> None:
-        self._pieces.put(piece)
+        # First, so that whoever has read the last piece finds all told.
         if self._on_piece is not None:
             self._on_piece(piece)
+        self._pieces.put(piece)
 
     def pieces(self) -> Iterator[Progress]:
         """Give pieces as they come, the last one included."""

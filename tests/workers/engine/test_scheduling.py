@@ -5,7 +5,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
-from safetensors.numpy import load_file, save_file
+import torch
 
 from controlplane.domain.runtimes.native import metrics
 from tests.manual_clock import ManualClock
@@ -41,12 +41,13 @@ def small_engine(checkpoint: Path) -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def poisoned_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """A checkpoint in which one token's embedding is not a number."""
-    folder = make_tiny_checkpoint(tmp_path_factory.mktemp("poisoned"))
-    weights = load_file(folder / "model.safetensors")
-    weights["model.embed_tokens.weight"][POISON] = float("nan")
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    engine = start_engine(folder)
+    """An engine whose memory holds no number where one token's embedding was.
+
+    No checkpoint with such a one is loaded.
+    """
+    engine = start_engine(make_tiny_checkpoint(tmp_path_factory.mktemp("poisoned")))
+    with torch.no_grad():
+        engine._model.module.get_input_embeddings().weight[POISON] = float("nan")
     yield engine
     engine.stop()
 

@@ -34,12 +34,24 @@ def main(folder: str) -> None:
     # Of its data: what libraries map of their own files is no memory of the machine's.
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     try:
+        _prepare_libraries()
         told = _Loading(folder, json.load(sys.stdin)).told()
     except Exception as error:  # whatever a stranger's config.json makes Transformers raise
         reason = (str(error).strip().splitlines() or [""])[0]
         told = {"not_loadable": f"{type(error).__name__}: {reason}"[:300]}
     with answer:
         json.dump(told, answer)
+
+
+def _prepare_libraries() -> None:
+    """Load them for a process of their own: one thread, and not a word."""
+    with without_collecting():
+        import torch
+        import transformers
+
+    torch.set_num_threads(1)
+    transformers.utils.logging.set_verbosity(transformers.logging.CRITICAL)
+    transformers.utils.logging.disable_progress_bar()
 
 
 class _Stored:
@@ -59,13 +71,8 @@ class _Loading:
     """One class, and the shapes of one checkpoint."""
 
     def __init__(self, folder: str, shapes: Shapes) -> None:
-        with without_collecting():
-            import torch
-            import transformers
+        import transformers
 
-        torch.set_num_threads(1)
-        transformers.utils.logging.set_verbosity(transformers.logging.CRITICAL)
-        transformers.utils.logging.disable_progress_bar()
         self._shapes = shapes
         self._read: set[str] = set()
         self._config = transformers.AutoConfig.from_pretrained(
