@@ -1,8 +1,10 @@
 """One-time tickets by which an agent or a gateway gets its credential."""
 
 from datetime import timedelta
+from typing import TypeVar
 
 from django.db import transaction
+from django.db.models import Model, QuerySet
 from django.db.models.functions import Now
 
 from apps.accounts.audit import audit, nobody_tried
@@ -15,8 +17,9 @@ _REFUSED = (
     "This enrollment token is unknown, used or expired. "
     "Make a new one with `manage.py enrollment_token`."
 )
-CREDENTIAL_TAKEN = "Another node or gateway has this credential. Make one of 256 random bits."
+_CREDENTIAL_TAKEN = "Another node or gateway has this credential. Make one of 256 random bits."
 _REUSED = "enrollment_token.use_again"
+Joined = TypeVar("Joined", bound=Model)
 
 
 class EnrollmentRefused(Exception):
@@ -45,11 +48,24 @@ def enrollment_token_redeem(*, token: str, joiner: str) -> None:
         raise EnrollmentRefused
 
 
-def enrollment_is_repeated(*, token: str, joiner: str) -> bool:
-    """Return whether the token was used by this joiner: its answer may have been lost.
+def enrollment_begin(
+    rows: QuerySet[Joined], *, token: str, joiner: str, credential_sha256: str
+) -> Joined | None:
+    """Return who has enrolled so already, or None once the token is used up for `joiner`.
 
-    Whoever asks has to look whether the joiner has the very credential that it names.
+    An answer may have been lost: who comes with the same token and credential repeats itself.
+    Raises EnrollmentRefused.
     """
+    known = rows.filter(credential_sha256=credential_sha256).first()
+    if known is not None and _is_repeated(token, joiner):
+        return known
+    enrollment_token_redeem(token=token, joiner=joiner)
+    if known is not None:
+        raise EnrollmentRefused(_CREDENTIAL_TAKEN)
+    return None
+
+
+def _is_repeated(token: str, joiner: str) -> bool:
     return EnrollmentToken.objects.filter(token_sha256=hash_of(token), used_by=joiner).exists()
 
 

@@ -6,12 +6,7 @@ from django.db.models.functions import Greatest, Now
 
 from apps.accounts.audit import audit
 from apps.fleet.models import Gateway
-from apps.fleet.services.enrollment import (
-    CREDENTIAL_TAKEN,
-    EnrollmentRefused,
-    enrollment_is_repeated,
-    enrollment_token_redeem,
-)
+from apps.fleet.services.enrollment import enrollment_begin
 
 
 @transaction.atomic
@@ -20,13 +15,14 @@ def gateway_enroll(*, token: str, name: str, credential_sha256: str, address: st
 
     A repeat, of which the first answer was lost, changes nothing. Raises EnrollmentRefused.
     """
-    joiner = f"gateway:{name}"
-    known = Gateway.objects.filter(credential_sha256=credential_sha256).first()
-    if known is not None and enrollment_is_repeated(token=token, joiner=joiner):
-        return known
-    enrollment_token_redeem(token=token, joiner=joiner)
+    known = enrollment_begin(
+        Gateway.objects.all(),
+        token=token,
+        joiner=f"gateway:{name}",
+        credential_sha256=credential_sha256,
+    )
     if known is not None:
-        raise EnrollmentRefused(CREDENTIAL_TAKEN)
+        return known
     gateway, _ = Gateway.objects.update_or_create(
         name=name,
         defaults={

@@ -12,12 +12,7 @@ from django.db.models.functions import Now
 from apps.accounts.audit import audit
 from apps.fleet.models import Card, Node
 from apps.fleet.selectors import nodes_alive
-from apps.fleet.services.enrollment import (
-    CREDENTIAL_TAKEN,
-    EnrollmentRefused,
-    enrollment_is_repeated,
-    enrollment_token_redeem,
-)
+from apps.fleet.services.enrollment import enrollment_begin
 from controlplane.domain.card_users import CardUser
 
 _log = logging.getLogger(__name__)
@@ -63,13 +58,11 @@ def node_enroll(
 
     A repeat, of which the first answer was lost, changes nothing. Raises EnrollmentRefused.
     """
-    joiner = f"node:{name}"
-    known = Node.objects.filter(credential_sha256=credential_sha256).first()
-    if known is not None and enrollment_is_repeated(token=token, joiner=joiner):
-        return known
-    enrollment_token_redeem(token=token, joiner=joiner)
+    known = enrollment_begin(
+        Node.objects.all(), token=token, joiner=f"node:{name}", credential_sha256=credential_sha256
+    )
     if known is not None:
-        raise EnrollmentRefused(CREDENTIAL_TAKEN)
+        return known
     lowest, highest = engine_ports
     node, _ = Node.objects.update_or_create(
         name=name,
