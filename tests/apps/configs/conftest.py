@@ -28,3 +28,13 @@ def tiny_checkpoint(data_dir: Path) -> Path:
 @pytest.fixture(autouse=True)
 def key_ring(settings: Settings, tmp_path: Path) -> None:
     settings.KEY_RING_FILE = tmp_path / "keys" / "secrets.keyring"
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What would have gone to the control queue; no broker runs here."""
+    from apps.configs.services import facts
+
+    ids: list[str] = []
+    monkeypatch.setattr(facts, "work_send", lambda _kind, row: ids.append(row.id))
+    return ids
