@@ -83,7 +83,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(TimeBudget(), "time-budget")
     # The same tiny checkpoints come in every run: each is compared with its class once a machine.
-    os.environ["MODEL_CLASS_CACHE"] = str(config.cache.mkdir("model-classes"))
+    os.environ["MODEL_CLASS_CACHE"] = str(migrated_postgres.KEPT.parent / "model-classes")
     if getattr(config.option, "numprocesses", None):
         # Each process makes a data folder and servers of its own. One that inherited this name
         # would have its settings read, from our folder, before its own conftest runs.
