@@ -44,3 +44,4 @@ def test_what_a_waited_for_process_spent_is_counted_unless_it_is_nobodys() -> No
         hook.send(report)
     budget.pytest_runtest_logreport(report)
     assert budget.cpu_seconds["domain"] < 0.3
+    assert list(budget.cpu_seconds_of_files) == ["tests/domain/test_x.py"]

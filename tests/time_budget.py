@@ -35,6 +35,7 @@ BUDGET_CPU_SECONDS = {
     "e2e": 400,
 }
 _OTHER_CPU_SECONDS = 10
+_DEAREST_FILES = 40
 _of_no_test = 0.0
 
 
@@ -65,6 +66,7 @@ class TimeBudget:
     def __init__(self) -> None:
         self.cpu_seconds: collections.Counter[str] = collections.Counter()
         self.wall_seconds: collections.Counter[str] = collections.Counter()
+        self.cpu_seconds_of_files: collections.Counter[str] = collections.Counter()
         self.processes: list[dict[str, float]] = []
         """What each process of the tests has spent, and how fast its machine was then."""
         self._spent = cpu_seconds()
@@ -83,8 +85,9 @@ class TimeBudget:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        area = area_of(report.nodeid)
-        self.cpu_seconds[area] += getattr(report, "cpu_seconds", 0.0)
+        area, spent = area_of(report.nodeid), getattr(report, "cpu_seconds", 0.0)
+        self.cpu_seconds[area] += spent
+        self.cpu_seconds_of_files[report.nodeid.split("::")[0]] += spent
         self.wall_seconds[area] += report.duration
 
     @pytest.hookimpl(optionalhook=True)
@@ -119,6 +122,12 @@ class TimeBudget:
         total = sum(each["cpu_seconds"] for each in self.processes)
         write(_row("all, with servers", total, "", sum(self.wall_seconds.values())))
         write(f"A fixed loop took {self._median_loop_seconds() * 1000:.0f} ms of CPU here.")
+        self._tell_dearest_files(terminalreporter)
+
+    def _tell_dearest_files(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.section("The dearest files, CPU seconds")
+        for file, seconds in self.cpu_seconds_of_files.most_common(_DEAREST_FILES):
+            terminalreporter.write_line(f"{seconds:>7.1f} {file}")
 
     def _median_loop_seconds(self) -> float:
         return statistics.median(each["loop_seconds"] for each in self.processes)
