@@ -15,6 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks import evidence_encoders as encoders
 from benchmarks import evidence_faults as faults
 from benchmarks import evidence_memory as memory
 from benchmarks import evidence_native as native
@@ -140,6 +141,13 @@ def _not_run(results: Mapping[str, Any]) -> str:
 _SECTIONS: Mapping[str, Callable[[str, Any], str]] = {
     "build": _build,
     "documented": _build,
+    "documented_small": _build,
+    "documented_lookahead": _build,
+    "documented_ask": serving.deployed,
+    "embedder": encoders.asked,
+    "reranker": encoders.asked,
+    "classifier": encoders.asked,
+    "fp8_embedder": encoders.asked,
     "large_build": _build,
     "no_quant": _build,
     "memory": memory.beside_reports,

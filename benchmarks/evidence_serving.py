@@ -18,6 +18,8 @@ def deployed(name: str, found: Mapping[str, Any]) -> str:
                        f"asked for at the gateway's address of its environment"),
         ("from the order to active", f"{found['seconds_to_active']} s"),
         ("used of the card then", f"{found['card_used_bytes'] / _GIB:.2f} GiB"),
+        *((("streamed chat", f"“{one_line(found['streamed']['answer'])}”"),)
+          if "streamed" in found else ()),
     ]  # fmt: skip
     title = about("An artifact served on a card", name)
     return section(title, name, found, rows, engine_lines(found))

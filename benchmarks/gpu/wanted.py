@@ -4,8 +4,15 @@ from collections.abc import Mapping
 
 WANTED: Mapping[str, str] = {
     "build": "SmolLM2 calibrated on the card to FP8 with FP8 KV, gated, packaged and asked once",
-    "documented": "a config of the hosted product's pages, which names no runtime, served by what "
-    "`auto` means on this host",
+    "documented": "the hosted product's page of lookahead: its config, which names no runtime, "
+    "built for what `auto` means on this host",
+    "documented_small": "the Engine-Builder page's small model, so too",
+    "documented_lookahead": "the Engine-Builder page's model with lookahead, so too",
+    "documented_ask": "the first of these deployed, and asked through the gateway",
+    "embedder": "an embedder under vLLM, its vectors through the gateway beside Transformers'",
+    "reranker": "a reranker under vLLM, so too",
+    "classifier": "a classifier under vLLM, so too",
+    "fp8_embedder": "the embedder in FP8 under vLLM",
     "native": "the native engine on CUDA in bfloat16, beside Transformers",
     "native_deploy": "the native engine on the card through the product: a config asks for it, and "
     "its answers behind the gateway are compared with Transformers' own",

@@ -5,15 +5,17 @@
 #   benchmarks/gpu/rehearsal/rehearse.sh FOLDER [--stages build,ask,…] [--seconds 900] [--data FOLDER]
 #
 # ENGINEHOUSE_PYTHON (.venv/bin/python) has Enginehouse. FOLDER gets what `run.sh` writes, and below
-# `kept` what it would have kept. `native_deploy` is left out: the agent starts that engine on CUDA.
+# `kept` what it would have kept. `native_deploy` is left out (the agent starts that
+# engine on CUDA), and the embedders (the stand-in's vectors have two numbers).
 set -euo pipefail
-[[ $# -ge 1 && $1 != -* ]] || { sed -n '2,9p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
+[[ $# -ge 1 && $1 != -* ]] || { sed -n '2,10p' "${BASH_SOURCE[0]}" | cut -c3-; exit 2; }
 rehearsal=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 here=$(cd "$rehearsal/../../.." && pwd)
 python=${ENGINEHOUSE_PYTHON:-$here/.venv/bin/python}
 out=$1
 shift
-stages=build,documented,native,deploy,ask,speed,kill,take_down,no_quant,out_of_memory,large_build,large_deploy
+stages=build,documented,documented_small,documented_lookahead,documented_ask,reranker
+stages+=,classifier,native,deploy,ask,speed,kill,take_down,no_quant,out_of_memory,large_build,large_deploy
 stages+=,large_speed,large_take_down,large_fp8_kv,large_no_quant
 
 environment=$(mktemp -d)

@@ -4,12 +4,28 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from benchmarks.gpu.product import Show
-from benchmarks.gpu.stages import building, documented, failing, large, memory, native, serving
+from benchmarks.gpu.stages import (
+    building,
+    documented,
+    encoders,
+    failing,
+    large,
+    memory,
+    native,
+    serving,
+)
 
 Stage = Callable[[Show], dict[str, Any]]
 STAGES: Mapping[str, tuple[Stage, float]] = {
     "build": (building.build, 240),
-    "documented": (documented.build, 240),
+    "documented": (documented.code, 240),
+    "documented_small": (documented.small, 180),
+    "documented_lookahead": (documented.lookahead, 180),
+    "documented_ask": (documented.ask, 180),
+    "embedder": (encoders.embedder, 200),
+    "reranker": (encoders.reranker, 200),
+    "classifier": (encoders.classifier, 200),
+    "fp8_embedder": (encoders.fp8_embedder, 200),
     "native": (native.native, 150),
     "native_deploy": (native.native_deploy, 240),
     "deploy": (serving.deploy, 180),

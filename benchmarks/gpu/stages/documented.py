@@ -1,21 +1,49 @@
-"""A config of the hosted product's pages, which names no runtime, on the card that is there."""
+"""Configs of the hosted product's pages, which name no runtime, on the card that is there."""
 
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from benchmarks.gpu.product import Show, samples
+from benchmarks.gpu.stages import serving
 from benchmarks.gpu.stages.building import told
-from controlplane.domain.documented_configs import LOOKAHEAD_FOR_CODE
+from controlplane.domain.documented_configs import (
+    DECODER_WITH_LOOKAHEAD,
+    LOOKAHEAD_FOR_CODE,
+    SMALL_DECODER,
+)
+from controlplane.domain.presets import Preset
 from controlplane.domain.spec import edit_yaml
 
 _BUILD = "trt_llm.build"
+_WEIGHTS = "SmolLM2-135M-Instruct, its own, in place of the model that the page names"
+_SHORTER: Mapping[str, Any] = {f"{_BUILD}.max_seq_len": 8192}
+"""As long as SmolLM2 reads; the page's model reads four times as much."""
 
 
-def build(show: Show) -> dict[str, Any]:
-    """The code config with lookahead, built and asked once; but for card and data as it stands."""
-    text = edit_yaml(LOOKAHEAD_FOR_CODE.text, _of_this_host(show))
-    ended = show.built("documented-code-lookahead", text)
-    weights = "SmolLM2-135M-Instruct, its own, in place of the model that the page names"
-    return {"weights": weights, **told(show, ended, text, show.checkpoint)}
+def build(preset: Preset, show: Show, *, edits: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The config, built and asked once; but for card and data as it stands on its page."""
+    edits = {**_of_this_host(show), **(edits or {})}
+    text = edit_yaml(preset.text, edits)
+    ended = show.built(preset.name, text)
+    seen = told(show, ended, text, show.checkpoint)
+    return {"weights": _WEIGHTS, "edited": edits, "runtime": ended["runtime"], **seen}
+
+
+code: Callable[[Show], dict[str, Any]] = functools.partial(build, LOOKAHEAD_FOR_CODE)
+small: Callable[[Show], dict[str, Any]] = functools.partial(build, SMALL_DECODER)
+lookahead: Callable[[Show], dict[str, Any]] = functools.partial(
+    build, DECODER_WITH_LOOKAHEAD, edits=_SHORTER
+)
+
+
+def ask(show: Show) -> dict[str, Any]:
+    """The config with lookahead, deployed, asked by the `openai` client, and taken down."""
+    name = LOOKAHEAD_FOR_CODE.name
+    deployed = serving.deployed(show, name, show.build_of(name))
+    model = show.model(name)
+    streamed = serving.streamed(show.client(model))
+    return {**deployed, "streamed": streamed, "taken_down": serving.taken_down(show, model)}
 
 
 def _of_this_host(show: Show) -> dict[str, Any]:
