@@ -22,6 +22,7 @@ from apps.fleet.services.nodes import (
     CardUse,
     node_enroll,
     node_observe,
+    node_versions_note,
     node_wanted_version_bump,
     nodes_lock,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "node_observe",
     "node_uncordon",
     "node_undrain",
+    "node_versions_note",
     "node_wanted_version_bump",
     "nodes_lock",
     "pool_assign",
