@@ -7,6 +7,7 @@ from apps.fleet.services.cards import (
     card_leases_prune,
     cards_claim,
     cards_keep,
+    cards_lock,
     cards_obstacle,
     cards_release,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "card_leases_prune",
     "cards_claim",
     "cards_keep",
+    "cards_lock",
     "cards_obstacle",
     "cards_release",
     "enrollment_refusal_audit",
