@@ -134,9 +134,11 @@ def test_page_and_list_say_what_serves_the_build_and_in_which_version(
     build = make_finished_build(revision=revision, runtime="vllm")
     build.steps.filter(name="smoke_test").update(
         result={
-            "answer": "yes", "first_token_seconds": 0.1, "tokens_per_second": 9.0,
+            "answer": "yes",
+            "first_token_seconds": 0.1,
+            "tokens_per_second": 9.0,
             "engine": {"version": "0.25.1"},
-        }  # fmt: skip
+        }
     )
     client = signed_in(cast.owner)
     page = client.get(f"/builds/{build.number}/").content.decode()
