@@ -159,6 +159,7 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_USERNAME_FORM_FIELD = "username"
 AXES_USERNAME_CALLABLE = "apps.accounts.services.sign_ins.account_of_attempt"
+AXES_CLIENT_IP_CALLABLE = "apps.accounts.services.address_brake.address_of"
 AXES_SENSITIVE_PARAMETERS = ["email", "password"]
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False

@@ -136,12 +136,58 @@ ARTIFACT: dict[str, Any] = {
     "size_bytes": 165_070_848,
     "created_at": FINISHED_AT,
 }
+GATE: dict[str, Any] = {
+    "state": "passed",
+    "reason": "",
+    "failure": None,
+    "limits": {
+        "max_perplexity_increase": 0.06,
+        "max_logit_drift_nats": 0.15,
+        "min_same_choice": 0.75,
+        "max_agreement_loss": 0.01,
+    },
+    "adapters_left_out": [],
+    "measured_by": "emulation of the exported files",
+    "runs_here": True,
+    "note": None,
+    "scales": {"input_scale": 210, "k_scale": 30, "v_scale": 30, "weight_scale": 210},
+    "weights": {"quantized": 210, "compared": 210},
+    "compute_dtype": "bfloat16",
+    "evaluation": {
+        "dataset": "enginehouse/general",
+        "config": None,
+        "split": "train",
+        "revision": "1",
+        "held_out": True,
+        "samples": 16,
+    },
+    "kind": "generation",
+    "figures": {
+        "perplexity_original": 20.19,
+        "perplexity_quantized": 20.96,
+        "perplexity_guessed": 911.4172,
+        "perplexity_change": 0.038138,
+        "logit_drift_nats": 0.031274,
+        "same_choice": 0.902941,
+        "tokens": 4080,
+    },
+    "worst": [
+        {
+            "perplexity_ratio": 1.082113,
+            "tokens": 256,
+            "text": "The ferry leaves the harbour at seven",
+        }
+    ],
+    "seconds": 41.27,
+    "peak_host_bytes": 1_911_263_232,
+    "peak_card_bytes": None,
+}
 PASSPORT: dict[str, Any] = {
     "format": 1,
     "content_digest": DIGEST,
     "checkpoint": {"source": "HF", "repo": REPO, "commit": COMMIT},
     "tools": {"python": "3.11.7", "torch": "2.13.0", "transformers": "5.19.0"},
-    "gate": {"verdict": "passed", "perplexity": {"before": 20.19, "after": 20.96}},
+    "gate": GATE,
 }
 ARTIFACT_WHOLE = ARTIFACT | {
     "files": [

@@ -28,6 +28,8 @@ from controlplane.domain.lifecycle import (
     BuildState,
     StepState,
 )
+from controlplane.domain.spec import Spec
+from controlplane.domain.spec.choices import RuntimeChoice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +102,7 @@ def build_context(build: Build) -> dict[str, Any]:
         ],
         "time_left": time_left_words(build, clock.now()),
         "waiting": waiting_of(build),
+        "runtime": runtime_words(build),
         "held": [(held_words(each), each.card.node.name) for each in held_cards(build)],
         "tab_title": title(build.state, f"build {build.number}"),
         "may_cancel": build.state not in BUILD_TERMINAL and build.cancel_requested_at is None,
@@ -126,6 +129,23 @@ def build_context(build: Build) -> dict[str, Any]:
 def _forecast(build: Build) -> ForecastCard | None:
     is_waiting = build.state == BuildState.QUEUED
     return forecast_card(build, queue_before(pool=build.pool, build=build) if is_waiting else None)
+
+
+def runtime_words(build: Build) -> str:
+    """Return what serves the artifact, and where; empty where an older release did not keep it."""
+    if not build.runtime:
+        return ""
+    spec = Spec.model_validate(build.revision.spec)
+    named = " ".join(filter(None, (f"`{build.runtime}`", _version_of_engine(build))))
+    said = f"Served by {named} on {hardware_words(str(spec.accelerator or ''))}."
+    if spec.settings.runtime is not RuntimeChoice.AUTO:
+        return said
+    return f"{said} The config leaves the runtime open; it was chosen when the build was made."
+
+
+def _version_of_engine(build: Build) -> str:
+    engine = (_result_of(build, "smoke_test") or {}).get("engine") or {}
+    return str(engine.get("version") or "")
 
 
 def hardware_words(accelerator: str | None) -> str:

@@ -12,6 +12,7 @@ from controlplane.domain.facts.gpus import PLANNABLE_GPUS
 from controlplane.domain.memory import UnplannableError
 from controlplane.domain.runtimes import RUNTIMES, Launch
 from controlplane.domain.runtimes.asked import untested_features
+from controlplane.domain.runtimes.capability import Feature
 from controlplane.domain.runtimes.choice import NAMES, choose_runtime, kind_of, with_runtime
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.domain.spec.choices import Dtype
@@ -31,6 +32,18 @@ class EffectiveCommand:
     is_started_here: bool
     untested: tuple[str, ...] = ()
     """What it asks that we have not seen this runtime do on such a card."""
+    card: str = ""
+    """The kind asked for."""
+
+    @property
+    def untested_words(self) -> str:
+        """What was not seen, as the page says it; empty where all was."""
+        if not self.untested:
+            return ""
+        named = ", ".join(name for name in self.untested if name != Feature.ACCELERATOR)
+        if Feature.ACCELERATOR not in self.untested:
+            return f"Not yet seen to run by us on `{self.card}`: {named}."
+        return f"Not yet run by us on `{self.card}`, so not seen there either: {named}."
 
 
 def effective_command(revision: Revision) -> EffectiveCommand | None:
@@ -53,6 +66,7 @@ def effective_command(revision: Revision) -> EffectiveCommand | None:
         without_effect=launch.without_effect,
         is_started_here=spec.runtime_name in started,
         untested=untested_features(spec, facts),
+        card=kind_of(spec),
     )
 
 

@@ -104,6 +104,8 @@ class HostRuntimes:
     kind: str
     pool: str
     runtimes: frozenset[str]
+    versions: frozenset[tuple[str, str]] = frozenset()
+    """Runtime and version of what ran there last."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,9 +131,15 @@ class HostOffers:
 
         Empty where no host has such a card.
         """
+        return frozenset().union(*(host.runtimes for host in self._hosts(kind, pool)))
+
+    def versions(self, *, kind: str, pool: str) -> frozenset[tuple[str, str]]:
+        """Return runtime and version of what the same hosts ran last, as far as they told."""
+        return frozenset().union(*(host.versions for host in self._hosts(kind, pool)))
+
+    def _hosts(self, kind: str, pool: str) -> Sequence[HostRuntimes]:
         able = [host for host in self.started if host.kind == kind]
-        inside = [host for host in able if host.pool == pool]
-        return frozenset().union(*(host.runtimes for host in inside or able))
+        return [host for host in able if host.pool == pool] or able
 
 
 def card_offers() -> tuple[CardOffer, ...]:
@@ -149,7 +157,7 @@ def offers_of_hosts() -> HostOffers:
     rows = (
         Card.objects.filter(is_present=True, node__cordoned=False)
         .annotate(place=Coalesce(NullIf("pool", Value("")), "node__pool"))
-        .values(*_HOST, "node__runtimes", "place")
+        .values(*_HOST, "node__runtimes", "node__runtime_versions", "place")
         .annotate(count=Count("id"))
         .order_by("kind", "memory_bytes")
     )
@@ -170,4 +178,10 @@ def _offer(host: tuple[Any, ...], count: int) -> CardOffer:
 def _started(row: Mapping[str, Any]) -> HostRuntimes:
     known = RUNTIMES.keys() & row["node__runtimes"]
     # An older agent does not say; the built-in engine is there with any.
-    return HostRuntimes(kind=row["kind"], pool=row["place"], runtimes=frozenset({"native", *known}))
+    told = row["node__runtime_versions"]
+    return HostRuntimes(
+        kind=row["kind"],
+        pool=row["place"],
+        runtimes=frozenset({"native", *known}),
+        versions=frozenset((name, told[name]) for name in known & told.keys()),
+    )

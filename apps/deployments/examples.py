@@ -113,10 +113,11 @@ USAGE_LINE = {
     "prompt_tokens": 6_911_310,
     "completion_tokens": 2_004_877,
     "money": "41.250000",
+    "extra_route_requests": 12,
 }
 USAGE_CSV = (
-    "day,id,name,requests,prompt_tokens,completion_tokens,money\r\n"
-    "2026-11-26,f4cprdpc,support-bot,18204,6911310,2004877,41.250000\r\n"
+    "day,id,name,requests,prompt_tokens,completion_tokens,money,extra_route_requests\r\n"
+    "2026-11-26,f4cprdpc,support-bot,18204,6911310,2004877,41.250000,12\r\n"
 )
 PRICE_WANTED = {"kind": "H100", "per_hour": "2.5000"}
 PRICE = PRICE_WANTED | {"since": "2026-11-01T07:00:00Z", "set_by": ADA["email"]}

@@ -6,10 +6,12 @@ from typing import Any
 
 from apps.deployments.addresses import GONE, addresses_of
 from apps.deployments.models import Deployment, Environment, Replica
+from apps.deployments.selectors import told_version
 from apps.telemetry.traffic import Traffic
 from apps.ui import formats
 from apps.ui.tones import Tone
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState, ReplicaState
+from controlplane.domain.runtimes.open_routes import borrowed_routes
 
 _OFF = frozenset({DeploymentState.INACTIVE, DeploymentState.DEACTIVATING})
 _ASLEEP = frozenset({DeploymentState.SCALED_TO_ZERO})
@@ -116,6 +118,15 @@ def places_of(deployment: Deployment) -> Sequence[str]:
 def endpoint_of(deployment: Deployment) -> str:
     """Return the base URL for an OpenAI client: the environment's where there is one."""
     return f"{addresses_of(deployment)[0].root}/v1"
+
+
+def engine_of(deployment: Deployment, replicas: Sequence[Replica]) -> dict[str, str]:
+    """Return the version that answers, and what it means where it has no list of routes."""
+    ready = (each for each in replicas if each.state == ReplicaState.READY)
+    told = filter(None, map(told_version, sorted(ready, key=lambda each: each.id)))
+    version = next(told, "")  # as `routes_snapshot` has it
+    said = borrowed_routes(deployment.runtime, version) if version else ""
+    return {"engine_version": version, "borrowed_routes": said}
 
 
 def has_drafts(replicas: Iterable[Replica]) -> bool:

@@ -97,6 +97,12 @@ def replicas_measured() -> QuerySet[Replica]:
     return Replica.objects.filter(state__in=running, metrics__isnull=False)
 
 
+def told_version(replica: Replica) -> str:
+    """Return the version that the replica's engine told; empty where it told none."""
+    told = replica.report.get("version") if isinstance(replica.report, dict) else None
+    return str(told) if told else ""
+
+
 def served_model_name(deployment: Deployment) -> str:
     """Return the name that the engine answers to."""
     return _runtime_section(deployment).get("served_model_name") or deployment.model.name

@@ -22,6 +22,7 @@ from apps.fleet.models import CardPrice
 from apps.telemetry.models import CardHour, UsageMinute
 
 _SECONDS_PER_HOUR = Decimal(3600)
+_SUMMED = ("requests", "extra_route_requests", "prompt_tokens", "completion_tokens")
 _Hour = tuple[datetime, str]
 
 
@@ -39,6 +40,8 @@ class UsageLine:
     id: str
     name: str = ""
     requests: int = 0
+    extra_route_requests: int = 0
+    """Of them, those on routes that a config opened by name, whose tokens nothing counted."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     money: Decimal = Decimal(0)
@@ -52,6 +55,7 @@ class _Called:
     model_id: str
     team_id: str
     requests: int
+    extra_route_requests: int
     prompt_tokens: int
     completion_tokens: int
 
@@ -102,6 +106,7 @@ def _add_hour(
     for each in called:
         line = _line(lines, day, _group(group_by, each.key_id, each))
         line.requests += each.requests
+        line.extra_route_requests += each.extra_route_requests
         line.prompt_tokens += each.prompt_tokens
         line.completion_tokens += each.completion_tokens
     if cost is None:
@@ -142,18 +147,16 @@ def _called(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, 
     rows = (
         minutes.annotate(hour=TruncHour("minute", tzinfo=UTC))
         .values_list("hour", "deployment_id", "model_id", "key_id")
-        .annotate(Sum("requests"), Sum("prompt_tokens"), Sum("completion_tokens"))
+        .annotate(*map(Sum, _SUMMED))
         .order_by("hour", "deployment_id", "key_id")
     )
     found: dict[_Hour, list[_Called]] = defaultdict(list)
-    for hour, deployment_id, model_id, key_id, requests, read, written in rows:
+    for hour, deployment_id, model_id, key_id, *sums in rows:
         called = _Called(
             key_id=key_id,
             model_id=model_id,
             team_id=teams.get(key_id, ""),
-            requests=requests,
-            prompt_tokens=read,
-            completion_tokens=written,
+            **dict(zip(_SUMMED, sums, strict=True)),
         )
         found[hour, deployment_id].append(called)
     return found

@@ -66,6 +66,7 @@ def usage(request: HttpRequest) -> HttpResponse:
     context = {
         "form": UsageForm(initial=asked),
         "lines": lines,
+        "has_extra_routes": any(line.extra_route_requests for line in lines),
         "money": sum((line.money for line in lines), Decimal(0)),
         "prices": price_history(),
         "price_form": PriceForm() if allowed(actor, Action.PRICE) else None,

@@ -34,6 +34,7 @@ NODE = {
     "draining_since": None,
     "labels": {"zone": "rack-4"},
     "runtimes": ["native", "vllm"],
+    "runtime_versions": {"vllm": "0.25.1"},
     "address": "10.0.4.13",
     "pool": "default",
     "agent_version": "0.1.0",

@@ -29,6 +29,8 @@ class Node(models.Model):
     """What admins say of it: name -> value, to find it by."""
     runtimes = models.JSONField(default=list, db_default=[])
     """Those that it is set up to start, as its agent said."""
+    runtime_versions = models.JSONField(default=dict, db_default={})
+    """Of those that it ran, as their engines told last: runtime -> version."""
     cordoned = models.BooleanField(default=False)
     draining_since = models.DateTimeField(null=True)
     """Since when replicas are moved off it; a node that drains is cordoned too."""

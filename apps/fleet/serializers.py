@@ -76,6 +76,10 @@ class NodeObject(serializers.Serializer[Any]):
         child=serializers.CharField(),
         help_text="What its host is set up to start; empty where its agent does not say.",
     )
+    runtime_versions = serializers.DictField(
+        child=serializers.CharField(),
+        help_text="Runtime to the version that its engines told when they last ran.",
+    )
     address = serializers.CharField()
     pool = serializers.CharField()
     agent_version = serializers.CharField(allow_blank=True)

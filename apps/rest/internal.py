@@ -1,6 +1,6 @@
 """Plain JSON views for our own processes under /internal/v1: small, bearer only, sized bodies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TypeVar
 
@@ -17,10 +17,20 @@ LARGEST_BODY_BYTES = 2_000_000
 class InternalRefusal(Exception):
     """Ends the request with `status` and the one error body."""
 
-    def __init__(self, status: int, code: str, message: str) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        fields: Sequence[str] = (),
+        hint: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
+        self.fields = tuple(fields)
+        self.hint = hint
 
 
 def internal_view(method: str) -> Callable[[View], View]:
@@ -31,11 +41,11 @@ def internal_view(method: str) -> Callable[[View], View]:
         @wraps(view)
         def answer(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
             if request.method != method:
-                return _refused(405, "method_not_allowed", f"Send {method}.")
+                return _refused(InternalRefusal(405, "method_not_allowed", f"Send {method}."))
             try:
                 return view(request, *args, **kwargs)
             except InternalRefusal as refusal:
-                return _refused(refusal.status, refusal.code, str(refusal))
+                return _refused(refusal)
 
         return answer
 
@@ -68,7 +78,7 @@ def read_body(request: HttpRequest, shape: type[Body]) -> Body:
         raise InternalRefusal(400, "invalid_body", wrong) from None
 
 
-def _refused(status: int, code: str, message: str) -> JsonResponse:
-    body: dict[str, object] = {"code": code, "message": message, "fields": []}
-    body.update(hint=None, source=None)
-    return JsonResponse(body, status=status)
+def _refused(refusal: InternalRefusal) -> JsonResponse:
+    body: dict[str, object] = {"code": refusal.code, "message": str(refusal)}
+    body.update(fields=list(refusal.fields), hint=refusal.hint, source=None)
+    return JsonResponse(body, status=refusal.status)

@@ -16,6 +16,7 @@ from apps.deployments.selectors import (
     predict_route,
     served_model_name,
     shares_prefixes,
+    told_version,
 )
 from controlplane import clock
 from controlplane.domain.lifecycle import ReplicaState
@@ -127,8 +128,8 @@ def _replicas() -> tuple[Mapping[str, list[dict[str, Any]]], Mapping[str, str]]:
         found[replica.deployment_id].append(
             {"id": replica.id, "host": replica.host, "port": replica.port}
         )
-        if isinstance(replica.report, dict) and (told := replica.report.get("version")):
-            versions.setdefault(replica.deployment_id, str(told))
+        if told := told_version(replica):
+            versions.setdefault(replica.deployment_id, told)
     return found, versions
 
 

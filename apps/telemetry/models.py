@@ -37,6 +37,8 @@ class UsageMinute(models.Model):
     status_class = models.PositiveSmallIntegerField()
     """2, 4 or 5; 0 where the client left or the gateway was killed."""
     requests = models.BigIntegerField(default=0)
+    extra_route_requests = models.BigIntegerField(default=0, db_default=0)
+    """Of them, those on routes that only `enginehouse.extra_routes` opens."""
     prompt_tokens = models.BigIntegerField(default=0)
     completion_tokens = models.BigIntegerField(default=0)
     duration_seconds_sum = models.FloatField(default=0)

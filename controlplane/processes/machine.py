@@ -165,6 +165,7 @@ class Machine:
             command=process.command(environment),
             listener=self.listeners[process.listens] if process.listens else None,
             stop_grace_seconds=_AGENT_GRACE_SECONDS if process.name == "agent" else 10.0,
+            listens_for_signals=process.name == "agent",
         )
 
     def _environment(self, services: RunningServices) -> dict[str, str]:

@@ -31,6 +31,8 @@ class Supervised:
     listener: socket.socket | None = None
     stop_signal: signal.Signals = signal.SIGTERM
     stop_grace_seconds: float = 10.0
+    listens_for_signals: bool = False
+    """It begins with SIGTERM and SIGINT held back, and takes them once it can act on them."""
     process: asyncio.subprocess.Process | None = None
     stopping: bool = False
     task: "asyncio.Task[None] | None" = field(default=None, repr=False)
@@ -100,7 +102,9 @@ class Supervisor:
         return status
 
     async def _spawn(self, supervised: Supervised) -> None:
-        supervised.process = await _spawn(supervised.command, supervised.listener)
+        supervised.process = await _spawn(
+            supervised.command, supervised.listener, supervised.listens_for_signals
+        )
 
     async def _pump(self, name: str, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
@@ -142,7 +146,7 @@ def _occupy_descriptor_3() -> None:
 
 
 async def _spawn(
-    command: ServerCommand, listener: socket.socket | None
+    command: ServerCommand, listener: socket.socket | None, holds_signals: bool = False
 ) -> asyncio.subprocess.Process:
     given = {**os.environ, **command.environment}
     environment = {name: value for name, value in given.items() if name not in command.without}
@@ -157,13 +161,17 @@ async def _spawn(
         user=command.user,
         start_new_session=True,
         pass_fds=() if listener is None else (3,),
-        preexec_fn=partial(_before_exec, None if listener is None else listener.fileno()),
+        preexec_fn=partial(
+            _before_exec, None if listener is None else listener.fileno(), holds_signals
+        ),
     )
 
 
-def _before_exec(listener: int | None) -> None:
+def _before_exec(listener: int | None, holds_signals: bool) -> None:
     # A supervisor that is killed takes its processes along instead of leaving them to nobody.
     end_with_parent()
+    if holds_signals:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
     if listener is not None:
         os.dup2(listener, 3, inheritable=True)
 

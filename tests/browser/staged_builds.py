@@ -42,7 +42,9 @@ def built_build(revision: Revision, owner: User) -> Build:
             "gate": "unmeasured",
         },
     )
-    build = factories.make_finished_build(revision=revision, artifact=artifact, created_by=owner)
+    build = factories.make_finished_build(
+        revision=revision, artifact=artifact, created_by=owner, runtime="native"
+    )
     Build.objects.filter(id=build.id).update(
         started_at=now - timedelta(minutes=50), finished_at=now - timedelta(minutes=48, seconds=12)
     )
@@ -74,7 +76,7 @@ def built_build(revision: Revision, owner: User) -> Build:
 
 def failed_build(revision: Revision, owner: User) -> Build:
     """Return a build whose disk was full when it packaged."""
-    build = factories.make_build(revision=revision, created_by=owner)
+    build = factories.make_build(revision=revision, created_by=owner, runtime="native")
     _advance(build, failing="package")
     Build.objects.filter(id=build.id).update(
         state=BuildState.FAILED,
@@ -96,7 +98,7 @@ def failed_build(revision: Revision, owner: User) -> Build:
 
 def running_build(revision: Revision, owner: User) -> Build:
     """Return a build that is fetching, 64 % of the way."""
-    build = factories.make_build(revision=revision, created_by=owner)
+    build = factories.make_build(revision=revision, created_by=owner, runtime="native")
     Build.objects.filter(id=build.id).update(
         state=BuildState.FETCHING, started_at=clock.now() - timedelta(seconds=31)
     )

@@ -32,8 +32,9 @@ def usage_line(
     """Return the record as a JSON line that begins with its request id."""
     deployment = admission.deployment
     named = _named(
-        deployment.model_id, deployment.id, admission.environment, admission.key.id, admission.route
-    )
+        deployment.model_id, deployment.id, admission.environment, admission.key.id,
+        admission.route, admission.route in deployment.extra_routes,
+    )  # fmt: skip
     measured = (
         f'"replica_id":{_text(replica_id)},"status":{_or_null(status)},'
         f'"stream":{"true" if stream else "false"},'
@@ -49,7 +50,12 @@ def usage_line(
 
 @lru_cache(maxsize=4096)
 def _named(
-    model_id: str, deployment_id: str, environment: str | None, key_id: str, route: str
+    model_id: str,
+    deployment_id: str,
+    environment: str | None,
+    key_id: str,
+    route: str,
+    is_extra_route: bool,
 ) -> str:
     fields = {
         "model_id": model_id,
@@ -57,6 +63,7 @@ def _named(
         "environment": environment,
         "key_id": key_id,
         "route": route[:200],
+        "is_extra_route": is_extra_route,
     }
     return json.dumps(fields, separators=(",", ":"))[1:-1]
 

@@ -91,7 +91,7 @@ def _read(keeper: LeaseKeeper, wanted: FactsToRead) -> CheckpointFacts | Failure
 
 
 def _unredeemed(error: Unredeemed) -> Failure:
-    return Failure(
+    return error.failure or Failure(
         code="EHS-SECRET",
         blame=Blame.MACHINE,
         sentence="The secret for this checkpoint could not be had from the control plane.",

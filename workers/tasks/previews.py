@@ -133,7 +133,7 @@ def _too_slow() -> Failure:
 
 
 def _unredeemed(error: Unredeemed) -> Failure:
-    return Failure(
+    return error.failure or Failure(
         code="EHB-CONTROL-PLANE",
         blame=Blame.MACHINE,
         sentence=f"The control plane at `{settings.CONTROL_PLANE_URL}` did not hand out the "

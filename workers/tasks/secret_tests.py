@@ -54,12 +54,18 @@ def _answer(keeper: LeaseKeeper, wanted: SecretToTest) -> ProbeAnswer:
     try:
         value = next(iter(redeem_secrets(keeper).values()))
     except Unredeemed as error:
-        return ProbeAnswer(
-            works=False,
-            sentence="The secret could not be had from the control plane.",
-            hint=f"`{settings.CONTROL_PLANE_URL}` must answer ({error}).",
-        )
+        return _unredeemed(error)
     return _told_safely(_probed(wanted, value), value)
+
+
+def _unredeemed(error: Unredeemed) -> ProbeAnswer:
+    if (failure := error.failure) is not None:
+        return ProbeAnswer(works=False, sentence=failure.sentence, hint=failure.hint or "")
+    return ProbeAnswer(
+        works=False,
+        sentence="The secret could not be had from the control plane.",
+        hint=f"`{settings.CONTROL_PLANE_URL}` must answer ({error}).",
+    )
 
 
 def _probed(wanted: SecretToTest, value: str) -> ProbeAnswer:

@@ -14,7 +14,7 @@ from apps.accounts.emails import normal_email
 from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import BrowserSession, User
 from apps.accounts.selectors import person_by_email
-from apps.accounts.services.address_brake import address_check, address_of
+from apps.accounts.services.address_brake import address_check, address_of, address_words
 from apps.accounts.services.own_account import session_kept
 from apps.accounts.services.page_keys import page_keys_end
 from apps.accounts.services.two_steps import code_is_right, has_two_steps
@@ -133,7 +133,7 @@ def _deadline() -> float:
 
 
 def _locked(request: HttpRequest, email: str) -> TooMany:
-    address = address_of(request)
+    address = address_words(address_of(request))
     last = AccessAttempt.objects.filter(username=_account(email)).order_by("-attempt_time").first()
     ends = (last.attempt_time if last else clock.now()) + settings.AXES_COOLOFF_TIME
     minutes = int((ends - clock.now()).total_seconds() // 60) + 1

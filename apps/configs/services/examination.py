@@ -57,14 +57,15 @@ def known_of(*, team: Team, spec: Spec | None) -> Known:
     stored = secret_names(team=team)
     written = {name for name in spec.secret_names if normal_name(name) in stored}
     facts, failure = _checkpoint(team, spec, stored)
-    offered = offers_of_hosts()
+    offered, kind = offers_of_hosts(), kind_of(spec)
     return Known(
         checkpoint=facts,
         checkpoint_failure=failure,
         secret_names=stored | written,
         secret_expiries=secret_expiries(team=team, names=spec.secret_names),
         cards=offered.most_cards,
-        runtimes=offered.runtimes(kind=kind_of(spec), pool=spec.pool),
+        runtimes=offered.runtimes(kind=kind, pool=spec.pool),
+        versions=offered.versions(kind=kind, pool=spec.pool),
         calibration_sets=known_sets(team=team) if may_name_sets(spec) else (),
         code_grants=code_grants(spec.checkpoint) if facts and facts.remote_code else (),
     )

@@ -27,7 +27,8 @@ from apps.rest.serializers import StrictSerializer, validated
 from controlplane import clock
 
 LONGEST_DAYS = 366
-_COLUMNS = ("day", "id", "name", "requests", "prompt_tokens", "completion_tokens", "money")
+_COLUMNS = ("day", "id", "name", "requests", "prompt_tokens", "completion_tokens", "money",
+            "extra_route_requests")  # fmt: skip
 _FORMULA = ("=", "+", "-", "@")
 
 
@@ -51,6 +52,10 @@ class UsageLineObject(serializers.Serializer[UsageLine]):
     prompt_tokens = serializers.IntegerField()
     completion_tokens = serializers.IntegerField()
     money = serializers.DecimalField(max_digits=20, decimal_places=6)
+    extra_route_requests = serializers.IntegerField(
+        help_text="Of the requests, those on routes that only `enginehouse.extra_routes` opens; "
+        "their tokens are not counted."
+    )
 
 
 class UsageObject(serializers.Serializer[Any]):

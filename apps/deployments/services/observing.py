@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from apps.deployments.failures import elsewhere, foreign_port, gone_from_node, unexplained
@@ -12,8 +13,11 @@ from apps.deployments.models import Deployment, Replica
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move
 from apps.fleet.models import Node
+from apps.fleet.services import node_versions_note
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
+
+LONGEST_VERSION = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +40,7 @@ def replicas_observe(*, node: Node, reports: Sequence[ReplicaReport]) -> None:
     said = {report.id: _within_its_node(node, report) for report in reports}
     rows = Replica.objects.filter(node=node).exclude(state__in=REPLICA_TERMINAL)
     moved: set[str] = set()
+    _store_versions(node, rows, said)
     for replica in rows.order_by("id"):
         report = _same_generation(said.get(replica.id), replica)
         if report is not None:
@@ -45,6 +50,16 @@ def replicas_observe(*, node: Node, reports: Sequence[ReplicaReport]) -> None:
     for deployment_id in sorted(moved):
         _apply_moves(deployment_id, node, said)
         deployment_settle(deployment_id=deployment_id)
+
+
+def _store_versions(node: Node, rows: QuerySet[Replica], said: Mapping[str, ReplicaReport]) -> None:
+    """Note the versions that engines tell; the engine ordered last is the one to believe."""
+    told = {}
+    for id, runtime in rows.order_by("ordered_at", "id").values_list("id", "deployment__runtime"):
+        report = said[id].report if id in said else None
+        if report and (version := report.get("version")):
+            told[runtime] = str(version)[:LONGEST_VERSION]
+    node_versions_note(node=node, versions=told)
 
 
 @transaction.atomic

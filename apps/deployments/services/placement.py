@@ -15,7 +15,7 @@ from apps.fleet.selectors import (
     pools_closed_to,
     smallest_card_bytes,
 )
-from apps.fleet.services import Claimant, NoRoom, cards_claim, cards_obstacle
+from apps.fleet.services import Claimant, NoRoom, cards_claim, cards_lock, cards_obstacle
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL
 from controlplane.domain.memory import UnplannableError
@@ -27,6 +27,16 @@ class Placed:
 
     replica: Replica | None = None
     failure: Failure | None = None
+
+
+def replicas_place(*, deployment: Deployment, count: int) -> list[Placed]:
+    """Order so many replicas, each as `replica_place`."""
+    if count > 1:
+        # One after the other they would lock cards of several nodes in the order of preference.
+        hardware = hardware_of(deployment)
+        wanted = _claimant(deployment, hardware).cards().filter(kind=hardware.kind)
+        cards_lock(wanted.filter(node__in=_candidates(deployment, hardware)))
+    return [replica_place(deployment=deployment) for _ in range(count)]
 
 
 def replica_place(*, deployment: Deployment) -> Placed:

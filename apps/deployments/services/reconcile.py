@@ -11,7 +11,7 @@ from apps.deployments.failures import unexplained
 from apps.deployments.models import Deployment, Environment, Replica
 from apps.deployments.plan import decide, state_after
 from apps.deployments.queue import nodes_nudge
-from apps.deployments.services.placement import Placed, replica_place
+from apps.deployments.services.placement import Placed, replicas_place
 from apps.deployments.services.promotion import environment_advance
 from apps.deployments.services.replicas import replicas_drain, replicas_stop
 from apps.fleet.selectors import gateways_have_applied, nodes_draining
@@ -49,7 +49,7 @@ def deployment_reconcile(*, deployment_id: str) -> None:
         now=clock.now(),
         draining=nodes_draining(node_ids={each.node_id for each in replicas}),
     )
-    placed = [replica_place(deployment=deployment) for _ in range(decision.order)]
+    placed = replicas_place(deployment=deployment, count=decision.order)
     ordered = [each.replica for each in placed if each.replica is not None]
     if decision.drain:  # changes routes, for which others may wait while they hold a node
         nodes_lock(node_ids={each.node_id for each in [*replicas, *ordered]})

@@ -7,6 +7,7 @@ from apps.fleet.services.cards import (
     card_leases_prune,
     cards_claim,
     cards_keep,
+    cards_lock,
     cards_obstacle,
     cards_release,
 )
@@ -22,6 +23,7 @@ from apps.fleet.services.nodes import (
     CardUse,
     node_enroll,
     node_observe,
+    node_versions_note,
     node_wanted_version_bump,
     nodes_lock,
 )
@@ -38,6 +40,7 @@ __all__ = [
     "card_leases_prune",
     "cards_claim",
     "cards_keep",
+    "cards_lock",
     "cards_obstacle",
     "cards_release",
     "enrollment_refusal_audit",
@@ -53,6 +56,7 @@ __all__ = [
     "node_observe",
     "node_uncordon",
     "node_undrain",
+    "node_versions_note",
     "node_wanted_version_bump",
     "nodes_lock",
     "pool_assign",

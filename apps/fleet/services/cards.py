@@ -65,6 +65,14 @@ class Claimant:
 ANYBODY = Claimant()
 
 
+def cards_lock(cards: QuerySet[Card]) -> list[Card]:
+    """Return the cards, locked in the one order in which cards are, so that nobody waits in a ring.
+
+    Cards come before their nodes: whoever holds the lock of a node waits for no card.
+    """
+    return list(cards.order_by("id").select_for_update(of=("self",)))
+
+
 @transaction.atomic
 def cards_claim(
     *,
@@ -80,7 +88,7 @@ def cards_claim(
     `memory_bytes` is what is needed on each card. Raises NoRoom.
     """
     mine = claimant.cards().filter(node=node, kind=kind)
-    present = list(mine.order_by("index").select_for_update(of=("self",)))
+    present = sorted(cards_lock(mine), key=lambda card: (card.index, card.id))
     held = _held_by(holder, present)
     if held:
         return held

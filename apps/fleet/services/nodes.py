@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from apps.accounts.audit import audit
 from apps.fleet.models import Card, Node
 from apps.fleet.selectors import nodes_alive
+from apps.fleet.services.cards import cards_lock
 from apps.fleet.services.enrollment import enrollment_begin
 from controlplane.domain.card_users import CardUser
 
@@ -63,6 +64,8 @@ def node_enroll(
     )
     if known is not None:
         return known
+    named = Q(node__name=name) | Q(uuid__in=[card.uuid for card in cards])
+    cards_lock(Card.objects.filter(named))
     lowest, highest = engine_ports
     node, _ = Node.objects.update_or_create(
         name=name,
@@ -93,10 +96,17 @@ def node_observe(
     runtimes: Sequence[str] = (),
 ) -> None:
     """Record a sign of life, the state of every card and what the host is set up to start."""
+    _cards_store(node, cards)
     Node.objects.filter(id=node.id).update(
         last_heartbeat_at=Now(), boot_id=boot_id, runtimes=list(runtimes)
     )
-    _cards_store(node, cards)
+
+
+def node_versions_note(*, node: Node, versions: Mapping[str, str]) -> None:
+    """Keep which version of a runtime the node's engines told last."""
+    known = {**node.runtime_versions, **versions}
+    if known != node.runtime_versions:
+        Node.objects.filter(id=node.id).update(runtime_versions=known)
 
 
 def node_wanted_version_bump(*, node_ids: Collection[str]) -> None:
@@ -112,16 +122,22 @@ def nodes_lock(*, node_ids: Collection[str]) -> None:
 
 def _cards_store(node: Node, cards: Mapping[CardReport, CardUse]) -> None:
     known = {card.uuid: card for card in Card.objects.filter(node=node)}
-    reported = {report.uuid for report in cards}
-    gone = [card.id for uuid, card in known.items() if uuid not in reported and card.is_present]
-    if gone:
-        Card.objects.filter(id__in=gone).update(is_present=False)
-    for report, use in cards.items():
-        _card_store(node, known.get(report.uuid), report, use)
+    gone = known.keys() - {report.uuid for report in cards}
+    told = {report.uuid: _values(report, use) for report, use in cards.items()}
+    changed = {
+        uuid: values
+        for uuid, values in told.items()
+        if uuid not in known or _differs(known[uuid], values)
+    }
+    lost = [known[uuid].id for uuid in gone if known[uuid].is_present]
+    cards_lock(Card.objects.filter(Q(id__in=lost) | Q(uuid__in=changed)))
+    Card.objects.filter(id__in=lost).update(is_present=False)
+    for uuid, values in changed.items():
+        _card_store(node, uuid, values, is_new=uuid not in known)
 
 
-def _card_store(node: Node, card: Card | None, report: CardReport, use: CardUse) -> None:
-    values: dict[str, Any] = {
+def _values(report: CardReport, use: CardUse) -> dict[str, Any]:
+    return {
         "index": report.index,
         "kind": report.kind,
         "name": report.name,
@@ -133,14 +149,19 @@ def _card_store(node: Node, card: Card | None, report: CardReport, use: CardUse)
         "used_by": [each.to_json() for each in use.used_by],
         "is_present": True,
     }
-    if card is not None and all(getattr(card, field) == value for field, value in values.items()):
-        return
-    if card is None and _is_seen_elsewhere(report.uuid):
-        _log.warning("node %s claims card %s, which another node shows", node.name, report.uuid)
+
+
+def _differs(card: Card, values: Mapping[str, Any]) -> bool:
+    return any(getattr(card, field) != value for field, value in values.items())
+
+
+def _card_store(node: Node, uuid: str, values: Mapping[str, Any], *, is_new: bool) -> None:
+    if is_new and _is_seen_elsewhere(uuid):
+        _log.warning("node %s claims card %s, which another node shows", node.name, uuid)
         return
     # A card that moved to another slot, or to another host, keeps its identity, and with it the
     # claims on it. No row is ever deleted: that would end claims of what still runs.
-    Card.objects.update_or_create(uuid=report.uuid, defaults={**values, "node": node})
+    Card.objects.update_or_create(uuid=uuid, defaults={**values, "node": node})
 
 
 def _is_seen_elsewhere(uuid: str) -> bool:

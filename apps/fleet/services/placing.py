@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 
 from apps.accounts.audit import audit
 from apps.fleet.models import Card, Node
+from apps.fleet.services.cards import cards_lock
 
 
 def node_cordon(*, node: Node) -> bool:
@@ -39,7 +40,7 @@ def node_undrain(*, node: Node) -> bool:
 
 @transaction.atomic
 def _change(node: Node, action: str, old: dict[str, Any], new: dict[str, Any]) -> bool:
-    list(Card.objects.filter(node=node).order_by("index", "id").select_for_update())
+    cards_lock(Card.objects.filter(node=node))
     changed = Node.objects.filter(id=node.id, **old).update(**new)
     if changed:
         audit(f"node.{action}", node, team=None)

@@ -109,13 +109,14 @@ def sealed_of(secret: Secret) -> Sealed:
 
 
 def _opened(secret: Secret) -> str:
-    ring = key_ring_load(settings.KEY_RING_FILE)
     try:
+        ring = key_ring_load(settings.KEY_RING_FILE)
         return ring.open(sealed_of(secret), bound_to=binding(secret.team_id, secret.name))
     except KeyRingError as error:
         raise KeyRingError(
             f"The secret `{secret.name}` does not open. {error.message}",
-            hint="Store its value anew, or restore the key ring.",
+            fields=[f"secrets.{secret.name}"],
+            hint=error.hint or "Store its value anew, or restore the key ring.",
         ) from None
 
 

@@ -53,6 +53,7 @@ class UsageRecord(BaseModel):
     key_id: Id
     status: Annotated[int, Field(ge=0, le=999)] | None = None
     stream: bool = False
+    is_extra_route: bool = False
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     first_byte_seconds: Seconds | None = None
@@ -168,6 +169,7 @@ def _rolled_up(records: Sequence[UsageRecord]) -> dict[_Key, UsageMinute]:
 
 def _count(minute: UsageMinute, record: UsageRecord) -> None:
     minute.requests += 1
+    minute.extra_route_requests += record.is_extra_route
     minute.prompt_tokens += record.prompt_tokens or 0
     minute.completion_tokens += record.completion_tokens or 0
     minute.request_bytes += record.request_bytes or 0
@@ -209,7 +211,10 @@ def _add_minutes(minutes: Mapping[_Key, UsageMinute], set_aside: SetAside) -> No
     UsageMinute.objects.bulk_update(changed, _COUNTED)
 
 
-_WHOLE = ("requests", "prompt_tokens", "completion_tokens", "request_bytes", "response_bytes")
+_WHOLE = (
+    "requests", "extra_route_requests", "prompt_tokens", "completion_tokens", "request_bytes",
+    "response_bytes",
+)  # fmt: skip
 _SUMMED = (*_WHOLE, "duration_seconds_sum", "first_byte_seconds_sum")
 _BUCKETED = ("duration_buckets", "first_byte_buckets")
 _COUNTED = (*_SUMMED, *_BUCKETED)

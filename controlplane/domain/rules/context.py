@@ -71,6 +71,8 @@ class Known:
     runtimes: frozenset[str] | None = None
     """What the hosts with the GPU asked for start; None where nobody asked, empty where no host
     has it."""
+    versions: frozenset[tuple[str, str]] = frozenset()
+    """Runtime and version of what those hosts last ran, as far as its engines told."""
     replicas: int | None = None
     """How many replicas are to run; None where nobody asked."""
     code_grants: tuple[CodeGrant, ...] = ()

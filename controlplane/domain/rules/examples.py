@@ -75,6 +75,7 @@ class Example:
     cards: tuple[CardOffer, ...] = EVERY_KIND
     calibration_sets: tuple[CalibrationSet, ...] = ()
     runtimes: frozenset[str] | None = None
+    versions: frozenset[tuple[str, str]] = frozenset()
     replicas: int | None = None
     code_grants: tuple[CodeGrant, ...] = ()
 
@@ -97,6 +98,7 @@ class Example:
             cards=self.cards,
             calibration_sets=self.calibration_sets,
             runtimes=self.runtimes,
+            versions=self.versions,
             replicas=self.replicas,
             code_grants=self.code_grants,
         )

@@ -1,9 +1,10 @@
-"""EH6: routes of the engine that a config opens by name."""
+"""EH6: routes of the engine that clients may call, and those that a config opens by name."""
 
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import Example
-from controlplane.domain.rules.rule import Fix, Rule, Severity
+from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Rule, Severity, at
+from controlplane.domain.runtimes.open_routes import borrowed_routes
 
 
 def _listed(c: Context) -> str:
@@ -30,4 +31,34 @@ EXTRA_ROUTES = Rule(
     good=Example(),
 )
 
-RULES = (EXTRA_ROUTES,)
+
+def _borrowed(c: Context) -> list[str]:
+    return [
+        said
+        for runtime, version in sorted(c.known.versions)
+        if runtime == c.runtime and (said := borrowed_routes(runtime, version))
+    ]
+
+
+def _ran(version: str) -> Example:
+    return Example(
+        config={"resources.accelerator": "H100", "enginehouse.runtime": "vllm"},
+        runtimes=frozenset({"native", "vllm"}),
+        versions=frozenset({("vllm", version)}),
+    )
+
+
+BORROWED_ROUTES = Rule(
+    code="EH648",
+    name="engine-version-without-route-list",
+    severity=Severity.HINT,
+    runtimes=GPU_RUNTIMES,
+    fields=at("enginehouse.runtime"),
+    when=lambda c: bool(_borrowed(c)),
+    message=lambda c: f"A host here last ran this engine: {' '.join(_borrowed(c))}",
+    source=sources.enginehouse("the gateway's lists of routes"),
+    bad=_ran("0.27.1"),
+    good=_ran("0.25.1"),
+)
+
+RULES = (EXTRA_ROUTES, BORROWED_ROUTES)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from controlplane.domain.runtimes.choice import NAMES
 from controlplane.domain.runtimes.native.routes import ROUTES as NATIVE
 from controlplane.domain.runtimes.trtllm.routes import ROUTES as TRTLLM
 from controlplane.domain.runtimes.vllm.routes import ROUTES as VLLM
@@ -33,6 +34,18 @@ def open_routes(runtime: str, version: str | None = None) -> OpenRoutes:
     below = [each for each in ordered if version is None or _parts(each) <= _parts(version)]
     found = below[-1] if below else ordered[0]
     return OpenRoutes(routes=tables[found], of_version=found)
+
+
+def borrowed_routes(runtime: str, version: str) -> str:
+    """Return what it means that a version has no list of its own; empty where it has one."""
+    of_version = open_routes(runtime, version).of_version
+    if of_version is None or _parts(of_version) == _parts(version):
+        return ""
+    return (
+        f"{NAMES[runtime]} `{version}` has no list of routes of its own and takes that of "
+        f"`{of_version}`: a route that is not on it is answered 404 until "
+        "`enginehouse.extra_routes` opens it, and one that this version changed passes as before."
+    )
 
 
 def _parts(version: str) -> tuple[int, ...]:

@@ -146,6 +146,57 @@ def test_an_address_that_failed_on_many_accounts_meets_a_brake() -> None:
     assert password_sign_in(request=request_from(), email="ada@example.com", password=PASSWORD)
 
 
+@pytest.mark.parametrize(
+    ("others", "same", "elsewhere"),
+    [
+        ("2001:db8:1:2::{}", "2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:3::1"),
+        ("fe80::{}%eth0", "fe80::ffff", "fe80:0:0:1::1"),
+        ("::ffff:10.0.0.1", "10.0.0.1", "::ffff:10.0.0.2"),
+        ("10.0.0.1", "::ffff:10.0.0.1", "10.0.0.2"),
+    ],
+)
+def test_an_ipv6_network_of_one_host_counts_as_one_address(
+    settings: Settings, others: str, same: str, elsewhere: str
+) -> None:
+    settings.SIGN_IN_ACCOUNTS_PER_ADDRESS = 3
+    make_user(email="ada@example.com", password=PASSWORD)
+    for number in range(1, 4):
+        tried = {"email": f"person-{number}@example.com", "password": "Spring2026"}
+        with pytest.raises(Unauthenticated):
+            password_sign_in(request=request_from(others.format(number)), **tried)
+    right = {"email": "ada@example.com", "password": PASSWORD}
+    with pytest.raises(TooMany) as caught:
+        password_sign_in(request=request_from(same), **right)
+    assert ("/64" in caught.value.message) is (":" in others and "." not in others)
+    assert password_sign_in(request=request_from(elsewhere), **right)
+
+
+def test_one_host_does_not_escape_an_accounts_lock_by_another_address_of_its_network(
+    settings: Settings,
+) -> None:
+    settings.AXES_FAILURE_LIMIT = 3
+    make_user(email="ada@example.com", password=PASSWORD)
+    expected = (Unauthenticated, Unauthenticated, TooMany, TooMany)
+    for number, error in enumerate(expected):
+        password = PASSWORD if number == 3 else "wrong"
+        with pytest.raises(error) as caught:
+            password_sign_in(
+                request=request_from(f"2001:db8::{number}"),
+                email="ada@example.com",
+                password=password,
+            )
+    assert "from 2001:db8::/64" in caught.value.message
+
+
+@pytest.mark.parametrize("address", ["", "unix:", "not an address"])
+def test_who_comes_from_nowhere_that_can_be_told_signs_in(address: str) -> None:
+    make_user(email="ada@example.com", password=PASSWORD)
+    right = {"email": "ada@example.com", "password": PASSWORD}
+    with pytest.raises(Unauthenticated):
+        password_sign_in(request=request_from(address), email=right["email"], password="wrong")
+    assert password_sign_in(request=request_from(address), **right)
+
+
 def test_one_account_that_fails_again_and_again_is_one_account(settings: Settings) -> None:
     settings.SIGN_IN_ACCOUNTS_PER_ADDRESS = 2
     make_user(email="ada@example.com", password=PASSWORD)

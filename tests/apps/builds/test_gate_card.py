@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from apps.builds import examples
 from apps.builds.gate_card import GateCard, gate_words
 from apps.builds.models import Build
 from controlplane.domain.lifecycle import BuildState
@@ -202,3 +203,9 @@ def test_adapters_are_in_passport_gate_and_first_answer() -> None:
     for each in (page, passport):
         assert "Adapter legal" in each
         assert "s3://weights/legal at 1111111111111111" in each
+
+
+def test_the_example_of_the_rest_reference_reads_as_a_card() -> None:
+    words = gate_words(examples.PASSPORT["gate"])
+    assert words.startswith("passed: perplexity +3.8"), words
+    assert len(GateCard(result=examples.GATE).worst) == 1

@@ -6,7 +6,7 @@ from apps.builds.models import Build
 from apps.telemetry.logs import log_append
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import committed_queries, polled, queries_of, signed_in
-from tests.factories import make_build, make_cast, make_finished_build
+from tests.factories import make_build, make_cast, make_finished_build, make_revision, spec_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -114,3 +114,41 @@ def test_an_artifact_shows_its_digests_files_and_tools() -> None:
     assert build.artifact.input_digest in page
     assert "config.json" in page
     assert f"/models/deploy/{build.number}/" in page
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("auto", "The config leaves the runtime open; it was chosen when the build was made."),
+        ("vllm", ""),
+    ],
+)
+def test_page_and_list_say_what_serves_the_build_and_in_which_version(
+    wanted: str, said: str
+) -> None:
+    cast = make_cast()
+    spec = spec_json() | {
+        "enginehouse": {"runtime": wanted}, "resources": {"accelerator": "H100:2"},
+    }  # fmt: skip
+    revision = make_revision(team=cast.team, spec=spec)
+    build = make_finished_build(revision=revision, runtime="vllm")
+    build.steps.filter(name="smoke_test").update(
+        result={
+            "answer": "yes",
+            "first_token_seconds": 0.1,
+            "tokens_per_second": 9.0,
+            "engine": {"version": "0.25.1"},
+        }
+    )
+    client = signed_in(cast.owner)
+    page = client.get(f"/builds/{build.number}/").content.decode()
+    assert f"Served by <code>vllm</code> 0.25.1 on H100\u00a0×\u00a02. {said}".strip() in page
+    assert ("leaves the runtime open" in page) is bool(said)
+    assert "vllm</span>" in client.get("/builds/").content.decode()
+
+
+def test_a_build_of_before_runtimes_were_kept_names_none() -> None:
+    cast = make_cast()
+    build = make_finished_build(revision=make_revision(team=cast.team))
+    page = signed_in(cast.owner).get(f"/builds/{build.number}/").content.decode()
+    assert "Served by" not in page

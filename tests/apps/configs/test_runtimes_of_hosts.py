@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apps.configs.services import examine_text
-from apps.fleet.services import CardReport, CardUse, node_observe
+from apps.fleet.services import CardReport, CardUse, node_observe, node_versions_note
 from controlplane.domain.rules import Examination
 from tests.factories import GIB, config_text, make_node, make_team
 
@@ -79,3 +79,25 @@ def test_a_card_that_one_might_get_is_planned_for_vllm_and_not_refused() -> None
     found = examine_text(team=make_team(), text=text_of("auto"), might_get=True)
     assert (found.runtime, codes(found)) == ("vllm", set())
     assert codes(examined(text_of("auto"))) == {"EH690"}
+
+
+@pytest.mark.parametrize(("version", "expected"), [("0.27.1", "0.25"), ("0.25.1", None)])
+def test_a_version_without_a_list_of_routes_is_told_with_whose_list_it_takes(
+    version: str, expected: str | None
+) -> None:
+    node = make_node()
+    node_observe(node=node, boot_id="b", cards={CARD: CardUse()}, runtimes=["native", "vllm"])
+    node_versions_note(node=node, versions={"vllm": version})
+    found = examined(text_of("vllm")).report.findings
+    said = [each.message for each in found if each.code == "EH648"]
+    assert [f"vLLM `{version}`" in each and f"`{expected}`" in each for each in said] == (
+        [True] if expected else []
+    )
+
+
+def test_versions_of_what_a_host_no_longer_starts_are_not_told() -> None:
+    node = make_node()
+    node_versions_note(node=node, versions={"vllm": "0.27.1"})
+    node_observe(node=node, boot_id="b", cards={CARD: CardUse()}, runtimes=["native"])
+    codes_found = {each.code for each in examined(text_of("vllm")).report.findings}
+    assert "EH648" not in codes_found

@@ -130,6 +130,23 @@ def test_only_an_organisation_admin_sets_prices_and_the_trail_tells(cast: Cast) 
     assert AuditEntry.objects.filter(action="price.set").last().before == {"per_hour": "2.5000"}
 
 
+def test_requests_on_extra_routes_are_told_apart_on_the_page_over_rest_and_as_csv(
+    cast: Cast,
+) -> None:
+    deployment, key = make_deployment(team=cast.team), _key(cast)
+    _used(deployment, key, tokens=10)
+    query, page = f"from={HOUR.date()}&to={HOUR.date()}", signed_in(cast.owner)
+    shown = f"/usage/?since={HOUR.date()}&until={HOUR.date()}"
+    assert "On extra routes" not in page.get(shown).content.decode()
+    UsageMinute.objects.update(requests=7, extra_route_requests=5)
+    assert '<td data-label="On extra routes" class="num">5</td>' in page.get(shown).content.decode()
+    rest = client_of(cast.owner)
+    line = rest.get(f"/v1/usage?{query}")[1]["usage"][0]
+    assert (line["requests"], line["extra_route_requests"]) == (7, 5)
+    head, first = rest.download(f"/v1/usage.csv?{query}")[1].decode().splitlines()
+    assert (head.split(",")[-1], first.split(",")[-1]) == ("extra_route_requests", "5")
+
+
 def test_a_team_sees_its_own_usage_on_the_page_over_rest_and_as_csv(cast: Cast) -> None:
     deployment = make_deployment(model=make_model(team=cast.team, name="answers"))
     _used(deployment, _key(cast), tokens=77)
@@ -138,7 +155,7 @@ def test_a_team_sees_its_own_usage_on_the_page_over_rest_and_as_csv(cast: Cast) 
     assert (
         owner.download(f"/v1/usage.csv?{query}")[1]
         .splitlines()[1]
-        .endswith(b",answers,1,77,0,0.000000")
+        .endswith(b",answers,1,77,0,0.000000,0")
     )
     assert owner.get(f"/v1/usage?{query}")[1]["usage"][0]["prompt_tokens"] == 77
     assert outsider.get(f"/v1/usage?{query}")[1]["usage"] == []
@@ -159,5 +176,5 @@ def test_money_in_the_file_has_the_digits_that_the_json_has(cast: Cast) -> None:
     query = f"group_by=model&from={HOUR.date()}&to={HOUR.date()}"
     client = client_of(cast.owner)
     line = client.download(f"/v1/usage.csv?{query}")[1].decode().splitlines()[1]
-    assert line.rpartition(",")[2] == "0.000000"
+    assert line.split(",")[6] == "0.000000"
     assert client.get(f"/v1/usage?{query}")[1]["usage"][0]["money"] == "0.000000"

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 from pytest_django import Settings
 
+from apps.accounts.key_ring import key_ring_ensure
 from apps.leases.services import lease_end, leases_expire
 from apps.secrets.services import secret_set
 from controlplane.domain.lifecycle import BuildState
@@ -39,6 +41,42 @@ def test_the_live_lease_gets_exactly_the_names_of_the_spec(build: Work) -> None:
     answer = redeem("build", build.id, token=lease.token, lease_secret=lease.secret)
     assert answer.json() == {"secrets": {"hf_access_token": "value of hf_access_token"}}
     assert answer["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("ring", "words", "hint"),
+    [
+        ("another", "The key ring has no key", "Store its value anew"),
+        ("none", "There is no key ring", "Only web hosts hold it"),
+    ],
+)
+def test_a_secret_that_does_not_open_is_refused_by_name(
+    build: Work, settings: Settings, ring: str, words: str, hint: str
+) -> None:
+    settings.KEY_RING_FILE.unlink()
+    if ring == "another":
+        key_ring_ensure(settings.KEY_RING_FILE)
+    lease = build.claim()
+    answer = redeem("build", build.id, token=lease.token, lease_secret=lease.secret)
+    told = answer.json()
+    assert (answer.status_code, told["fields"]) == (409, ["secrets.hf_access_token"])
+    assert told["message"].startswith(f"The secret `hf_access_token` does not open. {words}")
+    assert told["hint"].startswith(hint)
+
+
+def test_a_fault_of_the_database_is_no_refusal(
+    build: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(**_named: object) -> None:
+        raise OperationalError("the connection is lost")
+
+    monkeypatch.setattr("apps.builds.leasing.secrets_reveal", away)
+    lease = build.claim()
+    path = f"/internal/v1/leases/build/{build.id}/secrets"
+    body = {"token": lease.token, "lease_secret": lease.secret}
+    client = Client(raise_request_exception=False)
+    answer = client.post(path, body, content_type="application/json")
+    assert answer.status_code >= 500
 
 
 def test_anything_but_the_live_lease_gets_nothing(work: Work) -> None:

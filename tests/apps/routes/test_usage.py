@@ -54,6 +54,17 @@ def test_closed_requests_are_summed_by_minute(client: Client, key: ApiKey) -> No
     assert key.last_used_at.timestamp() == NOON + 60
 
 
+def test_requests_on_extra_routes_are_told_apart_within_their_minute(
+    client: Client, key: ApiKey
+) -> None:
+    journal = uuid4()
+    records = [_record(key, is_extra_route=extra) for extra in (True, False, True)]
+    _send(client, journal, 0, 300, [*records, _record(key)])  # an older gateway does not say
+    _send(client, journal, 300, 400, [_record(key, is_extra_route=True)])
+    row = UsageMinute.objects.get()
+    assert (row.requests, row.extra_route_requests) == (5, 3)
+
+
 def test_only_streamed_requests_say_when_the_first_token_came(client: Client, key: ApiKey) -> None:
     whole = _record(key, stream=False, first_byte_seconds=9.0)
     _send(client, uuid4(), 0, 100, [whole])

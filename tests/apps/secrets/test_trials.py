@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from apps.accounts.key_ring import key_ring_ensure
 from apps.accounts.models import AuditEntry
 from apps.leases.lease import Lease
 from apps.leases.redeeming import lease_redeem
@@ -90,6 +91,21 @@ def test_a_control_plane_that_is_away_is_the_answer(
     test.refresh_from_db()
     assert (test.works, test.state) == (False, "failed")
     assert "could not be had" in test.sentence
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_secret_under_a_lost_key_is_the_answer(
+    live_server: Any, settings: Settings, secret: Secret
+) -> None:
+    settings.CONTROL_PLANE_URL = live_server.url
+    settings.KEY_RING_FILE.unlink()
+    key_ring_ensure(settings.KEY_RING_FILE)
+    test = secret_test_request(secret=secret, target="org/gated")
+    run_test(secret_test_id=test.id)
+    test.refresh_from_db()
+    assert (test.works, test.state) == (False, "failed")
+    assert test.sentence.startswith("The secret `hf_access_token` does not open.")
+    assert test.hint.startswith("Store its value anew")
 
 
 def test_the_value_goes_to_the_holder_of_the_live_lease(secret: Secret) -> None:

@@ -108,6 +108,29 @@ def test_a_process_that_ignores_the_signal_is_killed_after_its_grace() -> None:
     assert not psutil.pid_exists(lines.pids()[0])
 
 
+_LATE_LISTENER = """
+import os, signal, time
+print('started', os.getpid(), flush=True)
+while not signal.sigpending():
+    time.sleep(0.01)
+signal.signal(signal.SIGTERM, lambda *_: print('heard', flush=True))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+"""
+
+
+def test_a_signal_that_comes_before_a_process_can_hear_it_waits_for_it() -> None:
+    async def work(supervisor: Supervisor, lines: Lines) -> None:
+        late = Supervised(
+            name="late", command=_python(_LATE_LISTENER), listens_for_signals=True,
+            stop_grace_seconds=DEADLINE_SECONDS,
+        )  # fmt: skip
+        await supervisor.start(late)
+        await _until_started(lines)
+        await supervisor.stop()
+
+    assert ("late", "heard") in _run(work)
+
+
 def test_a_process_that_keeps_dying_is_restarted_more_and_more_slowly() -> None:
     async def work(supervisor: Supervisor, lines: Lines) -> None:
         await supervisor.start(Supervised(name="broken", command=_python("raise SystemExit(3)")))

@@ -4,7 +4,7 @@ import pytest
 
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.runtimes import open_routes as module
-from controlplane.domain.runtimes.open_routes import open_routes
+from controlplane.domain.runtimes.open_routes import borrowed_routes, open_routes
 from controlplane.domain.wire.client_routes import HOSTED
 
 # Source: the hosted product's routes under `sync/`, one line each.
@@ -56,3 +56,20 @@ def test_the_nearest_one_below_is_found_by_numbers_and_not_by_letters(monkeypatc
 def test_a_runtime_without_a_table_has_the_hosted_routes_alone() -> None:
     assert open_routes("another").routes == HOSTED
     assert open_routes("another").of_version is None
+
+
+@pytest.mark.parametrize("version", ["0.27.1", "0.9", "1.0", "dev"])
+def test_a_version_that_takes_anothers_list_says_whose_and_what_that_means(version: str) -> None:
+    said = borrowed_routes("vllm", version)
+    assert said.startswith(f"vLLM `{version}` has no list of routes of its own")
+    assert "`0.25`" in said
+    assert "404" in said
+    assert "`enginehouse.extra_routes`" in said
+
+
+@pytest.mark.parametrize(
+    ("runtime", "version"),
+    [("vllm", "0.25"), ("vllm", "0.25.1"), ("trtllm", "1.2.0rc1"), ("another", "1.0")],
+)
+def test_a_version_with_a_list_of_its_own_says_nothing(runtime: str, version: str) -> None:
+    assert borrowed_routes(runtime, version) == ""

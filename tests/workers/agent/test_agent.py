@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from apps.fleet.models import Card, Node
 from apps.routes.snapshot import routes_snapshot
 from apps.telemetry.logs import log_lines
 from tests.factories_serving import make_gateway
+from tests.gates import Gates
 from tests.waiting import wait_for
 from tests.workers.agent.stage import AgentProcess, deploy, publish, wait_for_state
 from workers.agent.folders import write_json
@@ -29,6 +30,15 @@ pytestmark = [
     pytest.mark.recovery,
     pytest.mark.django_db(transaction=True),
 ]
+
+
+@pytest.fixture
+def gates() -> Iterator[Gates]:
+    """The gates of agents that are given its environment."""
+    with Gates() as found:
+        yield found
+
+
 Serving = tuple[AgentProcess, Deployment]
 
 
@@ -140,6 +150,24 @@ def test_sigterm_leaves_engines_unless_told_and_sigint_ends_them(serving: Servin
     agent.signal(signal.SIGTERM)
     assert agent.processes(again.id) == []
     assert Replica.objects.get(id=again.id).state == "stopped"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_agent_that_is_ended_while_it_starts_ends_the_engines_of_the_one_before(
+    serving: Serving, gates: Gates, number: signal.Signals
+) -> None:
+    agent, deployment = serving
+    replica = deployment.replicas.get()
+    agent.signal(signal.SIGKILL)
+    gates.hold("agent.begins")
+    agent.extra = {**gates.environment, "AGENT_STOP_ENGINES_ON_EXIT": "1"}
+    pid = agent.start().process.pid
+    assert gates.wait_for_arrival("agent.begins") == pid
+    os.kill(pid, number)
+    gates.let_go("agent.begins")
+    assert agent.wait() == 0
+    assert agent.processes(replica.id) == []
+    assert Replica.objects.get(id=replica.id).state == "stopped"
 
 
 def test_deactivation_drains_through_gateways_and_ends_the_engine(serving: Serving) -> None:

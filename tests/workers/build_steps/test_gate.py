@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from apps.builds.examples import GATE
 from controlplane.domain.spec.enginehouse_settings import Gate
 from tests.workers.build_steps.gated import Quantized
 from tests.workers.build_steps.quantizing import (
@@ -42,6 +43,19 @@ def test_a_decoder_is_measured_on_what_it_was_not_calibrated_on(kv: Quantized) -
         "input_scale": 14, "k_scale": 2, "v_scale": 2, "weight_scale": 14,
     }  # fmt: skip
     assert values["runs_here"]
+
+
+def test_the_example_of_a_result_has_the_shape_of_a_real_one(kv: Quantized) -> None:
+    assert shape_of(GATE) == shape_of(kv.gate())
+
+
+def shape_of(value: Any) -> Any:
+    """Return the names and kinds of a value; of a list those of its first entry."""
+    if isinstance(value, dict):
+        return {name: shape_of(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [shape_of(each) for each in value[:1]]
+    return type(value)
 
 
 def test_a_loss_over_the_limit_is_a_failure_with_its_numbers(kv: Quantized) -> None:

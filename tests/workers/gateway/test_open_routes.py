@@ -60,6 +60,9 @@ def test_a_config_opens_other_routes_by_name_and_their_answers_are_not_read(hous
 
     assert (answer.status_code, engine.calls[0].path) == (200, "/pause")
     assert house.record_of(answer)["route"] == "/pause"
+    assert house.record_of(answer)["is_extra_route"] is True
+    listed = http.post(f"{gateway.url}{BASE}/v1/completions", json={})
+    assert house.record_of(listed)["is_extra_route"] is False
     assert http.post(f"{gateway.url}{BASE}/resume").status_code == 404
 
 

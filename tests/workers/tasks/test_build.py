@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from apps.accounts.key_ring import key_ring_ensure
 from apps.builds.models import Build
 from apps.builds.services import build_retry
 from apps.configs.models import Revision
@@ -214,6 +215,21 @@ def test_a_secret_that_the_team_lacks_fails_by_name(
         "secrets.hf_access_token",
     )
     assert "`hf_access_token`" in build.failure["sentence"]
+
+
+def test_a_secret_under_a_lost_key_fails_the_build_at_once_and_by_name(
+    make_build: MakeBuild, secretive: Revision, settings: Settings
+) -> None:
+    secret_set(team=secretive.config.team, name="hf_access_token", value="value-of-the-token")
+    settings.KEY_RING_FILE.unlink()
+    key_ring_ensure(settings.KEY_RING_FILE)
+    build = run(make_build(revision=secretive))
+    assert (build.failure["code"], build.failure["field"]) == (
+        "EHB-SECRET-UNREADABLE",
+        "secrets.hf_access_token",
+    )
+    assert build.failure["sentence"].startswith("The secret `hf_access_token` does not open.")
+    assert build.failure["hint"].startswith("Store its value anew")
 
 
 def test_a_control_plane_that_stays_away_is_the_cause(

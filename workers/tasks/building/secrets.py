@@ -22,11 +22,17 @@ def secrets_of_build(keeper: LeaseKeeper, names: Collection[str]) -> Mapping[str
     try:
         values = redeem_secrets(keeper)
     except Unredeemed as failed:
-        raise StepFailed(_refused(failed) if failed.is_refusal else _unreachable(failed)) from None
+        raise StepFailed(_why(failed)) from None
     missing = sorted(set(names) - set(values))
     if missing:
         raise StepFailed(_missing(missing[0]))
     return values
+
+
+def _why(failed: Unredeemed) -> Failure:
+    if failed.failure is not None:
+        return failed.failure
+    return _refused(failed) if failed.is_refusal else _unreachable(failed)
 
 
 def _unreachable(failed: Unredeemed) -> Failure:

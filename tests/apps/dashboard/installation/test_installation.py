@@ -3,6 +3,7 @@
 import json
 from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from django.conf import LazySettings
@@ -12,6 +13,7 @@ from apps.accounts.key_ring import key_ring_ensure, key_ring_rotate
 from apps.dashboard.installation.effective import EffectiveSetting, effective_settings
 from apps.fleet.models import Worker
 from apps.fleet.services import worker_arrived
+from apps.telemetry.models import UsageJournal
 from controlplane import clock
 from controlplane.domain.settings_catalogue import SETTINGS
 from tests.apps.pages import committed_queries, queries_of, signed_in
@@ -128,3 +130,17 @@ def test_the_page_takes_the_committed_number_of_queries(
         worker_arrived(name=f"build.pool-{number}@here", version="1")
     client = signed_in(admin)
     assert queries_of(client, "/settings/") == committed_queries("settings")
+
+
+def test_usage_that_was_set_aside_is_told_with_its_gateway_and_reason() -> None:
+    client = signed_in(make_cast().organisation_admin)
+    assert "Usage set aside" not in client.get("/settings/").content.decode()
+    for name, requests in (("gw-1", 1204), ("", 3)):
+        UsageJournal.objects.create(
+            journal=uuid4(), gateway_name=name, set_aside=requests,
+            set_aside_reason="request <x>: at: no time", set_aside_at=clock.now(),
+        )  # fmt: skip
+    page = client.get("/settings/").content.decode()
+    assert '<td data-label="Gateway"><code>gw-1</code></td>' in page
+    assert '<td data-label="Gateway">not named</td>' in page
+    assert "request &lt;x&gt;: at: no time" in page

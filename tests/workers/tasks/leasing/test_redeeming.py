@@ -79,6 +79,20 @@ def test_a_no_is_taken_at_once(
     assert clock.slept == []
 
 
+def test_a_secret_that_does_not_open_is_told_by_name_at_once(
+    keeper: LeaseKeeper, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"message": "The secret `a` does not open.", "fields": ["secrets.a"], "hint": "Anew."}
+    asked = answering(monkeypatch, (409, told))
+    with pytest.raises(Unredeemed) as raised:
+        redeem_secrets(keeper)
+    failure = raised.value.failure
+    assert failure is not None
+    assert (failure.code, failure.field) == ("EHB-SECRET-UNREADABLE", "secrets.a")
+    assert (failure.sentence, failure.hint) == (told["message"], told["hint"])
+    assert (len(asked), clock.slept) == (1, [])
+
+
 def test_nobody_asks_once_the_lease_is_lost(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
