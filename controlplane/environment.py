@@ -1,11 +1,20 @@
 """Reading of environment variables: a wrong value stops the start and names the variable."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
+
+from controlplane.keepalive import (
+    IDLE_SECONDS,
+    INTERVAL_SECONDS,
+    PROBES,
+    USER_TIMEOUT_SECONDS,
+)
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
@@ -108,14 +117,32 @@ def database(url: str) -> dict[str, object]:
     }
 
 
+_ADDRESS = frozenset({"dbname", "user", "password", "host", "port"})
+_ENDS_WHEN_SILENT: Mapping[str, object] = MappingProxyType(
+    {
+        "connect_timeout": 5,
+        "keepalives_idle": IDLE_SECONDS,
+        "keepalives_interval": INTERVAL_SECONDS,
+        "keepalives_count": PROBES,
+        "tcp_user_timeout": USER_TIMEOUT_SECONDS * 1000,
+    }
+)
+"""By libpq's own values a host that went dark is waited for a quarter of an hour, or two hours."""
+
+
 def _database_address(url: str) -> dict[str, object]:
     # conninfo keeps percent-escapes, socket folders and options as libpq reads them.
     info = conninfo_to_dict(url)
+    said = {name: value for name, value in info.items() if name not in _ADDRESS}
     return {
         "NAME": info.get("dbname") or "postgres",
         "USER": info.get("user") or "",
         "PASSWORD": info.get("password") or "",
         "HOST": info.get("host") or "",
         "PORT": str(info.get("port") or ""),
-        "OPTIONS": {"pool": {"min_size": 0, "max_size": 8, "timeout": 10}},
+        "OPTIONS": {
+            "pool": {"min_size": 0, "max_size": 8, "timeout": 10},
+            **_ENDS_WHEN_SILENT,
+            **said,
+        },
     }

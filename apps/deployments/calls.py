@@ -22,6 +22,13 @@ _KEY_IS_KNOWN_SECONDS = 5.0
 # The gateway gives up by itself, with words, before this does.
 _TIMEOUT = httpx.Timeout(connect=5.0, read=1_230.0, write=60.0, pool=None)
 _EVENTS = "text/event-stream"
+LONGEST_BODY_BYTES = 8_000_000
+_TOO_LONG = openai_error(
+    f"The answer is longer than {LONGEST_BODY_BYTES // 1_000_000} MB, more than a page shows. "
+    "Ask the endpoint itself.",
+    type="server_error",
+    code="answer_too_long",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +93,17 @@ async def _passed_on(answer: httpx.Response) -> AsyncIterator[bytes]:
         async for piece in answer.aiter_raw():
             yield piece
     else:
-        yield encode_event((await answer.aread()).decode(errors="replace"), event="body")
+        yield await _body(answer)
     await answer.aclose()
+
+
+async def _body(answer: httpx.Response) -> bytes:
+    content = bytearray()
+    async for piece in answer.aiter_raw():
+        content += piece
+        if len(content) > LONGEST_BODY_BYTES:
+            return encode_event(_TOO_LONG, event="error")
+    return encode_event(content.decode(errors="replace"), event="body")
 
 
 def _retry_after(answer: httpx.Response) -> int | None:

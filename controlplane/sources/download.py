@@ -125,6 +125,8 @@ class Download:
                     raise Stopped
                 file.write(chunk)
                 self._on_bytes(len(chunk))
+                if file.tell() > self._file.size_bytes:
+                    return  # more than was listed: it is another file, whatever is still to come
 
 
 @contextmanager

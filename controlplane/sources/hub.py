@@ -13,7 +13,7 @@ from controlplane.domain.json_text import read_json
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.bearer import bearer
 from controlplane.sources.hub_failures import Asked, explain, no_token, not_a_hub
-from controlplane.sources.hub_http import http
+from controlplane.sources.hub_http import between, http, shortened, whole
 from controlplane.sources.options import SourceOptions
 
 Answer = TypeVar("Answer")
@@ -48,8 +48,7 @@ class Hub:
 
         def ask() -> Mapping[str, Any]:
             with self._opened("GET", url, params={"blobs": "true"}) as response:
-                response.read()
-                return self._as_information(response)
+                return self._as_information(whole(response, clock=self._options.clock))
 
         return self.retried(ask)
 
@@ -67,12 +66,7 @@ class Hub:
 
         def ask() -> bytes:
             with self.stream(commit, path, start=start, end=end) as (response, first):
-                content = bytearray()
-                for chunk in response.iter_bytes():
-                    content += chunk
-                    if first + len(content) >= end:
-                        break
-                return bytes(content[start - first : end - first])
+                return between(response, start - first, end - start)
 
         return self.retried(ask)
 
@@ -113,9 +107,9 @@ class Hub:
                 return min(float(asked), _LONGEST_WAIT_SECONDS)
         return self._options.backoff_seconds * float(min(2 ** (attempt - 1), 16))
 
-    def _as_information(self, response: http.Response) -> Mapping[str, Any]:
+    def _as_information(self, content: bytes) -> Mapping[str, Any]:
         try:
-            answer = read_json(response.content)
+            answer = read_json(content)
         except ValueError:
             answer = None
         if not isinstance(answer, dict) or not isinstance(answer.get("siblings"), list):
@@ -144,9 +138,8 @@ class Hub:
             headers={**self._headers, **(headers or {})},
             timeout=self._options.timeout_seconds,
         ) as response:
-            if response.status_code >= 400 and method != "HEAD":
-                response.read()
-            hf_raise_for_status(response)
+            if response.status_code >= 400:
+                hf_raise_for_status(shortened(response))
             yield response
 
 

@@ -1,12 +1,16 @@
 """What the agent knows of the control plane, and how it speaks to it over HTTP."""
 
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
+from http import HTTPStatus
+from http.client import responses
 from typing import Any, Protocol
 
+from controlplane.domain.json_text import read_json
+from workers.bounded_http import Answer, Limits, NoAnswer, ask
+
 TIMEOUT_SECONDS = 5.0
+LONGEST_ANSWER_BYTES = 16 * 1024 * 1024
+_LONGEST_MESSAGE = 1000
 
 
 class ControlPlaneAway(Exception):
@@ -35,7 +39,10 @@ class HttpControlPlane:
         self._credential = credential
 
     def observe(self, observation: Mapping[str, Any]) -> dict[str, Any]:
-        return post(self._url, "nodes/observe", observation, bearer=self._credential)
+        answer = post(self._url, "nodes/observe", observation, bearer=self._credential)
+        if not _says_what_is_wanted(answer):
+            raise ControlPlaneAway("nodes/observe: it did not answer with the replicas wanted")
+        return answer
 
     def ship_log(self, *, replica_id: str, attempt: int, sequence: int, text: str) -> None:
         body = {"replica_id": replica_id, "attempt": attempt, "sequence": sequence, "text": text}
@@ -44,35 +51,51 @@ class HttpControlPlane:
 
 def enroll(url: str, token: str, node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the node's id. Raises ControlPlaneAway or NotEnrolled."""
-    return post(url, "nodes/enroll", node, bearer=token)
+    answer = post(url, "nodes/enroll", node, bearer=token)
+    if not isinstance(answer.get("node_id"), str):
+        raise ControlPlaneAway("nodes/enroll: it did not answer with a node's id")
+    return answer
 
 
 def post(url: str, path: str, body: Mapping[str, Any], *, bearer: str) -> dict[str, Any]:
     """Return the JSON answer. Raises ControlPlaneAway or NotEnrolled."""
-    request = urllib.request.Request(
-        f"{url}/internal/v1/{path}",
-        data=json.dumps(body).encode(),
-        headers={"Authorization": f"Bearer {bearer}", "Content-Type": "application/json"},
-        method="POST",
-    )
     try:
-        # Without proxies: the control plane is a neighbour, not the internet.
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
-            content: dict[str, Any] = json.load(answer)
-    except urllib.error.HTTPError as error:
-        with error:
-            message = _message(error)
-        if error.code == 401:
-            raise NotEnrolled(message) from None
-        raise ControlPlaneAway(f"{path}: {error.code} {message}") from None
-    except (OSError, ValueError) as error:
+        answer = ask(
+            "POST",
+            f"{url}/internal/v1/{path}",
+            limits=Limits(seconds=TIMEOUT_SECONDS, most_bytes=LONGEST_ANSWER_BYTES),
+            json_body=body,
+            headers={"Authorization": f"Bearer {bearer}"},
+        )
+    except NoAnswer as error:
         raise ControlPlaneAway(f"{path}: {error}") from None
+    if answer.status == HTTPStatus.UNAUTHORIZED:
+        raise NotEnrolled(_message(answer))
+    if answer.status != HTTPStatus.OK:
+        raise ControlPlaneAway(f"{path}: {answer.status} {_message(answer)}")
+    return _content(path, answer)
+
+
+def _says_what_is_wanted(answer: Mapping[str, Any]) -> bool:
+    replicas = answer.get("replicas")
+    return isinstance(replicas, list) and all(
+        isinstance(each, dict) and each.keys() >= {"id", "generation", "wanted"}
+        for each in replicas
+    )
+
+
+def _content(path: str, answer: Answer) -> dict[str, Any]:
+    try:
+        content = read_json(answer.content)
+    except ValueError as error:
+        raise ControlPlaneAway(f"{path}: {error}") from None
+    if not isinstance(content, dict):
+        raise ControlPlaneAway(f"{path}: it did not answer with an object")
     return content
 
 
-def _message(error: urllib.error.HTTPError) -> str:
+def _message(answer: Answer) -> str:
     try:
-        return str(json.load(error)["message"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return str(error.reason)
+        return str(read_json(answer.content)["message"])[:_LONGEST_MESSAGE]
+    except (ValueError, KeyError, TypeError):
+        return responses.get(answer.status, "")

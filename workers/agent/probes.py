@@ -1,16 +1,17 @@
 """Questions to a running engine, asked beside the agent's loop so that a slow one delays nobody."""
 
-import http.client
 import logging
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from http import HTTPStatus
 from typing import Any
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.runtimes import RUNTIMES
+from workers.bounded_http import Limits, NoAnswer, ask
 from workers.runtimes.launchers import LAUNCHERS
 
-TIMEOUT_SECONDS = 3.0
+_LIMITS = Limits(seconds=3.0, most_bytes=16 * 1024 * 1024)
 UNTIL_READY_SECONDS, ONCE_READY_SECONDS, METRICS_SECONDS = 0.25, 5.0, 10.0
 _log = logging.getLogger(__name__)
 
@@ -85,13 +86,10 @@ class Probe:
         self.metrics = metrics.read(answer.decode(errors="replace"))
 
     def _get(self, path: str) -> bytes | None:
-        connection = http.client.HTTPConnection(*self._address, timeout=TIMEOUT_SECONDS)
+        host, port = self._address
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}{path}"
         try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            body = answer.read()
-            return body if answer.status == 200 else None
-        except (OSError, http.client.HTTPException):
+            answer = ask("GET", url, limits=_LIMITS)
+        except NoAnswer:
             return None
-        finally:
-            connection.close()
+        return answer.content if answer.status == HTTPStatus.OK else None

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
-import httpx
-
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.json_text import read_json
+from workers.bounded_http import Limits
+from workers.bounded_http import ask as asked
 from workers.build_steps.failures import bad_answer
 
 SENTENCE, PARAPHRASE, OTHER = (
@@ -21,7 +23,8 @@ QUERY, RIGHT, WRONG = (
     "Bananas ripen after the harvest.",
 )
 NAMES = "Ada Lovelace was born in London."
-_LONGEST_SILENCE_SECONDS = 120.0
+_ANSWER_SECONDS = 300.0
+_ANSWER_BYTES = 64 * 1024 * 1024
 _ERROR_CHARACTERS = 2000
 _SHOWN = 3
 
@@ -43,15 +46,15 @@ def ask_encoder(url: str, report: Mapping[str, Any], *, clock: Clock = SYSTEM) -
 def put(url: str, question: "Question", *, clock: Clock = SYSTEM) -> EncoderAnswer:
     """Return what came back in words; raises StepFailure for what is no answer."""
     started = clock.monotonic()
-    with httpx.Client(trust_env=False, timeout=_LONGEST_SILENCE_SECONDS) as client:
-        response = client.post(f"{url}{question.route}", json=question.body)
+    limits = Limits(seconds=_ANSWER_SECONDS, most_bytes=_ANSWER_BYTES, clock=clock)
+    answer = asked("POST", f"{url}{question.route}", limits=limits, json_body=question.body)
     seconds = clock.monotonic() - started
-    if response.status_code != httpx.codes.OK:
-        raise bad_answer(f"HTTP {response.status_code}", response.text[:_ERROR_CHARACTERS])
+    body = answer.content.decode(errors="replace")[:_ERROR_CHARACTERS]
+    if answer.status != HTTPStatus.OK:
+        raise bad_answer(f"HTTP {answer.status}", body)
     try:
-        words = question.read(response.json())
+        words = question.read(read_json(answer.content))
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        body = response.text[:_ERROR_CHARACTERS]
         raise bad_answer(f"its answer at {question.route} is of no use ({error})", body) from error
     return EncoderAnswer(question=question.words, text=words, seconds=round(seconds, 4))
 

@@ -6,13 +6,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-import httpx
-
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.runtimes import RUNTIMES, Launch
+from workers.bounded_http import Limits, NoAnswer
+from workers.bounded_http import ask as asked
 from workers.build_steps.crashes import explain_crash
 from workers.build_steps.environment import engine_environment
 from workers.build_steps.failures import StepFailure, bad_answer, engine_slow
@@ -26,6 +28,7 @@ _STOP_SECONDS = 5.0
 _TAIL_CHARACTERS = 131_072
 """All that an engine says until it is ready: where its memory went is told in the middle."""
 _DETAIL_LINES = 30
+_PAGE_BYTES = 16 * 1024 * 1024
 
 log = logging.getLogger(__name__)
 
@@ -85,23 +88,20 @@ class EngineProcess:
     def wait_until_ready(self, seconds: float) -> None:
         """Return once `/health` answers; raise StepFailure when the engine ends or takes longer."""
         deadline = self._clock.monotonic() + seconds
-        with httpx.Client(trust_env=False, timeout=2.0) as client:
-            while self._clock.monotonic() < deadline:
-                self._check_alive()
-                try:
-                    if client.get(f"{self.url}/health").status_code == httpx.codes.OK:
-                        return
-                except httpx.TransportError:
-                    pass  # it listens only once the model is loaded
-                self._clock.sleep(_POLL_SECONDS)
+        while self._clock.monotonic() < deadline:
+            self._check_alive()
+            # It listens only once the model is loaded.
+            with suppress(NoAnswer):
+                if self._asked("/health", seconds=2.0) is not None:
+                    return
+            self._clock.sleep(_POLL_SECONDS)
         raise engine_slow(seconds, self.last_lines())
 
     def report(self, launcher: Launcher) -> dict[str, Any]:
         """Return what the engine says of itself; nothing where it says nothing."""
 
         def ask() -> dict[str, Any]:
-            with httpx.Client(base_url=self.url, trust_env=False, timeout=10.0) as client:
-                return launcher.read_report(lambda path: _page(client, path), self._tail) or {}
+            return launcher.read_report(self._page, self._tail) or {}
 
         return self.guarded(ask)
 
@@ -109,9 +109,17 @@ class EngineProcess:
         """Return what `ask` returns; an engine that died meanwhile is the reason to tell."""
         try:
             return ask()
-        except httpx.HTTPError as error:
+        except NoAnswer as error:
             self._check_alive(settle_seconds=1.0)
-            raise bad_answer(str(error) or type(error).__name__, self.last_lines()) from error
+            raise bad_answer(str(error), self.last_lines()) from error
+
+    def _page(self, path: str) -> bytes | None:
+        return self._asked(path, seconds=10.0)
+
+    def _asked(self, path: str, *, seconds: float) -> bytes | None:
+        limits = Limits(seconds=seconds, most_bytes=_PAGE_BYTES, clock=self._clock)
+        answer = asked("GET", f"{self.url}{path}", limits=limits)
+        return answer.content if answer.status == HTTPStatus.OK else None
 
     def _check_alive(self, settle_seconds: float = 0.0) -> None:
         """Raise StepFailure for an engine that has ended."""
@@ -134,8 +142,3 @@ class EngineProcess:
             self._tail = (self._tail + chunk.decode(errors="replace"))[-_TAIL_CHARACTERS:]
             sys.stderr.buffer.write(chunk)
             sys.stderr.buffer.flush()
-
-
-def _page(client: httpx.Client, path: str) -> bytes | None:
-    answer = client.get(path)
-    return answer.content if answer.status_code == httpx.codes.OK else None

@@ -3,18 +3,21 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
-
-import httpx
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.json_text import read_json
 from controlplane.domain.wire.events import EventDecoder
+from workers.bounded_http import Limits, opened
+from workers.bounded_http import ask as asked
 from workers.build_steps.failures import StepFailure, bad_answer, template_refused
 
 QUESTION = "Say hello in one short sentence."
 ANSWER_TOKENS = 16
-_LONGEST_SILENCE_SECONDS = 120.0
+_ANSWER_SECONDS = 300.0
+"""Of a few tokens; the first answer of an engine may wait for a kernel to be compiled."""
+_ANSWER_BYTES = 16 * 1024 * 1024
 _ERROR_CHARACTERS = 2000
 
 
@@ -76,15 +79,14 @@ def _ask(url: str, has_chat_template: bool, chosen_by: Mapping[str, Any], clock:
     route, body = _request(has_chat_template)
     started = clock.monotonic()
     pieces, tokens, first, reason = [], 0, None, None
-    with httpx.Client(trust_env=False, timeout=_LONGEST_SILENCE_SECONDS) as client:
-        body |= {"model": _names(client, url)[0], **chosen_by}
-        for event in _stream(client, f"{url}{route}", body):
-            for choice in event.get("choices") or ():
-                if first is None and _is_output(choice):
-                    first = clock.monotonic()
-                pieces.append(_text(choice))
-                reason = choice.get("finish_reason") or reason
-            tokens = (event.get("usage") or {}).get("completion_tokens") or tokens
+    body |= {"model": _names(url, clock)[0], **chosen_by}
+    for event in _stream(f"{url}{route}", body, clock):
+        for choice in event.get("choices") or ():
+            if first is None and _is_output(choice):
+                first = clock.monotonic()
+            pieces.append(_text(choice))
+            reason = choice.get("finish_reason") or reason
+        tokens = (event.get("usage") or {}).get("completion_tokens") or tokens
     if first is None or tokens < 1:
         raise bad_answer("the stream held no token", "")
     seconds = clock.monotonic() - first
@@ -98,15 +100,27 @@ def _ask(url: str, has_chat_template: bool, chosen_by: Mapping[str, Any], clock:
 
 def check_is_listed(url: str, name: str) -> None:
     """Raise StepFailure where an engine does not offer a name that requests are to choose by."""
-    with httpx.Client(trust_env=False, timeout=_LONGEST_SILENCE_SECONDS) as client:
-        names = _names(client, url)
+    names = _names(url, SYSTEM)
     if name not in names:
         raise bad_answer(f"it does not list `{name}`", f"/v1/models lists {', '.join(names)}")
 
 
-def _names(client: httpx.Client, url: str) -> list[str]:
-    answer = client.get(f"{url}/v1/models").raise_for_status().json()
-    return [str(each["id"]) for each in answer["data"]]
+def _names(url: str, clock: Clock) -> list[str]:
+    answer = asked("GET", f"{url}/v1/models", limits=_limits(clock))
+    content = answer.content.decode(errors="replace")[:_ERROR_CHARACTERS]
+    if answer.status != HTTPStatus.OK:
+        raise bad_answer(f"HTTP {answer.status} at /v1/models", content)
+    try:
+        names = [str(each["id"]) for each in read_json(answer.content)["data"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise bad_answer("its answer at /v1/models is no list of models", content) from error
+    if not names:
+        raise bad_answer("it lists no model", content)
+    return names
+
+
+def _limits(clock: Clock) -> Limits:
+    return Limits(seconds=_ANSWER_SECONDS, most_bytes=_ANSWER_BYTES, clock=clock)
 
 
 def _request(has_chat_template: bool) -> tuple[str, dict[str, Any]]:
@@ -121,22 +135,30 @@ def _request(has_chat_template: bool) -> tuple[str, dict[str, Any]]:
     return "/v1/completions", body | {"prompt": QUESTION}
 
 
-def _stream(client: httpx.Client, url: str, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _stream(url: str, body: dict[str, Any], clock: Clock) -> Iterator[dict[str, Any]]:
     decoder = EventDecoder()
-    with client.stream("POST", url, json=body) as response:
-        if response.status_code != httpx.codes.OK:
-            response.read()
-            raise _Refused(response.status_code, response.text[:_ERROR_CHARACTERS])
-        for chunk in response.iter_bytes():
-            for data in decoder.feed(chunk):
+    with opened("POST", url, limits=_limits(clock), json_body=body) as answering:
+        if answering.status != HTTPStatus.OK:
+            content = b"".join(answering.pieces()).decode(errors="replace")
+            raise _Refused(answering.status, content[:_ERROR_CHARACTERS])
+        for piece in answering.pieces():
+            for data in decoder.feed(piece):
                 if data == b"[DONE]":
                     return
-                event: dict[str, Any] = json.loads(data)
-                if error := event.get("error"):
-                    raise bad_answer(
-                        "the stream ended with an error", json.dumps(error)[:_ERROR_CHARACTERS]
-                    )
-                yield event
+                yield _event(data)
+
+
+def _event(data: bytes) -> dict[str, Any]:
+    shown = data.decode(errors="replace")[:_ERROR_CHARACTERS]
+    try:
+        event = read_json(data)
+    except ValueError as error:
+        raise bad_answer("an event of the stream is no JSON", shown) from error
+    if not isinstance(event, dict):
+        raise bad_answer("an event of the stream is no object", shown)
+    if told := event.get("error"):
+        raise bad_answer("the stream ended with an error", json.dumps(told)[:_ERROR_CHARACTERS])
+    return event
 
 
 def _is_output(choice: dict[str, Any]) -> bool:

@@ -49,9 +49,11 @@ class ClientConnection(asyncio.Protocol):
         for request in (*self._queue, self._reader.request):
             self._handler.release(request)
         self._queue.clear()
+        self._backlog.clear()
         if self._exchange is not None:
             exchange, self._exchange = self._exchange, None
             exchange.client_left()
+        self._reader.close()
 
     def data_received(self, data: bytes) -> None:
         if self._closes_at is not None:

@@ -1,5 +1,6 @@
 """The control plane as the gateway sees it: a protocol, and its HTTP form."""
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
@@ -7,7 +8,15 @@ from typing import Any, Protocol
 
 import httpx
 
+from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.json_text import read_json
+
 TIMEOUT_SECONDS = 5.0
+"""Of a silence."""
+WHOLE_ANSWER_SECONDS = 30.0
+LONGEST_ANSWER_BYTES = 1024 * 1024
+LONGEST_ROUTES_BYTES = 256 * 1024 * 1024
+"""Some 300 bytes for each key and each replica."""
 
 
 class ControlPlaneAway(Exception):
@@ -27,6 +36,12 @@ class Credential:
         return f"Credential(gateway_id={self.gateway_id!r})"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Answer:
+    status: int
+    content: bytes
+
+
 class ControlPlane(Protocol):
     async def enroll(self, token: str, *, name: str, address: str, secret: str) -> Credential:
         """Return the credential of which `secret` is the secret."""
@@ -41,23 +56,30 @@ class ControlPlane(Protocol):
 
 
 class HttpControlPlane:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, clock: Clock = SYSTEM) -> None:
+        self._clock = clock
         # No proxy from the environment: this is a neighbour, and it carries a credential.
         self._http = httpx.AsyncClient(
-            base_url=f"{url.rstrip('/')}/internal/v1/", timeout=TIMEOUT_SECONDS, trust_env=False
+            base_url=f"{url.rstrip('/')}/internal/v1/",
+            timeout=TIMEOUT_SECONDS,
+            trust_env=False,
+            # A packed answer would be bounded only before it is unpacked.
+            headers={"accept-encoding": "identity"},
         )
 
     async def enroll(self, token: str, *, name: str, address: str, secret: str) -> Credential:
         digest = sha256(secret.encode()).hexdigest()
         body = {"name": name, "address": address, "credential_sha256": digest}
         answer = await self._call("POST", "gateways/enroll", token, json=body)
-        (gateway_id,) = _fields(answer, "gateway_id")
+        (gateway_id,) = _fields("gateways/enroll", answer, "gateway_id")
         return Credential(gateway_id=gateway_id, secret=secret)
 
     async def routes_after(self, version: int, credential: Credential) -> bytes | None:
         params = {"after": version, "gateway": credential.gateway_id}
-        answer = await self._call("GET", "routes", credential.secret, params=params)
-        return None if answer.status_code == HTTPStatus.NO_CONTENT else answer.content
+        answer = await self._call(
+            "GET", "routes", credential.secret, most_bytes=LONGEST_ROUTES_BYTES, params=params
+        )
+        return None if answer.status == HTTPStatus.NO_CONTENT else answer.content
 
     async def report_applied(self, version: int, credential: Credential) -> None:
         body = {"version": version}
@@ -65,30 +87,59 @@ class HttpControlPlane:
 
     async def send_usage(self, batch: bytes, credential: Credential) -> int:
         answer = await self._call("POST", "usage", credential.secret, content=batch)
-        (committed,) = _fields(answer, "committed_offset")
-        return int(committed)
+        (committed,) = _fields("usage", answer, "committed_offset")
+        try:
+            return int(committed)
+        except (ValueError, TypeError, OverflowError):
+            raise ControlPlaneAway("usage did not answer with an offset") from None
 
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def _call(self, method: str, path: str, bearer: str, **request: Any) -> httpx.Response:
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        bearer: str,
+        *,
+        most_bytes: int = LONGEST_ANSWER_BYTES,
+        **request: Any,
+    ) -> _Answer:
         headers = {"authorization": f"Bearer {bearer}", "content-type": "application/json"}
         try:
-            answer = await self._http.request(method, path, headers=headers, **request)
+            async with (
+                self._clock.timeout(WHOLE_ANSWER_SECONDS),
+                self._http.stream(method, path, headers=headers, **request) as answer,
+            ):
+                _check_status(path, answer.status_code)
+                content = await _whole(path, answer.aiter_raw(), most_bytes)
+        except TimeoutError as error:
+            raise ControlPlaneAway(f"{path}: no whole answer in time") from error
         except httpx.HTTPError as error:
             raise ControlPlaneAway(f"{path}: {type(error).__name__}") from error
-        if answer.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            raise CredentialRefused(f"{path} answered {answer.status_code}")
-        if answer.status_code >= HTTPStatus.MULTIPLE_CHOICES:
-            raise ControlPlaneAway(f"{path} answered {answer.status_code}")
-        return answer
+        return _Answer(status=answer.status_code, content=content)
 
 
-def _fields(answer: httpx.Response, *names: str) -> list[Any]:
+def _check_status(path: str, status: int) -> None:
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        raise CredentialRefused(f"{path} answered {status}")
+    if status >= HTTPStatus.MULTIPLE_CHOICES:
+        raise ControlPlaneAway(f"{path} answered {status}")
+
+
+async def _whole(path: str, pieces: AsyncIterator[bytes], most_bytes: int) -> bytes:
+    content = bytearray()
+    async for piece in pieces:
+        content += piece
+        if len(content) > most_bytes:
+            raise ControlPlaneAway(f"{path} answered with more than {most_bytes} bytes")
+    return bytes(content)
+
+
+def _fields(path: str, answer: _Answer, *names: str) -> list[Any]:
     """Return these fields of a JSON answer. Raises ControlPlaneAway: something else answers."""
     try:
-        body = answer.json()
+        body = read_json(answer.content)
         return [body[name] for name in names]
     except (ValueError, KeyError, TypeError) as error:
-        path = answer.url.path.rpartition("/internal/v1/")[2]
         raise ControlPlaneAway(f"{path} did not answer with {', '.join(names)}") from error

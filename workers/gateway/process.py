@@ -41,7 +41,7 @@ class Process:
         interrupted = close_interrupted(storage.journal_directory)
         self._clock = clock
         self._settings = settings
-        self._control_plane = HttpControlPlane(settings.control_plane_url)
+        self._control_plane = HttpControlPlane(settings.control_plane_url, clock=clock)
         self._shipper = Shipper(self._control_plane)
         for segment in interrupted:
             self._shipper.add(segment)

@@ -73,6 +73,15 @@ class RequestReader:
         self._raw = b""
         return b""
 
+    def close(self) -> None:
+        """Let go of what was read, and of who is told: both know this reader.
+
+        Else all three would wait for the collector, which seldom comes.
+        """
+        del self._parser, self._sink
+        self.request = Request()
+        self._earlier.clear()
+
     def lateness(self, now: float) -> Refusal | None:
         """Return why a request that is only partly here is given up, or None."""
         bounds = self._handler.bounds
@@ -112,8 +121,10 @@ class RequestReader:
         if self._head_is_read:
             return  # a trailer: what was decided by the head stands
         request, name = self.request, name.lower()
-        request.headers.append((name, value))
         self._head_bytes += len(name) + len(value)
+        if len(request.headers) > self._handler.bounds.header_count:
+            return  # it is refused, however many more there are
+        request.headers.append((name, value))
         if name == b"authorization":
             request.authorization = value
         elif name == b"content-length":

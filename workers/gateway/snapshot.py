@@ -1,11 +1,11 @@
 """What the gateway knows of models, deployments, replicas and keys: one immutable value."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from controlplane.domain.json_text import read_json
 from controlplane.domain.wire.client_routes import ANY, HOSTED
 
 FORMAT = 1
@@ -96,7 +96,7 @@ def read(payload: bytes) -> Snapshot:
     Raises UnreadableSnapshot.
     """
     try:
-        data = json.loads(payload)
+        data = read_json(payload)
         if data["format"] not in READABLE_FORMATS:
             raise UnreadableSnapshot(
                 f"routes snapshot has format {data['format']}, this gateway reads up to {FORMAT}: "
@@ -108,7 +108,7 @@ def read(payload: bytes) -> Snapshot:
             models={id: _model(id, row, tables) for id, row in data["models"].items()},
             keys={digest: _key(row) for digest, row in data["keys"].items()},
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise UnreadableSnapshot(f"routes snapshot cannot be read: {error!r}") from error
 
 

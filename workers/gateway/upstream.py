@@ -239,12 +239,13 @@ class UpstreamConnection(asyncio.Protocol):
             self._receiver.read_ends()
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self._receiver is None:
-            return
-        if self._status and not self._framed and error is None:
-            self._finish()
-        else:
-            self._fail("reset")
+        if self._receiver is not None:
+            if self._status and not self._framed and error is None:
+                self._finish()
+            else:
+                self._fail("reset")
+        # It knows this connection: together they would wait for the collector, which seldom comes.
+        del self._parser
 
     def on_message_begin(self) -> None:
         self._headers = []
@@ -252,15 +253,16 @@ class UpstreamConnection(asyncio.Protocol):
             self._keeps_alive = False  # bytes after the answer: never reuse
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._status:  # else it is a trailer
-            self._headers.append((name.lower(), value))
+        if self._status:
+            return  # a trailer
+        self._headers.append((name.lower(), value))
+        if len(self._headers) > self._bounds.answer_header_count:
+            raise httptools.HttpParserError("too many headers")
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
         if self._ended or self._receiver is None or status < 200:
             return
-        if len(self._headers) > self._bounds.answer_header_count:
-            raise httptools.HttpParserError("too many headers")
         self._status = status
         self._keeps_alive = self._has_body and self._parser.should_keep_alive()
         self._framed = status in (204, 304) or not self._has_body or _is_framed(self._headers)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from apps.deployments.calls import Call, call_events
+from apps.deployments.calls import LONGEST_BODY_BYTES, Call, call_events
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.wire import DONE
 from tests.manual_clock import ManualClock
@@ -116,3 +116,12 @@ def test_the_gateway_is_left_as_soon_as_nobody_reads_on(gateway: ScriptedGateway
 
     asyncio.run(read_two_pieces())
     assert gateway.was_left.wait(DEADLINE_SECONDS)
+
+
+def test_an_answer_that_is_too_long_for_a_page_is_said_in_the_stream(
+    gateway: ScriptedGateway,
+) -> None:
+    gateway.replies.append((200, {}, b"x" * (LONGEST_BODY_BYTES + 1)))
+    stream = asyncio.run(told(gateway.url))
+    assert [kind for kind, _ in events(stream)] == ["answer", "error"]
+    assert events(stream)[1][1]["error"]["code"] == "answer_too_long"

@@ -2,10 +2,13 @@
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
 from tests.manual_clock import ManualClock
+from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.engine import Engine as StandIn
 from workers.agent.probes import UNTIL_READY_SECONDS, Probe
 
 
@@ -72,3 +75,17 @@ def test_silence_is_counted_from_the_last_answer(engine: Engine) -> None:
     engine.is_up = False
     engine.look(seconds=20, every=5)
     assert engine.probe.silent_seconds == 25
+
+
+def test_an_engine_that_answers_without_end_is_not_ready(caplog: pytest.LogCaptureFixture) -> None:
+    def script(call: Call) -> None:
+        call.send(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            call.send(b"x" * 65536)
+
+    with closing(StandIn(script)) as stand_in:
+        probe = Probe("127.0.0.1", stand_in.port, "native", lambda: "", clock=ManualClock())
+        with ThreadPoolExecutor(1) as pool:
+            probe.look(pool)
+    assert not probe.is_ready
+    assert caplog.text == ""

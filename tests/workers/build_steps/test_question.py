@@ -3,11 +3,15 @@
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
+from tests.workers.gateway.stage.engine import Call, Script
+from tests.workers.gateway.stage.engine import Engine as StandIn
+from workers.bounded_http import NoAnswer
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.question import ask
 
@@ -72,3 +76,43 @@ def test_an_engine_that_refuses_plain_text_as_well_has_no_template_to_blame(engi
         ask(engine, has_chat_template=True)
     assert caught.value.failure.code == "EHB-BAD-ANSWER"
     assert "roles must alternate" in (caught.value.failure.detail or "")
+
+
+def endless(call: Call) -> None:
+    call.send(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        call.send(b"x" * 65536)
+
+
+def endless_event(call: Call) -> None:
+    if call.method == "GET":
+        call.answer({"data": [{"id": "tiny"}]})
+    else:
+        endless(call)
+
+
+@pytest.mark.parametrize("script", [endless, endless_event])
+def test_an_engine_that_answers_without_end_is_left(script: Script) -> None:
+    with closing(StandIn(script)) as engine, pytest.raises(NoAnswer, match="more than"):
+        ask(f"http://127.0.0.1:{engine.port}", has_chat_template=False)
+
+
+@pytest.mark.parametrize("models", [b"<html>", b"[]", b"{}", b'{"data":[]}', b"[" * 100_000])
+def test_a_list_of_models_that_is_none_is_a_bad_answer(models: bytes) -> None:
+    with (
+        closing(StandIn(lambda call: call.answer(models))) as engine,
+        pytest.raises(StepFailure, match=r"/v1/models|lists no model"),
+    ):
+        ask(f"http://127.0.0.1:{engine.port}", has_chat_template=False)
+
+
+@pytest.mark.parametrize("event", [b"data: nonsense\n\n", b"data: []\n\n", b"data: 7\n\n"])
+def test_an_event_that_is_none_is_a_bad_answer(event: bytes) -> None:
+    def script(call: Call) -> None:
+        call.answer(b'{"data":[{"id":"tiny"}]}' if call.method == "GET" else event)
+
+    with (
+        closing(StandIn(script)) as engine,
+        pytest.raises(StepFailure, match="an event of the stream is no"),
+    ):
+        ask(f"http://127.0.0.1:{engine.port}", has_chat_template=False)

@@ -1,6 +1,5 @@
 """Engines that have gone mad: they cost bounded memory, and their clients hear of it."""
 
-import threading
 from contextlib import suppress
 
 import httpx
@@ -13,48 +12,16 @@ from tests.workers.gateway.stage.connections import (
     read_until_closed,
     request_bytes,
 )
-from tests.workers.gateway.stage.engine import Call
+from tests.workers.gateway.stage.mad_engines import (
+    HEAD,
+    MANY_DIGITS,
+    WITHOUT_END,
+    Endless,
+    answers_half,
+    endless_event,
+)
 from tests.workers.gateway.stage.routes import CHAT
 from tests.workers.gateway.stage.scripts import answers
-
-HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
-WITHOUT_END = {
-    "many headers": (HEAD, b"x: y\r\n" * 1000),
-    "one header": (HEAD + b"x: ", b"y" * 32768),
-    "interim answers": (b"", b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" * 100),
-    "an extension of a chunk": (HEAD + b"transfer-encoding: chunked\r\n\r\n2;", b"y" * 32768),
-    "trailers": (HEAD + b"transfer-encoding: chunked\r\n\r\n0\r\n", b"x: y\r\n" * 1000),
-}
-
-
-def endless_event(call: Call) -> None:
-    call.begin_stream()
-    call.event({"choices": []})
-    with suppress(OSError):
-        for _ in range(3200):  # 200 MB
-            call.chunk(b"x" * 65536)
-
-
-def answers_half(call: Call) -> None:
-    call.send(HEAD + b"content-length: 100\r\n\r\n{")
-    call.connection.close()
-    raise OSError
-
-
-class Endless:
-    """The script of an engine that sends until it is hung up on."""
-
-    def __init__(self, begins: bytes, goes_on: bytes) -> None:
-        self._begins, self._goes_on = begins, goes_on
-        self.was_cut_off = threading.Event()
-
-    def __call__(self, call: Call) -> None:
-        try:
-            call.send(self._begins)
-            for _ in range(2000):
-                call.send(self._goes_on)
-        except OSError:
-            self.was_cut_off.set()
 
 
 @pytest.mark.parametrize(("begins", "goes_on"), WITHOUT_END.values(), ids=WITHOUT_END)
@@ -94,12 +61,12 @@ def test_an_event_without_end_ends_the_stream_with_an_error(house, serve):
 def test_numbers_of_thousands_of_digits_and_nesting_without_end_are_only_passed_on(
     house, serve, http, status
 ):
-    digits, nested = b'{"usage":{"prompt_tokens":%b}}' % (b"7" * 5000), b"[" * 50_000
+    digits, nested = b'{"usage":{"prompt_tokens":%b}}' % MANY_DIGITS, b"[" * 50_000
     gateway, engine = serve(answers)
 
     for content in (digits, nested):
         engine.script = lambda call, content=content: call.answer(
-            content, status, extra=f"x-compute-tokens: {'7' * 5000}\r\n"
+            content, status, extra=f"x-compute-tokens: {MANY_DIGITS.decode()}\r\n"
         )
         answer = http.post(gateway.url + CHAT, json={})
         assert answer.status_code == status

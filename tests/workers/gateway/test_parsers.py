@@ -200,7 +200,11 @@ def test_usage_is_found_without_parsing(text, counts):
     assert find_usage(text) == counts
 
 
-@pytest.mark.parametrize("payload", [b"", b"[]", b"{}", b'{"format":9}', b'{"format":1}', b"\xff"])
+@pytest.mark.parametrize(
+    "payload",
+    [b"", b"[]", b"{}", b'{"format":9}', b'{"format":1}', b"\xff", b"[" * 100_000,
+     b'{"format":1,"version":Infinity}'],
+)  # fmt: skip
 def test_a_snapshot_that_is_none_is_refused(payload):
     with pytest.raises(UnreadableSnapshot):
         read(payload)

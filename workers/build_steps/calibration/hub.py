@@ -1,7 +1,9 @@
 """One data set of a hub, read by ranges: what it holds, and files that open like local ones."""
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -15,10 +17,11 @@ from huggingface_hub.errors import (
 )
 from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # documented
 
+from controlplane.domain.json_text import read_json
 from controlplane.sources import SourceOptions
 from controlplane.sources.bearer import bearer
 from controlplane.sources.hub import HUB_ERRORS, is_passing
-from controlplane.sources.hub_http import http
+from controlplane.sources.hub_http import between, http, shortened, whole
 from workers.build_steps.calibration import failures
 from workers.build_steps.calibration.names import Dataset
 from workers.build_steps.failures import StepFailure
@@ -46,7 +49,12 @@ class DatasetHub:
         url = f"{self._options.hf_endpoint}/api/datasets/{self._dataset.repo}"
         if revision is not None:
             url += f"/revision/{quote(revision, safe='')}"
-        answer = self._retried(lambda: self._get(url, params={"blobs": "true"}).json())
+
+        def ask() -> Any:
+            with self._opened(url, params={"blobs": "true"}) as response:
+                return read_json(whole(response, clock=self._options.clock))
+
+        answer = self._retried(ask)
         if not isinstance(answer, dict) or not isinstance(answer.get("siblings"), list):
             raise failures.unavailable(self._dataset.name, self._options.hf_endpoint, 200)
         return answer
@@ -61,31 +69,34 @@ class DatasetHub:
         url = f"{endpoint}/datasets/{repo}/resolve/{commit}/{quote(path)}"
 
         def ask() -> bytes:
-            answer = self._get(url, headers={"range": f"bytes={start}-{end - 1}"})
-            content = answer.content
-            return content if answer.status_code == 206 else content[start:end]
+            with self._opened(url, headers={"range": f"bytes={start}-{end - 1}"}) as response:
+                skip = 0 if response.status_code == HTTPStatus.PARTIAL_CONTENT else start
+                return between(response, skip, end - start)
 
         found = self._retried(ask)
         if len(found) != end - start:
             raise failures.broken_off(self._dataset.name, path)
         return found
 
-    def _get(
+    @contextmanager
+    def _opened(
         self,
         url: str,
         *,
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> http.Response:
-        answer: http.Response = get_session().get(
+    ) -> Iterator[http.Response]:
+        with get_session().stream(
+            "GET",
             url,
             params=params,
             headers={**self._headers, **(headers or {})},
             timeout=self._options.timeout_seconds,
             follow_redirects=True,
-        )
-        hf_raise_for_status(answer)
-        return answer
+        ) as response:
+            if response.status_code >= HTTPStatus.BAD_REQUEST:
+                hf_raise_for_status(shortened(response))
+            yield response
 
     def _retried(self, ask: Callable[[], Answer]) -> Answer:
         for attempt in range(1, self._options.attempts + 1):

@@ -1,16 +1,19 @@
 """The secrets that the work needs, in exchange for the live lease."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
-import httpx
 from django.conf import settings
 
 from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.json_text import read_json
+from workers.bounded_http import Answer, Limits, NoAnswer, ask
 from workers.tasks.leasing.keeper import LeaseKeeper
 
 PATIENCE_SECONDS = 60.0
 _PAUSE_SECONDS = 1.0
+_LIMITS = Limits(seconds=5.0, most_bytes=4 * 1024 * 1024)
 
 
 class Unredeemed(Exception):
@@ -36,51 +39,62 @@ def redeem_secrets(keeper: LeaseKeeper) -> Mapping[str, str]:
         Interrupted: the work may not go on.
     """
     answer = _answer(keeper)
-    if answer.status_code != httpx.codes.OK:
-        cause = f"HTTP {answer.status_code}: {answer.text[:300]}"
+    if answer.status != HTTPStatus.OK:
+        cause = f"HTTP {answer.status}: {answer.content.decode(errors='replace')[:300]}"
         raise Unredeemed(cause, is_refusal=True, failure=_unreadable(answer))
-    values: dict[str, str] = answer.json()["secrets"]
-    return values
+    return _values(answer)
 
 
-def _unreadable(answer: httpx.Response) -> Failure | None:
+def _unreadable(answer: Answer) -> Failure | None:
     """Return why a secret does not open, or None where the answer is about something else."""
-    if answer.status_code != httpx.codes.CONFLICT:
+    if answer.status != HTTPStatus.CONFLICT:
         return None
-    told: dict[str, Any] = answer.json()
-    return Failure(
-        code="EHB-SECRET-UNREADABLE",
-        blame=Blame.MACHINE,
-        sentence=told["message"],
-        field=next(iter(told["fields"]), None),
-        hint=told["hint"],
-    )
+    try:
+        told: Any = read_json(answer.content)
+        return Failure(
+            code="EHB-SECRET-UNREADABLE",
+            blame=Blame.MACHINE,
+            sentence=str(told["message"]),
+            field=next(iter(told["fields"]), None),
+            hint=str(told["hint"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
-def _answer(keeper: LeaseKeeper) -> httpx.Response:
+def _values(answer: Answer) -> Mapping[str, str]:
+    # Nothing of what came is repeated: it may hold values.
+    try:
+        values = read_json(answer.content)["secrets"]
+        return {str(name): str(value) for name, value in values.items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Unredeemed("what answered is not the control plane") from None
+
+
+def _answer(keeper: LeaseKeeper) -> Answer:
     clock = keeper.clock
     give_up_at = clock.monotonic() + PATIENCE_SECONDS
     while True:
         keeper.check()
         try:
             answer = _asked(keeper)
-        except httpx.TransportError as error:
-            cause = f"{type(error).__name__}: {error}"
+        except NoAnswer as error:
+            cause = str(error)
         else:
-            if not answer.is_server_error:
+            if answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
                 return answer
-            cause = f"HTTP {answer.status_code}"
+            cause = f"HTTP {answer.status}"
         if clock.monotonic() >= give_up_at:
             raise Unredeemed(cause)
         clock.sleep(_PAUSE_SECONDS)
 
 
-def _asked(keeper: LeaseKeeper) -> httpx.Response:
+def _asked(keeper: LeaseKeeper) -> Answer:
     lease = keeper.lease
-    return httpx.post(
-        f"{settings.CONTROL_PLANE_URL}/internal/v1/leases/{lease.kind.name}/{lease.id}/secrets",
-        json={"token": lease.token, "lease_secret": lease.secret},
-        timeout=5,
-        # No proxy from the environment: this is a neighbour, and the answer holds secrets.
-        trust_env=False,
+    place = f"internal/v1/leases/{lease.kind.name}/{lease.id}/secrets"
+    return ask(
+        "POST",
+        f"{settings.CONTROL_PLANE_URL}/{place}",
+        limits=_LIMITS,
+        json_body={"token": lease.token, "lease_secret": lease.secret},
     )

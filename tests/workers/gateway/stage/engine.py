@@ -65,7 +65,7 @@ class Engine:
         self.script = script
         self.calls: list[Call] = []
         self.connections = 0
-        self._open: list[socket.socket] = []
+        self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self._threads: list[threading.Thread] = []
@@ -77,13 +77,11 @@ class Engine:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._accepts.join()  # from now on no connection is added
         self._listener.close()
-        for connection in self._open:
+        for connection in list(self._open):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join()
-        for connection in self._open:
-            connection.close()
 
     def _accept(self) -> None:
         while True:
@@ -92,10 +90,16 @@ class Engine:
             except OSError:
                 return
             self.connections += 1
-            self._open.append(connection)
-            thread = threading.Thread(target=self._serve, args=(connection,))
-            self._threads.append(thread)
+            self._open.add(connection)
+            thread = threading.Thread(target=self._serve_until_closed, args=(connection,))
+            self._threads = [each for each in self._threads if each.is_alive()]
             thread.start()
+            self._threads.append(thread)
+
+    def _serve_until_closed(self, connection: socket.socket) -> None:
+        with connection:
+            self._serve(connection)
+        self._open.discard(connection)
 
     def _serve(self, connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,17 +1,18 @@
 """Secrets come for a live lease: a restart is waited for, a refusal is not."""
 
+import json
 from typing import Any
 
-import httpx
 import pytest
 from pytest_django import Settings
 
 from apps.builds.leasing import BUILD
 from apps.leases.lease import Lease
 from tests.manual_clock import ManualClock
+from workers.bounded_http import Answer, NoAnswer
 from workers.tasks.leasing import Interrupted, LeaseKeeper, Unredeemed, redeem_secrets, redeeming
 
-REQUEST = httpx.Request("POST", "http://control.plane/")
+REFUSED = NoAnswer("ConnectionRefusedError: refused")
 
 
 class Kept(LeaseKeeper):
@@ -36,14 +37,14 @@ def answering(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> list[str]:
     asked: list[str] = []
     left = list(answers)
 
-    def post(url: str, **_options: object) -> httpx.Response:
+    def ask(_method: str, url: str, **_options: object) -> Answer:
         asked.append(url)
         answer = left.pop(0) if len(left) > 1 else left[0]
         if isinstance(answer, Exception):
             raise answer
-        return httpx.Response(answer[0], json=answer[1], request=REQUEST)
+        return Answer(status=answer[0], content=json.dumps(answer[1]).encode())
 
-    monkeypatch.setattr(redeeming.httpx, "post", post)
+    monkeypatch.setattr(redeeming, "ask", ask)
     return asked
 
 
@@ -51,9 +52,7 @@ def test_a_control_plane_that_restarts_is_waited_for(
     keeper: LeaseKeeper, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.CONTROL_PLANE_URL = "http://control.plane"
-    asked = answering(
-        monkeypatch, httpx.ConnectError("refused"), (503, {}), (200, {"secrets": {"a": "b"}})
-    )
+    asked = answering(monkeypatch, REFUSED, (503, {}), (200, {"secrets": {"a": "b"}}))
     assert redeem_secrets(keeper) == {"a": "b"}
     assert asked == ["http://control.plane/internal/v1/leases/build/abcdefgh/secrets"] * 3
     assert clock.slept == [1.0, 1.0]
@@ -62,8 +61,8 @@ def test_a_control_plane_that_restarts_is_waited_for(
 def test_one_that_stays_away_is_the_cause_after_a_minute(
     keeper: LeaseKeeper, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answering(monkeypatch, httpx.ConnectError("refused"))
-    with pytest.raises(Unredeemed, match="ConnectError: refused") as raised:
+    answering(monkeypatch, REFUSED)
+    with pytest.raises(Unredeemed, match="ConnectionRefusedError: refused") as raised:
         redeem_secrets(keeper)
     assert not raised.value.is_refusal
     assert sum(clock.slept) == redeeming.PATIENCE_SECONDS
@@ -93,10 +92,19 @@ def test_a_secret_that_does_not_open_is_told_by_name_at_once(
     assert (len(asked), clock.slept) == (1, [])
 
 
+@pytest.mark.parametrize("content", [[], {}, {"secrets": None}, {"secrets": ["s3cret"]}, 7])
+def test_an_answer_of_another_server_is_the_cause_and_is_not_repeated(
+    keeper: LeaseKeeper, monkeypatch: pytest.MonkeyPatch, content: object
+) -> None:
+    answering(monkeypatch, (200, content))
+    with pytest.raises(Unredeemed, match=r"^what answered is not the control plane$"):
+        redeem_secrets(keeper)
+
+
 def test_nobody_asks_once_the_lease_is_lost(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = answering(monkeypatch, httpx.ConnectError("refused"))
+    asked = answering(monkeypatch, REFUSED)
     keeper = LeaseKeeper(Lease(kind=BUILD, id="abcdefgh", token=1, secret="x"), clock=clock)
     with pytest.raises(Interrupted):
         redeem_secrets(keeper)
