@@ -15,6 +15,7 @@ from workers.gateway.exchange import Exchange
 from workers.gateway.request_reader import RequestReader
 from workers.gateway.upstream import UpstreamConnection
 
+# Asked by `type`: for `isinstance` a lazy object of somebody's would be made.
 OF_A_CONNECTION = (ClientConnection, RequestReader, Exchange, UpstreamConnection)
 CLOSING = "connection: close\r\n"
 TOO_MANY_HEADERS = b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 5000
@@ -25,7 +26,7 @@ def of_other_tests() -> Iterator[list[object]]:
     """What was left before, while nothing is collected."""
     gc.collect()
     gc.disable()
-    yield [each for each in gc.get_objects() if isinstance(each, OF_A_CONNECTION)]
+    yield [each for each in gc.get_objects() if type(each) in OF_A_CONNECTION]
     gc.enable()
 
 
@@ -60,5 +61,5 @@ def test_a_connection_that_ended_leaves_nothing_for_the_collector(
 
 
 def _left(earlier: list[object]) -> list[str]:
-    found = [each for each in gc.get_objects() if isinstance(each, OF_A_CONNECTION)]
+    found = [each for each in gc.get_objects() if type(each) in OF_A_CONNECTION]
     return [type(each).__name__ for each in found if not any(each is one for one in earlier)]

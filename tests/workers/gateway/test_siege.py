@@ -18,7 +18,7 @@ from tests.workers.gateway.stage.tight import BUFFERED_BYTES
 from workers.gateway.event_stream import LONGEST_EVENT_BYTES
 
 ROUNDS, PAYING, PIECES = 3, 16, 8
-LONG_ROUNDS = 400
+LONG_ROUNDS = 300
 """About ten minutes on two quiet cores."""
 A_WHILE_SECONDS = 25.0
 """How far the clock goes in a round: three are more than a body may stand still."""
