@@ -147,7 +147,6 @@ _SECTIONS: Mapping[str, Callable[[str, Any], str]] = {
     "embedder": encoders.asked,
     "reranker": encoders.asked,
     "classifier": encoders.asked,
-    "fp8_embedder": encoders.asked,
     "large_build": _build,
     "no_quant": _build,
     "memory": memory.beside_reports,

@@ -7,7 +7,6 @@ from benchmarks.evidence_table import engine_lines, one_line, section
 
 _TITLES = {
     "embedder": "An embedder under vLLM on a card",
-    "fp8_embedder": "An embedder in FP8 under vLLM on a card",
     "reranker": "A reranker under vLLM on a card",
     "classifier": "A classifier under vLLM on a card",
 }

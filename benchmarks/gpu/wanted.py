@@ -12,7 +12,6 @@ WANTED: Mapping[str, str] = {
     "embedder": "an embedder under vLLM, its vectors through the gateway beside Transformers'",
     "reranker": "a reranker under vLLM, so too",
     "classifier": "a classifier under vLLM, so too",
-    "fp8_embedder": "the embedder in FP8 under vLLM",
     "native": "the native engine on CUDA in bfloat16, beside Transformers",
     "native_deploy": "the native engine on the card through the product: a config asks for it, and "
     "its answers behind the gateway are compared with Transformers' own",

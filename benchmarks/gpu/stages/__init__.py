@@ -25,7 +25,6 @@ STAGES: Mapping[str, tuple[Stage, float]] = {
     "embedder": (encoders.embedder, 200),
     "reranker": (encoders.reranker, 200),
     "classifier": (encoders.classifier, 200),
-    "fp8_embedder": (encoders.fp8_embedder, 200),
     "native": (native.native, 150),
     "native_deploy": (native.native_deploy, 240),
     "deploy": (serving.deploy, 180),

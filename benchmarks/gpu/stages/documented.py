@@ -17,8 +17,8 @@ from controlplane.domain.spec import edit_yaml
 
 _BUILD = "trt_llm.build"
 _WEIGHTS = "SmolLM2-135M-Instruct, its own, in place of the model that the page names"
-_SHORTER: Mapping[str, Any] = {f"{_BUILD}.max_seq_len": 8192}
-"""As long as SmolLM2 reads; the page's model reads four times as much."""
+_OF_SMOLLM2: Mapping[str, Any] = {f"{_BUILD}.max_seq_len": 8192, f"{_BUILD}.num_builder_gpus": 1}
+"""As long as it reads, a quarter of the page's model, and with as many cards as there are here."""
 
 
 def build(preset: Preset, show: Show, *, edits: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def build(preset: Preset, show: Show, *, edits: Mapping[str, Any] | None = None)
 code: Callable[[Show], dict[str, Any]] = functools.partial(build, LOOKAHEAD_FOR_CODE)
 small: Callable[[Show], dict[str, Any]] = functools.partial(build, SMALL_DECODER)
 lookahead: Callable[[Show], dict[str, Any]] = functools.partial(
-    build, DECODER_WITH_LOOKAHEAD, edits=_SHORTER
+    build, DECODER_WITH_LOOKAHEAD, edits=_OF_SMOLLM2
 )
 
 

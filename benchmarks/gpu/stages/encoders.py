@@ -1,6 +1,5 @@
 """Encoders under vLLM: vectors, a reranker and a classifier, beside Transformers' own answers."""
 
-import functools
 import math
 import shutil
 from collections.abc import Callable, Sequence
@@ -9,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-from benchmarks.gpu.product import Missed, Show, samples
+from benchmarks.gpu.product import Missed, Show
 from benchmarks.gpu.stages import serving
 from benchmarks.gpu.stages.building import told
 
@@ -21,23 +20,19 @@ trt_llm:
   build:
     base_model: encoder_bert
     checkpoint_repository: {{source: LOCAL, repo: {name}}}
-    max_seq_len: 512
-    quantization_type: {quantization}
-    quantization_config: {{calib_dataset: enginehouse/general, calib_max_seq_length: 256}}
+    max_seq_len: 256
 enginehouse:
   runtime: vllm
-  calibration: {{samples: {samples}}}
 """
 _QUERY = "Which city is the capital of France?"
 _TEXTS = ("Paris is the capital of France.", "Bread is baked in an oven.", _QUERY)
-_Read = Callable[[Any], list[Any]]
 
 
-def embedder(show: Show, quantization: str = "no_quant") -> dict[str, Any]:
+def embedder(show: Show) -> dict[str, Any]:
     """MiniLM's vectors of three texts through the gateway, and their cosines to Transformers'."""
-    folder = _checkpoint(show, f"minilm-{quantization.replace('_', '-')}", _copied)
-    body = {"model": "any", "input": list(_TEXTS)}
-    seen = _shown(show, folder, quantization, "/v1/embeddings", body)
+    folder = _checkpoint(show, "minilm", _copied)
+    body = {"model": folder.name, "input": list(_TEXTS)}
+    seen = _shown(show, folder, "/v1/embeddings", body)
     vectors = [each["embedding"] for each in seen["answer"].pop("data")]
     expected = _vectors(folder)
     if [len(each) for each in vectors] != [len(each) for each in expected]:
@@ -46,14 +41,11 @@ def embedder(show: Show, quantization: str = "no_quant") -> dict[str, Any]:
     return {**seen, "numbers": len(vectors[0]), "cosines_to_transformers": cosines}
 
 
-fp8_embedder: Callable[[Show], dict[str, Any]] = functools.partial(embedder, quantization="fp8")
-
-
 def reranker(show: Show) -> dict[str, Any]:
     """The scores of two texts for a question through the gateway, beside Transformers'."""
     folder = _checkpoint(show, "reranker", _made("make_reranker"))
-    body = {"model": "any", "query": _QUERY, "documents": list(_TEXTS[:2])}
-    seen = _shown(show, folder, "no_quant", "/rerank", body)
+    body = {"model": folder.name, "query": _QUERY, "documents": list(_TEXTS[:2])}
+    seen = _shown(show, folder, "/rerank", body)
     pairs = [(_QUERY, text) for text in _TEXTS[:2]]
     return {**seen, "transformers": [each[0] for each in _scores(folder, pairs)]}
 
@@ -61,24 +53,23 @@ def reranker(show: Show) -> dict[str, Any]:
 def classifier(show: Show) -> dict[str, Any]:
     """The labels of three texts through the gateway, beside Transformers' probabilities."""
     folder = _checkpoint(show, "classifier", _made("make_classifier"))
-    body = {"model": "any", "input": list(_TEXTS)}
-    seen = _shown(show, folder, "no_quant", "/classify", body)
+    body = {"model": folder.name, "input": list(_TEXTS)}
+    seen = _shown(show, folder, "/classify", body)
     return {**seen, "transformers": _scores(folder, list(_TEXTS))}
 
 
-def _shown(
-    show: Show, folder: Path, quantization: str, route: str, body: dict[str, Any]
-) -> dict[str, Any]:
+def _shown(show: Show, folder: Path, route: str, body: dict[str, Any]) -> dict[str, Any]:
     """Return what the build told and what the deployed engine answers; it is taken down again."""
-    text = _CONFIG.format(
-        name=folder.name, card=show.card["kind"], quantization=quantization, samples=samples()
-    )
+    text = _CONFIG.format(name=folder.name, card=show.card["kind"])
     ended = show.built(folder.name, text)
     seen = {**told(show, ended, text, folder), "runtime": ended["runtime"]}
     seen["deployed"] = serving.deployed(show, folder.name, ended)
     model = show.model(folder.name)
-    answer = _answered(show, show.base_url(model).removesuffix("/v1") + route, body)
-    return {**seen, "answer": answer, "taken_down": serving.taken_down(show, model)}
+    try:
+        answer = _answered(show, show.base_url(model).removesuffix("/v1") + route, body)
+    finally:
+        seen["taken_down"] = serving.taken_down(show, model)  # the next one needs the card
+    return {**seen, "answer": answer}
 
 
 def _answered(show: Show, url: str, body: dict[str, Any]) -> dict[str, Any]:
