@@ -9,6 +9,7 @@ was not run is not kept, and what failed only where nothing better is there.
 
 import argparse
 import json
+import os
 import platform
 import re
 import sys
@@ -100,12 +101,13 @@ def _names_of_the_host(out: Path) -> dict[str, str]:
     """Return what of a result is of this host alone, the longest first, and what it becomes."""
     start = out / "start.json"
     data = json.loads(start.read_text()).get("data") if start.exists() else None
-    home = Path.home()
+    home, target = Path.home(), os.environ.get("TARGET")
     names = {
         str(out.resolve()): "<results>",
         str(ROOT): "<repository>",
         platform.release(): "<kernel>",
         **({data: "<data>"} if data else {}),
+        **({target: "<target>"} if target else {}),
         **({str(home): "<home>"} if home != Path("/") else {}),
     }
     return dict(sorted(names.items(), key=lambda each: -len(each[0])))

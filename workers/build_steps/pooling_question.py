@@ -1,6 +1,7 @@
 """The one question to vLLM where it pools: at its own routes, which are not the hosted product's.
 
-Source: vLLM `entrypoints/pooling/*/protocol.py`, read 2026-11-28. Not yet run by us.
+Source: vLLM `entrypoints/pooling/*/protocol.py`, read 2026-11-28; vectors and ranks seen
+2026-11-29 (`docs/evidence.md`), labels and tokens not kept.
 """
 
 from typing import Any

@@ -24,7 +24,7 @@ FOR_VECTORS = ("native", "vllm")
 """Vectors and scores in 16 bits; TensorRT-LLM gives none."""
 FOR_QUANTIZED_VECTORS = ("vllm", "native")
 """The native engine expands quantized weights, so that a card may not hold them."""
-_NOT_RUN = frozenset({("trtllm", False), ("trtllm", True), ("vllm", True)})
+_NOT_RUN = frozenset({("trtllm", False), ("trtllm", True)})
 """Runtime, and whether for vectors: what `benchmarks/results` has no run of."""
 
 

@@ -83,7 +83,7 @@ def test_nothing_of_tensorrt_llm_is_said_to_run() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("feature", [Feature.POOLING, Feature.MULTIMODAL, Feature.ADAPTERS])
+@pytest.mark.parametrize("feature", [Feature.TOOLS, Feature.MULTIMODAL, Feature.ADAPTERS])
 def test_what_vllm_was_not_asked_on_a_card_is_untested(feature: Feature) -> None:
     table = RUNTIMES["vllm"].capabilities
     assert table.capability(feature, "H100", table.SEEN_VERSION).support is Support.UNTESTED
@@ -96,7 +96,8 @@ def test_a_config_is_told_what_of_it_was_not_seen_to_run() -> None:
     assert seen == ()
     assert _untested("L4", {}) == ("accelerators", "chat")
     encoder = {"trt_llm.build.base_model": "encoder_bert", "enginehouse.runtime": "vllm"}
-    assert _untested("H100", encoder) == ("embeddings, reranking and classification",)
+    assert _untested("H100", encoder) == ()
+    assert _untested("L4", encoder) == ("accelerators", "embeddings, reranking and classification")
     several = {"resources.accelerator": "H100:2", "trt_llm.build.tensor_parallel_count": 2}
     assert _untested("H100", several) == ("tensor parallelism",)
 

@@ -6,14 +6,18 @@ from types import MappingProxyType
 from controlplane.domain.runtimes.capability import HOPPER, Feature, Proof
 
 
-def _run(stage: str, shows: str) -> tuple[Proof, ...]:
-    kept = f"benchmarks/results/{stage}-h200-2026-11-28.json"
+def _run(stage: str, shows: str, *, date: str = "2026-11-28") -> tuple[Proof, ...]:
+    kept = f"benchmarks/results/{stage}-h200-{date}.json"
     return (Proof(kept=kept, shows=shows, version="0.25", compute_capability=HOPPER),)
 
 
 PROOFS: Mapping[Feature, tuple[Proof, ...]] = MappingProxyType(
     {
         Feature.CHAT: _run("ask", "streamed.answer"),
+        Feature.POOLING: (
+            *_run("embedder", "cosines_to_transformers", date="2026-11-29"),
+            *_run("reranker", "answer.results", date="2026-11-29"),
+        ),
         Feature.STRUCTURED_OUTPUT: _run("ask", "json_schema.holds_the_schema"),
         Feature.FP8_WEIGHTS: _run("build", "smoke_test.answer"),
         Feature.FP8_KV_CACHE: _run("build", "smoke_test.answer"),
