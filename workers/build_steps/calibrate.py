@@ -19,6 +19,7 @@ from workers.build_steps.events import Events
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.job import Job
 from workers.build_steps.quantization import failures
+from workers.build_steps.quantization.amax import by_scale, largest_seen, write_amax
 from workers.build_steps.quantization.calibrating import NothingToQuantizeError, calibrate
 from workers.build_steps.quantization.checkpoint import (
     Checkpoint,
@@ -47,6 +48,7 @@ from workers.build_steps.quantization.recipes import (
     find_recipe,
     modelopt_config,
 )
+from workers.build_steps.quantization.renaming import class_names
 from workers.build_steps.step import StepResult
 from workers.build_steps.versions import tool_versions
 
@@ -180,7 +182,9 @@ def _quantize(
         wanted = job.spec["trt_llm"]["build"]["quantization_type"]
         raise failures.nothing_quantized(wanted, checkpoint.architecture) from error
     log.info("exporting")
+    seen, named = largest_seen(quantized), class_names(quantized)
     exported = export(quantized, checkpoint, job.output / MODEL_FOLDER)
+    write_amax(job.output, by_scale(seen, job.output / MODEL_FOLDER, named))
     carry_adapters(job.input("fetch") / MODEL_FOLDER, job.output / MODEL_FOLDER)
     return exported
 

@@ -21,6 +21,7 @@ from workers.build_steps.events import Events
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.gating import encoding, failures, generation, verdicts
 from workers.build_steps.gating.as_served import load_as_served
+from workers.build_steps.gating.calibrated import compare_with_calibration, expected_scales
 from workers.build_steps.gating.declaration import check_declaration
 from workers.build_steps.gating.heads import find_heads
 from workers.build_steps.gating.originals import compare_with_original
@@ -74,8 +75,11 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     )
     exported = job.input("calibrate") / MODEL_FOLDER
     found = read_export(exported)
-    told["scales"] = check_scales(exported, found.quant_config).counts
+    expected = expected_scales(job.input("calibrate"), calibrated["quant_algo"])
+    scales = check_scales(exported, found.quant_config, expected)
+    told["scales"] = scales.counts
     check_declaration(exported, found, calibrated)
+    told["calibrated"] = compare_with_calibration(scales.values, expected).to_json()
     told["weights"] = compare_with_original(original.folder, exported).to_json()
     if reason := _why_unmeasured(gate, found):
         log.info("gate unmeasured: %s", reason)

@@ -22,6 +22,7 @@ from tests.workers.build_steps.quantizing import (
     tensors_of,
 )
 from workers.build_steps.gating.as_served import load_as_served
+from workers.build_steps.gating.calibrated import compare_with_calibration, expected_scales
 from workers.build_steps.quantization import loading
 from workers.build_steps.quantization.checkpoint import open_checkpoint
 from workers.build_steps.quantization.forward import run_batch
@@ -44,6 +45,7 @@ FUSED = (("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"), ("gate_pr
 _OF_EXPERT = re.compile(r"experts\.\d+\.(\w+)\.weight_scale")
 BFLOAT16, FLOAT32, E4M3, PACKED = torch.bfloat16, torch.float32, torch.float8_e4m3fn, torch.uint8
 E4M3_LARGEST, E2M1_LARGEST = 448.0, 6.0
+CALIBRATED = (".input_scale", ".k_scale", ".v_scale")
 
 Kinds = dict[str, tuple[torch.dtype, tuple[int, ...]]]
 """Tensor name -> its type and shape."""
@@ -108,6 +110,7 @@ def test_a_family_in_a_type_has_the_tensors_of_the_type_and_loads_again(
     assert kinds == expected_tensors(before, promise)
     check_scales(before, after, promise)
     check_configs(original, exported, before, promise)
+    check_amax(tmp_path / "calibrate", after, promise)
     check_values(values, after, kind, promise, is_encoder=is_encoder)
     check_loading(original, exported, after, promise)
 
@@ -165,6 +168,13 @@ def check_scales(
     for name, original in before.items():
         lost = float((plain[name] - original.float()).norm())
         assert lost <= promise.largest_error * float(original.float().norm()), name
+
+
+def check_amax(calibrated: Path, after: Mapping[str, Tensor], promise: Promise) -> None:
+    """The largest value of each input, key and value is kept, and told by its scale."""
+    scales = {name: float(each) for name, each in after.items() if name.endswith(CALIBRATED)}
+    told = compare_with_calibration(scales, expected_scales(calibrated, promise.algorithm))
+    assert (told.scales, told.not_compared) == (len(scales), ())
 
 
 def check_configs(

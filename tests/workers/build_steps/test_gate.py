@@ -139,7 +139,7 @@ FP4_SCALE = "model.layers.1.mlp.up_proj.weight_scale_2"
         ({"model.layers.7.mlp.up_proj.input_scale": torch.tensor(1.0),
           "model.layers.7.mlp.up_proj.weight": torch.ones(1, 1).to(torch.float8_e4m3fn),
           "model.layers.7.mlp.up_proj.weight_scale": torch.tensor(2.0)}, "EHG-SCALE-UNUSED",
-         "model.layers.7.mlp.up_proj"),
+         "model.layers.7.mlp.up_proj.input_scale"),
     ],
 )  # fmt: skip
 def test_a_scale_that_is_missing_broken_or_unused_is_named(

@@ -12,8 +12,6 @@ import transformers
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AttentionInterface
-from transformers.conversion_mapping import get_model_conversion_mapping
-from transformers.core_model_loading import WeightRenaming
 from transformers.masking_utils import AttentionMaskInterface, eager_mask, sdpa_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
@@ -24,6 +22,7 @@ from workers.build_steps.gating.declaration import check_layers
 from workers.build_steps.gating.experts import emulate_experts
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.loading import Device, load_model
+from workers.build_steps.quantization.renaming import class_names
 from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
 from workers.engine.rounding import round_to_fp8
 
@@ -48,7 +47,7 @@ def load_as_served(
         # The other forms hand all experts to one kernel, in which nothing can be rounded.
         choices["experts_implementation"] = "eager"
     model = _load(original, device=device, dtype=dtype, weights=plain.weights, **choices)
-    named = _names(model)
+    named = class_names(model)
     check_layers(model, folder, named)
     plain = _as_loaded(plain, named)
     plain = emulate_experts(model, plain)
@@ -78,21 +77,6 @@ def _read(folder: Path) -> dict[str, Tensor]:
     for path in sorted(folder.glob("*.safetensors")):
         tensors |= load_file(path)
     return tensors
-
-
-def _names(model: nn.Module) -> Callable[[str], str]:
-    """Return what gives the class's names of the modules of older checkpoints."""
-    renamings = [
-        each for each in get_model_conversion_mapping(model) if isinstance(each, WeightRenaming)
-    ]
-
-    def named(module: str) -> str:
-        name = f"{module}.weight"
-        for renaming in renamings:
-            name, _ = renaming.rename_source_key(name)
-        return name.removesuffix(".weight")
-
-    return named
 
 
 def _as_loaded(plain: PlainCheckpoint, named: Callable[[str], str]) -> PlainCheckpoint:

@@ -60,17 +60,18 @@ def agreement_lost(what: str, value: float, limit: float) -> StepFailure:
     )
 
 
-def missing_scale(name: str) -> StepFailure:
+def missing_scale(name: str, expected: float | None = None) -> StepFailure:
     """Return the failure for quantized numbers that lack what gives them their size."""
-    return _broken("EHG-SCALE-MISSING", f"the scale `{name}` is missing from the exported files")
+    what = f"the scale `{name}` is missing from the exported files"
+    return _broken("EHG-SCALE-MISSING", what + _asked(expected))
 
 
-def dropped_kv_scale(name: str) -> StepFailure:
+def dropped_kv_scale(name: str, expected: float | None = None) -> StepFailure:
     """Return the failure for a layer whose FP8 cache would run unscaled."""
     return _broken(
         "EHG-KV-SCALE-DROPPED",
         f"hf_quant_config.json promises an FP8 KV cache and the scale `{name}` is missing, with "
-        "which engines would silently use 1.0",
+        f"which engines would silently use 1.0{_asked(expected)}",
     )
 
 
@@ -82,9 +83,22 @@ def all_ones(kind: str, count: int) -> StepFailure:
     )
 
 
-def broken_scale(name: str, value: float) -> StepFailure:
+def broken_scale(name: str, value: float, expected: float | None = None) -> StepFailure:
     """Return the failure for a scale that no number can be multiplied with."""
-    return _broken("EHG-SCALE-BROKEN", f"the scale `{name}` is {value}")
+    return _broken("EHG-SCALE-BROKEN", f"the scale `{name}` is {value}{_asked(expected)}")
+
+
+def uncalibrated_scale(name: str, value: float, expected: float) -> StepFailure:
+    """Return the failure for a scale of an input, of keys or values that is another's."""
+    return _broken("EHG-SCALE-FOREIGN", f"the scale `{name}` is {value:.6g}{_asked(expected)}")
+
+
+def unmeasured_scale(name: str, value: float) -> StepFailure:
+    """Return the failure for a scale of something that calibration did not look at."""
+    return _broken(
+        "EHG-SCALE-UNUSED",
+        f"the scale `{name}` is {value:.6g}, and calibration measured nothing that it is for",
+    )
 
 
 def unused_scale(name: str) -> StepFailure:
@@ -156,6 +170,12 @@ def no_samples(name: str) -> StepFailure:
         "Name another evaluation set, or leave it away: then a part of the calibration set is "
         "held out.",
     )
+
+
+def _asked(expected: float | None) -> str:
+    if expected is None:
+        return ""
+    return f"; the largest value that calibration saw there asks for {expected:.6g}"
 
 
 def _over(code: str, sentence: str, field: str, hint: str) -> StepFailure:

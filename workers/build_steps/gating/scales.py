@@ -11,6 +11,7 @@ from typing import Any
 from safetensors import safe_open
 
 from workers.build_steps.gating import failures
+from workers.build_steps.gating.calibrated import Expected
 from workers.build_steps.quantization.exported import headers
 from workers.engine.rounding import NVFP4_BLOCK
 
@@ -30,13 +31,22 @@ Header = tuple[str, tuple[int, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleReport:
-    """How many scales of which kind there are; all of them are sound."""
+    """The scales that are one number; all of them are sound."""
 
     counts: dict[str, int]
+    """Kind -> how many."""
+    values: dict[str, float]
+    """Name -> value."""
 
 
-def check_scales(folder: Path, quant_config: Mapping[str, Any]) -> ScaleReport:
-    """Return the counts; raises StepFailure that names the first scale that is not as it should."""
+def check_scales(
+    folder: Path, quant_config: Mapping[str, Any], expected: Expected | None = None
+) -> ScaleReport:
+    """Return the scales; raises StepFailure that names the first that is not as it should.
+
+    `expected` is what calibration asks for, to be told beside a scale that is missing or broken.
+    """
+    expected = expected or {}
     found = {name: (dtype, shape) for name, dtype, shape in headers(folder)}
     for name, (dtype, _) in found.items():
         module, _, kind = name.rpartition(".")
@@ -44,14 +54,17 @@ def check_scales(folder: Path, quant_config: Mapping[str, Any]) -> ScaleReport:
         owner = f"{module}." if kind == "weight" else f"{name}_"
         for scale in _SCALES_OF.get(dtype, ()) if "scale" not in kind else ():
             if f"{owner}{scale}" not in found:
-                raise failures.missing_scale(f"{owner}{scale}")
+                raise failures.missing_scale(f"{owner}{scale}", expected.get(f"{owner}{scale}"))
     for name, (_, shape) in found.items():
         _check_owner(name, shape, found)
     if quant_config.get("kv_cache_quant_algo"):
-        _check_cache(set(found))
+        _check_cache(set(found), expected)
     values = _read_scalars(folder)
-    _check_values(values)
-    return ScaleReport(counts={kind: len(each) for kind, each in sorted(values.items())})
+    _check_values(values, expected)
+    return ScaleReport(
+        counts={kind: len(each) for kind, each in sorted(values.items())},
+        values={name: value for each in values.values() for name, value in each.items()},
+    )
 
 
 def _check_owner(name: str, shape: tuple[int, ...], found: Mapping[str, Header]) -> None:
@@ -74,7 +87,7 @@ def _check_owner(name: str, shape: tuple[int, ...], found: Mapping[str, Header])
         raise failures.misshapen_scale(name, shape, ())
 
 
-def _check_cache(names: set[str]) -> None:
+def _check_cache(names: set[str], expected: Expected) -> None:
     """Raise for the first layer whose attention lacks the scale of its keys or values."""
     for kind in _CACHE_SCALES:
         present = {name for name in names if name.endswith(f".{kind}")}
@@ -86,7 +99,7 @@ def _check_cache(names: set[str]) -> None:
         for number in _layers_with(names, pattern["before"], attention):
             name = f"{pattern['before']}{number}{pattern['after']}"
             if name not in present:
-                raise failures.dropped_kv_scale(name)
+                raise failures.dropped_kv_scale(name, expected.get(name))
 
 
 def _layers_with(names: set[str], before: str, attention: str) -> list[int]:
@@ -107,10 +120,10 @@ def _read_scalars(folder: Path) -> dict[str, dict[str, float]]:
     return values
 
 
-def _check_values(values: Mapping[str, Mapping[str, float]]) -> None:
+def _check_values(values: Mapping[str, Mapping[str, float]], expected: Expected) -> None:
     for kind, by_name in values.items():
         for name, value in by_name.items():
             if not (math.isfinite(value) and value > 0):
-                raise failures.broken_scale(name, value)
+                raise failures.broken_scale(name, value, expected.get(name))
         if all(value == 1.0 for value in by_name.values()):
             raise failures.all_ones(kind, len(by_name))

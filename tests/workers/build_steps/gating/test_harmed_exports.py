@@ -1,6 +1,7 @@
 """Exports that were harmed: each tensor or word that is not what it should be is named."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from controlplane.domain.failures import Failure
 from tests.workers.build_steps.gated import Quantized
 from tests.workers.build_steps.quantizing import change_export, tensors_of
 from workers.build_steps.failures import StepFailure
+from workers.build_steps.quantization.amax import AMAX_FILE
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
 UP = "model.layers.0.mlp.up_proj"
@@ -75,6 +77,67 @@ def test_numbers_of_another_weight_are_foreign(kv: Quantized) -> None:
     failure = refused(kv)
     assert failure.code == "EHG-WEIGHT-FOREIGN"
     assert f"`{UP}.weight`" in failure.sentence
+
+
+KEY = "model.layers.0.self_attn.k_proj"
+MEASURED = [f"{UP}.input_scale", f"{KEY}.k_scale", f"{VALUE}.v_scale"]
+"""A scale of each kind that calibration tells."""
+
+
+@pytest.mark.parametrize("times", [2.0, 0.5, 1.00001])
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_scale_that_calibration_did_not_find_is_named(
+    name: str, times: float, kv: Quantized
+) -> None:
+    scale = tensors_of(kv.model)[name]
+    change_export(kv.model, {name: scale * times})
+    failure = refused(kv)
+    assert failure.code == "EHG-SCALE-FOREIGN"
+    assert f"`{name}` is {float(scale) * times:.6g}" in failure.sentence
+    assert f"asks for {float(scale):.6g}" in failure.sentence
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_what_calibration_found_for_another_layer_is_foreign(name: str, kv: Quantized) -> None:
+    tensors = tensors_of(kv.model)
+    other = tensors[name.replace("layers.0", "layers.1")]
+    change_export(kv.model, {name: other.clone()})
+    failure = refused(kv)
+    assert failure.code == "EHG-SCALE-FOREIGN"
+    assert f"`{name}` is {float(other):.6g}" in failure.sentence
+    assert f"asks for {float(tensors[name]):.6g}" in failure.sentence
+
+
+@pytest.mark.parametrize("value", [0.0, -0.25, math.nan, math.inf])
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_scale_that_is_no_scale_is_named_beside_the_one_that_was_found(
+    name: str, value: float, kv: Quantized
+) -> None:
+    found = float(tensors_of(kv.model)[name])
+    change_export(kv.model, {name: torch.tensor(value)})
+    failure = refused(kv)
+    assert failure.code == "EHG-SCALE-BROKEN"
+    assert f"`{name}` is {value}" in failure.sentence
+    assert f"asks for {found:.6g}" in failure.sentence
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_scale_that_calibration_found_and_the_export_lost_is_named(
+    name: str, kv: Quantized
+) -> None:
+    found = float(tensors_of(kv.model)[name])
+    change_export(kv.model, {name: None})
+    failure = refused(kv)
+    assert failure.code in ("EHG-SCALE-MISSING", "EHG-KV-SCALE-DROPPED")
+    assert f"`{name}`" in failure.sentence
+    assert f"asks for {found:.6g}" in failure.sentence
+
+
+def test_scales_of_a_calibration_that_kept_no_largest_values_are_listed(kv: Quantized) -> None:
+    (kv.calibrate / AMAX_FILE).unlink()
+    told = kv.gate()["calibrated"]
+    assert (told["scales"], told["compared"]) == (18, 0)
+    assert set(MEASURED) < set(told["not_compared"])
 
 
 def test_scales_of_another_shape_are_refused(kv: Quantized) -> None:
