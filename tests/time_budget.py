@@ -23,16 +23,16 @@ BUDGET_CPU_SECONDS = {
     "artifacts": 8,
     "calibration_files": 8,
     "controlplane": 45,
-    "contracts": 60,
-    "apps": 120,
-    "workers/agent": 95,
-    "workers/build_steps": 360,
+    "contracts": 65,
+    "apps": 130,
+    "workers/agent": 100,
+    "workers/build_steps": 380,
     "workers/engine": 155,
-    "workers/gateway": 50,
+    "workers/gateway": 70,
     "workers/runtimes": 100,
     "workers/tasks": 335,
-    "browser": 170,
-    "e2e": 400,
+    "browser": 215,
+    "e2e": 600,
 }
 _OTHER_CPU_SECONDS = 10
 _DEAREST_FILES = 40
