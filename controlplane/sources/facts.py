@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from controlplane.artifacts.digests import list_files
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.pooling import POOLING_FILE
+from controlplane.domain.facts.pooling import LENGTH_FILES, POOLING_FILE
 from controlplane.domain.json_text import read_json
 from controlplane.domain.storable import unstorable_text
 from controlplane.sources.failures import bad_file
@@ -59,6 +59,7 @@ def facts_of(
         hf_quant_config=source.json("hf_quant_config.json"),
         adapter_config=source.json("adapter_config.json"),
         pooling_config=source.json(POOLING_FILE),
+        sentence_lengths=source.first_json(LENGTH_FILES),
         files=sorted(source.sizes) if is_complete else (),
         weight_bytes=sum(each.weight_bytes for each in totals) if is_complete else None,
         parameters=sum(each.parameters for each in totals) if is_complete else None,
@@ -97,6 +98,10 @@ class _Checkpoint:
         if not isinstance(content, dict):
             raise bad_file(self._name, path, "it is not a JSON object")
         return content
+
+    def first_json(self, paths: Sequence[str]) -> dict[str, Any] | None:
+        """Return the JSON object of the first file that is there."""
+        return next((self.json(path) for path in paths if path in self.sizes), None)
 
     def weights(self) -> list[Totals]:
         """Return the totals of every weight file at the top level."""

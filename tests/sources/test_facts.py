@@ -1,4 +1,5 @@
 import json
+import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -67,6 +68,16 @@ def test_facts_of_a_local_folder(
     assert facts.commit is not None
     assert facts.commit.startswith("local-")
     assert facts.weight_bytes == 4 * (facts.parameters or 0)
+
+
+def test_the_length_of_an_embedder_is_read_from_the_first_file_that_says_it(
+    tiny: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(tiny, tmp_path / "embedder"))
+    for model, tokens in (("roberta", 128), ("xlnet", 32)):
+        text = json.dumps({"max_seq_length": tokens, "do_lower_case": False})
+        (folder / f"sentence_{model}_config.json").write_text(text)
+    assert folder_facts(folder, commit=None).max_input_tokens == 128
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ trt_llm:
   build:
     base_model: encoder_bert
     checkpoint_repository: {{source: LOCAL, repo: {name}}}
-    max_seq_len: 256
+    max_seq_len: 512
 enginehouse:
   runtime: vllm
 """

@@ -71,6 +71,8 @@ class CheckpointFacts(BaseModel):
     labels: int | None = None
     """Of a classifier; the `id2label` that every saved config carries does not count."""
     pooling: Pooling | None = None
+    sentence_tokens: int | None = None
+    """Up to which an embedder reads by its sentence-transformers file."""
     adapter: AdapterFacts | None = None
     assumed: tuple[str, ...] = ()
     """Sizes that the file leaves out and that its family's code has."""
@@ -86,6 +88,11 @@ class CheckpointFacts(BaseModel):
             has_vision=self.has_vision,
             has_pooling=self.pooling is not None,
         )
+
+    @property
+    def max_input_tokens(self) -> int | None:
+        """The positions of the model, or fewer where an embedder was made for fewer."""
+        return min(filter(None, (self.sentence_tokens, self.max_positions)), default=None)
 
     @property
     def is_bidirectional(self) -> bool:

@@ -1,4 +1,4 @@
-"""How an embedder makes one vector of many: `modules.json` and `1_Pooling/config.json`."""
+"""How an embedder makes one vector of many, and of how many: its sentence-transformers files."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,11 @@ from controlplane.domain.facts.config_numbers import Config
 
 MODULES_FILE = "modules.json"
 POOLING_FILE = "1_Pooling/config.json"
+LENGTH_FILES = tuple(
+    f"sentence_{model}_config.json"
+    for model in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
+"""Where sentence-transformers keeps the length that it reads to; engines take the first of them."""
 _MODES = {
     "pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean",
     "pooling_mode_lasttoken": "last", "pooling_mode_max_tokens": "max",

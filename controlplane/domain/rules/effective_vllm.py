@@ -6,8 +6,8 @@ from controlplane.domain.commands.lookahead import SPECULATOR, drafted_by
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.rules.effective_value import EffectiveValue
 from controlplane.domain.runtimes.vllm.adapters import RANK, rank_for
-from controlplane.domain.runtimes.vllm.arguments import step_tokens
-from controlplane.domain.runtimes.vllm.reasons import REASONS
+from controlplane.domain.runtimes.vllm.arguments import sequence_tokens, step_tokens
+from controlplane.domain.runtimes.vllm.reasons import REASONS, SEQUENCE_REASON
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import BatchSchedulerPolicy
 from controlplane.domain.spec.trt_llm import TrtLlmV1
@@ -24,6 +24,12 @@ def vllm_values(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Effe
             effective=step_tokens(spec, checkpoint),
             reason="vLLM wants a step to hold a token of every request, and a whole prompt where "
             "prompts do not enter in pieces.",
+        )
+        yield EffectiveValue(
+            field=f"{spec.limits_path}.max_seq_len",
+            asked=spec.max_seq_len,
+            effective=sequence_tokens(spec, checkpoint),
+            reason=SEQUENCE_REASON,
         )
     yield from _drafts(spec)
     yield from _scheduling(spec)

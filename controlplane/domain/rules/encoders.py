@@ -68,8 +68,8 @@ def _use_bert(_: Context) -> Patch:
     return {_BASE: "encoder_bert"}
 
 
-def _positions(c: Context) -> int:
-    return c.checkpoint.max_positions or 0
+def _longest(c: Context) -> int:
+    return c.checkpoint.max_input_tokens or 0
 
 
 BERT_ON_BEI = Rule(
@@ -269,14 +269,14 @@ SHORT_STEP = Rule(
     needs=("checkpoint",),
     fields=at(_TOKENS),
     concerns=_is_encoder,
-    when=lambda c: c.spec.max_num_tokens < _positions(c),
+    when=lambda c: c.spec.max_num_tokens < _longest(c),
     message=lambda c: (
         f"An encoder reads an input in one step of {c.spec.max_num_tokens:,} tokens, and the model "
-        f"takes {_positions(c):,}: longer inputs are refused."
+        f"takes {_longest(c):,}: longer inputs are refused."
     ),
     fix=Fix(
         label="Let one step take the longest input",
-        patch=lambda c: {_TOKENS: _positions(c)},
+        patch=lambda c: {_TOKENS: _longest(c)},
         safe=True,
     ),
     source=sources.bei_guide("max_num_tokens"),

@@ -79,6 +79,13 @@ def test_pooling_files_say_how_and_what_is_missing() -> None:
     assert newer.pooling.modes == ("lasttoken",)
 
 
+def test_an_embedder_reads_as_far_as_its_own_file_says_and_its_positions_reach() -> None:
+    config = {"architectures": ["BertModel"], "model_type": "bert", "max_position_embeddings": 512}
+    lengths = ({"max_seq_length": 256}, {"max_seq_length": 8192}, {"max_seq_length": "x"}, None)
+    found = [checkpoints.read(config, files=POOLED, sentence_lengths=each) for each in lengths]
+    assert [each.max_input_tokens for each in found] == [256, 512, 512, 512]
+
+
 def test_labels_of_a_classifier_count_and_those_of_a_causal_model_do_not() -> None:
     labels = {"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}
     classifier = checkpoints.read({"architectures": ["BertForSequenceClassification"], **labels})

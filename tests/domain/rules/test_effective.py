@@ -102,7 +102,7 @@ def test_the_kv_cache_is_paged_and_reused_whatever_is_written() -> None:
 @pytest.mark.parametrize(
     ("checkpoint", "route"),
     [
-        (BERT, "/v1/embeddings"),
+        (facts(architectures=["LlamaModel"]), "/v1/embeddings"),
         (facts(architectures=["LlamaForSequenceClassification"]), "/predict"),
     ],
 )
@@ -113,6 +113,17 @@ def test_an_encoder_gets_its_own_step_route_and_no_blocks(checkpoint: Any, route
         "build.plugin_configuration.use_paged_context_fmha": (True, False),
         "runtime.webserver_default_route": (None, route),
     }
+
+
+@pytest.mark.parametrize(("stated", "effective"), [(None, 512), (256, 256), (1024, 512)])
+def test_an_encoder_under_vllm_reads_no_more_than_its_checkpoint_does(
+    stated: int | None, effective: int
+) -> None:
+    checkpoint = BERT.model_copy(update={"sentence_tokens": stated})
+    changed = _differences(_ENCODER, checkpoint)
+    assert changed["build.max_seq_len"] == (4096, effective)
+    short = {**_ENCODER, "trt_llm.build.max_seq_len": effective}
+    assert "build.max_seq_len" not in _differences(short, checkpoint)
 
 
 def test_a_length_left_open_becomes_the_models_own() -> None:

@@ -124,7 +124,16 @@ def step_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int:
 
 def whole_prompt_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int:
     """Return the prompt that one step has to hold; 0 where prompts enter in pieces."""
-    return 0 if chunks(spec) else spec.max_seq_len or checkpoint.max_positions or 0
+    longest = sequence_tokens(spec, checkpoint) or checkpoint.max_input_tokens
+    return 0 if chunks(spec) else longest or 0
+
+
+def sequence_tokens(spec: Spec, checkpoint: CheckpointFacts) -> int | None:
+    """Return the length to ask for; an encoder's at most its own, beyond which vLLM ends."""
+    asked = spec.max_seq_len
+    if asked is None or not spec.base_model.is_encoder:
+        return asked
+    return min(asked, checkpoint.max_input_tokens or asked)
 
 
 def chunks(spec: Spec) -> bool:

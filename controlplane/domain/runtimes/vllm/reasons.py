@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _LORA_CACHE = "vLLM sizes its cache of adapters from their number and rank."
+SEQUENCE_REASON = "vLLM does not start an encoder on inputs longer than its checkpoint reads."
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {

@@ -23,7 +23,7 @@ from controlplane.domain.runtimes.vllm.parse import (
     KV_FRACTION,
     SERVED_NAME,
 )
-from controlplane.domain.runtimes.vllm.reasons import REASONS
+from controlplane.domain.runtimes.vllm.reasons import REASONS, SEQUENCE_REASON
 from controlplane.domain.spec import Spec
 
 MODULE = "vllm.entrypoints.cli.main"
@@ -106,7 +106,7 @@ def render(
 def _say_limits(line: Outgoing, checkpoint: CheckpointFacts) -> None:
     """Say every limit, also those that are a default here: vLLM's own differ by card."""
     spec = line.spec
-    _say_size(line, "max_seq_len", spec.max_seq_len)
+    _say_length(line, checkpoint)
     _say_size(line, "max_batch_size", spec.max_batch_size)
     _say_step(line, checkpoint)
     line.say(spec.tensor_parallel_path, "--tensor-parallel-size", spec.tensor_parallel)
@@ -117,6 +117,15 @@ def _say_limits(line: Outgoing, checkpoint: CheckpointFacts) -> None:
         line.say(field)
     if not spec.base_model.is_encoder:
         line.words.append(f"--{'' if arguments.chunks(spec) else 'no-'}enable-chunked-prefill")
+
+
+def _say_length(line: Outgoing, checkpoint: CheckpointFacts) -> None:
+    tokens = arguments.sequence_tokens(line.spec, checkpoint)
+    if tokens == line.spec.max_seq_len:
+        _say_size(line, "max_seq_len", tokens)
+    else:
+        field = f"{line.spec.limits_path}.max_seq_len"
+        line.change(field, (arguments.FLAGS[field], tokens), SEQUENCE_REASON)
 
 
 def _say_size(line: Outgoing, name: str, value: int | None) -> None:
