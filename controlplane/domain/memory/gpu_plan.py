@@ -108,7 +108,7 @@ def _fixed_bytes(inputs: PlanInputs, parts: _Parts) -> dict[str, int]:
             checkpoint,
             max_num_tokens=parts.step_tokens,
             tensor_parallel=divided.tensor,
-            rows=inputs.spec.max_batch_size * (parts.drafting.tokens + 1),
+            rows=_rows(inputs, parts.drafting),
         ),
         "overhead_bytes": overhead_bytes(
             runtime_memory(inputs.runtime_name),
@@ -116,6 +116,13 @@ def _fixed_bytes(inputs: PlanInputs, parts: _Parts) -> dict[str, int]:
             quantized_bytes=-(-parts.weights.quantized_bytes // divided.cards),
         ),
     }
+
+
+def _rows(inputs: PlanInputs, drafting: Drafting) -> int:
+    """Return the tokens that ask for logits in the step by which the engine sizes its cache."""
+    profiled = runtime_memory(inputs.runtime_name).profiled_drafts
+    drafts = drafting.tokens if profiled is None else min(drafting.tokens, profiled)
+    return inputs.spec.max_batch_size * (drafts + 1)
 
 
 def _beside_weights(inputs: PlanInputs, parts: _Parts) -> int:

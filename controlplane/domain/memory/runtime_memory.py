@@ -33,6 +33,8 @@ class RuntimeMemory:
     """Whether its report counts position tables and rests of segments as weights."""
     most_of_card: float | None = None
     """Share of the card that the engine may use in all, where it is told one."""
+    profiled_drafts: int | None = None
+    """Drafts a request whose logits are looked at before the cache is sized; None where all are."""
     measured: bool = False
     """Whether the constants were held against runs on more than one kind of card."""
 
@@ -48,6 +50,7 @@ RUNTIME_MEMORY: Mapping[str, RuntimeMemory] = MappingProxyType(
             block_tokens=16,
             counts_beside_weights=True,
             most_of_card=MOST_OF_A_CARD,
+            profiled_drafts=1,
         ),
     }
 )
