@@ -1,8 +1,17 @@
 """Imports of large libraries, at less than their usual price."""
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import ModuleType
+from typing import Any
+
+_COMPILER = "torch._dynamo"
+_SOLVERS = ("scipy", "sklearn")
+"""Of losses and of beam search, which only training and Transformers' own generation have."""
+_OVER_SEVERAL_CARDS = ("accelerate",)
 
 
 @contextmanager
@@ -18,3 +27,78 @@ def without_collecting() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def import_transformers(*, spreads_over_cards: bool) -> None:
+    """Import torch and what Transformers' models stand on, for a process that only computes.
+
+    Transformers would bring along torch's compiler for the sake of a decorator, tensors that are
+    spread over processes, and solvers: half of the import, for what nobody here calls. Who asks for
+    one of them later gets it, but for what Transformers itself would have done with it.
+    """
+    hidden = _SOLVERS if spreads_over_cards else (*_SOLVERS, *_OVER_SEVERAL_CARDS)
+    with ExitStack() as stack:
+        for name in hidden:
+            stack.enter_context(not_installed(name))
+        stack.enter_context(without_compiler())
+        stack.enter_context(_without_spread_tensors())
+        importlib.import_module("transformers.modeling_utils")
+        importlib.import_module("transformers.masking_utils")
+
+
+@contextmanager
+def not_installed(name: str) -> Iterator[None]:
+    """Let a package look absent in the block, unless somebody has imported it before."""
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]  # import and find_spec know this sign
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+
+
+@contextmanager
+def without_compiler() -> Iterator[None]:
+    """Let each decorator of torch's compiler leave its function as it is in the block."""
+    torch = importlib.import_module("torch")
+    if _COMPILER in sys.modules:
+        yield
+        return
+    sys.modules[_COMPILER] = _Decorators(torch)
+    try:
+        yield
+    finally:
+        del sys.modules[_COMPILER]
+
+
+@contextmanager
+def _without_spread_tensors() -> Iterator[None]:
+    distributed: Any = importlib.import_module("torch.distributed")
+    asked, distributed.is_available = distributed.is_available, lambda: False
+    try:
+        yield
+    finally:
+        distributed.is_available = asked
+
+
+class _Decorators(ModuleType):
+    """The compiler's package, in which every name is a decorator that changes nothing.
+
+    Its modules are its own: masks are made with a tool that lives in one of them.
+    """
+
+    def __init__(self, torch: ModuleType) -> None:
+        super().__init__(_COMPILER)
+        self.__path__ = [f"{folder}/_dynamo" for folder in torch.__path__]
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return unchanged
+
+
+def unchanged(function: Any = None, *_values: object, **_options: object) -> Any:
+    """Return the function, or where none is given yet what returns it."""
+    return unchanged if function is None else function

@@ -23,9 +23,10 @@ from workers.build_steps.job import Job, read_job
 from workers.build_steps.processes import memory_of
 from workers.build_steps.step import StepResult
 from workers.gates import pass_gate
-from workers.imports import without_collecting
+from workers.imports import import_transformers, without_collecting
 
 STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test", "preview")
+_COMPUTING_STEPS = ("calibrate", "gate")
 EXIT_FAILED = 1
 
 log = logging.getLogger(__name__)
@@ -65,6 +66,8 @@ def _run(step: str, job: Job, events: Events) -> Failure | None:
         os.environ["HF_MODULES_CACHE"] = str(job.output.with_name(f".modules{job.output.name}"))
         log.info("on %s", circumstances(job.output))
         with without_collecting():
+            if step in _COMPUTING_STEPS:
+                import_transformers(spreads_over_cards=True)
             module = importlib.import_module(f"workers.build_steps.{step}")
         result: StepResult = module.run(job, events)
         outputs.seal(job.output, step=step, values=result.values, digests=result.digests)

@@ -1,7 +1,6 @@
 """The one place that imports NVIDIA ModelOpt, with its noise turned into log lines."""
 
 import logging
-import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,27 +8,23 @@ from typing import Any
 
 import yaml
 
-_NO_COMPILER = "TORCHDYNAMO_DISABLE"
+from workers.imports import not_installed, without_compiler
 
 
 @contextmanager
 def _at_less_cost() -> Iterator[None]:
-    """Import in the block without torch's compiler, and read YAML by libyaml.
+    """Import in the block without torch's compiler and PEFT, and read YAML by libyaml.
 
-    ModelOpt marks one function of a search that nothing here makes to be compiled, for which torch
-    would load its compiler; and it reads some forty files of presets with PyYAML's slower loader.
+    ModelOpt marks one function of a search that nothing here makes to be compiled, and some forty
+    files of presets are read with PyYAML's slower loader.
     """
     loaders: Any = yaml
-    asked, in_python = os.environ.get(_NO_COMPILER), loaders.SafeLoader
-    os.environ[_NO_COMPILER], loaders.SafeLoader = "1", loaders.CSafeLoader
+    in_python, loaders.SafeLoader = loaders.SafeLoader, loaders.CSafeLoader
     try:
-        yield
+        with without_compiler(), not_installed("peft"):
+            yield
     finally:
         loaders.SafeLoader = in_python
-        if asked is None:
-            del os.environ[_NO_COMPILER]
-        else:
-            os.environ[_NO_COMPILER] = asked
 
 
 with warnings.catch_warnings(), _at_less_cost():

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from workers.imports import without_collecting
+from workers.imports import import_transformers, without_collecting
 
 CPU_SECONDS = 60
 _GRACE_SECONDS = 5
@@ -46,8 +46,9 @@ def main(folder: str) -> None:
 def _prepare_libraries() -> None:
     """Load them for a process of their own: one thread, and not a word."""
     with without_collecting():
-        import torch
-        import transformers
+        import_transformers(spreads_over_cards=True)
+    import torch
+    import transformers
 
     torch.set_num_threads(1)
     transformers.utils.logging.set_verbosity(transformers.logging.CRITICAL)

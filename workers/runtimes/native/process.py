@@ -18,7 +18,7 @@ from workers.engine.checkpoint_folder import read_config
 from workers.engine.errors import CheckpointRefused
 from workers.engine.settings import EngineSettings
 from workers.engine.task import Task, read_task
-from workers.imports import without_collecting
+from workers.imports import import_transformers, without_collecting
 from workers.runtimes.native.command_line import Address
 
 log = logging.getLogger(__name__)
@@ -90,6 +90,7 @@ def _load(settings: EngineSettings, clock: Clock) -> tuple[Any, Callable[[Any], 
 
 def _imported(*, pools: bool) -> tuple[Any, Callable[[Any], Starlette]]:
     # torch is loaded here and not before: a taken port or a wrong argument answers at once.
+    import_transformers(spreads_over_cards=False)
     if pools:
         from workers.engine.pooling.engine import PoolingEngine
         from workers.engine.server.pooling.app import create_app as create_pooling_app

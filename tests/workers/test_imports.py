@@ -1,0 +1,61 @@
+"""What large libraries are spared of, each in a process of its own, as the product's are."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.engine
+
+_SPARED = ("torch._dynamo", "torch.distributed.fsdp", "scipy", "sklearn", "accelerate")
+_BEFORE = "from workers.imports import import_transformers, unchanged\nimport sys\n"
+_IMPORTED = f"{_BEFORE}import_transformers(spreads_over_cards=False)\n"
+
+
+def test_an_engine_is_imported_without_compiler_spread_tensors_and_solvers() -> None:
+    engine = "import workers.engine.engine, workers.engine.server.app\n"
+    model = "from transformers.models.llama import modeling_llama\n"
+    said = _said(f"{_IMPORTED}{engine}{model}print(*(m for m in {_SPARED} if m in sys.modules))")
+    assert said == ""
+
+
+def test_several_cards_get_what_spreads_a_model() -> None:
+    several = f"{_BEFORE}import_transformers(spreads_over_cards=True)\n"
+    said = _said(
+        f"{several}from transformers.utils import is_accelerate_available\n"
+        "print(is_accelerate_available(), 'torch._dynamo' in sys.modules)"
+    )
+    assert said == "True False"
+
+
+def test_what_was_spared_is_there_for_who_asks_later() -> None:
+    said = _said(
+        f"{_IMPORTED}import scipy, torch\n"
+        "print(torch._dynamo.is_compiling(), torch.distributed.is_available(), scipy.__name__)"
+    )
+    assert said == "False True scipy"
+
+
+def test_no_name_of_the_compiler_is_kept_that_does_nothing() -> None:
+    said = _said(
+        f"{_IMPORTED}from transformers.models.llama import modeling_llama\n"
+        "kept = [f'{name}.{key}' for name, module in list(sys.modules.items())\n"
+        "        for key, value in list(getattr(module, '__dict__', {}).items())\n"
+        "        if value is unchanged and name != 'workers.imports' and name[:2] != '__']\n"
+        "print(*kept)"
+    )
+    assert said == ""
+
+
+def test_what_is_imported_already_is_left_as_it_is() -> None:
+    said = _said(
+        f"import accelerate, torch._dynamo as compiler\n{_IMPORTED}"
+        "print(sys.modules['torch._dynamo'] is compiler, sys.modules['accelerate'] is accelerate)"
+    )
+    assert said == "True True"
+
+
+def _said(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
