@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 
 from torch import Tensor
 
@@ -19,6 +20,8 @@ _E4M3_SMALLEST_HALF_STEPS = 2.0**-9
 """Two halves of the smallest step of E4M3, in units of its scale."""
 _E2M1_ROUNDING = 1.1
 """Half the largest step of E2M1, in units of its block's scale, and what that was rounded by."""
+_PARTS = 64
+"""Of a tensor that is looked at whole, so that little is in memory beside it."""
 _LOOKED_AT = 2**22
 """Numbers of a tensor that are compared one by one; of a larger one, rows evenly apart."""
 
@@ -53,6 +56,23 @@ class Rounded:
 
 def find_fault(rounded: Rounded, original: Tensor) -> StepFailure | None:
     """Return the failure of the first number or block that is another's, by the scale it has."""
+    return _find_no_number(rounded) or _find_moved(rounded, original)
+
+
+def _find_no_number(rounded: Rounded) -> StepFailure | None:
+    """Look at all of it: beside what is no number, every comparison would be false."""
+    if rounded.whole_scale is None and _has_no_number(rounded.weight):
+        return failures.foreign_weight(rounded.name, "holds nan", "numbers only")
+    if rounded.whole_scale is not None and _has_no_number(rounded.scale):
+        return failures.broken_scale(rounded.scale_name, nan)
+    return None
+
+
+def _has_no_number(codes: Tensor) -> bool:
+    return any(bool(each.float().isnan().any()) for each in codes.chunk(_PARTS))
+
+
+def _find_moved(rounded: Rounded, original: Tensor) -> StepFailure | None:
     every = max(1, original.numel() // _LOOKED_AT)
     looked_at, weight = original[..., ::every, :].float(), rounded.weight[..., ::every, :]
     if rounded.whole_scale is None:

@@ -20,6 +20,8 @@ Folders = pytest.TempPathFactory
 KINDS = ["fp8", "fp4"]
 EXPERT = "model.layers.1.mlp.experts.2"
 STACKED = "model.layers.1.feed_forward.experts"
+NOT_A_NUMBER = 0x7F
+"""In E4M3."""
 TENSORS = 2 * (4 + 4 * 3)
 """Quantized ones of two layers: projections of the attention, and three of each of four experts."""
 
@@ -155,6 +157,21 @@ def test_blocks_of_one_expert_among_all_are_compared(whole: Quantized) -> None:
     failure = refused(whole)
     assert failure.code == "EHG-SCALE-FOREIGN"
     assert f"`{scale}` (expert 1, row 0, block" in failure.sentence
+
+
+def test_what_is_no_number_is_named(split: Quantized) -> None:
+    name = f"{EXPERT}.up_proj.weight"
+    is_fp8 = tensors_of(split.model)[name].dtype is torch.float8_e4m3fn
+    name = name if is_fp8 else f"{name}_scale"
+
+    def change(found: Tensor) -> Tensor:
+        found.view(torch.uint8)[3, 1] = NOT_A_NUMBER if is_fp8 else NOT_A_NUMBER | 0x80
+        return found
+
+    harm(split, name, change)
+    failure = refused(split)
+    assert f"`{name}`" in failure.sentence
+    assert "nan" in failure.sentence
 
 
 def test_scales_of_stacked_experts_in_another_shape_are_refused(whole: Quantized) -> None:
