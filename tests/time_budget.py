@@ -26,7 +26,7 @@ BUDGET_CPU_SECONDS = {
     "contracts": 65,
     "apps": 130,
     "workers/agent": 100,
-    "workers/build_steps": 380,
+    "workers/build_steps": 400,
     "workers/engine": 155,
     "workers/gateway": 70,
     "workers/runtimes": 100,

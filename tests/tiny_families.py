@@ -7,9 +7,11 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from transformers import (
     BertConfig,
     Gemma3TextConfig,
+    Llama4TextConfig,
     LlamaConfig,
     MixtralConfig,
     PretrainedConfig,
@@ -99,10 +101,24 @@ FAMILIES: Mapping[str, Family] = {
 }
 """Name -> family; the keys are what tests are parametrised with."""
 
+STACKED: Mapping[str, Family] = {
+    "llama4": Family(
+        model_class="Llama4ForCausalLM",
+        config=lambda: Llama4TextConfig(
+            **_DECODER,
+            tie_word_embeddings=False,
+            intermediate_size_mlp=INTERMEDIATE,
+            num_local_experts=4,
+            num_experts_per_tok=1,
+        ),
+    ),
+}
+"""Families of which a checkpoint and its export have a layer's experts as one tensor."""
+
 
 def make_family(name: str, folder: Path, *, seed: int = 0, **changes: Any) -> Path:
     """Fill `folder` with a checkpoint of the family, its config changed, and give it back."""
-    family = FAMILIES[name]
+    family = {**FAMILIES, **STACKED}[name]
     torch.manual_seed(seed)
     config = family.config()
     for setting, value in changes.items():
@@ -115,4 +131,22 @@ def make_family(name: str, folder: Path, *, seed: int = 0, **changes: Any) -> Pa
                 parameter.normal_(std=parameter.shape[-1] ** -0.5)
     model.to(torch.bfloat16).save_pretrained(folder)
     write_tokenizer(folder)
+    return folder
+
+
+def stack_experts(folder: Path) -> Path:
+    """Write a checkpoint of the family `moe` with a layer's experts as two tensors."""
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    names = [name for name in tensors if ".experts.0.down_proj." in name]
+    for experts in [name.removesuffix(".0.down_proj.weight") for name in names]:
+        parts = {
+            projection: torch.stack(
+                [tensors.pop(f"{experts}.{number}.{projection}.weight") for number in range(4)]
+            )
+            for projection in ("gate_proj", "up_proj", "down_proj")
+        }
+        both = torch.cat([parts["gate_proj"], parts["up_proj"]], dim=1)
+        tensors |= {f"{experts}.gate_up_proj": both, f"{experts}.down_proj": parts["down_proj"]}
+    save_file(tensors, path, metadata={"format": "pt"})
     return folder

@@ -150,9 +150,10 @@ GATE: dict[str, Any] = {
     "measured_by": "emulation of the exported files",
     "runs_here": True,
     "note": None,
+    "content_digest": DIGEST,
     "scales": {"input_scale": 210, "k_scale": 30, "v_scale": 30, "weight_scale": 210},
     "calibrated": {"scales": 270, "compared": 270, "not_compared": []},
-    "weights": {"quantized": 210, "compared": 210},
+    "weights": {"quantized": 210, "compared": 210, "not_compared": {}},
     "compute_dtype": "bfloat16",
     "evaluation": {
         "dataset": "enginehouse/general",

@@ -100,6 +100,18 @@ def changed_output(step: str, names: Sequence[str]) -> StepFailure:
     )
 
 
+def not_measured(names: Sequence[str]) -> StepFailure:
+    """Return the failure for a quantized model that is not the one that the gate looked at."""
+    return StepFailure(
+        Failure(
+            code="EHB-OUTPUT-CHANGED",
+            blame=Blame.MACHINE,
+            sentence=f"`{names[0]}` is not the file that the quality gate looked at.",
+            hint="Retry: the gate looks at what is there now.",
+        )
+    )
+
+
 def disk_full(folder: str) -> Failure:
     """Return the failure for a step that found no room."""
     return Failure(

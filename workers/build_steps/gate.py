@@ -29,6 +29,7 @@ from workers.build_steps.gating.scales import check_scales
 from workers.build_steps.gating.served import served_dtype
 from workers.build_steps.gating.verdicts import Verdict
 from workers.build_steps.job import Job
+from workers.build_steps.model_files import hash_again, note_measured
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
 from workers.build_steps.quantization.exported import Exported, read_export
 from workers.build_steps.quantization.loading import (
@@ -74,6 +75,8 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
         job.input("fetch") / MODEL_FOLDER, served_as_encoder=spec.base_model.is_encoder, job=job
     )
     exported = job.input("calibrate") / MODEL_FOLDER
+    # Before anything is read: what changes from here on is another file than the noted one.
+    told["content_digest"] = note_measured(hash_again(job, "calibrate", events), job.output)
     found = read_export(exported)
     expected = expected_scales(job.input("calibrate"), calibrated["quant_algo"])
     scales = check_scales(exported, found.quant_config, expected)

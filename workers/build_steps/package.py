@@ -10,17 +10,17 @@ from controlplane.artifacts import (
     ArtifactStore,
     FileEntry,
     content_digest,
-    describe,
     input_digest,
 )
 from controlplane.domain.failures import Failure
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
 from workers.build_steps.events import Events
-from workers.build_steps.failures import StepFailure, changed_output
+from workers.build_steps.failures import StepFailure
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.inputs import build_inputs
 from workers.build_steps.job import Job
+from workers.build_steps.model_files import hash_again, refuse_unmeasured
 from workers.build_steps.step import StepResult
 
 _QUANTIZATION = (
@@ -36,7 +36,9 @@ def run(job: Job, events: Events) -> StepResult:
     """Return both digests, the list of files and the passport of what is now published."""
     step = _made_by(job)
     model = job.input(step) / MODEL_FOLDER
-    files = _hashed_again(job, step, events)
+    files = hash_again(job, step, events)
+    if step == "calibrate":
+        refuse_unmeasured(files, job.input("gate"))
     inputs = build_inputs(job.spec, outputs.read(job.input("fetch")).values)
     passport = _passport(job, files, inputs)
     store = ArtifactStore.open(job.options["artifact_url"])
@@ -69,29 +71,6 @@ def _made_by(job: Job) -> str:
     if gate["state"] == "failed" and not job.options.get("promoted"):
         raise StepFailure(Failure.from_json(gate["failure"]))
     return "calibrate"
-
-
-def _hashed_again(job: Job, step: str, events: Events) -> tuple[FileEntry, ...]:
-    """Return the files as they are on the disk now, refused when they are not the step's."""
-    made = [
-        each
-        for each in outputs.read(job.input(step)).files
-        if each.path.startswith(f"{MODEL_FOLDER}/")
-    ]
-    total = sum(each.size_bytes for each in made)
-    done = 0
-
-    def add(count: int) -> None:
-        nonlocal done
-        done += count
-        events.progress(done, total, "bytes")
-
-    files = describe(job.input(step) / MODEL_FOLDER, add)
-    wanted = {(each.path, each.sha256) for each in made}
-    found = {(f"{MODEL_FOLDER}/{each.path}", each.sha256) for each in files}
-    if changed := sorted({path for path, _ in wanted ^ found}):
-        raise changed_output(step, changed)
-    return files
 
 
 def _passport(job: Job, files: tuple[FileEntry, ...], inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any, Self
 
 from controlplane.domain.spec.enginehouse_settings import Gate
-from tests.tiny_families import make_family
+from tests.tiny_families import make_family, stack_experts
 from tests.trained_checkpoint import make_trained
 from tests.workers.build_steps.quantizing import fetched, quantized_spec, run_here
 
 TRAINED = "trained"
+STACKED_MOE = "moe with stacked experts"
 
 
 class Quantized:
     """A checkpoint and its quantized form, to be measured and to be damaged."""
 
     def __init__(self, family: str, kind: str, root: Path, **build: Any) -> None:
-        folder = root / "original"
-        self.original = make_trained(folder) if family == TRAINED else make_family(family, folder)
+        self.original = make_original(family, root / "original")
         self.root, self.spec = root, quantized_spec(self.original, kind, **build)
         self.fetch = fetched(self.original, root / "fetch")
         self.calibrate = root / "calibrate"
@@ -49,3 +49,12 @@ class Quantized:
     def with_gate(self, **gate: Any) -> dict[str, Any]:
         settings = {**self.spec["enginehouse"], "gate": {**Gate().model_dump(), **gate}}
         return {**self.spec, "enginehouse": settings}
+
+
+def make_original(family: str, folder: Path) -> Path:
+    """Fill `folder` with a checkpoint of a family, a trained one, or one with stacked experts."""
+    if family == TRAINED:
+        return make_trained(folder)
+    if family == STACKED_MOE:
+        return stack_experts(make_family("moe", folder))
+    return make_family(family, folder)

@@ -8,6 +8,7 @@ import torch
 import transformers
 
 from tests.tiny_checkpoint import VOCABULARY, write_tokenizer
+from tests.tiny_families import make_family
 from tests.workers.build_steps.quantizing import (
     change_export,
     fetched,
@@ -123,10 +124,7 @@ def test_scores_that_are_capped_are_measured_with_the_cap(tmp_path: Path) -> Non
 def test_experts_that_are_one_tensor_are_counted_and_called_unmeasured(
     kind: str, tmp_path: Path
 ) -> None:
-    config = transformers.Llama4TextConfig(
-        **DECODER, intermediate_size_mlp=128, num_local_experts=4, num_experts_per_tok=1
-    )
-    folder = saved("Llama4ForCausalLM", config, tmp_path / "stacked")
+    folder = make_family("llama4", tmp_path / "stacked")
     values = calibrated(folder, kind, tmp_path)
     assert values["quantized"]["feed_forward.experts.gate_up_proj"] == 2
     gate = gated(folder, kind, tmp_path)

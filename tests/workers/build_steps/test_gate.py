@@ -10,7 +10,7 @@ import torch
 
 from apps.builds.examples import GATE
 from controlplane.domain.spec.enginehouse_settings import Gate
-from tests.workers.build_steps.gated import Quantized
+from tests.workers.build_steps.gated import TRAINED, Quantized
 from tests.workers.build_steps.quantizing import (
     change_export,
     run_here,
@@ -175,6 +175,14 @@ def test_fp4_is_measured_by_emulation_and_says_that_nothing_ran_it(tmp_path: Pat
     assert FP4_SCALE in raised.value.failure.sentence
 
 
+@pytest.mark.parametrize("kind", ["fp4", "fp4_kv"])
+def test_fp4_of_a_trained_model_is_judged_by_the_limits_of_fp8(kind: str, tmp_path: Path) -> None:
+    values = Quantized(TRAINED, kind, tmp_path).gate()
+    assert (values["state"], values["failure"]) == ("passed", None)
+    assert values["limits"] == Gate().model_dump(include=set(values["limits"]))
+    assert values["figures"]["logit_drift_nats"] > 0
+
+
 def test_an_embedder_is_measured_by_its_vectors(tmp_path: Path) -> None:
     values = Quantized("bert", "fp8", tmp_path).gate()
     assert values["kind"] == "encoder"
@@ -280,3 +288,21 @@ def test_a_better_perplexity_does_not_pass_a_model_that_drifts() -> None:
     assert failure.failure.code == "EHG-DRIFT"
     assert "0.4000 nats per token; the limit is 0.1500" in failure.failure.sentence
     assert verdicts.of_generation(result(drift=0.4), Gate(max_logit_drift_nats=0.5)) is None
+
+
+def test_what_fp4_leaves_of_a_small_model_is_beyond_each_of_the_limits() -> None:
+    # Measured on SmolLM2-135M.
+    lost = result(
+        perplexity_original=42.13, perplexity_quantized=59.33, drift=0.3496, same_choice=0.6308
+    )
+    loosened: dict[str, float] = {}
+    for code, limit in {
+        "EHG-PERPLEXITY": {"max_perplexity_increase": 0.5},
+        "EHG-DRIFT": {"max_logit_drift_nats": 0.5},
+        "EHG-CHOICE": {"min_same_choice": 0.5},
+    }.items():
+        failure = verdicts.of_generation(lost, Gate(**loosened))
+        assert failure is not None
+        assert failure.failure.code == code
+        loosened |= limit
+    assert verdicts.of_generation(lost, Gate(**loosened)) is None

@@ -1,43 +1,39 @@
 """Whether the exported numbers are those of the original: each scale by its largest value."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors import safe_open
 from torch import Tensor
 
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import failures
-from workers.engine.quantized import dequantize_nvfp4
-from workers.engine.rounding import NVFP4_BLOCK
+from workers.build_steps.gating.rounded import SIXTEEN_BITS, Rounded, find_fault
+from workers.build_steps.gating.tensor_files import TensorFiles
+from workers.build_steps.quantization.exported import kind_of
 
-_E4M3_LARGEST = 448.0
-_E2M1_LARGEST = 6.0
-_SIXTEEN_BITS = 2.0**-8
-"""What the largest value moves by, as a share, where the weights were computed in bfloat16."""
-_E4M3_ROUNDING = 2.0**-4 + _SIXTEEN_BITS
-_E4M3_SMALLEST_HALF_STEPS = 2.0**-9
-"""Two halves of the smallest step of E4M3, in units of its scale."""
-_E2M1_ROUNDING = 1.1
-"""Half the largest step of E2M1, in units of its block's scale, and what that was rounded by."""
-_LOOKED_AT = 2**22
-"""Numbers of a weight that are compared one by one; of a larger one, rows evenly apart."""
+_FP8, _FP4 = "F8_E4M3", "U8"
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """How many quantized weights there are, and how many of them the original names too."""
+    """How many quantized tensors there are, and those that no tensor of the original matches."""
 
     quantized: int
-    compared: int
+    not_compared: tuple[str, ...]
 
-    def to_json(self) -> dict[str, int]:
-        """Return the counts that results store."""
-        return {"quantized": self.quantized, "compared": self.compared}
+    def to_json(self) -> dict[str, Any]:
+        """Return what results store; of layers and experts alike, how many are not compared."""
+        return {
+            "quantized": self.quantized,
+            "compared": self.quantized - len(self.not_compared),
+            "not_compared": dict(sorted(Counter(map(kind_of, self.not_compared)).items())),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,27 +51,83 @@ class _Weight:
 
 
 def compare_with_original(original: Path, exported: Path) -> Comparison:
-    """Return the counts; raises StepFailure that names the first scale or weight that is foreign.
+    """Return what was compared; raises StepFailure that names the first foreign scale or weight.
 
     A scale is the largest value of its own weight, or of one beside it that reads the same input:
     engines multiply with such weights at once, so that they may share their scale.
     """
-    ours, theirs = _Files(exported), _Files(original)
+    ours, theirs = TensorFiles(exported), TensorFiles(original)
     quantized = [name for name in ours.dtypes if _is_quantized(ours, name)]
-    weights = {}
-    for name in quantized:
-        if (source := theirs.named_like(name)) is not None:
-            weights[name] = _read(ours, name, theirs.read(source))
+    read = {name: _read(_rounded(ours, name), theirs) for name in quantized}
+    weights = {name: each for name, each in read.items() if each is not None}
     for name, scale, expected in _foreign(weights):
         raise failures.foreign_scale(scale, weights[name].found / expected, expected)
     for each in weights.values():
         if each.fault is not None:
             raise each.fault
-    return Comparison(quantized=len(quantized), compared=len(weights))
+    return _told(quantized, weights)
 
 
-def _is_quantized(files: "_Files", name: str) -> bool:
-    return name.endswith(".weight") and files.dtypes[name] in ("F8_E4M3", "U8")
+def _is_quantized(files: TensorFiles, name: str) -> bool:
+    return files.dtypes[name] in (_FP8, _FP4) and "scale" not in name.rpartition(".")[2]
+
+
+def _rounded(files: TensorFiles, name: str) -> Rounded:
+    if not name.endswith(".weight"):
+        return _rounded_experts(files, name)
+    return Rounded(
+        name=name,
+        scale_name=f"{name}_scale",
+        weight=files.read(name),
+        scale=files.read(f"{name}_scale"),
+        whole_scale=_whole_scale(files, name, f"{name}_scale_2"),
+    )
+
+
+def _rounded_experts(files: TensorFiles, name: str) -> Rounded:
+    """Return a layer's experts that are one tensor: no `weight` in its name, rows for columns."""
+    scale_name = f"{name}_weight_scale"
+    scale = files.read(scale_name)
+    return Rounded(
+        name=name,
+        scale_name=scale_name,
+        weight=files.read(name).mT,
+        scale=scale.mT if scale.dim() > 1 else scale,
+        whole_scale=_whole_scale(files, name, f"{scale_name}_2"),
+    )
+
+
+def _whole_scale(files: TensorFiles, name: str, scale_name: str) -> Tensor | None:
+    return files.read(scale_name) if files.dtypes[name] == _FP4 else None
+
+
+def _read(rounded: Rounded, originals: TensorFiles) -> _Weight | None:
+    """Return None where the original has nothing like it."""
+    found = originals.read_like(rounded.name)
+    if found is not None:
+        found = found if rounded.name.endswith(".weight") else found.mT
+        if tuple(found.shape) == rounded.shape:
+            return _weight(rounded, found)
+        what = f"has the shape {list(rounded.shape)}"
+        raise failures.foreign_weight(rounded.name, what, tuple(found.shape))
+    return _nearest(rounded, originals.read_expert(rounded.name))
+
+
+def _nearest(rounded: Rounded, candidates: Sequence[Tensor]) -> _Weight | None:
+    """Return the weight by the candidate that it is, where it is one; a square one fits twice."""
+    fitting = [_weight(rounded, each) for each in candidates if tuple(each.shape) == rounded.shape]
+    return min(fitting, key=lambda each: each.fault is not None, default=None)
+
+
+def _weight(rounded: Rounded, original: Tensor) -> _Weight:
+    is_fp4 = rounded.whole_scale is not None
+    return _Weight(
+        scale_name=f"{rounded.scale_name}_2" if is_fp4 else rounded.scale_name,
+        found=rounded.largest,
+        largest=max(abs(float(each)) for each in original.aminmax()),
+        columns=rounded.shape[-1],
+        fault=find_fault(rounded, original),
+    )
 
 
 def _foreign(weights: Mapping[str, _Weight]) -> Iterator[tuple[str, str, float]]:
@@ -85,7 +137,7 @@ def _foreign(weights: Mapping[str, _Weight]) -> Iterator[tuple[str, str, float]]
         beside[_place(name, each)].append(each.largest)
     for name, each in weights.items():
         allowed = [found for found in beside[_place(name, each)] if found >= each.largest]
-        if not any(abs(each.found - found) <= found * _SIXTEEN_BITS for found in allowed):
+        if not any(abs(each.found - found) <= found * SIXTEEN_BITS for found in allowed):
             yield name, each.scale_name, each.largest
 
 
@@ -94,91 +146,8 @@ def _place(name: str, weight: _Weight) -> tuple[str, int]:
     return name.removesuffix(".weight").rpartition(".")[0], weight.columns
 
 
-def _read(files: "_Files", name: str, original: Tensor) -> _Weight:
-    module = name.removesuffix(".weight")
-    weight, scale = files.read(name), files.read(f"{module}.weight_scale").float()
-    is_fp4 = weight.dtype is torch.uint8
-    rows, columns = weight.shape[0], weight.shape[-1] * (2 if is_fp4 else 1)
-    if (rows, columns) != tuple(original.shape):
-        raise failures.foreign_weight(name, f"has the shape {[rows, columns]}", original.shape)
-    every = max(1, original.numel() // _LOOKED_AT)
-    weight, looked_at, largest = weight[::every], original[::every].float(), _largest(original)
-    if not is_fp4:
-        found, fault = float(scale) * _E4M3_LARGEST, _fp8_fault(name, weight, scale, looked_at)
-        scale_name = f"{module}.weight_scale"
-    else:
-        scale_name = f"{module}.weight_scale_2"
-        whole = files.read(scale_name).float()
-        found = float(whole) * _E4M3_LARGEST * _E2M1_LARGEST
-        fault = _fp4_fault(module, weight, scale[::every], whole, looked_at)
-    return _Weight(
-        scale_name=scale_name, found=found, largest=largest, columns=columns, fault=fault
-    )
-
-
-def _largest(original: Tensor) -> float:
-    return max(abs(float(each)) for each in original.aminmax())
-
-
-def _fp8_fault(name: str, weight: Tensor, scale: Tensor, original: Tensor) -> StepFailure | None:
-    allowed = original.abs() * _E4M3_ROUNDING + scale * _E4M3_SMALLEST_HALF_STEPS
-    return _first_moved(name, weight.float() * scale, original, allowed)
-
-
-def _fp4_fault(
-    module: str, weight: Tensor, scale: Tensor, whole: Tensor, original: Tensor
-) -> StepFailure | None:
-    """Return the failure of the first block whose scale, or number whose value, is another's."""
-    largest = original.unflatten(-1, (-1, NVFP4_BLOCK)).abs().amax(-1)
-    found, smallest = scale * whole * _E2M1_LARGEST, whole * _E2M1_LARGEST
-    allowed = largest * _E4M3_ROUNDING + smallest * _E4M3_SMALLEST_HALF_STEPS
-    wrong = ((found - largest).abs() > allowed) & (largest > 0)
-    if wrong.any():
-        row, block = (int(each) for each in wrong.nonzero()[0])
-        unit = float(whole) * _E2M1_LARGEST
-        return failures.foreign_scale(
-            f"{module}.weight_scale", float(scale[row, block]) * unit / float(largest[row, block]),
-            float(largest[row, block]), block=f"row {row}, block {block}",
-        )  # fmt: skip
-    steps = (scale * whole).repeat_interleave(NVFP4_BLOCK, dim=-1) * _E2M1_ROUNDING
-    allowed = steps + original.abs() * _E4M3_ROUNDING
-    values = dequantize_nvfp4(weight, scale, whole)
-    return _first_moved(f"{module}.weight", values, original, allowed)
-
-
-def _first_moved(
-    name: str, values: Tensor, original: Tensor, allowed: Tensor
-) -> StepFailure | None:
-    moved = (values - original).abs() > allowed
-    if not moved.any():
-        return None
-    place = tuple(moved.nonzero()[0])
-    return failures.foreign_weight(
-        name, f"holds {float(values[place]):.4g}", f"{float(original[place]):.4g}"
-    )
-
-
-class _Files:
-    """The tensors of a folder by name, each read when it is asked for."""
-
-    def __init__(self, folder: Path) -> None:
-        self.dtypes: dict[str, str] = {}
-        self._files: dict[str, Any] = {}
-        for path in sorted(folder.glob("*.safetensors")):
-            file: Any = safe_open(path, "pt")
-            for name in file.keys():  # noqa: SIM118  # not a mapping
-                self.dtypes[name] = file.get_slice(name).get_dtype()
-                self._files[name] = file
-
-    def read(self, name: str) -> Tensor:
-        tensor: Tensor = self._files[name].get_tensor(name)
-        return tensor
-
-    def named_like(self, name: str) -> str | None:
-        """Return the tensor of that name, or the only one that has more or less in front of it."""
-        if name in self.dtypes:
-            return name
-        similar = [
-            each for each in self.dtypes if each.endswith(f".{name}") or name.endswith(f".{each}")
-        ]
-        return similar[0] if len(similar) == 1 else None
+def _told(quantized: Sequence[str], weights: Mapping[str, _Weight]) -> Comparison:
+    left = tuple(name for name in quantized if name not in weights)
+    for name in left:
+        log.warning("`%s` could not be compared: the original has no tensor like it", name)
+    return Comparison(quantized=len(quantized), not_compared=left)

@@ -78,13 +78,17 @@ def _check_owner(name: str, shape: tuple[int, ...], found: Mapping[str, Header])
     dtype, sizes = found.get(weight, ("", ()))
     if kind not in _SCALES_OF.get(dtype, ()):
         raise failures.unused_scale(owner.rstrip("._"))
-    if len(sizes) != 2:
-        return  # several experts in one tensor
     is_by_block = dtype == _FP4 and kind == "weight_scale"
-    if is_by_block and shape != (wanted := (sizes[0], sizes[1] * 2 // NVFP4_BLOCK)):
+    if is_by_block and shape != (wanted := _blocks(sizes)):
         raise failures.misshapen_scale(name, shape, wanted)
     if not is_by_block and math.prod(shape) != 1:
         raise failures.misshapen_scale(name, shape, ())
+
+
+def _blocks(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return how many blocks there are; in experts that are one tensor they run downwards."""
+    blocks = [each * 2 // NVFP4_BLOCK for each in sizes[1:2]]
+    return (*sizes[:1], *blocks, *sizes[2:])
 
 
 def _check_cache(names: set[str], expected: Expected) -> None:

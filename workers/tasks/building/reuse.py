@@ -11,6 +11,7 @@ from apps.builds.services import artifact_of_inputs, package_of_artifact
 from controlplane.artifacts import ArtifactFailure, ArtifactStore, input_digest
 from workers.build_steps import outputs
 from workers.build_steps.inputs import build_inputs
+from workers.build_steps.model_files import was_measured
 from workers.tasks.building.folders import BuildFolder
 from workers.tasks.leasing import LeaseKeeper, insist
 
@@ -31,6 +32,8 @@ def published_result(
     path = folder.published(step)
     if not path.exists() or not outputs.verify(path, keeper.check):
         return None
+    if step == "gate" and not was_measured(folder.published("calibrate"), path):
+        return None  # the model was made anew since
     values = outputs.read(path).values
     if step == "package" and not _is_stored(keeper, values["content_digest"]):
         return None

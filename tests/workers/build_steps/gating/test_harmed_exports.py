@@ -11,7 +11,7 @@ from torch import Tensor
 
 from controlplane.domain.failures import Failure
 from tests.workers.build_steps.gated import Quantized
-from tests.workers.build_steps.quantizing import change_export, tensors_of
+from tests.workers.build_steps.quantizing import change_export, reseal, tensors_of
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.quantization.amax import AMAX_FILE
 
@@ -39,6 +39,7 @@ def declare(file: Path, *path: str, value: Any = ABSENT) -> None:
     if value is not ABSENT:
         part[path[-1]] = value
     file.write_text(json.dumps(content))
+    reseal(file.parents[1])
 
 
 @pytest.mark.parametrize("kind", ["weight_scale", "input_scale"])
