@@ -25,8 +25,8 @@ HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
 
 @contains(
     "start", "routes_changed", "tick", "cut_off", "client_left", "client_is_full",
-    "client_has_room", "connected", "connect_failed", "answer_begins", "answer_continues",
-    "read_ends", "answer_ends", "answer_failed",
+    "client_has_room", "connected", "connect_failed", "answer_begins", "answer_ends",
+    "answer_failed",
 )  # fmt: skip
 class Exchange:
     __slots__ = (
@@ -149,42 +149,37 @@ class Exchange:
         )  # fmt: skip
 
     def answer_continues(self, data: bytes) -> None:
-        if self._reply is not None:
-            self._meter.first_byte_is_here()
-            try:
-                self._reply.feed(data)
-            except EndlessEvent:
-                self._leave_mad_engine()
+        # It contains itself: of every chunk, a wrapper would be a good part of the cost.
+        try:
+            if (reply := self._reply) is not None:
+                self._meter.received(data)
+                if ready := reply.feed(data):
+                    self._send(ready)
+        except EndlessEvent:
+            self._leave_mad_engine()
+        except Exception as error:
+            self.slipped(error)
 
-    def read_ends(self) -> None:
-        if self._reply is not None and (data := self._reply.take()):
-            self._last_moved_at = self._clock.monotonic()
-            self._meter.sent(len(data))
-            self._client.write(data)
-
-    def _leave_mad_engine(self) -> None:
-        if self._upstream is not None:
-            self._upstream.failed()
-        self._give_up("endless_event", refusals.ENGINE_FAILED)
-
-    def answer_ends(self) -> None:
+    def answer_ends(self, data: bytes) -> None:
         self._connection = None
-        if (reply := self._reply) is None:
+        if (reply := self._reply) is None or not self._is_held(reply, data):
             return
         if reply.was_cut and self._prepared.ends_with_done:
             if self._upstream is not None:
                 self._upstream.failed()
             self._give_up("cut_stream", refusals.ENGINE_FAILED)
             return
-        reply.end()
-        self.read_ends()
+        if last := reply.end():
+            self._send(last)
         if self._upstream is not None:
             self._upstream.succeeded()
         self._end(reply.status)
         self._client.answered(keep_alive=not reply.closes)
 
-    def answer_failed(self, reason: str) -> None:
+    def answer_failed(self, reason: str, data: bytes) -> None:
         self._connection = None
+        if self._reply is not None and not self._is_held(self._reply, data):
+            return
         if self._reply is None and reason == "reset" and not self._retried_reset:
             # The engine closed an idle connection while we took it: the request never ran.
             self._retried_reset, self._phase = True, Phase.WAITING
@@ -208,6 +203,26 @@ class Exchange:
             contained(Exchange._end_early)(self, refusals.GATEWAY_FAILED)
 
     # Steps.
+
+    def _is_held(self, reply: Reply, data: bytes) -> bool:
+        """Leave an answer's last bytes to what ends it; return whether there is sense in them."""
+        self._meter.received(data)
+        try:
+            reply.hold(data)
+        except EndlessEvent:
+            self._leave_mad_engine()
+            return False
+        return True
+
+    def _send(self, data: bytes) -> None:
+        self._last_moved_at = self._clock.monotonic()
+        self._meter.sent(len(data))
+        self._client.write(data)
+
+    def _leave_mad_engine(self) -> None:
+        if self._upstream is not None:
+            self._upstream.failed()
+        self._give_up("endless_event", refusals.ENGINE_FAILED)
 
     def _dispatch(self) -> None:
         self._leave_upstream()
@@ -289,11 +304,11 @@ class Exchange:
 
     def _break_off(self, reply: Reply, refusal: Refusal) -> None:
         """End an answer that began: an error event in a stream, a cut connection elsewhere."""
-        can_say_why = reply.break_off(refusal) and not self._client_is_full
-        if can_say_why:
-            self.read_ends()
+        last_words = b"" if self._client_is_full else reply.break_off(refusal)
+        if last_words:
+            self._send(last_words)
         self._end(refusal.status)
-        if can_say_why:
+        if last_words:
             # It ended as HTTP wants it, and the head said whether the connection stays.
             self._client.answered(keep_alive=not (reply.closes or self._has_slipped))
         else:

@@ -47,8 +47,8 @@ class Meter:
     def answered(self, status: int) -> None:
         self._status = status
 
-    def first_byte_is_here(self) -> None:
-        if self._first_byte_at is None:
+    def received(self, body: bytes) -> None:
+        if body and self._first_byte_at is None:
             self._first_byte_at = self._clock.monotonic()
 
     def sent(self, size_bytes: int) -> None:

@@ -23,15 +23,17 @@ _MOST_DOUBLINGS = 5
 
 
 class Receiver(Protocol):
-    """Who takes an engine's answer: calls come in this order, `answer_failed` at any time."""
+    """Who takes an engine's answer: calls come in this order, `answer_failed` at any time.
+
+    Of each read it is told once, with what the read holds of the body, be it nothing.
+    """
 
     def connected(self, connection: "UpstreamConnection", *, reused: bool) -> None: ...
     def connect_failed(self, reason: str) -> None: ...
     def answer_begins(self, status: int, headers: list[Header]) -> None: ...
     def answer_continues(self, data: bytes) -> None: ...
-    def read_ends(self) -> None: ...
-    def answer_ends(self) -> None: ...
-    def answer_failed(self, reason: str) -> None: ...
+    def answer_ends(self, data: bytes) -> None: ...
+    def answer_failed(self, reason: str, data: bytes) -> None: ...
 
 
 class Upstream:
@@ -149,9 +151,9 @@ class UpstreamPool:
 
 class UpstreamConnection(asyncio.Protocol):
     __slots__ = (
-        "_bounds", "_ended", "_framed", "_has_body", "_headers", "_keeps_alive", "_parser",
-        "_receiver", "_sends_much", "_status", "_still_bytes", "_transport", "_upstream",
-        "idle_since",
+        "_body", "_bounds", "_ended", "_framed", "_has_body", "_headers", "_keeps_alive",
+        "_parser", "_receiver", "_sends_much", "_status", "_still_bytes", "_transport",
+        "_upstream", "idle_since",
     )  # fmt: skip
 
     def __init__(self, upstream: Upstream) -> None:
@@ -160,6 +162,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._receiver: Receiver | None = None
         self._transport: asyncio.Transport
         self._headers: list[Header] = []
+        self._body: list[bytes] = []
         self._status = self._still_bytes = 0
         self._framed = self._ended = self._keeps_alive = self._sends_much = False
         self._has_body = True
@@ -232,11 +235,10 @@ class UpstreamConnection(asyncio.Protocol):
         if self._still_bytes > self._bounds.head_bytes and not self._ended:
             # Of a header, chunk line or trailer without end, which the parser keeps to itself.
             self._fail("bad_answer")
-            return
-        if self._ended:
+        elif self._ended:
             self._finish()
         elif self._receiver is not None:
-            self._receiver.read_ends()
+            self._receiver.answer_continues(self._take_body())
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._receiver is not None:
@@ -273,7 +275,7 @@ class UpstreamConnection(asyncio.Protocol):
     def on_body(self, data: bytes) -> None:
         self._still_bytes = 0
         if self._receiver is not None and not self._ended:
-            self._receiver.answer_continues(data)
+            self._body.append(data)
 
     def on_message_complete(self) -> None:
         if self._status:
@@ -282,19 +284,27 @@ class UpstreamConnection(asyncio.Protocol):
     def _finish(self) -> None:
         """Let go of the connection first: the receiver's next request may take it."""
         receiver, self._receiver = self._receiver, None
+        data = self._take_body()
         if self._keeps_alive and self.is_open:
             self.resume()
             self._upstream.give_back(self)
         else:
             self.close()
         if receiver is not None:
-            receiver.answer_ends()
+            receiver.answer_ends(data)
 
     def _fail(self, reason: str) -> None:
-        receiver = self._receiver
+        receiver, data = self._receiver, self._take_body()
         self.drop()
         if receiver is not None:
-            receiver.answer_failed(reason)
+            receiver.answer_failed(reason, data)
+
+    def _take_body(self) -> bytes:
+        """Return what this read holds of the body."""
+        body = self._body
+        data = body[0] if len(body) == 1 else b"".join(body)
+        body.clear()
+        return data
 
 
 def _is_framed(headers: list[Header]) -> bool:
