@@ -117,20 +117,13 @@ class Exchange:
 
     # What the engine says.
 
-    def connected(self, connection: UpstreamConnection, *, reused: bool) -> None:
+    def connected(self, connection: UpstreamConnection) -> None:
         self._connects = None
-        upstream = self._upstream
-        if self._phase is not Phase.WAITING or upstream is None:
+        self._retried_reset = True  # only one that was idle can have been closed meanwhile
+        if self._phase is Phase.WAITING and self._upstream is not None:
+            self._ask(self._upstream, connection)
+        else:
             connection.close()
-            return
-        self._phase, self._connection = Phase.ASKING, connection
-        self._retried_reset = self._retried_reset or not reused
-        head = engine_head(
-            self.request, self._prepared, self.admission,
-            authority=upstream.authority, id=self._meter.request_id,
-        )  # fmt: skip
-        has_body = self.request.method != b"HEAD"
-        connection.send(self, head, self._prepared.body, answer_has_body=has_body)
 
     def connect_failed(self, reason: str) -> None:
         self._connects = None
@@ -235,7 +228,16 @@ class Exchange:
         if (connection := upstream.take_idle(self._clock.monotonic())) is None:
             self._connect()
         else:
-            self.connected(connection, reused=True)
+            self._ask(upstream, connection)
+
+    def _ask(self, upstream: Upstream, connection: UpstreamConnection) -> None:
+        self._phase, self._connection = Phase.ASKING, connection
+        head = engine_head(
+            self.request, self._prepared, self.admission,
+            authority=upstream.authority, id=self._meter.request_id,
+        )  # fmt: skip
+        has_body = self.request.method != b"HEAD"
+        connection.send(self, head, self._prepared.body, answer_has_body=has_body)
 
     def _dispatch_anew(self) -> None:
         """Go on by today's routes, which need not be those that it was admitted by."""

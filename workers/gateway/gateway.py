@@ -217,7 +217,7 @@ class Gateway:
     def _admitted(self, key: Key, target: Target, method: bytes, snapshot: Snapshot) -> Admission:
         deployment = resolve(target, key, snapshot)
         require_open(target, method, deployment)
-        return Admission(key, target, deployment)
+        return Admission.of(key, target, deployment)
 
     def _known_routes(self) -> Snapshot:
         if self.snapshot is None:

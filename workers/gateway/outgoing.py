@@ -17,6 +17,7 @@ def engine_head(
         authority=authority,
         headers=request.headers,
         named_by_connection=request.connection,
+        is_traced=b"traceparent" in request.named,
         body_bytes=len(prepared.body),
         request_id=id,
     )

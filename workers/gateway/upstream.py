@@ -28,7 +28,7 @@ class Receiver(Protocol):
     Of each read it is told once, with what the read holds of the body, be it nothing.
     """
 
-    def connected(self, connection: "UpstreamConnection", *, reused: bool) -> None: ...
+    def connected(self, connection: "UpstreamConnection") -> None: ...
     def connect_failed(self, reason: str) -> None: ...
     def answer_begins(self, status: int, headers: list[Header]) -> None: ...
     def answer_continues(self, data: bytes) -> None: ...
@@ -83,7 +83,7 @@ class Upstream:
         except (OSError, OverflowError, ValueError):  # the last two: no address at all
             receiver.connect_failed("connect_refused")
         else:
-            receiver.connected(protocol, reused=False)
+            receiver.connected(protocol)
 
     def failed(self) -> None:
         """Prefer other replicas for a while, which doubles while this one fails on."""
@@ -267,7 +267,9 @@ class UpstreamConnection(asyncio.Protocol):
             return
         self._status = status
         self._keeps_alive = self._has_body and self._parser.should_keep_alive()
-        self._framed = status in (204, 304) or not self._has_body or _is_framed(self._headers)
+        named = dict(self._headers)
+        has_length = b"content-length" in named or b"transfer-encoding" in named
+        self._framed = has_length or status in (204, 304) or not self._has_body
         # The parser cannot know of HEAD: it would wait for a body that never comes.
         self._ended = not self._has_body
         self._receiver.answer_begins(status, self._headers)
@@ -305,7 +307,3 @@ class UpstreamConnection(asyncio.Protocol):
         data = body[0] if len(body) == 1 else b"".join(body)
         body.clear()
         return data
-
-
-def _is_framed(headers: list[Header]) -> bool:
-    return any(name in (b"content-length", b"transfer-encoding") for name, _ in headers)
