@@ -8,7 +8,7 @@ from workers.gateway.containment import contained, contains
 from workers.gateway.event_stream import EndlessEvent
 from workers.gateway.headers import Header
 from workers.gateway.meter import Meter
-from workers.gateway.outgoing import engine_head, reply_to
+from workers.gateway.outgoing import engine_head
 from workers.gateway.phase import Phase
 from workers.gateway.refusals import Refusal, Refused, no_replica
 from workers.gateway.reply import Reply, status_of_leaving
@@ -17,7 +17,7 @@ from workers.gateway.request_body import Prepared
 from workers.gateway.seams import Client, Ledger
 from workers.gateway.timeouts import lateness
 from workers.gateway.upstream import Upstream, UpstreamConnection
-from workers.gateway.usage_record import RecordState
+from workers.gateway.usage_record import RecordState, usage_line
 
 RUNNING_RECORD_SECONDS = 1.0
 HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
@@ -42,7 +42,6 @@ class Exchange:
         request: Request,
         prepared: Prepared,
         meter: Meter,
-        *,
         admission: Admission,
         is_counted_by_key: bool,
         clock: Clock = SYSTEM,
@@ -91,10 +90,11 @@ class Exchange:
     def line(self, state: RecordState, now: float) -> bytes:
         """Return this request's usage record."""
         upstream, reply = self._upstream, self._reply
-        return self._meter.line(
-            state, now, admission=self.admission,
-            replica_id=None if upstream is None else upstream.replica.id,
-            tokens=None if reply is None else reply.counts,
+        return usage_line(
+            state, self._meter, self.admission,
+            None if upstream is None else upstream.replica.id,
+            None if reply is None else reply.counts,
+            at=self._clock.time(), now=now,
         )  # fmt: skip
 
     # What the client says.
@@ -134,11 +134,11 @@ class Exchange:
         if status in (429, 503) and self._tries_another_instead(status):
             return
         self._phase = Phase.ANSWERING
-        self._meter.answered(status)
+        self._meter.status = status
         closes = not self.request.keep_alive or self._ledger.is_draining
-        self._reply = reply_to(
-            self.request, self._prepared, self.admission,
-            status=status, headers=headers, id=self._meter.request_id, closes=closes,
+        self._reply = Reply(
+            status, headers, self.request, self.admission, self._prepared, self._meter.request_id,
+            closes,
         )  # fmt: skip
 
     def answer_continues(self, data: bytes) -> None:

@@ -6,6 +6,8 @@ from controlplane.domain.wire import error_type
 from workers.gateway.event_stream import EventFilter
 from workers.gateway.headers import Header, response_head
 from workers.gateway.refusals import Refusal, event
+from workers.gateway.request import Admission, Request
+from workers.gateway.request_body import Prepared
 from workers.gateway.usage import COMPUTED_TOKENS, TokenCounts, counted_by_header, find_usage
 
 CLIENT_LEFT_STATUS = 499
@@ -26,27 +28,26 @@ class Reply:
 
     def __init__(
         self,
-        *,
         status: int,
         headers: list[Header],
+        request: Request,
+        admission: Admission,
+        prepared: Prepared,
         request_id: bytes,
-        http_10: bool,
         closes: bool,
-        has_body: bool,
-        openai: bool,
-        hides_usage: bool,
     ) -> None:
         named = dict(headers)
         self.status = status
-        self.has_body = has_body and status not in (204, 304)
-        self._request_id, self._http_10, self._closes = request_id, http_10, closes
+        self.has_body = request.method != b"HEAD" and status not in (204, 304)
+        self._request_id, self._http_10, self._closes = request_id, request.http_10, closes
         self._headers = headers
         self._held = b""
         self._tail = b""
         self._counts = counted_by_header(named.get(COMPUTED_TOKENS))
         streams = named.get(b"content-type", b"").startswith(b"text/event-stream")
-        self._events = EventFilter(hides_usage=hides_usage) if streams else None
-        translates = openai and status >= 400 and self.has_body and not streams
+        self._events = EventFilter(hides_usage=prepared.hides_usage) if streams else None
+        fails = status >= 400 and self.has_body and not streams
+        translates = fails and admission.route.startswith("/v1/")
         self._error = bytearray() if translates else None
         self._chunked = False
         if self._error is None:

@@ -116,7 +116,7 @@ class UpstreamPool:
         for replica in replicas:
             if replica.address in tried:
                 continue
-            upstream = self._of(replica)
+            upstream = self._by_address.get(replica.address) or self._new(replica)
             load = (upstream.ejected_until > now, upstream.in_flight)
             if best is None or load < best_load:
                 best, best_load = upstream, load
@@ -141,11 +141,9 @@ class UpstreamPool:
         for upstream in self._by_address.values():
             upstream.close_idle(older_than=float("inf"))
 
-    def _of(self, replica: Replica) -> Upstream:
-        upstream = self._by_address.get(replica.address)
-        if upstream is None:
-            upstream = Upstream(replica, self._bounds, clock=self._clock)
-            self._by_address[replica.address] = upstream
+    def _new(self, replica: Replica) -> Upstream:
+        upstream = Upstream(replica, self._bounds, clock=self._clock)
+        self._by_address[replica.address] = upstream
         return upstream
 
 
@@ -288,7 +286,8 @@ class UpstreamConnection(asyncio.Protocol):
         receiver, self._receiver = self._receiver, None
         data = self._take_body()
         if self._keeps_alive and self.is_open:
-            self.resume()
+            if not self._transport.is_reading():
+                self._transport.resume_reading()
             self._upstream.give_back(self)
         else:
             self.close()
