@@ -142,12 +142,17 @@ class Exchange:
         )  # fmt: skip
 
     def answer_continues(self, data: bytes) -> None:
-        # It contains itself: of every chunk, a wrapper would be a good part of the cost.
+        # Of every chunk, a call more is a good part of the cost: it contains itself, and sends.
+        if (reply := self._reply) is None:
+            return
         try:
-            if (reply := self._reply) is not None:
-                self._meter.received(data)
-                if ready := reply.feed(data):
-                    self._send(ready)
+            meter = self._meter
+            if meter.first_byte_at is None:
+                meter.received(data)
+            if ready := reply.feed(data):
+                self._last_moved_at = self._clock.monotonic()
+                meter.response_bytes += len(ready)
+                self._client.write(ready)
         except EndlessEvent:
             self._leave_mad_engine()
         except Exception as error:
@@ -209,7 +214,7 @@ class Exchange:
 
     def _send(self, data: bytes) -> None:
         self._last_moved_at = self._clock.monotonic()
-        self._meter.sent(len(data))
+        self._meter.response_bytes += len(data)
         self._client.write(data)
 
     def _leave_mad_engine(self) -> None:

@@ -6,7 +6,7 @@ from workers.gateway.metrics import DeploymentCounts
 
 class Meter:
     __slots__ = (
-        "_clock", "_counts", "_first_byte_at", "request_bytes", "request_id", "response_bytes",
+        "_clock", "_counts", "first_byte_at", "request_bytes", "request_id", "response_bytes",
         "started_at", "status", "stream",
     )  # fmt: skip
 
@@ -21,7 +21,7 @@ class Meter:
         self._clock = clock
         self._counts = counts
         self.request_bytes, self.stream = request_bytes, stream
-        self._first_byte_at: float | None = None
+        self.first_byte_at: float | None = None
         self.response_bytes = 0
         self.status: int | None = None
         self.request_id = request_id
@@ -33,7 +33,7 @@ class Meter:
     @property
     def has_begun(self) -> bool:
         """Whether a byte of the answer's body is here; heads may come long before."""
-        return self._first_byte_at is not None
+        return self.first_byte_at is not None
 
     @property
     def has_sent(self) -> bool:
@@ -41,11 +41,8 @@ class Meter:
         return self.response_bytes > 0
 
     def received(self, body: bytes) -> None:
-        if body and self._first_byte_at is None:
-            self._first_byte_at = self._clock.monotonic()
-
-    def sent(self, size_bytes: int) -> None:
-        self.response_bytes += size_bytes
+        if body and self.first_byte_at is None:
+            self.first_byte_at = self._clock.monotonic()
 
     def upstream_failed(self, reason: str) -> None:
         self._counts.upstream_failed(reason)
@@ -59,5 +56,5 @@ class Meter:
 
     @property
     def first_byte_seconds(self) -> float | None:
-        first = self._first_byte_at
+        first = self.first_byte_at
         return None if first is None else first - self.started_at

@@ -81,10 +81,10 @@ class Reply:
 
     def feed(self, data: bytes) -> bytes:
         """Return what may go to the client now. Raises EndlessEvent."""
-        if self._error is not None:
-            return self._feed_error(data)
         if self._events is not None:
             data = self._events.feed(data)
+        elif self._error is not None:
+            return self._feed_error(data)
         else:
             self._tail = (self._tail + data)[-_USAGE_TAIL_BYTES:] if self._tail else data
         return self._framed(data)

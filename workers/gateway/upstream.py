@@ -236,7 +236,9 @@ class UpstreamConnection(asyncio.Protocol):
         elif self._ended:
             self._finish()
         elif self._receiver is not None:
-            self._receiver.answer_continues(self._take_body())
+            body = self._body
+            data = body.pop() if len(body) == 1 else self._take_body()
+            self._receiver.answer_continues(data)
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._receiver is not None:
