@@ -92,8 +92,8 @@ def _prepared(
         body = _compact(data | added).encode()
     elif added:
         # Written in front: a long prompt is not written anew for it.
-        front = _compact(added).encode()
-        body = b"%b,%b" % (front[:-1], body.lstrip()[1:])
+        front = "".join(f'"{name}":{_compact(value)},' for name, value in added.items())
+        body = b"{%b%b" % (front.encode(), body.lstrip()[1:])
     return Prepared(body, stream, hides_usage, streams_completion)
 
 
