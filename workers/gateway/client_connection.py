@@ -182,13 +182,13 @@ class ClientConnection(asyncio.Protocol):
             self._handler.release(request)
             self._handler.refused(request.refusal.status)
             self.refuse(request, request.refusal, self._handler.new_request_id())
-        elif (answer := self._handler.local_answer(request)) is not None:
-            self.write(answer)
-            self.answered(keep_alive=request.keep_alive)
-        else:
+        elif request.admission is not None:
             self._exchange = exchange = self._handler.begin(self, request)
             if exchange is not None:
                 exchange.start()
+        elif (answer := self._handler.local_answer(request)) is not None:
+            self.write(answer)
+            self.answered(keep_alive=request.keep_alive)
 
     def _keep_for_later(self, data: bytes) -> None:
         """Hold pipelined bytes back; reading goes on, for only a read shows that a client left."""

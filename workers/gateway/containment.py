@@ -29,9 +29,9 @@ def contained(step: Callable[..., None]) -> Callable[..., None]:
     """Return the step as one that raises nothing."""
 
     @wraps(step)
-    def contained_step(owner: Ending, *args: Any, **named: Any) -> None:
+    def contained_step(owner: Ending, *args: Any) -> None:
         try:
-            step(owner, *args, **named)
+            step(owner, *args)
         except Exception as error:
             owner.slipped(error)
 

@@ -8,7 +8,7 @@ from workers.gateway.containment import contained, contains
 from workers.gateway.event_stream import EndlessEvent
 from workers.gateway.headers import Header
 from workers.gateway.meter import Meter
-from workers.gateway.outgoing import engine_head, reply_to
+from workers.gateway.outgoing import engine_head
 from workers.gateway.phase import Phase
 from workers.gateway.refusals import Refusal, Refused, no_replica
 from workers.gateway.reply import Reply, status_of_leaving
@@ -17,7 +17,7 @@ from workers.gateway.request_body import Prepared
 from workers.gateway.seams import Client, Ledger
 from workers.gateway.timeouts import lateness
 from workers.gateway.upstream import Upstream, UpstreamConnection
-from workers.gateway.usage_record import RecordState
+from workers.gateway.usage_record import RecordState, usage_line
 
 RUNNING_RECORD_SECONDS = 1.0
 HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
@@ -25,8 +25,8 @@ HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
 
 @contains(
     "start", "routes_changed", "tick", "cut_off", "client_left", "client_is_full",
-    "client_has_room", "connected", "connect_failed", "answer_begins", "answer_continues",
-    "read_ends", "answer_ends", "answer_failed",
+    "client_has_room", "connected", "connect_failed", "answer_begins", "answer_ends",
+    "answer_failed",
 )  # fmt: skip
 class Exchange:
     __slots__ = (
@@ -42,7 +42,6 @@ class Exchange:
         request: Request,
         prepared: Prepared,
         meter: Meter,
-        *,
         admission: Admission,
         is_counted_by_key: bool,
         clock: Clock = SYSTEM,
@@ -91,10 +90,11 @@ class Exchange:
     def line(self, state: RecordState, now: float) -> bytes:
         """Return this request's usage record."""
         upstream, reply = self._upstream, self._reply
-        return self._meter.line(
-            state, now, admission=self.admission,
-            replica_id=None if upstream is None else upstream.replica.id,
-            tokens=None if reply is None else reply.counts,
+        return usage_line(
+            state, self._meter, self.admission,
+            None if upstream is None else upstream.replica.id,
+            None if reply is None else reply.counts,
+            at=self._clock.time(), now=now,
         )  # fmt: skip
 
     # What the client says.
@@ -117,20 +117,13 @@ class Exchange:
 
     # What the engine says.
 
-    def connected(self, connection: UpstreamConnection, *, reused: bool) -> None:
+    def connected(self, connection: UpstreamConnection) -> None:
         self._connects = None
-        upstream = self._upstream
-        if self._phase is not Phase.WAITING or upstream is None:
+        self._retried_reset = True  # only one that was idle can have been closed meanwhile
+        if self._phase is Phase.WAITING and self._upstream is not None:
+            self._ask(self._upstream, connection)
+        else:
             connection.close()
-            return
-        self._phase, self._connection = Phase.ASKING, connection
-        self._retried_reset = self._retried_reset or not reused
-        head = engine_head(
-            self.request, self._prepared, self.admission,
-            authority=upstream.authority, id=self._meter.request_id,
-        )  # fmt: skip
-        has_body = self.request.method != b"HEAD"
-        connection.send(self, head, self._prepared.body, answer_has_body=has_body)
 
     def connect_failed(self, reason: str) -> None:
         self._connects = None
@@ -141,50 +134,50 @@ class Exchange:
         if status in (429, 503) and self._tries_another_instead(status):
             return
         self._phase = Phase.ANSWERING
-        self._meter.answered(status)
+        self._meter.status = status
         closes = not self.request.keep_alive or self._ledger.is_draining
-        self._reply = reply_to(
-            self.request, self._prepared, self.admission,
-            status=status, headers=headers, id=self._meter.request_id, closes=closes,
+        self._reply = Reply(
+            status, headers, self.request, self.admission, self._prepared, self._meter.request_id,
+            closes,
         )  # fmt: skip
 
     def answer_continues(self, data: bytes) -> None:
-        if self._reply is not None:
-            self._meter.first_byte_is_here()
-            try:
-                self._reply.feed(data)
-            except EndlessEvent:
-                self._leave_mad_engine()
-
-    def read_ends(self) -> None:
-        if self._reply is not None and (data := self._reply.take()):
-            self._last_moved_at = self._clock.monotonic()
-            self._meter.sent(len(data))
-            self._client.write(data)
-
-    def _leave_mad_engine(self) -> None:
-        if self._upstream is not None:
-            self._upstream.failed()
-        self._give_up("endless_event", refusals.ENGINE_FAILED)
-
-    def answer_ends(self) -> None:
-        self._connection = None
+        # Of every chunk, a call more is a good part of the cost: it contains itself, and sends.
         if (reply := self._reply) is None:
+            return
+        try:
+            meter = self._meter
+            if meter.first_byte_at is None:
+                meter.received(data)
+            if ready := reply.feed(data):
+                self._last_moved_at = self._clock.monotonic()
+                meter.response_bytes += len(ready)
+                self._client.write(ready)
+        except EndlessEvent:
+            self._leave_mad_engine()
+        except Exception as error:
+            self.slipped(error)
+
+    def answer_ends(self, data: bytes) -> None:
+        self._connection = None
+        if (reply := self._reply) is None or not self._is_held(reply, data):
             return
         if reply.was_cut and self._prepared.ends_with_done:
             if self._upstream is not None:
                 self._upstream.failed()
             self._give_up("cut_stream", refusals.ENGINE_FAILED)
             return
-        reply.end()
-        self.read_ends()
+        if last := reply.end():
+            self._send(last)
         if self._upstream is not None:
             self._upstream.succeeded()
         self._end(reply.status)
         self._client.answered(keep_alive=not reply.closes)
 
-    def answer_failed(self, reason: str) -> None:
+    def answer_failed(self, reason: str, data: bytes) -> None:
         self._connection = None
+        if self._reply is not None and not self._is_held(self._reply, data):
+            return
         if self._reply is None and reason == "reset" and not self._retried_reset:
             # The engine closed an idle connection while we took it: the request never ran.
             self._retried_reset, self._phase = True, Phase.WAITING
@@ -209,6 +202,26 @@ class Exchange:
 
     # Steps.
 
+    def _is_held(self, reply: Reply, data: bytes) -> bool:
+        """Leave an answer's last bytes to what ends it; return whether there is sense in them."""
+        self._meter.received(data)
+        try:
+            reply.hold(data)
+        except EndlessEvent:
+            self._leave_mad_engine()
+            return False
+        return True
+
+    def _send(self, data: bytes) -> None:
+        self._last_moved_at = self._clock.monotonic()
+        self._meter.response_bytes += len(data)
+        self._client.write(data)
+
+    def _leave_mad_engine(self) -> None:
+        if self._upstream is not None:
+            self._upstream.failed()
+        self._give_up("endless_event", refusals.ENGINE_FAILED)
+
     def _dispatch(self) -> None:
         self._leave_upstream()
         if (upstream := self._another()) is None:
@@ -220,7 +233,16 @@ class Exchange:
         if (connection := upstream.take_idle(self._clock.monotonic())) is None:
             self._connect()
         else:
-            self.connected(connection, reused=True)
+            self._ask(upstream, connection)
+
+    def _ask(self, upstream: Upstream, connection: UpstreamConnection) -> None:
+        self._phase, self._connection = Phase.ASKING, connection
+        head = engine_head(
+            self.request, self._prepared, self.admission,
+            authority=upstream.authority, id=self._meter.request_id,
+        )  # fmt: skip
+        has_body = self.request.method != b"HEAD"
+        connection.send(self, head, self._prepared.body, answer_has_body=has_body)
 
     def _dispatch_anew(self) -> None:
         """Go on by today's routes, which need not be those that it was admitted by."""
@@ -289,11 +311,11 @@ class Exchange:
 
     def _break_off(self, reply: Reply, refusal: Refusal) -> None:
         """End an answer that began: an error event in a stream, a cut connection elsewhere."""
-        can_say_why = reply.break_off(refusal) and not self._client_is_full
-        if can_say_why:
-            self.read_ends()
+        last_words = b"" if self._client_is_full else reply.break_off(refusal)
+        if last_words:
+            self._send(last_words)
         self._end(refusal.status)
-        if can_say_why:
+        if last_words:
             # It ended as HTTP wants it, and the head said whether the connection stays.
             self._client.answered(keep_alive=not (reply.closes or self._has_slipped))
         else:

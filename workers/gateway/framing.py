@@ -16,9 +16,9 @@ def ambiguity(request: Request, version: str) -> Refusal | None:
         return malformed(f"HTTP/{version} is not spoken here. Send HTTP/1.1.", status=505)
     if request.http_10 and request.chunked:
         return malformed("HTTP/1.0 knows no `Transfer-Encoding`. Send a `Content-Length`.")
-    names = [name for name, _ in request.headers]
-    if len(set(names)) == len(names):
+    if len(request.named) == len(request.headers):
         return None
+    names = [name for name, _ in request.headers]
     repeated = [name for name, count in Counter(names).items() if count > 1 and name in _ONCE]
     if not repeated:
         return None

@@ -50,7 +50,7 @@ class Gateway:
         self._pool = UpstreamPool(bounds, clock=clock)
         self._waiting: set[Exchange] = set()
         self.body_memory = BodyMemory(bounds.buffered_bytes)
-        self._id_prefix = os.urandom(10).hex()
+        self._id_prefix = os.urandom(10).hex().encode()
         self._ids = count(1)
 
     def apply(self, snapshot: Snapshot) -> None:
@@ -152,10 +152,10 @@ class Gateway:
         deployment = admission.deployment
         meter = Meter(
             self.metrics.of(deployment.model_id, deployment.id),
-            request_id=id,
-            request_bytes=request.body_bytes,
-            stream=prepared.stream,
-            clock=self._clock,
+            id,
+            request.body_bytes,
+            prepared.stream,
+            self._clock,
         )
         exchange = Exchange(
             self,
@@ -163,15 +163,15 @@ class Gateway:
             request,
             prepared,
             meter,
-            admission=admission,
-            is_counted_by_key=counted,
-            clock=self._clock,
+            admission,
+            counted,
+            self._clock,
         )
         self.exchanges.add(exchange)
         return exchange
 
     def new_request_id(self) -> bytes:
-        return b"%b%012x" % (self._id_prefix.encode(), next(self._ids))
+        return b"%b%012x" % (self._id_prefix, next(self._ids))
 
     def refused(self, status: int) -> None:
         self.metrics.refuse(status)
@@ -217,7 +217,7 @@ class Gateway:
     def _admitted(self, key: Key, target: Target, method: bytes, snapshot: Snapshot) -> Admission:
         deployment = resolve(target, key, snapshot)
         require_open(target, method, deployment)
-        return Admission(key, target, deployment)
+        return Admission.of(key, target, deployment)
 
     def _known_routes(self) -> Snapshot:
         if self.snapshot is None:

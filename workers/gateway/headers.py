@@ -35,13 +35,15 @@ def request_head(
     authority: bytes,
     headers: Sequence[Header],
     named_by_connection: bytes,
+    is_traced: bool,
     body_bytes: int,
     request_id: bytes,
 ) -> bytes:
     """Return the head that an engine receives; its body always has a length."""
     lines = [b"%b %b HTTP/1.1\r\nhost: %b" % (method, route, authority)]
     lines += _crossing(headers, _TO_ENGINES, named_by_connection)
-    lines += _trace(headers)
+    if is_traced:
+        lines += _trace(headers)
     if body_bytes or method not in (b"GET", b"HEAD", b"OPTIONS", b"DELETE"):
         lines.append(b"content-length: %d" % body_bytes)
     lines.append(b"x-request-id: %b\r\n\r\n" % request_id)
@@ -71,7 +73,7 @@ def _crossing(
     if named_by_connection:
         names = named_by_connection.lower().split(b",")
         listed = listed.difference(name.strip() for name in names)
-    return [b"%b: %b" % (name, value) for name, value in headers if name in listed]
+    return [name + b": " + value for name, value in headers if name in listed]
 
 
 def _trace(headers: Sequence[Header]) -> list[bytes]:

@@ -46,8 +46,8 @@ class KeyLimits:
             spent = self._by_key[key.id] = _Spent(
                 requests=_Bucket(float(requests or 0), now), tokens=_Bucket(float(tokens or 0), now)
             )
-        if key.parallel_requests is not None:
-            _refuse_crowd(spent, key.parallel_requests)
+        if key.parallel_requests is not None and spent.running >= key.parallel_requests:
+            raise _crowded(key.parallel_requests, spent.running)
         if tokens is not None:
             _refuse_debt(spent.tokens, tokens, now)
         if requests is not None:
@@ -70,10 +70,9 @@ class KeyLimits:
         }
 
 
-def _refuse_crowd(spent: _Spent, parallel: int) -> None:
-    if spent.running >= parallel:
-        message = f"This API key may run {parallel} requests at a time, and {spent.running} run"
-        raise Refused(rate_limited(f"{message} now.", retry_after_seconds=1))
+def _crowded(parallel: int, running: int) -> Refused:
+    message = f"This API key may run {parallel} requests at a time, and {running} run now."
+    return Refused(rate_limited(message, retry_after_seconds=1))
 
 
 def _refuse_debt(bucket: _Bucket, per_minute: int, now: float) -> None:

@@ -6,6 +6,8 @@ from controlplane.domain.wire import error_type
 from workers.gateway.event_stream import EventFilter
 from workers.gateway.headers import Header, response_head
 from workers.gateway.refusals import Refusal, event
+from workers.gateway.request import Admission, Request
+from workers.gateway.request_body import Prepared
 from workers.gateway.usage import COMPUTED_TOKENS, TokenCounts, counted_by_header, find_usage
 
 CLIENT_LEFT_STATUS = 499
@@ -17,36 +19,35 @@ _CACHING = frozenset({b"cache-control", b"x-accel-buffering"})
 
 
 class Reply:
-    """Feed it the answer in order; it collects what `take()` returns for the client."""
+    """Feed it the answer in order; it returns what is ready for the client."""
 
     __slots__ = (
-        "_chunked", "_closes", "_counts", "_error", "_events", "_headers", "_http_10", "_out",
+        "_chunked", "_closes", "_counts", "_error", "_events", "_headers", "_held", "_http_10",
         "_request_id", "_tail", "has_body", "status",
     )  # fmt: skip
 
     def __init__(
         self,
-        *,
         status: int,
         headers: list[Header],
+        request: Request,
+        admission: Admission,
+        prepared: Prepared,
         request_id: bytes,
-        http_10: bool,
         closes: bool,
-        has_body: bool,
-        openai: bool,
-        hides_usage: bool,
     ) -> None:
         named = dict(headers)
         self.status = status
-        self.has_body = has_body and status not in (204, 304)
-        self._request_id, self._http_10, self._closes = request_id, http_10, closes
+        self.has_body = request.method != b"HEAD" and status not in (204, 304)
+        self._request_id, self._http_10, self._closes = request_id, request.http_10, closes
         self._headers = headers
-        self._out: list[bytes] = []
+        self._held = b""
         self._tail = b""
         self._counts = counted_by_header(named.get(COMPUTED_TOKENS))
         streams = named.get(b"content-type", b"").startswith(b"text/event-stream")
-        self._events = EventFilter(hides_usage=hides_usage) if streams else None
-        translates = openai and status >= 400 and self.has_body and not streams
+        self._events = EventFilter(hides_usage=prepared.hides_usage) if streams else None
+        fails = status >= 400 and self.has_body and not streams
+        translates = fails and admission.route.startswith("/v1/")
         self._error = bytearray() if translates else None
         self._chunked = False
         if self._error is None:
@@ -78,43 +79,39 @@ class Reply:
         """Whether an event stream that closed by itself has not said that it is done."""
         return self._events is not None and not self._events.done
 
-    def feed(self, data: bytes) -> None:
-        if self._error is not None:
-            self._feed_error(data)
-            return
+    def feed(self, data: bytes) -> bytes:
+        """Return what may go to the client now. Raises EndlessEvent."""
         if self._events is not None:
             data = self._events.feed(data)
+        elif self._error is not None:
+            return self._feed_error(data)
         else:
             self._tail = (self._tail + data)[-_USAGE_TAIL_BYTES:] if self._tail else data
-        self._body(data)
+        return self._framed(data)
 
-    def end(self) -> None:
+    def hold(self, data: bytes) -> None:
+        """Take what is returned with whatever comes next. Raises EndlessEvent."""
+        if data:
+            self._held = self.feed(data)
+
+    def end(self) -> bytes:
+        """Return the answer's last bytes."""
         if self._error is not None:
-            self._answer_error(_openai_error(bytes(self._error), self.status))
+            last = self._answer_error(_openai_error(bytes(self._error), self.status))
         elif self._events is not None:
-            self._body(self._events.finish())
+            last = self._framed(self._events.finish())
         else:
             self._counts = find_usage(self._tail) or self._counts
-        if self._chunked:
-            self._out.append(_LAST_CHUNK)
+            last = self._framed(b"")
+        return last + _LAST_CHUNK if self._chunked else last
 
-    def break_off(self, refusal: Refusal) -> bool:
-        """End a broken answer with an error event; return whether this answer can carry one."""
+    def break_off(self, refusal: Refusal) -> bytes:
+        """Return the error event that ends a broken answer, or nothing if it cannot carry one."""
         if self._events is None:
-            return False
+            return b""
         self._events.finish()  # half an event would swallow ours
-        self._body(event(refusal))
-        if self._chunked:
-            self._out.append(_LAST_CHUNK)
-        return True
-
-    def take(self) -> bytes:
-        """Return what is ready for the client."""
-        if len(self._out) == 1:
-            return self._out.pop()
-        data = b"".join(self._out)
-        self._out.clear()
-        return data
+        last = self._framed(event(refusal))
+        return last + _LAST_CHUNK if self._chunked else last
 
     def _begin(self, length: bytes | None) -> None:
         ours: list[bytes] = []
@@ -133,36 +130,37 @@ class Reply:
             ours.append(b"connection: close")
         elif self._http_10:
             ours.append(b"connection: keep-alive")
-        self._out.append(
-            response_head(
-                status=self.status,
-                headers=headers,
-                named_by_connection=_connection(self._headers),
-                ours=ours,
-                request_id=self._request_id,
-            )
+        self._held = response_head(
+            status=self.status,
+            headers=headers,
+            named_by_connection=_connection(self._headers),
+            ours=ours,
+            request_id=self._request_id,
         )
 
-    def _body(self, data: bytes) -> None:
-        if not data:
-            return
-        self._out.append(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+    def _framed(self, data: bytes) -> bytes:
+        if self._chunked and data:
+            data = b"%x\r\n%b\r\n" % (len(data), data)
+        if self._held:
+            data, self._held = self._held + data, b""
+        return data
 
-    def _feed_error(self, data: bytes) -> None:
+    def _feed_error(self, data: bytes) -> bytes:
         error = self._error
         if error is None:
-            return
+            return b""
         error += data
-        if len(error) > _LONGEST_ERROR_BYTES:
-            self._error = None
-            self._begin(dict(self._headers).get(b"content-length"))
-            self._body(bytes(error))
+        if len(error) <= _LONGEST_ERROR_BYTES:
+            return b""
+        self._error = None
+        self._begin(dict(self._headers).get(b"content-length"))
+        return self._framed(bytes(error))
 
-    def _answer_error(self, content: bytes) -> None:
+    def _answer_error(self, content: bytes) -> bytes:
         self._headers = [header for header in self._headers if header[0] != b"content-type"]
         self._headers.append((b"content-type", b"application/json"))
         self._begin(b"%d" % len(content))
-        self._out.append(content)
+        return self._framed(content)
 
 
 def status_of_leaving(reply: Reply | None, *, took_all: bool) -> int:

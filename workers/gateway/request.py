@@ -1,6 +1,7 @@
 """One request as the client sent it, and what was decided about it when its head was read."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from workers.gateway.headers import Header
 from workers.gateway.refusals import Refusal
@@ -8,24 +9,26 @@ from workers.gateway.routing import Action, Place, Target
 from workers.gateway.snapshot import Deployment, Key
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(NamedTuple):
     """A key that may call a deployment."""
 
     key: Key
     target: Target
     deployment: Deployment
+    route: str
+    """The engine's path, as it is sent and as the engine reads it."""
+    environment: str | None
 
-    @property
-    def route(self) -> str:
-        """The engine's path, as it is sent and as the engine reads it."""
-        predicts = self.target.action is Action.PREDICT
-        return self.deployment.predict_route if predicts else self.target.route
-
-    @property
-    def environment(self) -> str | None:
-        named = self.target.place is Place.ENVIRONMENT
-        return self.target.name if named else self.deployment.environment
+    @classmethod
+    def of(cls, key: Key, target: Target, deployment: Deployment) -> "Admission":
+        predicts, is_named = target.action is Action.PREDICT, target.place is Place.ENVIRONMENT
+        return cls(
+            key,
+            target,
+            deployment,
+            deployment.predict_route if predicts else target.route,
+            target.name if is_named else deployment.environment,
+        )
 
 
 @dataclass(slots=True)
@@ -35,6 +38,8 @@ class Request:
     path: str = ""
     query: bytes = b""
     headers: list[Header] = field(default_factory=list)
+    named: dict[bytes, bytes] = field(default_factory=dict)
+    """The headers by name: of one that is there twice, the last."""
     http_10: bool = False
     keep_alive: bool = True
     authorization: bytes | None = None

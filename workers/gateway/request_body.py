@@ -1,7 +1,7 @@
 """What the gateway changes in a request body so that it can serve any client and meter it."""
 
 import json
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from workers.gateway.engine_words import length_of_answer, say_in_own_words
 from workers.gateway.plain_words import require_plain_words
@@ -10,6 +10,7 @@ from workers.gateway.snapshot import Deployment, Key
 
 COMPLETION_ROUTES = frozenset({"/v1/chat/completions", "/v1/completions"})
 MODEL_ROUTES = COMPLETION_ROUTES | {"/v1/embeddings", "/v1/messages", "/v1/responses"}
+_compact = json.JSONEncoder(separators=(",", ":")).encode
 _SALT = "cache_salt"
 _MOST_VALUES = 4_000_000
 """Of a body: each costs many times its letters in memory; a whole context has fewer tokens."""
@@ -20,8 +21,7 @@ _NO_ADAPTER = (
 _OURS = (_SALT.encode(), b"lora_request", b'"stream"')
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     body: bytes
     stream: bool
     hides_usage: bool
@@ -89,11 +89,11 @@ def _prepared(
     streams_completion = stream and route in COMPLETION_ROUTES
     hides_usage = streams_completion and _force_usage(data)
     if changed or hides_usage or (added and not _can_begin_with(added, body, data)):
-        body = json.dumps(data | added, separators=(",", ":")).encode()
+        body = _compact(data | added).encode()
     elif added:
         # Written in front: a long prompt is not written anew for it.
-        front = json.dumps(added, separators=(",", ":")).encode()
-        body = b"%b,%b" % (front[:-1], body.lstrip()[1:])
+        front = "".join(f'"{name}":{_compact(value)},' for name, value in added.items())
+        body = b"{%b%b" % (front.encode(), body.lstrip()[1:])
     return Prepared(body, stream, hides_usage, streams_completion)
 
 
@@ -128,7 +128,7 @@ def _salt(asked: object, tenant: str) -> str | None:
 def _can_begin_with(added: dict[str, object], body: bytes, data: dict[str, object]) -> bool:
     """Whether fields may be written in front: they are none of the body's, and it is in UTF-8."""
     is_new = bool(data) and data.keys().isdisjoint(added)
-    return is_new and body.lstrip()[:1] == b"{" and b"\0" not in body[:4]
+    return is_new and body.lstrip()[:1] == b"{" and body.find(b"\0", 0, 4) < 0
 
 
 def _force_usage(data: dict[str, object]) -> bool:

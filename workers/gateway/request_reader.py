@@ -27,15 +27,14 @@ class RequestReader:
     """
 
     __slots__ = (
-        "_clock", "_earlier", "_handler", "_head_bytes", "_head_is_read", "_parser", "_raw",
-        "_sink", "_started_at",
-        "_step_at", "_step_bytes", "_still_bytes", "_upgrades", "address", "broken",
-        "is_between_requests", "request", "slip",
+        "_bounds", "_clock", "_earlier", "_handler", "_head_bytes", "_head_is_read", "_parser",
+        "_raw", "_sink", "_started_at", "_step_at", "_step_bytes", "_still_bytes", "_upgrades",
+        "address", "broken", "is_between_requests", "request", "slip",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, sink: RequestSink, *, clock: Clock = SYSTEM) -> None:
         self._clock = clock
-        self._handler = handler
+        self._handler, self._bounds = handler, handler.bounds
         self._sink = sink
         self._parser = httptools.HttpRequestParser(self)
         self._head_bytes = self._still_bytes = 0
@@ -84,7 +83,7 @@ class RequestReader:
 
     def lateness(self, now: float) -> Refusal | None:
         """Return why a request that is only partly here is given up, or None."""
-        bounds = self._handler.bounds
+        bounds = self._bounds
         if not self._head_is_read and now - self._started_at > bounds.head_seconds:
             words = f"The request's head did not arrive within {bounds.head_seconds:g} s."
         elif self._head_is_read and self._body_stands_still(now):
@@ -98,7 +97,7 @@ class RequestReader:
 
     def _body_stands_still(self, now: float) -> bool:
         """Whether no step is done in its time: single bytes would hold memory for ever."""
-        bounds, body_bytes = self._handler.bounds, self.request.body_bytes
+        bounds, body_bytes = self._bounds, self.request.body_bytes
         if body_bytes - self._step_bytes >= bounds.body_step_bytes:
             self._step_bytes, self._step_at = body_bytes, now
         return now - self._step_at > bounds.body_step_seconds
@@ -106,7 +105,9 @@ class RequestReader:
     # What httptools says.
 
     def on_message_begin(self) -> None:
-        self.request = Request(address=self.address)
+        if not self.is_between_requests:  # it is read again
+            self.request = Request()
+        self.request.address = self.address
         self._earlier.clear()
         self._head_bytes = self._still_bytes = 0
         self._head_is_read = False
@@ -120,21 +121,11 @@ class RequestReader:
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._head_is_read:
             return  # a trailer: what was decided by the head stands
-        request, name = self.request, name.lower()
         self._head_bytes += len(name) + len(value)
-        if len(request.headers) > self._handler.bounds.header_count:
+        headers = self.request.headers
+        if len(headers) > self._bounds.header_count:
             return  # it is refused, however many more there are
-        request.headers.append((name, value))
-        if name == b"authorization":
-            request.authorization = value
-        elif name == b"content-length":
-            request.content_length = int(value)
-        elif name == b"transfer-encoding":
-            request.chunked = True
-        elif name == b"connection":
-            request.connection = value
-        elif name == b"expect":
-            request.expects_continue = value.lower() == b"100-continue"
+        headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         self._head_is_read = True
@@ -147,6 +138,7 @@ class RequestReader:
         self._upgrades = parser.should_upgrade()
         if self._upgrades:
             return  # it is read again without the offer
+        _read_headers(request)
         self._check_head()
         self._check_framing(request, version)
         self._split_url(request)
@@ -165,8 +157,8 @@ class RequestReader:
         request.body_bytes += len(data)
         if request.refusal is not None:
             return
-        if request.body_bytes > self._handler.bounds.body_bytes:
-            self._refuse_body(_too_long(self._handler.bounds.body_bytes))
+        if request.body_bytes > self._bounds.body_bytes:
+            self._refuse_body(_too_long(self._bounds.body_bytes))
         elif (refusal := self._handler.reserve(request)) is not None:
             self._refuse_body(refusal)
         else:
@@ -183,7 +175,7 @@ class RequestReader:
 
     def _check_unseen(self, data: bytes | memoryview) -> None:
         """Bound what the parser keeps to itself: an unfinished header, chunk line or trailer."""
-        limit = self._handler.bounds.head_bytes
+        limit = self._bounds.head_bytes
         if not self._head_is_read:
             self._earlier += data
             self._head_bytes += len(data)
@@ -201,7 +193,7 @@ class RequestReader:
         self._sink.head_is_refused(self.request, refusal)
 
     def _check_head(self) -> None:
-        bounds = self._handler.bounds
+        bounds = self._bounds
         if self._head_bytes > bounds.head_bytes or len(self.request.headers) > bounds.header_count:
             words = f"The head holds more than {bounds.head_bytes} bytes or {bounds.header_count}"
             self.broken = too_large(f"{words} headers.", status=431)
@@ -216,7 +208,7 @@ class RequestReader:
             self.broken = request.refusal = self.broken or refusal
 
     def _check_declared_length(self, request: Request) -> None:
-        limit = self._handler.bounds.body_bytes
+        limit = self._bounds.body_bytes
         if request.content_length is not None and request.content_length > limit:
             request.refusal = _too_long(limit)
 
@@ -245,6 +237,16 @@ class RequestReader:
         lines += [_line(header) for header in request.headers if header[0] not in _UPGRADE_HEADERS]
         self._feed(b"\r\n".join(lines) + b"\r\n\r\n")
         return rest
+
+
+def _read_headers(request: Request) -> None:
+    named = request.named = dict(request.headers)
+    request.authorization = named.get(b"authorization")
+    request.connection = named.get(b"connection", b"")
+    request.chunked = b"transfer-encoding" in named
+    request.expects_continue = named.get(b"expect", b"").lower() == b"100-continue"
+    if (length := named.get(b"content-length")) is not None:
+        request.content_length = int(length)
 
 
 def _line(header: Header) -> bytes:

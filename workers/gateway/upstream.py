@@ -23,15 +23,17 @@ _MOST_DOUBLINGS = 5
 
 
 class Receiver(Protocol):
-    """Who takes an engine's answer: calls come in this order, `answer_failed` at any time."""
+    """Who takes an engine's answer: calls come in this order, `answer_failed` at any time.
 
-    def connected(self, connection: "UpstreamConnection", *, reused: bool) -> None: ...
+    Of each read it is told once, with what the read holds of the body, be it nothing.
+    """
+
+    def connected(self, connection: "UpstreamConnection") -> None: ...
     def connect_failed(self, reason: str) -> None: ...
     def answer_begins(self, status: int, headers: list[Header]) -> None: ...
     def answer_continues(self, data: bytes) -> None: ...
-    def read_ends(self) -> None: ...
-    def answer_ends(self) -> None: ...
-    def answer_failed(self, reason: str) -> None: ...
+    def answer_ends(self, data: bytes) -> None: ...
+    def answer_failed(self, reason: str, data: bytes) -> None: ...
 
 
 class Upstream:
@@ -81,7 +83,7 @@ class Upstream:
         except (OSError, OverflowError, ValueError):  # the last two: no address at all
             receiver.connect_failed("connect_refused")
         else:
-            receiver.connected(protocol, reused=False)
+            receiver.connected(protocol)
 
     def failed(self) -> None:
         """Prefer other replicas for a while, which doubles while this one fails on."""
@@ -114,7 +116,7 @@ class UpstreamPool:
         for replica in replicas:
             if replica.address in tried:
                 continue
-            upstream = self._of(replica)
+            upstream = self._by_address.get(replica.address) or self._new(replica)
             load = (upstream.ejected_until > now, upstream.in_flight)
             if best is None or load < best_load:
                 best, best_load = upstream, load
@@ -139,19 +141,17 @@ class UpstreamPool:
         for upstream in self._by_address.values():
             upstream.close_idle(older_than=float("inf"))
 
-    def _of(self, replica: Replica) -> Upstream:
-        upstream = self._by_address.get(replica.address)
-        if upstream is None:
-            upstream = Upstream(replica, self._bounds, clock=self._clock)
-            self._by_address[replica.address] = upstream
+    def _new(self, replica: Replica) -> Upstream:
+        upstream = Upstream(replica, self._bounds, clock=self._clock)
+        self._by_address[replica.address] = upstream
         return upstream
 
 
 class UpstreamConnection(asyncio.Protocol):
     __slots__ = (
-        "_bounds", "_ended", "_framed", "_has_body", "_headers", "_keeps_alive", "_parser",
-        "_receiver", "_sends_much", "_status", "_still_bytes", "_transport", "_upstream",
-        "idle_since",
+        "_body", "_bounds", "_ended", "_framed", "_has_body", "_headers", "_keeps_alive",
+        "_parser", "_receiver", "_sends_much", "_status", "_still_bytes", "_transport",
+        "_upstream", "idle_since",
     )  # fmt: skip
 
     def __init__(self, upstream: Upstream) -> None:
@@ -160,6 +160,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._receiver: Receiver | None = None
         self._transport: asyncio.Transport
         self._headers: list[Header] = []
+        self._body: list[bytes] = []
         self._status = self._still_bytes = 0
         self._framed = self._ended = self._keeps_alive = self._sends_much = False
         self._has_body = True
@@ -232,11 +233,12 @@ class UpstreamConnection(asyncio.Protocol):
         if self._still_bytes > self._bounds.head_bytes and not self._ended:
             # Of a header, chunk line or trailer without end, which the parser keeps to itself.
             self._fail("bad_answer")
-            return
-        if self._ended:
+        elif self._ended:
             self._finish()
         elif self._receiver is not None:
-            self._receiver.read_ends()
+            body = self._body
+            data = body.pop() if len(body) == 1 else self._take_body()
+            self._receiver.answer_continues(data)
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._receiver is not None:
@@ -265,7 +267,9 @@ class UpstreamConnection(asyncio.Protocol):
             return
         self._status = status
         self._keeps_alive = self._has_body and self._parser.should_keep_alive()
-        self._framed = status in (204, 304) or not self._has_body or _is_framed(self._headers)
+        named = dict(self._headers)
+        has_length = b"content-length" in named or b"transfer-encoding" in named
+        self._framed = has_length or status in (204, 304) or not self._has_body
         # The parser cannot know of HEAD: it would wait for a body that never comes.
         self._ended = not self._has_body
         self._receiver.answer_begins(status, self._headers)
@@ -273,7 +277,7 @@ class UpstreamConnection(asyncio.Protocol):
     def on_body(self, data: bytes) -> None:
         self._still_bytes = 0
         if self._receiver is not None and not self._ended:
-            self._receiver.answer_continues(data)
+            self._body.append(data)
 
     def on_message_complete(self) -> None:
         if self._status:
@@ -282,20 +286,25 @@ class UpstreamConnection(asyncio.Protocol):
     def _finish(self) -> None:
         """Let go of the connection first: the receiver's next request may take it."""
         receiver, self._receiver = self._receiver, None
+        data = self._take_body()
         if self._keeps_alive and self.is_open:
-            self.resume()
+            if not self._transport.is_reading():
+                self._transport.resume_reading()
             self._upstream.give_back(self)
         else:
             self.close()
         if receiver is not None:
-            receiver.answer_ends()
+            receiver.answer_ends(data)
 
     def _fail(self, reason: str) -> None:
-        receiver = self._receiver
+        receiver, data = self._receiver, self._take_body()
         self.drop()
         if receiver is not None:
-            receiver.answer_failed(reason)
+            receiver.answer_failed(reason, data)
 
-
-def _is_framed(headers: list[Header]) -> bool:
-    return any(name in (b"content-length", b"transfer-encoding") for name, _ in headers)
+    def _take_body(self) -> bytes:
+        """Return what this read holds of the body."""
+        body = self._body
+        data = body[0] if len(body) == 1 else b"".join(body)
+        body.clear()
+        return data

@@ -1,7 +1,7 @@
 """Token counts out of answers, without parsing the answers."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _PROMPT = re.compile(rb'"(?:prompt|input)_tokens"\s*:\s*(\d{1,15})(?!\d)')
 _COMPLETION = re.compile(rb'"(?:completion|output)_tokens"\s*:\s*(\d{1,15})(?!\d)')
@@ -13,8 +13,7 @@ COMPUTED_TOKENS = b"x-compute-tokens"
 """Header in which an engine counts what it read, where its answer is a bare array of scores."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenCounts:
+class TokenCounts(NamedTuple):
     prompt: int
     completion: int
 

@@ -4,6 +4,7 @@ import json
 from enum import StrEnum
 from functools import lru_cache
 
+from workers.gateway.meter import Meter
 from workers.gateway.request import Admission
 from workers.gateway.usage import TokenCounts
 
@@ -15,36 +16,34 @@ class RecordState(StrEnum):
 
 
 def usage_line(
-    *,
-    request_id: bytes,
     state: RecordState,
-    at: float,
+    meter: Meter,
     admission: Admission,
     replica_id: str | None,
-    status: int | None,
-    stream: bool,
     counts: TokenCounts | None,
-    first_byte_seconds: float | None,
-    duration_seconds: float,
-    request_bytes: int,
-    response_bytes: int,
+    *,
+    at: float,
+    now: float,
 ) -> bytes:
-    """Return the record as a JSON line that begins with its request id."""
+    """Return the record as a JSON line that begins with its request id.
+
+    `at` is the moment by the calendar, `now` by the clock that measures.
+    """
     deployment = admission.deployment
     named = _named(
         deployment.model_id, deployment.id, admission.environment, admission.key.id,
         admission.route, admission.route in deployment.extra_routes,
     )  # fmt: skip
     measured = (
-        f'"replica_id":{_text(replica_id)},"status":{_or_null(status)},'
-        f'"stream":{"true" if stream else "false"},'
+        f'"replica_id":{_text(replica_id)},"status":{_or_null(meter.status)},'
+        f'"stream":{"true" if meter.stream else "false"},'
         f'"prompt_tokens":{"null" if counts is None else counts.prompt},'
         f'"completion_tokens":{"null" if counts is None else counts.completion},'
-        f'"first_byte_seconds":{_or_null(first_byte_seconds)},'
-        f'"duration_seconds":{duration_seconds:.6f},'
-        f'"request_bytes":{request_bytes},"response_bytes":{response_bytes}'
+        f'"first_byte_seconds":{_or_null(meter.first_byte_seconds)},'
+        f'"duration_seconds":{now - meter.started_at:.6f},'
+        f'"request_bytes":{meter.request_bytes},"response_bytes":{meter.response_bytes}'
     )
-    id = request_id.decode()
+    id = meter.request_id.decode()
     return f'{{"request_id":"{id}","state":"{state}","at":{at:.6f},{named},{measured}}}\n'.encode()
 
 

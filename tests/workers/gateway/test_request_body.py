@@ -3,7 +3,6 @@
 import json
 from contextlib import suppress
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -130,10 +129,10 @@ def test_tools_may_be_called_where_the_engine_would_leave_them(given, sent):
 
 
 def test_a_body_that_can_be_read_and_is_too_deep_to_be_written_is_refused(monkeypatch):
-    def dumps(*_, **__):
+    def written(_):
         raise RecursionError
 
-    monkeypatch.setattr(request_body, "json", SimpleNamespace(loads=json.loads, dumps=dumps))
+    monkeypatch.setattr(request_body, "_compact", written)
     with pytest.raises(Refused) as raised:
         prepare(b'{"model":"other"}', "/v1/chat/completions", DEPLOYMENT, WHO)
     assert raised.value.refusal.message == "The JSON body is nested too deeply."
