@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 _COMPILER = "torch._dynamo"
+_NO_ADVICE = "TRANSFORMERS_NO_ADVISORY_WARNINGS"
 _SOLVERS = ("scipy", "sklearn")
 """Of losses and of beam search, which only training and Transformers' own generation have."""
 _OVER_SEVERAL_CARDS = ("accelerate",)
@@ -46,6 +48,12 @@ def import_transformers(*, spreads_over_cards: bool) -> None:
         importlib.import_module("transformers.masking_utils")
 
 
+def import_tokenizers() -> None:
+    """Import Transformers' tokenizers without torch, which takes half of their import."""
+    with not_installed("torch"), _without_advice():
+        importlib.import_module("transformers.models.auto.tokenization_auto")
+
+
 @contextmanager
 def not_installed(name: str) -> Iterator[None]:
     """Let a package look absent in the block, unless somebody has imported it before."""
@@ -57,6 +65,18 @@ def not_installed(name: str) -> Iterator[None]:
         yield
     finally:
         del sys.modules[name]
+
+
+@contextmanager
+def _without_advice() -> Iterator[None]:
+    """Keep Transformers from saying that torch was not found."""
+    asked, os.environ[_NO_ADVICE] = os.environ.get(_NO_ADVICE), "1"
+    try:
+        yield
+    finally:
+        del os.environ[_NO_ADVICE]
+        if asked is not None:
+            os.environ[_NO_ADVICE] = asked
 
 
 @contextmanager

@@ -28,6 +28,15 @@ def test_several_cards_get_what_spreads_a_model() -> None:
     assert said == "True False"
 
 
+def test_tokenizers_come_without_torch_and_without_a_word_about_it() -> None:
+    said = _said(
+        "from workers.imports import import_tokenizers\nimport sys\nimport_tokenizers()\n"
+        "import workers.build_steps.preview\nfrom transformers import AutoTokenizer\n"
+        "print(AutoTokenizer.__name__, 'torch' in sys.modules)"
+    )
+    assert said == "AutoTokenizer False"
+
+
 def test_what_was_spared_is_there_for_who_asks_later() -> None:
     said = _said(
         f"{_IMPORTED}import scipy, torch\n"
@@ -57,5 +66,5 @@ def test_what_is_imported_already_is_left_as_it_is() -> None:
 
 def _said(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.strip()

@@ -23,7 +23,7 @@ from workers.build_steps.job import Job, read_job
 from workers.build_steps.processes import memory_of
 from workers.build_steps.step import StepResult
 from workers.gates import pass_gate
-from workers.imports import import_transformers, without_collecting
+from workers.imports import import_tokenizers, import_transformers, without_collecting
 
 STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test", "preview")
 _COMPUTING_STEPS = ("calibrate", "gate")
@@ -54,6 +54,14 @@ def main(arguments: Sequence[str]) -> int:
     return EXIT_FAILED
 
 
+def _prepare_libraries(step: str) -> None:
+    """Import what the step stands on for less than it would be by itself."""
+    if step in _COMPUTING_STEPS:
+        import_transformers(spreads_over_cards=True)
+    elif step == "preview":
+        import_tokenizers()
+
+
 def _run(step: str, job: Job, events: Events) -> Failure | None:
     """Return why the step failed; an unforeseen error goes on to end the process."""
     try:
@@ -66,8 +74,7 @@ def _run(step: str, job: Job, events: Events) -> Failure | None:
         os.environ["HF_MODULES_CACHE"] = str(job.output.with_name(f".modules{job.output.name}"))
         log.info("on %s", circumstances(job.output))
         with without_collecting():
-            if step in _COMPUTING_STEPS:
-                import_transformers(spreads_over_cards=True)
+            _prepare_libraries(step)
             module = importlib.import_module(f"workers.build_steps.{step}")
         result: StepResult = module.run(job, events)
         outputs.seal(job.output, step=step, values=result.values, digests=result.digests)
