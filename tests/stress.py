@@ -26,7 +26,7 @@ from tests.tiers import NO_TESTS_COLLECTED, ROOT, SIDE_BY_SIDE
 
 _PYTEST = ("pytest", "-q", "-p", "no:cacheprovider")
 FAST = ("tests.tiers", "-p", "no:cacheprovider")
-RECOVERY = (*_PYTEST, "-m", "recovery and not long", *SIDE_BY_SIDE)
+RECOVERY = (*_PYTEST, "-m", "recovery and (not long or e2e)", *SIDE_BY_SIDE)
 WHOLE = (
     (*_PYTEST, "-m", "not long", *SIDE_BY_SIDE, "--ignore", "tests/e2e"),
     (*_PYTEST, "-m", "not long", *SIDE_BY_SIDE, "tests/e2e"),

@@ -152,6 +152,7 @@ def test_the_printed_curl_line_works_and_ctrl_c_stops_everything(
     assert second_run.status == 0
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("second_run")  # whose folder it is, and which must have ended
 def test_a_killed_demonstration_takes_everything_along(folder: Path) -> None:
     process = subprocess.Popen(

@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.installation import TINY_YAML, Installation, eventually, installation
 from tests.gates import Gates
 
-pytestmark = [pytest.mark.recovery, pytest.mark.e2e]
+pytestmark = [pytest.mark.recovery, pytest.mark.e2e, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

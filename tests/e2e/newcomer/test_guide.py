@@ -68,13 +68,18 @@ class Pasted:
 
 
 @pytest.fixture(scope="module")
-def pasted(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Pasted]]:
-    """All chapters at once: while one waits for an engine, another computes."""
+def pasted(
+    request: pytest.FixtureRequest, stack: Stack, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Pasted]]:
+    """All chapters of this run at once: while one waits for an engine, another computes."""
+    asked = {each.callspec.params.get("chapter") for each in request.session.items
+             if hasattr(each, "callspec")}  # fmt: skip
     program("curl")
     with ExitStack() as running:
         yield {
             chapter: running.enter_context(paste(chapter, stack, tmp_path_factory.mktemp(chapter)))
             for chapter in SERVED
+            if chapter in asked
         }
 
 
@@ -103,7 +108,14 @@ def paste(chapter: str, stack: Stack, folder: Path) -> Iterator[Pasted]:
             shell.kill()
 
 
-@pytest.mark.parametrize("chapter", SERVED)
+@pytest.mark.parametrize(
+    "chapter",
+    [
+        "first_model_on_a_cpu",
+        pytest.param("from_a_hosted_product", marks=pytest.mark.long),
+        pytest.param("from_vllm", marks=pytest.mark.long),
+    ],
+)
 def test_a_chapter_ends_with_an_answer(
     chapter: str, stack: Stack, pasted: dict[str, Pasted]
 ) -> None:

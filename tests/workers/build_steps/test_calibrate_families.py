@@ -1,8 +1,9 @@
 """Every family in every type: the tensors and configs that a type promises, loaded again."""
 
+import itertools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from _pytest.mark import ParameterSet
 from torch import Tensor
 
 from tests.tiny_families import FAMILIES, make_family
@@ -79,14 +81,20 @@ PROMISES = {
 }
 
 
+def _pairs() -> Iterator[ParameterSet]:
+    """Yield every family in every type; those that tell least apart are for the long form."""
+    for family, kind in itertools.product(FAMILIES, PROMISES):
+        is_usual = kind in ("fp8_kv", "fp4") or family == "llama"
+        yield pytest.param(family, kind, marks=() if is_usual else pytest.mark.long)
+
+
 @pytest.fixture(scope="module")
 def families(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("families")
     return {name: make_family(name, root / name) for name in FAMILIES}
 
 
-@pytest.mark.parametrize("kind", PROMISES)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("family", "kind"), [*_pairs()])
 def test_a_family_in_a_type_has_the_tensors_of_the_type_and_loads_again(
     family: str,
     kind: str,

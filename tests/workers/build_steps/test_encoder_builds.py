@@ -25,6 +25,7 @@ from tests.workers.engine.pooling.minilm import minilm
 from workers.build_steps import outputs
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
+_LONG = pytest.mark.long
 
 BERT: dict[str, Any] = {
     "vocab_size": 512, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
@@ -102,8 +103,8 @@ def test_an_embedder_keeps_the_files_that_say_how_it_pools(tmp_path: Path) -> No
     ("model_class", "labels", "answer"),
     [
         ("BertForSequenceClassification", 3, "LABEL_"),
-        ("BertForSequenceClassification", 1, "for the first text"),
-        ("BertForTokenClassification", 3, "LABEL_"),
+        pytest.param("BertForSequenceClassification", 1, "for the first text", marks=_LONG),
+        pytest.param("BertForTokenClassification", 3, "LABEL_", marks=_LONG),
     ],
 )
 def test_a_model_that_labels_is_measured_by_its_labels_and_asked_for_some(
