@@ -5,12 +5,13 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from types import ModuleType
 from typing import Any
 
 _COMPILER = "torch._dynamo"
 _NO_ADVICE = "TRANSFORMERS_NO_ADVISORY_WARNINGS"
+_MODELS = ("transformers.modeling_utils", "transformers.masking_utils")
 _SOLVERS = ("scipy", "sklearn")
 """Of losses and of beam search, which only training and Transformers' own generation have."""
 _OVER_SEVERAL_CARDS = ("accelerate",)
@@ -39,13 +40,15 @@ def import_transformers(*, spreads_over_cards: bool) -> None:
     one of them later gets it, but for what Transformers itself would have done with it.
     """
     hidden = _SOLVERS if spreads_over_cards else (*_SOLVERS, *_OVER_SEVERAL_CARDS)
-    with ExitStack() as stack:
+    with ExitStack() as stack, suppress(ImportError, AttributeError):
         for name in hidden:
             stack.enter_context(not_installed(name))
-        stack.enter_context(without_compiler())
+        stack.enter_context(_without_compiler())
         stack.enter_context(_without_spread_tensors())
-        importlib.import_module("transformers.modeling_utils")
-        importlib.import_module("transformers.masking_utils")
+        for name in _MODELS:
+            importlib.import_module(name)
+    for name in _MODELS:  # a version that does not stand it gets all that it asks for
+        importlib.import_module(name)
 
 
 def import_tokenizers() -> None:
@@ -80,7 +83,7 @@ def _without_advice() -> Iterator[None]:
 
 
 @contextmanager
-def without_compiler() -> Iterator[None]:
+def _without_compiler() -> Iterator[None]:
     """Let each decorator of torch's compiler leave its function as it is in the block."""
     torch = importlib.import_module("torch")
     if _COMPILER in sys.modules:
@@ -90,6 +93,9 @@ def without_compiler() -> Iterator[None]:
     try:
         yield
     finally:
+        # Those of its modules too: the real package would not know them for its own.
+        for name in [each for each in sys.modules if each.startswith(f"{_COMPILER}.")]:
+            del sys.modules[name]
         del sys.modules[_COMPILER]
 
 

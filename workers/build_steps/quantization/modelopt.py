@@ -1,6 +1,7 @@
 """The one place that imports NVIDIA ModelOpt, with its noise turned into log lines."""
 
 import logging
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,23 +9,30 @@ from typing import Any
 
 import yaml
 
-from workers.imports import not_installed, without_compiler
+from workers.imports import not_installed
+
+_NO_COMPILER = "TORCHDYNAMO_DISABLE"
 
 
 @contextmanager
 def _at_less_cost() -> Iterator[None]:
     """Import in the block without torch's compiler and PEFT, and read YAML by libyaml.
 
-    ModelOpt marks one function of a search that nothing here makes to be compiled, and some forty
-    files of presets are read with PyYAML's slower loader.
+    ModelOpt marks one function of a search that nothing here makes to be compiled, for which torch
+    would load its compiler; and it reads some forty files of presets with PyYAML's slower loader.
     """
     loaders: Any = yaml
-    in_python, loaders.SafeLoader = loaders.SafeLoader, loaders.CSafeLoader
+    asked, in_python = os.environ.get(_NO_COMPILER), loaders.SafeLoader
+    os.environ[_NO_COMPILER], loaders.SafeLoader = "1", loaders.CSafeLoader
     try:
-        with without_compiler(), not_installed("peft"):
+        with not_installed("peft"):
             yield
     finally:
         loaders.SafeLoader = in_python
+        if asked is None:
+            del os.environ[_NO_COMPILER]
+        else:
+            os.environ[_NO_COMPILER] = asked
 
 
 with warnings.catch_warnings(), _at_less_cost():
