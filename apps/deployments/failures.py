@@ -35,6 +35,17 @@ def no_room(refusals: Sequence[NoRoom], kind: str, pool: str) -> Failure:
     )
 
 
+def backing_off(waiting: str, refusals: Sequence[NoRoom]) -> Failure:
+    """Return until when the replica waits for nodes that failed to start it."""
+    return Failure(
+        code="EHD-BACKOFF",
+        blame=Blame.MACHINE,
+        sentence=" ".join([waiting, *(str(refused) for refused in refusals)]),
+        hint="Mend what it says; it is tried again by itself. To try at once, press Try again now, "
+        "or POST …/retry.",
+    )
+
+
 def pool_of_others(pool: str) -> Failure:
     """Return why none of the pool's cards are for this team."""
     return Failure(

@@ -22,6 +22,16 @@ RESTING = frozenset(
 )
 """States that end by a person's or a build's doing, never by a replica's."""
 
+STARTS_REPLICAS = frozenset(
+    {
+        DeploymentState.DEPLOYING,
+        DeploymentState.LOADING_MODEL,
+        DeploymentState.ACTIVE,
+        DeploymentState.WAKING_UP,
+    }
+)
+"""States in which replicas that are missing are started, and nothing has failed for good."""
+
 _COMING = frozenset({ReplicaState.STARTING, ReplicaState.LOADING})
 _WORKED_BEFORE = frozenset({DeploymentState.ACTIVE, DeploymentState.UNHEALTHY})
 _ASLEEP = frozenset({DeploymentState.SCALED_TO_ZERO, DeploymentState.WAKING_UP})

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.deployments.addresses import GONE, addresses_of
-from apps.deployments.models import Deployment, Environment, Replica
+from apps.deployments.models import Deployment, Environment, FailedStarts, Replica
+from apps.deployments.plan import STARTS_REPLICAS
 from apps.deployments.selectors import told_version
 from apps.telemetry.traffic import Traffic
 from apps.ui import formats
 from apps.ui.tones import Tone
+from controlplane import clock
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState, ReplicaState
 from controlplane.domain.runtimes.open_routes import borrowed_routes
 
@@ -135,7 +137,10 @@ def has_drafts(replicas: Iterable[Replica]) -> bool:
 
 
 def actions_of(
-    deployment: Deployment, environments: Sequence[Environment], closed: Collection[str]
+    deployment: Deployment,
+    environments: Sequence[Environment],
+    closed: Collection[str],
+    failed: Sequence[FailedStarts] = (),
 ) -> dict[str, Any]:
     """Return which buttons the deployment's page offers; `closed` may be seen, not changed."""
     state = DeploymentState(deployment.state)
@@ -149,6 +154,8 @@ def actions_of(
         "may_activate": state in _OFF | _ASLEEP,
         "may_deactivate": state not in _NOTHING_RUNS,
         "may_retry": state in _RETRYABLE,
+        "may_retry_now": state in STARTS_REPLICAS
+        and (deployment.start_failures > 0 or any(each.retry_at > clock.now() for each in failed)),
         "promotable": [
             environment.name
             for environment in environments

@@ -8,9 +8,11 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 
 from apps.accounts.models import Team
 from apps.builds.own_code import own_code_of
-from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.deployments.backoff import FORGOTTEN_AFTER
+from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
 from apps.fleet.models import CardLease, Node
 from apps.fleet.selectors import computes_bfloat16
+from controlplane import clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
@@ -89,6 +91,21 @@ def replica_list(*, deployment: Deployment) -> QuerySet[Replica]:
         .select_related("node")
         .order_by("-ordered_at", "id")
     )
+
+
+def failed_starts_of(*, deployment: Deployment) -> QuerySet[FailedStarts]:
+    """Return the nodes on which the deployment's artifact failed to start lately, by name."""
+    rows = FailedStarts.objects.filter(artifact_id=deployment.artifact_id)
+    return _lately(rows).select_related("node").order_by("node__name")
+
+
+def failed_starts_on(*, node: Node) -> QuerySet[FailedStarts]:
+    """Return what failed to start on the node lately, the last first."""
+    return _lately(FailedStarts.objects.filter(node=node)).order_by("-last_at", "id")
+
+
+def _lately(rows: QuerySet[FailedStarts]) -> QuerySet[FailedStarts]:
+    return rows.filter(last_at__gt=clock.now() - FORGOTTEN_AFTER)
 
 
 def replicas_measured() -> QuerySet[Replica]:

@@ -239,6 +239,9 @@ class ReplicaObject(serializers.Serializer[Any]):
     state = serializers.CharField()
     wanted = serializers.CharField()
     memory_bytes = serializers.IntegerField()
+    placement = serializers.CharField(
+        allow_blank=True, help_text="Why it was placed there, and which nodes were passed over."
+    )
     ordered_at = serializers.DateTimeField()
     ready_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
@@ -248,6 +251,22 @@ class ReplicaObject(serializers.Serializer[Any]):
 class ReplicaListObject(serializers.Serializer[Any]):
     replicas = ReplicaObject(many=True)
     pagination = Pagination()
+
+
+@shown_as(examples.FAILED_STARTS)
+class FailedStartsObject(serializers.Serializer[Any]):
+    """Starts that failed in a row on a node; the next is made there after `retry_at`."""
+
+    node = serializers.CharField(source="node.name")
+    count = serializers.IntegerField()
+    first_at = serializers.DateTimeField()
+    last_at = serializers.DateTimeField()
+    retry_at = serializers.DateTimeField()
+    failure = serializers.DictField(allow_null=True)
+
+
+class FailedStartsListObject(serializers.Serializer[Any]):
+    failed_starts = FailedStartsObject(many=True)
 
 
 def _production(model: ServedModel) -> Environment | None:

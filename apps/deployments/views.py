@@ -34,6 +34,7 @@ from apps.deployments.selectors import (
     deployment_list,
     deployment_search,
     environment_list,
+    failed_starts_of,
     model_list,
     replica_list,
 )
@@ -85,6 +86,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
     running = [replica for replica in every if not replica.finished_at]
     ended = [replica for replica in every if replica.finished_at]
     replicas = [*running, *ended[:ENDED_REPLICAS_SHOWN]]
+    failed = list(failed_starts_of(deployment=found))
     plan = found.build.revision.plan if found.build else None
     comparison_replica, comparison = comparison_of(plan, running)
     context = {
@@ -97,6 +99,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "ready": sum(replica.state == ReplicaState.READY for replica in running),
         "comparison": comparison,
         "comparison_replica": comparison_replica,
+        "failed_starts": failed,
         "promotions": promotions_of(found, environments),
         **engine_of(found, running),
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
@@ -105,7 +108,9 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "log_url": reverse("deployments:log", args=[model_id, deployment_id]),
         **_code(request, found),
         "tab_title": title(found.state, f"{found.model.name} {found.name}"),
-        **actions_of(found, environments, closed_environments(actor_on(request), environments)),
+        **actions_of(
+            found, environments, closed_environments(actor_on(request), environments), failed
+        ),
     }
     return live_answer(
         request,

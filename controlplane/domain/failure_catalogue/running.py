@@ -84,6 +84,8 @@ SERVING = (
           "Deactivate a deployment or add a machine; it starts by itself then."),
     entry("EHD-CARD-IN-USE", MACHINE, "Somebody else is on the only cards that nobody claimed.",
           "End what uses the card, or take it out of the pool; it starts by itself then."),
+    entry("EHD-BACKOFF", MACHINE, "Nodes that failed to start it wait before the next try.",
+          "Mend what they say; to try at once, press Try again now."),
     entry("EHD-UNPLANNED", CONFIGURATION, "The replica's memory cannot be planned.",
           "Check the config again and build a new revision."),
     entry("EHD-GONE", MACHINE, "The node no longer has the replica.", _ITSELF),
