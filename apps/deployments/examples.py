@@ -46,6 +46,7 @@ DEPLOYMENT: dict[str, Any] = {
     "request_backpressure_settings": {"policy": None},
     "build_id": BUILD_ID,
     "failure": None,
+    "conditions": [],
 }
 _SOURCE = {"kind": "build", "build_id": BUILD_ID}
 MODEL_WANTED = {"name": MODEL["name"], "source": _SOURCE}

@@ -67,6 +67,16 @@ def not_placeable(sentence: str) -> Failure:
     )
 
 
+def node_silent(node_name: str) -> Failure:
+    """Return why a replica counts no more: its node does not speak."""
+    return Failure(
+        code="EHD-NODE-SILENT",
+        blame=Blame.MACHINE,
+        sentence=f"Node `{node_name}`, where a replica runs, does not speak to the control plane.",
+        hint="Look whether the machine, its network and its agent are up.",
+    )
+
+
 def gone_from_node(node_name: str) -> Failure:
     """Return the failure of a replica that its node no longer knows."""
     return Failure(

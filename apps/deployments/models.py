@@ -53,6 +53,10 @@ class Deployment(models.Model):
     autoscaling = models.JSONField(default=dict)
     start_failures = models.PositiveIntegerField(default=0)
     """Replicas in a row that failed before they were ready; sets the wait before the next."""
+    last_failure = models.JSONField(null=True)
+    """Of the replica that failed or fell silent last, until as many as are wanted are ready."""
+    degraded_since = models.DateTimeField(null=True)
+    """It is active with fewer replicas than wanted, for the reason in `failure`."""
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     active_since = models.DateTimeField(null=True)

@@ -115,6 +115,11 @@ def state_after(deployment: Deployment, replicas: Sequence[Replica]) -> Deployme
     return _state_without_ready(deployment, state, is_coming=bool(states & _COMING))
 
 
+def ready_count(replicas: Sequence[Replica]) -> int:
+    """Return how many replicas answer requests and go on doing so."""
+    return sum(_counts(each) and each.state == ReplicaState.READY for each in replicas)
+
+
 def _state_without_ready(
     deployment: Deployment, state: DeploymentState, *, is_coming: bool
 ) -> DeploymentState:

@@ -19,6 +19,8 @@ from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 from controlplane.domain.runtimes import WITHOUT_DEFAULT_LENGTH
 from controlplane.domain.spec.choices import BaseModelKind
 
+DEGRADED = "degraded"
+"""No state, but a condition of an active deployment; the hosted product has no word for it."""
 DEFAULT_PREDICT_ROUTE = "/v1/chat/completions"
 _ENCODERS = frozenset(kind.value for kind in BaseModelKind if kind.is_encoder)
 _READY = Count("replicas", filter=Q(replicas__state=ReplicaState.READY), distinct=True)
@@ -59,7 +61,9 @@ def deployment_search(*, team: Team, words: str = "", state: str = "") -> QueryS
     deployments = deployment_list(team=team).select_related(None).select_related("model")
     if words:
         deployments = deployments.filter(Q(name__icontains=words) | Q(model__name__icontains=words))
-    if state:
+    if state == DEGRADED:
+        deployments = deployments.filter(degraded_since__isnull=False)
+    elif state:
         deployments = deployments.filter(state=state)
     return deployments.defer("checkpoint")
 

@@ -9,8 +9,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.deployments import examples
+from apps.deployments.conditions import conditions_of
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import Deployment, Environment, ServedModel
+from apps.deployments.selectors import DEGRADED
 from apps.deployments.services import (
     PRODUCTION,
     autoscaling_settings,
@@ -74,6 +76,15 @@ class ModelListObject(serializers.Serializer[Any]):
     pagination = Pagination()
 
 
+class ConditionObject(serializers.Serializer[Any]):
+    """Something that is so of a deployment beside its status, since when, and why."""
+
+    type = serializers.ChoiceField(choices=[DEGRADED.upper()])
+    since = serializers.DateTimeField()
+    reason = serializers.CharField(help_text="A code of docs/failures.md.")
+    message = serializers.CharField()
+
+
 @shown_as(examples.DEPLOYMENT)
 class DeploymentObject(serializers.Serializer[Any]):
     id = serializers.CharField()
@@ -92,6 +103,9 @@ class DeploymentObject(serializers.Serializer[Any]):
     request_backpressure_settings = serializers.SerializerMethodField()
     build_id = serializers.CharField(allow_null=True)
     failure = serializers.DictField(allow_null=True)
+    conditions = serializers.SerializerMethodField(
+        help_text="What is so beside the status; `DEGRADED`: fewer replicas than wanted are ready."
+    )
 
     def get_is_production(self, deployment: Deployment) -> bool:
         return PRODUCTION in _places(deployment)
@@ -107,6 +121,10 @@ class DeploymentObject(serializers.Serializer[Any]):
     def get_autoscaling_settings(self, deployment: Deployment) -> dict[str, Any] | None:
         is_deployed = deployment.state != DeploymentState.BUILDING
         return autoscaling_settings(deployment) if is_deployed else None
+
+    @extend_schema_field(ConditionObject(many=True))
+    def get_conditions(self, deployment: Deployment) -> list[dict[str, Any]]:
+        return conditions_of(deployment)
 
     def get_instance_type_name(self, deployment: Deployment) -> str | None:
         return instance_type_name(deployment)

@@ -31,6 +31,7 @@ from apps.deployments.restrictions import (
     require_first_place,
 )
 from apps.deployments.selectors import (
+    DEGRADED,
     deployment_list,
     deployment_search,
     environment_list,
@@ -63,7 +64,7 @@ ENDED_REPLICAS_SHOWN = 5
 @require_GET
 def deployments(request: HttpRequest) -> HttpResponse:
     """Show the team's deployments, newest first."""
-    asked = asked_in(request, states=[each.value for each in DeploymentState])
+    asked = asked_in(request, states=[DEGRADED, *DeploymentState])
     found = deployment_search(team=person(request).team, words=asked.words, state=asked.state)
     shown = page_in(request, found)
     traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
@@ -107,7 +108,9 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "has_drafts": has_drafts(every),
         "log_url": reverse("deployments:log", args=[model_id, deployment_id]),
         **_code(request, found),
-        "tab_title": title(found.state, f"{found.model.name} {found.name}"),
+        "tab_title": title(
+            DEGRADED if found.degraded_since else found.state, f"{found.model.name} {found.name}"
+        ),
         **actions_of(
             found, environments, closed_environments(actor_on(request), environments), failed
         ),

@@ -128,7 +128,11 @@ def deployment_deactivate(*, deployment: Deployment) -> bool:
             hint="Cancel its build, or delete the deployment.",
         )
     Deployment.objects.filter(id=row.id).update(
-        state=DeploymentState.DEACTIVATING, wanted_replicas=0, failure=None
+        state=DeploymentState.DEACTIVATING,
+        wanted_replicas=0,
+        failure=None,
+        last_failure=None,
+        degraded_since=None,
     )
     _audit("deactivate", row, before={"state": row.state})
     routes_version_bump()
@@ -269,6 +273,8 @@ def _start_over(row: Deployment, state: DeploymentState) -> None:
     Deployment.objects.filter(id=row.id).update(
         state=state,
         failure=None,
+        last_failure=None,
+        degraded_since=None,
         start_failures=0,
         wanted_replicas=max(1, row.min_replica, row.wanted_replicas),
     )

@@ -88,6 +88,8 @@ SERVING = (
           "Mend what they say; to try at once, press Try again now."),
     entry("EHD-UNPLANNED", CONFIGURATION, "The replica's memory cannot be planned.",
           "Check the config again and build a new revision."),
+    entry("EHD-NODE-SILENT", MACHINE, "The node of a replica does not speak.",
+          "Look whether the machine, its network and its agent are up."),
     entry("EHD-GONE", MACHINE, "The node no longer has the replica.", _ITSELF),
     entry("EHD-UNEXPLAINED", OURS, "The engine ended and its node gave no reason.", _LOGS),
     entry("EHN-NO-PORT", MACHINE, "All ports that the agent may give to engines are taken.",
