@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from apps.deployments.addresses import GONE, addresses_of
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica
 from apps.deployments.plan import STARTS_REPLICAS
+from apps.deployments.ranking import clock_time
 from apps.deployments.selectors import told_version
 from apps.telemetry.traffic import Traffic
 from apps.ui import formats
@@ -177,7 +179,16 @@ def promotions_of(
         if place.candidate_id == deployment.id:
             notes.append(
                 PromotionNote(
-                    words=f"`{place.name}` moves here as soon as this is ready.", tone=Tone.RUNNING
+                    words=f"`{place.name}` moves here as soon as {_awaited(place)}",
+                    tone=Tone.RUNNING,
+                )
+            )
+        elif place.candidate is not None and place.current_id == deployment.id:
+            notes.append(
+                PromotionNote(
+                    words=f"`{place.name}` moves to `{place.candidate.name}` as soon as "
+                    f"{_awaited(place)}",
+                    tone=Tone.RUNNING,
                 )
             )
         elif place.retiring_id == deployment.id:
@@ -195,6 +206,17 @@ def promotions_of(
                 )
             )
     return notes
+
+
+def _awaited(place: Environment) -> str:
+    promotion = place.promotion or {}
+    if "waits_for" not in promotion:
+        return "that is ready."
+    until = datetime.fromisoformat(promotion["gives_up_at"])
+    return (
+        f"enough replicas are ready. {promotion['waits_for']} Unless one more becomes ready, it is "
+        f"given up at {clock_time(until)}, and traffic stays where it is."
+    )
 
 
 _DTYPES = {2: "bfloat16", 4: "float32"}

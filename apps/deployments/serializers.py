@@ -158,6 +158,18 @@ class PromotionObject(serializers.Serializer[Any]):
     status = serializers.CharField()
     percent_traffic_to_new_version = serializers.IntegerField()
     error_message = serializers.CharField(allow_null=True)
+    ready_replicas = serializers.IntegerField(
+        allow_null=True, default=None, help_text="Of the candidate, while it is waited for."
+    )
+    needed_replicas = serializers.IntegerField(
+        allow_null=True, default=None, help_text="So many must be ready before it takes over."
+    )
+    waits_for = serializers.CharField(
+        allow_null=True, default=None, help_text="The same in a sentence, with the rule."
+    )
+    gives_up_at = serializers.DateTimeField(
+        allow_null=True, default=None, help_text="When it fails unless one more becomes ready."
+    )
 
 
 @shown_as(examples.ENVIRONMENT)
