@@ -22,7 +22,7 @@ class Capacity:
     def words(self) -> str:
         """What is waited for, in a sentence."""
         verb = "is" if self.ready == 1 else "are"
-        return f"{self.ready} of {self.needed} needed replicas {verb} ready: {self.rule}."
+        return f"{self.ready} of {self.needed} needed replicas {verb} ready; needed: {self.rule}."
 
 
 def capacity_of(environment: Environment, candidate: Deployment) -> Capacity:
@@ -54,7 +54,7 @@ def _ready(deployment_id: str | None) -> int:
 
 def _rule(environment: Environment, carried: int, asked: int | None) -> str:
     if carried == 0:
-        return f"no replica carries the traffic of `{environment.name}` now"
+        return f"one, since none carries the traffic of `{environment.name}` now"
     if asked is not None and asked < carried:
-        return f"`min_replica` asks for {asked}, and {carried} carry the traffic now"
+        return f"the {asked} that `min_replica` asks for; {carried} carry the traffic now"
     return f"as many as carry the traffic of `{environment.name}` now"

@@ -72,7 +72,8 @@ def test_it_switches_when_as_many_are_ready_as_carry_the_traffic(
     assert _production(old).current == old
     assert new.replicas.count() == 3, "ordered for the promotion, before the switch"
     assert _told(cast, old) == (
-        1, 3, "1 of 3 needed replicas is ready: as many as carry the traffic of `production` now."
+        1, 3, "1 of 3 needed replicas is ready; "
+        "needed: as many as carry the traffic of `production` now."
     )  # fmt: skip
     for deployment in (old, new):
         page = f"/models/{old.model_id}/{deployment.id}/"
@@ -121,7 +122,8 @@ def test_a_candidate_that_was_made_smaller_where_the_environment_says_nothing_is
     _scale(new, 2)
     _promote(old, new)
     assert _told(cast, old)[1:] == (
-        2, "1 of 2 needed replicas is ready: `min_replica` asks for 2, and 3 carry the traffic now."
+        2, "1 of 2 needed replicas is ready; "
+        "needed: the 2 that `min_replica` asks for; 3 carry the traffic now."
     )  # fmt: skip
     _ready(node, _live(new))
     assert _production(old).current == new
