@@ -68,8 +68,8 @@ REPLICA: dict[str, Any] = {
     "state": "ready",
     "wanted": "running",
     "memory_bytes": 85_899_345_920,
-    "placement": "`gpu-host-3` has the fewest replicas of this deployment (0) of those with room. "
-    "Passed over: `gpu-host-2` (failed to start it 2 times in a row).",
+    "placement": "`gpu-host-3` has the fewest replicas of this deployment (0) of those with room "
+    "that failed least. Passed over: `gpu-host-2` (failed to start it 2 times in a row).",
     "ordered_at": CREATED_AT,
     "ready_at": READY_AT,
     "finished_at": None,

@@ -81,7 +81,9 @@ def _merit(chosen: Candidate, every: Sequence[Candidate], full: Collection[str])
     elif len(every) - len(full) == 1:
         words = "is the only node with room"
     else:
-        words = f"has the fewest replicas of this deployment ({chosen.replicas}) of those with room"
+        rivals = any(each.failures > chosen.failures for each in every)
+        those = "those with room that failed least" if rivals else "those with room"
+        words = f"has the fewest replicas of this deployment ({chosen.replicas}) of {those}"
     return f"{words}; it {_failed(chosen.failed)}" if chosen.failed else words
 
 

@@ -53,7 +53,8 @@ def test_one_bad_host_does_not_swallow_placements(
     fresh = _live(served).get(state="ordered")
     assert fresh.node.name == "b", "a has fewer of them, and failed"
     assert fresh.placement == (
-        "`b` has the fewest replicas of this deployment (1) of those with room. "
+        "`b` has the fewest replicas of this deployment (1) of those with room that "
+        "failed least. "
         "Passed over: `a` (failed to start it once)."
     )
 
