@@ -7,7 +7,7 @@ from typing import Any
 
 from apps.deployments.addresses import GONE, addresses_of
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica
-from apps.deployments.plan import STARTS_REPLICAS
+from apps.deployments.plan import STARTS_REPLICAS, next_start_at, ready_count
 from apps.deployments.ranking import clock_time
 from apps.deployments.selectors import told_version
 from apps.telemetry.traffic import Traffic
@@ -142,9 +142,12 @@ def actions_of(
     deployment: Deployment,
     environments: Sequence[Environment],
     closed: Collection[str],
-    failed: Sequence[FailedStarts] = (),
+    waits: bool = False,
 ) -> dict[str, Any]:
-    """Return which buttons the deployment's page offers; `closed` may be seen, not changed."""
+    """Return which buttons the deployment's page offers; `closed` may be seen, not changed.
+
+    `waits` where replicas are missing, and their start is put off after failures.
+    """
     state = DeploymentState(deployment.state)
     return {
         "closed": [
@@ -156,8 +159,7 @@ def actions_of(
         "may_activate": state in _OFF | _ASLEEP,
         "may_deactivate": state not in _NOTHING_RUNS,
         "may_retry": state in _RETRYABLE,
-        "may_retry_now": state in STARTS_REPLICAS
-        and (deployment.start_failures > 0 or any(each.retry_at > clock.now() for each in failed)),
+        "may_retry_now": state in STARTS_REPLICAS and waits,
         "promotable": [
             environment.name
             for environment in environments
@@ -166,6 +168,22 @@ def actions_of(
             and deployment.id != environment.current_id
             and environment.candidate_id is None
         ],
+    }
+
+
+def waiting_of(
+    deployment: Deployment, replicas: Sequence[Replica], failed: Sequence[FailedStarts]
+) -> dict[str, Any]:
+    """Return whether missing replicas wait for a while after failures, and until when they all do.
+
+    `replicas` are all of the deployment, ended ones included.
+    """
+    is_whole = ready_count(replicas) >= deployment.wanted_replicas
+    next_start = next_start_at(deployment, replicas)
+    waits = not is_whole and next_start > clock.now()
+    return {
+        "waits": waits or (not is_whole and any(each.waits for each in failed)),
+        "next_start": next_start if waits else None,
     }
 
 

@@ -23,6 +23,7 @@ from apps.deployments.presentation import (
     has_drafts,
     places_of,
     promotions_of,
+    waiting_of,
 )
 from apps.deployments.restrictions import (
     closed_environments,
@@ -88,6 +89,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
     ended = [replica for replica in every if replica.finished_at]
     replicas = [*running, *ended[:ENDED_REPLICAS_SHOWN]]
     failed = list(failed_starts_of(deployment=found))
+    waiting = waiting_of(found, every, failed)
     plan = found.build.revision.plan if found.build else None
     comparison_replica, comparison = comparison_of(plan, running)
     context = {
@@ -101,6 +103,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "comparison": comparison,
         "comparison_replica": comparison_replica,
         "failed_starts": failed,
+        "next_start": waiting["next_start"],
         "promotions": promotions_of(found, environments),
         **engine_of(found, running),
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
@@ -112,7 +115,10 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
             DEGRADED if found.degraded_since else found.state, f"{found.model.name} {found.name}"
         ),
         **actions_of(
-            found, environments, closed_environments(actor_on(request), environments), failed
+            found,
+            environments,
+            closed_environments(actor_on(request), environments),
+            waits=waiting["waits"],
         ),
     }
     return live_answer(

@@ -146,6 +146,24 @@ def test_a_person_tries_again_now(cast: factories.Cast, state: str) -> None:
     assert FailedStarts.objects.get().count == 1, "and what is known of the node stays"
 
 
+def test_the_page_says_when_the_next_start_is_and_offers_no_other_while_one_loads(
+    cast: factories.Cast, nodes: dict[str, Node]
+) -> None:
+    served = _serve(cast.team)
+    _fail(_live(served).get())
+    page, browser = f"/models/{served.model_id}/{served.id}/", signed_in(cast.member)
+    shown = browser.get(page).content.decode()
+    assert "0 of 1 ready, next start <time" in shown
+    assert "Try again now" in shown
+    with _later(1):
+        node_heard(nodes["b"])
+        deployment_settle(deployment_id=served.id)
+        node_says(nodes["b"], {_live(served).get().id: "ready"})
+    shown = browser.get(page).content.decode()
+    assert "next start" not in shown
+    assert "Try again now" not in shown, "a may wait, but nothing is missing"
+
+
 def test_what_waits_for_nothing_is_not_tried_again(
     cast: factories.Cast, nodes: dict[str, Node]
 ) -> None:
