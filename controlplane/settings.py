@@ -261,11 +261,13 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SCHEMA_PATH_PREFIX": "/v1",
     "PREPROCESSING_HOOKS": ["apps.rest.schema.only_public"],
-    # All are called `state` or `status`; a generated client should call them by what they are.
+    # All are called `state`, `status` or `type`; a client should call them by what they are.
     "ENUM_NAME_OVERRIDES": {
         "BuildState": [each.value for each in BuildState],
         "StepState": [each.value for each in StepState],
         "Presence": ["live", "silent"],
+        "ConditionType": ["DEGRADED"],
+        "TypeEnum": "apps.accounts.models.ApiKeyType",
     },
 }
 

@@ -46,6 +46,7 @@ DEPLOYMENT: dict[str, Any] = {
     "request_backpressure_settings": {"policy": None},
     "build_id": BUILD_ID,
     "failure": None,
+    "conditions": [],
 }
 _SOURCE = {"kind": "build", "build_id": BUILD_ID}
 MODEL_WANTED = {"name": MODEL["name"], "source": _SOURCE}
@@ -67,11 +68,25 @@ REPLICA: dict[str, Any] = {
     "state": "ready",
     "wanted": "running",
     "memory_bytes": 85_899_345_920,
+    "placement": "`gpu-host-3` has the fewest replicas of this deployment (0) of those with room "
+    "that failed least. Passed over: `gpu-host-2` (failed to start it 2 times in a row).",
     "ordered_at": CREATED_AT,
     "ready_at": READY_AT,
     "finished_at": None,
     "failure": None,
 }
+_FAILED: dict[str, Any] = {
+    "count": 2,
+    "first_at": "2026-11-26T14:09:58.102117Z",
+    "last_at": "2026-11-26T14:10:20.730551Z",
+    "retry_at": "2026-11-26T14:10:24.730551Z",
+}
+_NO_DRIVER = "The driver of card 0 does not answer."
+FAILED_STARTS = _FAILED | {
+    "node": "gpu-host-2",
+    "failure": {"code": "EHN-NEVER-READY", "blame": "machine", "sentence": _NO_DRIVER},
+}
+FAILED_ON_NODE = _FAILED | {"deployments": ["smollm2/deployment-1"], "sentence": _NO_DRIVER}
 _CLEANUP = {"redeploy_on_promotion": False, "promotion_cleanup_strategy": "KEEP"}
 ENVIRONMENT_WANTED = {"name": "staging", "promotion_settings": _CLEANUP}
 ENVIRONMENT_CHANGE = {"promotion_settings": _CLEANUP}

@@ -35,6 +35,17 @@ def no_room(refusals: Sequence[NoRoom], kind: str, pool: str) -> Failure:
     )
 
 
+def backing_off(waiting: str, refusals: Sequence[NoRoom]) -> Failure:
+    """Return until when the replica waits for nodes that failed to start it."""
+    return Failure(
+        code="EHD-BACKOFF",
+        blame=Blame.MACHINE,
+        sentence=" ".join([waiting, *(str(refused) for refused in refusals)]),
+        hint="Mend what it says; it is tried again by itself. To try at once, press Try again now, "
+        "or POST …/retry.",
+    )
+
+
 def pool_of_others(pool: str) -> Failure:
     """Return why none of the pool's cards are for this team."""
     return Failure(
@@ -53,6 +64,16 @@ def not_placeable(sentence: str) -> Failure:
         blame=Blame.CONFIGURATION,
         sentence=sentence,
         hint="Check the config again and build a new revision.",
+    )
+
+
+def node_silent(node_name: str) -> Failure:
+    """Return why a replica counts no more: its node does not speak."""
+    return Failure(
+        code="EHD-NODE-SILENT",
+        blame=Blame.MACHINE,
+        sentence=f"Node `{node_name}`, where a replica runs, does not speak to the control plane.",
+        hint="Look whether the machine, its network and its agent are up.",
     )
 
 

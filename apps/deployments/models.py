@@ -6,6 +6,7 @@ from apps.accounts.models import Team, User
 from apps.builds.models import Artifact, Build
 from apps.fleet.models import Node
 from apps.rest.identifiers import new_id, new_replica_id
+from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 
 
@@ -52,6 +53,10 @@ class Deployment(models.Model):
     autoscaling = models.JSONField(default=dict)
     start_failures = models.PositiveIntegerField(default=0)
     """Replicas in a row that failed before they were ready; sets the wait before the next."""
+    last_failure = models.JSONField(null=True)
+    """Of the replica that failed or fell silent last, until as many as are wanted are ready."""
+    degraded_since = models.DateTimeField(null=True)
+    """It is active with fewer replicas than wanted, for the reason in `failure`."""
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     active_since = models.DateTimeField(null=True)
@@ -108,6 +113,8 @@ class Replica(models.Model):
     """`running` or `stopped`."""
     state = models.CharField(max_length=16, default=ReplicaState.ORDERED)
     memory_bytes = models.BigIntegerField()
+    placement = models.TextField(blank=True, default="", db_default="")
+    """Why it was placed on that node, in a sentence."""
     host = models.CharField(max_length=253, blank=True)
     port = models.PositiveIntegerField(null=True)
     pid = models.PositiveIntegerField(null=True)
@@ -138,3 +145,33 @@ class Replica(models.Model):
     def log_owner(self) -> str:
         """The name under which this replica's log is kept."""
         return f"replica:{self.id}"
+
+
+class FailedStarts(models.Model):
+    """How often in a row an artifact failed on a node before it was ready there."""
+
+    id = models.BigAutoField(primary_key=True)
+    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="failed_starts")
+    artifact = models.ForeignKey(Artifact, on_delete=models.CASCADE, related_name="failed_starts")
+    count = models.PositiveIntegerField(default=0)
+    first_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+    retry_at = models.DateTimeField()
+    """Until then the node is passed over for the artifact."""
+    failure = models.JSONField(null=True)
+    """Why the last one failed."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["artifact", "node"], name="deployments_failed_starts_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.count} of {self.artifact_id} on {self.node_id}"
+
+    @property
+    def waits(self) -> bool:
+        """Whether the node is passed over now."""
+        return self.retry_at > clock.now()

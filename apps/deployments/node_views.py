@@ -5,7 +5,7 @@ from django.views.decorators.http import require_GET
 
 from apps.accounts.pages import actor_on, page
 from apps.accounts.permissions import Action, allowed
-from apps.deployments.nodes import builds_on, replicas_on
+from apps.deployments.nodes import builds_on, failed_on, replicas_on
 from apps.fleet.pools import pool_views
 from apps.fleet.selectors import node_list
 from apps.fleet.views import node_view
@@ -25,6 +25,7 @@ def node(request: HttpRequest, node_id: str) -> HttpResponse:
         "view": node_view(found),
         "replicas": replicas_on(found, actor),
         "builds": builds_on(found),
+        "failed": failed_on(found, actor),
         "pools": pool_views(actor),
         "may_change": allowed(actor, Action.DRAIN),
     }

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.accounts.permissions import Actor, Role
-from apps.deployments.models import Deployment, Replica
+from apps.deployments.models import Deployment, FailedStarts, Replica
+from apps.deployments.selectors import failed_starts_on
 from apps.deployments.services.placement import replica_obstacle
 from apps.fleet.models import CardLease, Node
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
@@ -42,10 +43,43 @@ def replicas_on(node: Node, actor: Actor) -> list[OnNode]:
     ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class FailedOnNode:
+    """What failed to start on a node; of another team, without names and reasons."""
+
+    failed: FailedStarts
+    deployments: tuple[str, ...]
+    """As model/deployment; empty for another team's."""
+
+    @property
+    def sentence(self) -> str:
+        """What the last one said."""
+        return str((self.failed.failure or {}).get("sentence") or "") if self.deployments else ""
+
+
+def failed_on(node: Node, actor: Actor) -> list[FailedOnNode]:
+    """Return what failed to start on the node lately, the last first."""
+    rows = list(failed_starts_on(node=node))
+    names = _names_of({row.artifact_id for row in rows}, actor)
+    return [
+        FailedOnNode(failed=row, deployments=tuple(names.get(row.artifact_id, ()))) for row in rows
+    ]
+
+
 def builds_on(node: Node) -> int:
     """Return how many builds hold cards of the node; they end by themselves."""
     leases = CardLease.objects.filter(card__node=node, released_at=None)
     return leases.filter(holder__startswith="build:").values("holder").distinct().count()
+
+
+def _names_of(artifact_ids: set[str], actor: Actor) -> Mapping[str, list[str]]:
+    shown = Deployment.objects.filter(artifact_id__in=artifact_ids).select_related("model")
+    if actor.role is not Role.ORGANISATION_ADMIN:
+        shown = shown.filter(model__team=actor.team)
+    names: dict[str, list[str]] = {}
+    for each in shown.order_by("model__name", "name"):
+        names.setdefault(str(each.artifact_id), []).append(f"{each.model.name}/{each.name}")
+    return names
 
 
 def _elsewhere(node: Node, deployment_ids: set[str]) -> Mapping[str, list[Replica]]:

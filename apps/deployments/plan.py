@@ -22,6 +22,16 @@ RESTING = frozenset(
 )
 """States that end by a person's or a build's doing, never by a replica's."""
 
+STARTS_REPLICAS = frozenset(
+    {
+        DeploymentState.DEPLOYING,
+        DeploymentState.LOADING_MODEL,
+        DeploymentState.ACTIVE,
+        DeploymentState.WAKING_UP,
+    }
+)
+"""States in which replicas that are missing are started, and nothing has failed for good."""
+
 _COMING = frozenset({ReplicaState.STARTING, ReplicaState.LOADING})
 _WORKED_BEFORE = frozenset({DeploymentState.ACTIVE, DeploymentState.UNHEALTHY})
 _ASLEEP = frozenset({DeploymentState.SCALED_TO_ZERO, DeploymentState.WAKING_UP})
@@ -103,6 +113,11 @@ def state_after(deployment: Deployment, replicas: Sequence[Replica]) -> Deployme
     if ReplicaState.READY in states:
         return DeploymentState.ACTIVE
     return _state_without_ready(deployment, state, is_coming=bool(states & _COMING))
+
+
+def ready_count(replicas: Sequence[Replica]) -> int:
+    """Return how many replicas answer requests and go on doing so."""
+    return sum(_counts(each) and each.state == ReplicaState.READY for each in replicas)
 
 
 def _state_without_ready(

@@ -2,14 +2,18 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from apps.deployments.addresses import GONE, addresses_of
-from apps.deployments.models import Deployment, Environment, Replica
+from apps.deployments.models import Deployment, Environment, FailedStarts, Replica
+from apps.deployments.plan import STARTS_REPLICAS, next_start_at, ready_count
+from apps.deployments.ranking import clock_time
 from apps.deployments.selectors import told_version
 from apps.telemetry.traffic import Traffic
 from apps.ui import formats
 from apps.ui.tones import Tone
+from controlplane import clock
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL, DeploymentState, ReplicaState
 from controlplane.domain.runtimes.open_routes import borrowed_routes
 
@@ -135,9 +139,15 @@ def has_drafts(replicas: Iterable[Replica]) -> bool:
 
 
 def actions_of(
-    deployment: Deployment, environments: Sequence[Environment], closed: Collection[str]
+    deployment: Deployment,
+    environments: Sequence[Environment],
+    closed: Collection[str],
+    waits: bool = False,
 ) -> dict[str, Any]:
-    """Return which buttons the deployment's page offers; `closed` may be seen, not changed."""
+    """Return which buttons the deployment's page offers; `closed` may be seen, not changed.
+
+    `waits` where replicas are missing, and their start is put off after failures.
+    """
     state = DeploymentState(deployment.state)
     return {
         "closed": [
@@ -149,6 +159,7 @@ def actions_of(
         "may_activate": state in _OFF | _ASLEEP,
         "may_deactivate": state not in _NOTHING_RUNS,
         "may_retry": state in _RETRYABLE,
+        "may_retry_now": state in STARTS_REPLICAS and waits,
         "promotable": [
             environment.name
             for environment in environments
@@ -157,6 +168,22 @@ def actions_of(
             and deployment.id != environment.current_id
             and environment.candidate_id is None
         ],
+    }
+
+
+def waiting_of(
+    deployment: Deployment, replicas: Sequence[Replica], failed: Sequence[FailedStarts]
+) -> dict[str, Any]:
+    """Return whether missing replicas wait for a while after failures, and until when they all do.
+
+    `replicas` are all of the deployment, ended ones included.
+    """
+    is_whole = ready_count(replicas) >= deployment.wanted_replicas
+    next_start = next_start_at(deployment, replicas)
+    waits = not is_whole and next_start > clock.now()
+    return {
+        "waits": waits or (not is_whole and any(each.waits for each in failed)),
+        "next_start": next_start if waits else None,
     }
 
 
@@ -170,7 +197,16 @@ def promotions_of(
         if place.candidate_id == deployment.id:
             notes.append(
                 PromotionNote(
-                    words=f"`{place.name}` moves here as soon as this is ready.", tone=Tone.RUNNING
+                    words=f"`{place.name}` moves here as soon as {_awaited(place)}",
+                    tone=Tone.RUNNING,
+                )
+            )
+        elif place.candidate is not None and place.current_id == deployment.id:
+            notes.append(
+                PromotionNote(
+                    words=f"`{place.name}` moves to `{place.candidate.name}` as soon as "
+                    f"{_awaited(place)}",
+                    tone=Tone.RUNNING,
                 )
             )
         elif place.retiring_id == deployment.id:
@@ -188,6 +224,17 @@ def promotions_of(
                 )
             )
     return notes
+
+
+def _awaited(place: Environment) -> str:
+    promotion = place.promotion or {}
+    if "waits_for" not in promotion:
+        return "that is ready."
+    until = datetime.fromisoformat(promotion["gives_up_at"])
+    return (
+        f"enough replicas are ready. {promotion['waits_for']} Unless one more becomes ready, it is "
+        f"given up at {clock_time(until)}, and traffic stays where it is."
+    )
 
 
 _DTYPES = {2: "bfloat16", 4: "float32"}

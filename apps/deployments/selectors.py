@@ -8,15 +8,19 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 
 from apps.accounts.models import Team
 from apps.builds.own_code import own_code_of
-from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.deployments.backoff import FORGOTTEN_AFTER
+from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
 from apps.fleet.models import CardLease, Node
 from apps.fleet.selectors import computes_bfloat16
+from controlplane import clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 from controlplane.domain.runtimes import WITHOUT_DEFAULT_LENGTH
 from controlplane.domain.spec.choices import BaseModelKind
 
+DEGRADED = "degraded"
+"""No state, but a condition of an active deployment; the hosted product has no word for it."""
 DEFAULT_PREDICT_ROUTE = "/v1/chat/completions"
 _ENCODERS = frozenset(kind.value for kind in BaseModelKind if kind.is_encoder)
 _READY = Count("replicas", filter=Q(replicas__state=ReplicaState.READY), distinct=True)
@@ -57,7 +61,9 @@ def deployment_search(*, team: Team, words: str = "", state: str = "") -> QueryS
     deployments = deployment_list(team=team).select_related(None).select_related("model")
     if words:
         deployments = deployments.filter(Q(name__icontains=words) | Q(model__name__icontains=words))
-    if state:
+    if state == DEGRADED:
+        deployments = deployments.filter(degraded_since__isnull=False)
+    elif state:
         deployments = deployments.filter(state=state)
     return deployments.defer("checkpoint")
 
@@ -89,6 +95,21 @@ def replica_list(*, deployment: Deployment) -> QuerySet[Replica]:
         .select_related("node")
         .order_by("-ordered_at", "id")
     )
+
+
+def failed_starts_of(*, deployment: Deployment) -> QuerySet[FailedStarts]:
+    """Return the nodes on which the deployment's artifact failed to start lately, by name."""
+    rows = FailedStarts.objects.filter(artifact_id=deployment.artifact_id)
+    return _lately(rows).select_related("node").order_by("node__name")
+
+
+def failed_starts_on(*, node: Node) -> QuerySet[FailedStarts]:
+    """Return what failed to start on the node lately, the last first."""
+    return _lately(FailedStarts.objects.filter(node=node)).order_by("-last_at", "id")
+
+
+def _lately(rows: QuerySet[FailedStarts]) -> QuerySet[FailedStarts]:
+    return rows.filter(last_at__gt=clock.now() - FORGOTTEN_AFTER)
 
 
 def replicas_measured() -> QuerySet[Replica]:

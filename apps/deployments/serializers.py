@@ -9,8 +9,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.deployments import examples
+from apps.deployments.conditions import conditions_of
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import Deployment, Environment, ServedModel
+from apps.deployments.selectors import DEGRADED
 from apps.deployments.services import (
     PRODUCTION,
     autoscaling_settings,
@@ -74,6 +76,15 @@ class ModelListObject(serializers.Serializer[Any]):
     pagination = Pagination()
 
 
+class ConditionObject(serializers.Serializer[Any]):
+    """Something that is so of a deployment beside its status, since when, and why."""
+
+    type = serializers.ChoiceField(choices=[DEGRADED.upper()])
+    since = serializers.DateTimeField()
+    reason = serializers.CharField(help_text="A code of docs/failures.md.")
+    message = serializers.CharField()
+
+
 @shown_as(examples.DEPLOYMENT)
 class DeploymentObject(serializers.Serializer[Any]):
     id = serializers.CharField()
@@ -92,6 +103,9 @@ class DeploymentObject(serializers.Serializer[Any]):
     request_backpressure_settings = serializers.SerializerMethodField()
     build_id = serializers.CharField(allow_null=True)
     failure = serializers.DictField(allow_null=True)
+    conditions = serializers.SerializerMethodField(
+        help_text="What is so beside the status; `DEGRADED`: fewer replicas than wanted are ready."
+    )
 
     def get_is_production(self, deployment: Deployment) -> bool:
         return PRODUCTION in _places(deployment)
@@ -107,6 +121,10 @@ class DeploymentObject(serializers.Serializer[Any]):
     def get_autoscaling_settings(self, deployment: Deployment) -> dict[str, Any] | None:
         is_deployed = deployment.state != DeploymentState.BUILDING
         return autoscaling_settings(deployment) if is_deployed else None
+
+    @extend_schema_field(ConditionObject(many=True))
+    def get_conditions(self, deployment: Deployment) -> list[dict[str, Any]]:
+        return conditions_of(deployment)
 
     def get_instance_type_name(self, deployment: Deployment) -> str | None:
         return instance_type_name(deployment)
@@ -140,6 +158,18 @@ class PromotionObject(serializers.Serializer[Any]):
     status = serializers.CharField()
     percent_traffic_to_new_version = serializers.IntegerField()
     error_message = serializers.CharField(allow_null=True)
+    ready_replicas = serializers.IntegerField(
+        allow_null=True, default=None, help_text="Of the candidate, while it is waited for."
+    )
+    needed_replicas = serializers.IntegerField(
+        allow_null=True, default=None, help_text="So many must be ready before it takes over."
+    )
+    waits_for = serializers.CharField(
+        allow_null=True, default=None, help_text="The same in a sentence, with the rule."
+    )
+    gives_up_at = serializers.DateTimeField(
+        allow_null=True, default=None, help_text="When it fails unless one more becomes ready."
+    )
 
 
 @shown_as(examples.ENVIRONMENT)
@@ -239,6 +269,9 @@ class ReplicaObject(serializers.Serializer[Any]):
     state = serializers.CharField()
     wanted = serializers.CharField()
     memory_bytes = serializers.IntegerField()
+    placement = serializers.CharField(
+        allow_blank=True, help_text="Why it was placed there, and which nodes were passed over."
+    )
     ordered_at = serializers.DateTimeField()
     ready_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
@@ -248,6 +281,22 @@ class ReplicaObject(serializers.Serializer[Any]):
 class ReplicaListObject(serializers.Serializer[Any]):
     replicas = ReplicaObject(many=True)
     pagination = Pagination()
+
+
+@shown_as(examples.FAILED_STARTS)
+class FailedStartsObject(serializers.Serializer[Any]):
+    """Starts that failed in a row on a node; the next is made there after `retry_at`."""
+
+    node = serializers.CharField(source="node.name")
+    count = serializers.IntegerField()
+    first_at = serializers.DateTimeField()
+    last_at = serializers.DateTimeField()
+    retry_at = serializers.DateTimeField()
+    failure = serializers.DictField(allow_null=True)
+
+
+class FailedStartsListObject(serializers.Serializer[Any]):
+    failed_starts = FailedStartsObject(many=True)
 
 
 def _production(model: ServedModel) -> Environment | None:

@@ -55,6 +55,7 @@ api: list[URLPattern] = [
     path(f"{_DEPLOYMENT}/config", deployments.ConfigView.as_view()),
     path(f"{_DEPLOYMENT}/logs", deployments.LogsView.as_view()),
     path(f"{_DEPLOYMENT}/replicas", deployments.ReplicasView.as_view()),
+    path(f"{_DEPLOYMENT}/failed_starts", deployments.FailedStartsView.as_view()),
     path(f"{_MODEL}/environments", environments.EnvironmentListView.as_view()),
     path(_ENVIRONMENT, environments.EnvironmentDetailView.as_view()),
     path(f"{_ENVIRONMENT}/promote", environments.EnvironmentPromoteView.as_view()),

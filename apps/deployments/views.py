@@ -23,6 +23,7 @@ from apps.deployments.presentation import (
     has_drafts,
     places_of,
     promotions_of,
+    waiting_of,
 )
 from apps.deployments.restrictions import (
     closed_environments,
@@ -31,9 +32,11 @@ from apps.deployments.restrictions import (
     require_first_place,
 )
 from apps.deployments.selectors import (
+    DEGRADED,
     deployment_list,
     deployment_search,
     environment_list,
+    failed_starts_of,
     model_list,
     replica_list,
 )
@@ -62,7 +65,7 @@ ENDED_REPLICAS_SHOWN = 5
 @require_GET
 def deployments(request: HttpRequest) -> HttpResponse:
     """Show the team's deployments, newest first."""
-    asked = asked_in(request, states=[each.value for each in DeploymentState])
+    asked = asked_in(request, states=[DEGRADED, *DeploymentState])
     found = deployment_search(team=person(request).team, words=asked.words, state=asked.state)
     shown = page_in(request, found)
     traffic = traffic_by_deployment(deployment_ids=[each.id for each in shown])
@@ -85,6 +88,8 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
     running = [replica for replica in every if not replica.finished_at]
     ended = [replica for replica in every if replica.finished_at]
     replicas = [*running, *ended[:ENDED_REPLICAS_SHOWN]]
+    failed = list(failed_starts_of(deployment=found))
+    waiting = waiting_of(found, every, failed)
     plan = found.build.revision.plan if found.build else None
     comparison_replica, comparison = comparison_of(plan, running)
     context = {
@@ -97,6 +102,8 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "ready": sum(replica.state == ReplicaState.READY for replica in running),
         "comparison": comparison,
         "comparison_replica": comparison_replica,
+        "failed_starts": failed,
+        "next_start": waiting["next_start"],
         "promotions": promotions_of(found, environments),
         **engine_of(found, running),
         "series_url": reverse("deployments:series", args=[model_id, deployment_id]),
@@ -104,8 +111,15 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
         "has_drafts": has_drafts(every),
         "log_url": reverse("deployments:log", args=[model_id, deployment_id]),
         **_code(request, found),
-        "tab_title": title(found.state, f"{found.model.name} {found.name}"),
-        **actions_of(found, environments, closed_environments(actor_on(request), environments)),
+        "tab_title": title(
+            DEGRADED if found.degraded_since else found.state, f"{found.model.name} {found.name}"
+        ),
+        **actions_of(
+            found,
+            environments,
+            closed_environments(actor_on(request), environments),
+            waits=waiting["waits"],
+        ),
     }
     return live_answer(
         request,

@@ -5,7 +5,7 @@ import logging
 from celery import shared_task
 
 from apps.deployments.selectors import replicas_measured
-from apps.deployments.services import replicas_prune
+from apps.deployments.services import failed_starts_prune, replicas_prune
 from apps.deployments.services.card_time import card_time_record
 from apps.deployments.services.spend_limits import spend_limits_apply
 from apps.fleet.services import card_leases_prune
@@ -46,7 +46,7 @@ def spend(*, format: int, **unknown: object) -> None:
 def prune(*, format: int, **unknown: object) -> None:
     """Forget logs, samples, usage, ended replicas and ended claims past their retention."""
     _warn("telemetry.prune", unknown)
-    others = telemetry_prune() + replicas_prune() + card_leases_prune()
+    others = telemetry_prune() + replicas_prune() + failed_starts_prune() + card_leases_prune()
     _log.info("pruned %s log chunks, %s other rows", log_prune(), others)
 
 

@@ -23,7 +23,7 @@ from apps.deployments.restrictions import (
     require_environment,
     require_first_place,
 )
-from apps.deployments.selectors import deployment_list, replica_list
+from apps.deployments.selectors import deployment_list, failed_starts_of, replica_list
 from apps.deployments.serializers import (
     AutoscalingAnswerObject,
     DeploymentConfigObject,
@@ -31,6 +31,8 @@ from apps.deployments.serializers import (
     DeploymentLogsObject,
     DeploymentObject,
     DeploymentTombstone,
+    FailedStartsListObject,
+    FailedStartsObject,
     ReplicaListObject,
     ReplicaObject,
     RetriedObject,
@@ -205,3 +207,11 @@ class ReplicasView(DeploymentView):
         replicas = replica_list(deployment=self.deployment())
         page = page_of(replicas, by="-ordered_at", **validated(ListQuery, request.query_params))
         return Response(page.to_json(ReplicaObject, under="replicas"))
+
+
+class FailedStartsView(DeploymentView):
+    @extend_schema(responses=FailedStartsListObject)
+    def get(self, request: Request, **path: str) -> Response:
+        """Return the nodes on which the deployment's artifact failed to start lately, by name."""
+        found = failed_starts_of(deployment=self.deployment())
+        return Response({"failed_starts": FailedStartsObject(found, many=True).data})

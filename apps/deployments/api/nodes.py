@@ -7,7 +7,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.deployments.nodes import OnNode, builds_on, replicas_on
+from apps.deployments import examples
+from apps.deployments.nodes import FailedOnNode, OnNode, builds_on, failed_on, replicas_on
 from apps.fleet.api import NodeView
 from apps.rest.examples import shown_as
 
@@ -21,6 +22,19 @@ class OnNodeObject(serializers.Serializer[OnNode]):
 
     def get_deployment_id(self, on: OnNode) -> str | None:
         return on.replica.deployment_id if on.is_named else None
+
+
+class FailedOnNodeObject(serializers.Serializer[FailedOnNode]):
+    """Starts that failed in a row on the node; the next is made there after `retry_at`."""
+
+    deployments = serializers.ListField(
+        child=serializers.CharField(), help_text="Of the artifact; empty for another team's."
+    )
+    count = serializers.IntegerField(source="failed.count")
+    first_at = serializers.DateTimeField(source="failed.first_at")
+    last_at = serializers.DateTimeField(source="failed.last_at")
+    retry_at = serializers.DateTimeField(source="failed.retry_at")
+    sentence = serializers.CharField(allow_blank=True, help_text="What the last one said.")
 
 
 @shown_as(
@@ -37,6 +51,7 @@ class OnNodeObject(serializers.Serializer[OnNode]):
                 "is_stuck": False,
             }
         ],
+        "failed_starts": [examples.FAILED_ON_NODE],
     }
 )
 class NodeReplicasObject(serializers.Serializer[Any]):
@@ -44,6 +59,7 @@ class NodeReplicasObject(serializers.Serializer[Any]):
     is_drained = serializers.BooleanField()
     builds = serializers.IntegerField(help_text="That hold its cards; they end by themselves.")
     replicas = OnNodeObject(many=True)
+    failed_starts = FailedOnNodeObject(many=True, help_text="Forgotten after an hour.")
 
 
 class NodeReplicasView(NodeView):
@@ -57,5 +73,6 @@ class NodeReplicasView(NodeView):
             "is_drained": node.draining_since is not None and not replicas and not builds,
             "builds": builds,
             "replicas": replicas,
+            "failed_starts": failed_on(node, self.actor),
         }
         return Response(NodeReplicasObject(told).data)

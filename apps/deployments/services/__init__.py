@@ -22,6 +22,7 @@ from apps.deployments.services.environments import (
     environment_create,
     environment_delete,
 )
+from apps.deployments.services.failed_starts import failed_starts_prune
 from apps.deployments.services.models import model_create, model_delete
 from apps.deployments.services.observing import ReplicaReport, replicas_observe
 from apps.deployments.services.promoting import environment_promote
@@ -52,6 +53,7 @@ __all__ = [
     "environment_create",
     "environment_delete",
     "environment_promote",
+    "failed_starts_prune",
     "model_create",
     "model_delete",
     "promotion_settings",

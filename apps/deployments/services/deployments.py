@@ -16,8 +16,10 @@ from apps.deployments.checks import (
     refuse_ungranted_code,
 )
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.deployments.plan import STARTS_REPLICAS
 from apps.deployments.services.builds import checkpoint_of
 from apps.deployments.services.environments import PRODUCTION, environment_name_candidate
+from apps.deployments.services.failed_starts import failed_starts_retry_now
 from apps.deployments.services.reconcile import deployment_settle
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.lifecycle import (
@@ -126,7 +128,11 @@ def deployment_deactivate(*, deployment: Deployment) -> bool:
             hint="Cancel its build, or delete the deployment.",
         )
     Deployment.objects.filter(id=row.id).update(
-        state=DeploymentState.DEACTIVATING, wanted_replicas=0, failure=None
+        state=DeploymentState.DEACTIVATING,
+        wanted_replicas=0,
+        failure=None,
+        last_failure=None,
+        degraded_since=None,
     )
     _audit("deactivate", row, before={"state": row.state})
     routes_version_bump()
@@ -143,13 +149,14 @@ def deployment_retry(*, deployment: Deployment) -> tuple[bool, str | None]:
         _wait_for_build(row)
         _audit("retry", row, before={"state": row.state})
         return True, None
+    was_waiting = failed_starts_retry_now(deployment=row) or row.start_failures > 0
     if row.state in {DeploymentState.DEPLOY_FAILED, DeploymentState.FAILED}:
         _start_over(row, DeploymentState.DEPLOYING)
         _promote_when_ready(row, None)
         _audit("retry", row, before={"state": row.state})
         return True, None
-    if row.state == DeploymentState.UNHEALTHY:
-        _start_over(row, DeploymentState.UNHEALTHY)
+    if row.state == DeploymentState.UNHEALTHY or (was_waiting and row.state in STARTS_REPLICAS):
+        _start_over(row, DeploymentState(row.state))
         _audit("retry", row, before={"state": row.state})
         return True, None
     return False, f"Deployment `{row.name}` is {_words(row.state)}: there is nothing to retry."
@@ -266,8 +273,10 @@ def _start_over(row: Deployment, state: DeploymentState) -> None:
     Deployment.objects.filter(id=row.id).update(
         state=state,
         failure=None,
+        last_failure=None,
+        degraded_since=None,
         start_failures=0,
-        wanted_replicas=max(1, row.min_replica),
+        wanted_replicas=max(1, row.min_replica, row.wanted_replicas),
     )
     routes_version_bump()
     _settle_after_commit(row)

@@ -9,7 +9,8 @@ from django.db import transaction
 from apps.accounts.audit import Values, audit
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.models import Deployment, Environment, ServedModel
-from apps.deployments.services.promotion import CLEANUPS, PROMOTION_DEFAULTS
+from apps.deployments.services.promotion import CLEANUPS, PROMOTION_DEFAULTS, candidate_let_go
+from apps.deployments.services.reconcile import deployment_settle
 from apps.rest.errors import Conflict, InvalidInput, NotFound
 from controlplane.domain.lifecycle import DEPLOYMENT_TERMINAL
 
@@ -41,7 +42,11 @@ def environment_delete(*, environment: Environment) -> None:
     if environment.name == PRODUCTION:
         raise Conflict("`production` always exists and cannot be deleted.")
     environment_audit("delete", environment)
-    environment.delete()
+    # Before its candidate, as everywhere.
+    row = Environment.objects.select_for_update().filter(id=environment.id).first()
+    if row is not None:
+        _let_candidate_go(row)
+        row.delete()
     routes_version_bump()
 
 
@@ -86,6 +91,7 @@ def environment_cancel_promotion(*, environment: Environment) -> bool:
     if row.candidate_id is None:
         return False
     environment_audit("cancel_promotion", row, before={"candidate": row.candidate_id})
+    _let_candidate_go(row)
     row.candidate = None
     row.promotion = {
         "status": "CANCELED",
@@ -115,6 +121,13 @@ def environment_configure(
     row.promotion_settings = changed
     row.save(update_fields=["promotion_settings"])
     return row
+
+
+def _let_candidate_go(environment: Environment) -> None:
+    candidate = environment.candidate
+    if candidate is not None:
+        candidate_let_go(candidate)
+        transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id), robust=True)
 
 
 def environment_audit(

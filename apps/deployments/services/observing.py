@@ -1,6 +1,6 @@
 """What a node says of its replicas, put into rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 
 from apps.deployments.failures import elsewhere, foreign_port, gone_from_node, unexplained
 from apps.deployments.models import Deployment, Replica
+from apps.deployments.services.failed_starts import failed_starts_follow
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move
 from apps.fleet.models import Node
@@ -67,13 +68,24 @@ def _apply_moves(deployment_id: str, node: Node, said: Mapping[str, ReplicaRepor
     # The same lock order as in reconcile: deployment first, its replicas next.
     Deployment.objects.select_for_update(no_key=True).get(id=deployment_id)
     rows = Replica.objects.filter(node=node, deployment_id=deployment_id)
-    live = rows.exclude(state__in=REPLICA_TERMINAL).order_by("id").select_for_update(no_key=True)
-    for replica in live:
+    live = rows.exclude(state__in=REPLICA_TERMINAL).select_related("deployment").order_by("id")
+    moves = _moves(node, live.select_for_update(of=("self",), no_key=True), said)
+    for replica, target, failure in moves:
+        failed_starts_follow(replica=replica, to=target, failure=failure)
+    for replica, target, failure in moves:
+        replica_move(replica=replica, to=target, failure=failure)
+
+
+def _moves(
+    node: Node, replicas: Iterable[Replica], said: Mapping[str, ReplicaReport]
+) -> list[tuple[Replica, ReplicaState, Failure | None]]:
+    found = []
+    for replica in replicas:
         report = _same_generation(said.get(replica.id), replica)
         target = _next_state(replica, report)
-        if target is None:
-            continue
-        replica_move(replica=replica, to=target, failure=_reason(node, target, report))
+        if target is not None:
+            found.append((replica, target, _reason(node, target, report)))
+    return found
 
 
 def _within_its_node(node: Node, report: ReplicaReport) -> ReplicaReport:

@@ -1,13 +1,16 @@
 """Where a new replica goes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import transaction
 
-from apps.deployments.failures import no_room, not_placeable, pool_of_others
+from apps.deployments.failures import backing_off, no_room, not_placeable, pool_of_others
 from apps.deployments.memory_need import Hardware, bytes_per_card, hardware_of
 from apps.deployments.models import Deployment, Replica
+from apps.deployments.ranking import Candidate, placement_words, ranked, waiting_words
+from apps.deployments.selectors import failed_starts_of
 from apps.fleet.models import Node
 from apps.fleet.selectors import (
     computes_bfloat16,
@@ -16,6 +19,7 @@ from apps.fleet.selectors import (
     smallest_card_bytes,
 )
 from apps.fleet.services import Claimant, NoRoom, cards_claim, cards_lock, cards_obstacle
+from controlplane import clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL
 from controlplane.domain.memory import UnplannableError
@@ -40,33 +44,43 @@ def replicas_place(*, deployment: Deployment, count: int) -> list[Placed]:
 
 
 def replica_place(*, deployment: Deployment) -> Placed:
-    """Order one replica on the node that has room and the fewest of this deployment."""
+    """Order one replica on the node that has room, did not fail, and has the fewest of these."""
     hardware = hardware_of(deployment)
     if hardware.pool in pools_closed_to(team_id=deployment.model.team_id):
         return Placed(failure=pool_of_others(hardware.pool))
-    refusals: list[NoRoom] = []
-    for node in _by_preference(deployment, hardware):
+    every, now = _by_preference(deployment, hardware), clock.now()
+    refusals: dict[str, NoRoom] = {}
+    for each in every:
+        if each.waits(now):
+            continue
         try:
-            return Placed(replica=_order_on(node, deployment, hardware))
+            return Placed(replica=_order_on(each, every, refusals, deployment, hardware))
         except NoRoom as full:
-            refusals.append(full)
+            refusals[each.node.id] = full
         except UnplannableError as error:
             return Placed(failure=not_placeable(f"The memory cannot be planned: {error}."))
-    return Placed(failure=no_room(refusals, hardware.kind, hardware.pool))
+    return Placed(failure=_nowhere(every, refusals, hardware, now))
 
 
 @transaction.atomic
-def _order_on(node: Node, deployment: Deployment, hardware: Hardware) -> Replica:
-    memory_bytes = _needed_on(node, deployment, hardware)
+def _order_on(
+    chosen: Candidate,
+    every: Sequence[Candidate],
+    full: Collection[str],
+    deployment: Deployment,
+    hardware: Hardware,
+) -> Replica:
+    memory_bytes = _needed_on(chosen.node, deployment, hardware)
     replica = Replica(
         deployment=deployment,
-        node=node,
+        node=chosen.node,
         generation=deployment.generation,
         memory_bytes=memory_bytes,
+        placement=placement_words(chosen, every, full),
     )
     cards_claim(
         holder=replica.card_holder,
-        node=node,
+        node=chosen.node,
         kind=hardware.kind,
         count=hardware.count,
         memory_bytes=memory_bytes,
@@ -81,19 +95,38 @@ def replica_obstacle(deployment: Deployment) -> Failure | None:
     hardware = hardware_of(deployment)
     if hardware.pool in pools_closed_to(team_id=deployment.model.team_id):
         return pool_of_others(hardware.pool)
-    refusals: list[NoRoom] = []
-    for node in _candidates(deployment, hardware):
-        refused = cards_obstacle(
-            node=node,
-            kind=hardware.kind,
-            count=hardware.count,
-            memory_bytes=_needed_on(node, deployment, hardware),
-            claimant=_claimant(deployment, hardware),
-        )
+    every, now = _by_preference(deployment, hardware), clock.now()
+    refusals: dict[str, NoRoom] = {}
+    for each in every:
+        if each.waits(now):
+            continue
+        refused = _refusal(each.node, deployment, hardware)
         if refused is None:
             return None
-        refusals.append(refused)
-    return no_room(refusals, hardware.kind, hardware.pool)
+        refusals[each.node.id] = refused
+    return _nowhere(every, refusals, hardware, now)
+
+
+def _refusal(node: Node, deployment: Deployment, hardware: Hardware) -> NoRoom | None:
+    return cards_obstacle(
+        node=node,
+        kind=hardware.kind,
+        count=hardware.count,
+        memory_bytes=_needed_on(node, deployment, hardware),
+        claimant=_claimant(deployment, hardware),
+    )
+
+
+def _nowhere(
+    every: Sequence[Candidate],
+    refusals: Mapping[str, NoRoom],
+    hardware: Hardware,
+    now: datetime,
+) -> Failure:
+    waiting = [each for each in every if each.waits(now)]
+    if waiting:
+        return backing_off(waiting_words(waiting), [*refusals.values()])
+    return no_room([*refusals.values()], hardware.kind, hardware.pool)
 
 
 def _needed_on(node: Node, deployment: Deployment, hardware: Hardware) -> int:
@@ -110,11 +143,11 @@ def _claimant(deployment: Deployment, hardware: Hardware) -> Claimant:
     return Claimant(team_id=deployment.model.team_id, pool=hardware.pool, is_new=True)
 
 
-def _by_preference(deployment: Deployment, hardware: Hardware) -> Sequence[Node]:
+def _by_preference(deployment: Deployment, hardware: Hardware) -> list[Candidate]:
     live = Replica.objects.filter(deployment=deployment).exclude(state__in=REPLICA_TERMINAL)
     here = list(live.values_list("node_id", flat=True))
-    nodes = _candidates(deployment, hardware)
-    return sorted(nodes, key=lambda node: (here.count(node.id), node.name))
+    failed = {each.node_id: each for each in failed_starts_of(deployment=deployment)}
+    return ranked(_candidates(deployment, hardware), here, failed)
 
 
 def _candidates(deployment: Deployment, hardware: Hardware) -> Sequence[Node]:

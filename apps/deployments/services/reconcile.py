@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.failures import unexplained
 from apps.deployments.models import Deployment, Environment, Replica
-from apps.deployments.plan import decide, state_after
+from apps.deployments.plan import decide, ready_count, state_after
 from apps.deployments.queue import nodes_nudge
 from apps.deployments.services.placement import Placed, replicas_place
 from apps.deployments.services.promotion import environment_advance
@@ -85,8 +85,14 @@ def _store_state(
     deployment: Deployment, replicas: Sequence[Replica], placed: Sequence[Placed]
 ) -> None:
     new = state_after(deployment, replicas)
+    is_whole = ready_count(replicas) >= deployment.wanted_replicas
     changes: dict[str, object] = {}
-    failure = _failure(deployment, new, replicas, placed)
+    failure = None if is_whole else _failure(deployment, new, replicas, placed)
+    if is_whole and deployment.last_failure is not None:
+        changes["last_failure"] = None
+    is_degraded = new is DeploymentState.ACTIVE and failure is not None
+    if is_degraded != (deployment.degraded_since is not None):
+        changes["degraded_since"] = Now() if is_degraded else None
     if failure != deployment.failure:
         changes["failure"] = failure
     if new != deployment.state:
@@ -103,12 +109,12 @@ def _failure(
     replicas: Sequence[Replica],
     placed: Sequence[Placed],
 ) -> object:
-    """Return what to show as the reason that the deployment is not (yet) active."""
-    if state is DeploymentState.ACTIVE or deployment.wanted_replicas == 0:
-        return None
+    """Return what to show as the reason that too few replicas are ready."""
     for each in placed:
         if each.failure is not None:
             return each.failure.to_json()
+    if state is DeploymentState.ACTIVE:
+        return deployment.last_failure  # none while replicas that were just asked for start
     ended = [each for each in replicas if each.state == ReplicaState.FAILED]
     if ended:
         return ended[-1].failure or unexplained().to_json()

@@ -7,6 +7,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from apps.accounts.routes_version import routes_version_bump
+from apps.deployments.failures import node_silent
 from apps.deployments.models import Deployment, Replica
 from apps.fleet.services import cards_release
 from controlplane import clock
@@ -24,10 +25,14 @@ def replica_move(*, replica: Replica, to: ReplicaState, failure: Failure | None 
     changes: dict[str, object] = {"state": to}
     if to is ReplicaState.READY:
         changes["ready_at"] = Now()
+    if to is ReplicaState.LOST:
+        failure = node_silent(replica.node.name)
     if to in REPLICA_TERMINAL:
         changes |= {"finished_at": Now(), "failure": failure.to_json() if failure else None}
     if not Replica.objects.filter(id=replica.id, state=old).update(**changes):
         return False
+    if failure is not None and replica.wanted == "running":
+        _note_failure(replica, failure)
     _settle_accounts(replica, old, to)
     replica.refresh_from_db()
     return True
@@ -59,6 +64,10 @@ def replicas_prune() -> int:
     """Return how many replicas ended so long ago that nobody asks for them."""
     ended = Replica.objects.filter(state__in=REPLICA_TERMINAL)
     return ended.filter(finished_at__lt=clock.now() - ENDED_KEPT).delete()[0]
+
+
+def _note_failure(replica: Replica, failure: Failure) -> None:
+    Deployment.objects.filter(id=replica.deployment_id).update(last_failure=failure.to_json())
 
 
 def _settle_accounts(replica: Replica, old: ReplicaState, to: ReplicaState) -> None:

@@ -8,7 +8,7 @@ import pytest
 from apps.accounts.models import Team
 from apps.accounts.routes_version import routes_version_current
 from apps.builds.models import Build
-from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
 from apps.deployments.services import (
     deployment_activate,
     deployment_deactivate,
@@ -154,6 +154,7 @@ def test_starts_that_fail_are_spaced_out_and_end_with_the_cause(served: Served, 
         assert deployment.start_failures == count
         assert deployment.replicas.count() == count, "the next start waits"
         deployment.replicas.update(finished_at=clock.now() - timedelta(minutes=2))
+        FailedStarts.objects.update(retry_at=clock.now())
         deployments_sweep()
     deployment.refresh_from_db()
     assert deployment.state == "deploy_failed"

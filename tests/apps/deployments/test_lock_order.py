@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from apps.deployments.models import Deployment, Replica
+from apps.accounts.routes_version import routes_version_bump
+from apps.deployments.models import Deployment, Environment, FailedStarts, Replica
+from apps.deployments.services import environment_delete
 from apps.deployments.services.reconcile import deployment_reconcile
 from apps.fleet.models import Node
 from apps.fleet.services import (
@@ -20,13 +22,15 @@ from apps.fleet.services import (
     node_wanted_version_bump,
 )
 from apps.fleet.services.enrollment import enrollment_token_create
+from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState
 from tests.factories import make_deployment, make_finished_build, make_replica, make_revision
 from tests.factories import spec_json as plain_spec
-from tests.factories_serving import make_serving_card, make_serving_node
+from tests.factories_serving import make_serving_card, make_serving_node, node_says
 from tests.waiting import DEADLINE_SECONDS, wait_for
 
 pytestmark = [pytest.mark.recovery, pytest.mark.django_db(transaction=True)]
+TIMES = ("first_at", "last_at", "retry_at")
 GPU = {"kind": "H100", "memory_bytes": 80 * 1024**3}
 
 
@@ -75,6 +79,42 @@ def test_placing_on_two_nodes_locks_their_cards_in_one_order(broker: str) -> Non
             claim(second, "replica:x")
     nodes = Replica.objects.filter(deployment=deployment).values_list("node__name", flat=True)
     assert sorted(nodes) == ["a", "a", "b"]
+
+
+def test_a_report_of_failed_starts_waits_for_another_with_no_route_in_hand(broker: str) -> None:
+    node = make_serving_node()
+    deployment = deployment_on_gpus(replicas=2)
+    remembered = FailedStarts.objects.create(
+        node=node, artifact=deployment.artifact, **dict.fromkeys(TIMES, clock.now())
+    )
+    served = make_replica(deployment=deployment, node=node, id="aaaaa")
+    loading = make_replica(
+        deployment=deployment, node=node, id="bbbbb", state="loading", ready_at=None
+    )
+    with transaction.atomic():
+        FailedStarts.objects.select_for_update(no_key=True).get(id=remembered.id)
+        with meanwhile(both_failed(served, loading), node):
+            routes_version_bump()
+    remembered.refresh_from_db()
+    assert remembered.count == 1
+
+
+def test_an_environment_is_deleted_by_who_has_touched_none_of_its_deployments(broker: str) -> None:
+    candidate = deployment_on_gpus(replicas=2)
+    place = Environment.objects.create(model=candidate.model, name="x", candidate=candidate)
+    with transaction.atomic():
+        Environment.objects.select_for_update(no_key=True).get(id=place.id)
+        with meanwhile(delete, place):
+            Deployment.objects.select_for_update(no_key=True).get(id=candidate.id)
+    assert not Environment.objects.filter(id=place.id).exists()
+
+
+def delete(environment: Environment) -> None:
+    environment_delete(environment=environment)
+
+
+def both_failed(*replicas: Replica) -> Callable[[Node], None]:
+    return lambda node: node_says(node, {each.id: "failed" for each in replicas})
 
 
 def claim(node: Node, holder: str) -> None:

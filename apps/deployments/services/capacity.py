@@ -1,0 +1,60 @@
+"""When a promotion may switch: once the candidate can carry what the current deployment carries."""
+
+from dataclasses import dataclass
+
+from apps.deployments.models import Deployment, Environment, Replica
+from controlplane.domain.lifecycle import ReplicaState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capacity:
+    """How many replicas of a candidate are ready, how many must be, and by which rule."""
+
+    ready: int
+    needed: int
+    rule: str
+
+    @property
+    def suffices(self) -> bool:
+        return self.ready >= self.needed
+
+    @property
+    def words(self) -> str:
+        """What is waited for, in a sentence."""
+        verb = "is" if self.ready == 1 else "are"
+        return f"{self.ready} of {self.needed} needed replicas {verb} ready; needed: {self.rule}."
+
+
+def capacity_of(environment: Environment, candidate: Deployment) -> Capacity:
+    """Return what the candidate has and needs; the caller holds the lock of both deployments."""
+    carried = _ready(environment.current_id)
+    asked = asked_replicas(environment, candidate)
+    needed = carried if asked is None else min(carried, asked)
+    return Capacity(
+        ready=_ready(candidate.id),
+        needed=max(1, needed),
+        rule=_rule(environment, carried, asked),
+    )
+
+
+def asked_replicas(environment: Environment, candidate: Deployment) -> int | None:
+    """Return how many a person wants the candidate to run once it serves; None where nobody said.
+
+    Those of the environment hold for whatever serves there.
+    """
+    if environment.autoscaling_settings:
+        return max(1, int(environment.autoscaling_settings.get("min_replica", 1)))
+    return max(1, candidate.min_replica) if candidate.autoscaling else None
+
+
+def _ready(deployment_id: str | None) -> int:
+    rows = Replica.objects.filter(deployment_id=deployment_id, wanted="running")
+    return rows.filter(state=ReplicaState.READY).count()
+
+
+def _rule(environment: Environment, carried: int, asked: int | None) -> str:
+    if carried == 0:
+        return f"one, since none carries the traffic of `{environment.name}` now"
+    if asked is not None and asked < carried:
+        return f"the {asked} that `min_replica` asks for; {carried} carry the traffic now"
+    return f"as many as carry the traffic of `{environment.name}` now"
