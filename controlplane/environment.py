@@ -141,7 +141,8 @@ def _database_address(url: str) -> dict[str, object]:
         "HOST": info.get("host") or "",
         "PORT": str(info.get("port") or ""),
         "OPTIONS": {
-            "pool": {"min_size": 0, "max_size": 8, "timeout": 10},
+            # Of a longer `reconnect_timeout` the pauses double on, past the database's return.
+            "pool": {"min_size": 0, "max_size": 8, "timeout": 10, "reconnect_timeout": 5},
             **_ENDS_WHEN_SILENT,
             **said,
         },

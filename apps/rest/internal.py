@@ -5,6 +5,7 @@ from functools import wraps
 from typing import TypeVar
 
 from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from pydantic import BaseModel, ValidationError
@@ -46,6 +47,8 @@ def internal_view(method: str) -> Callable[[View], View]:
                 return view(request, *args, **kwargs)
             except InternalRefusal as refusal:
                 return _refused(refusal)
+            except (InterfaceError, OperationalError):
+                return _without_database()
 
         return answer
 
@@ -82,3 +85,11 @@ def _refused(refusal: InternalRefusal) -> JsonResponse:
     body: dict[str, object] = {"code": refusal.code, "message": str(refusal)}
     body.update(fields=list(refusal.fields), hint=refusal.hint, source=None)
     return JsonResponse(body, status=refusal.status)
+
+
+def _without_database() -> JsonResponse:
+    answer = _refused(
+        InternalRefusal(503, "unavailable", "The database has no answer for us right now.")
+    )
+    answer["Retry-After"] = "2"
+    return answer
