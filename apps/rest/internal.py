@@ -1,6 +1,6 @@
 """Plain JSON views for our own processes under /internal/v1: small, bearer only, sized bodies."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import TypeVar
 
@@ -26,12 +26,14 @@ class InternalRefusal(Exception):
         *,
         fields: Sequence[str] = (),
         hint: str | None = None,
+        details: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.fields = tuple(fields)
         self.hint = hint
+        self.details = details
 
 
 def internal_view(method: str) -> Callable[[View], View]:
@@ -84,6 +86,8 @@ def read_body(request: HttpRequest, shape: type[Body]) -> Body:
 def _refused(refusal: InternalRefusal) -> JsonResponse:
     body: dict[str, object] = {"code": refusal.code, "message": str(refusal)}
     body.update(fields=list(refusal.fields), hint=refusal.hint, source=None)
+    if refusal.details is not None:
+        body["details"] = refusal.details
     return JsonResponse(body, status=refusal.status)
 
 

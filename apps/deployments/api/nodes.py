@@ -1,13 +1,17 @@
 """What of deployments runs on a node, over REST."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts.permissions import Action
 from apps.deployments.nodes import OnNode, builds_on, replicas_on
+from apps.deployments.services import node_remove
+from apps.fleet.api import NodeDetailView as FleetNodeDetailView
 from apps.fleet.api import NodeView
 from apps.rest.examples import shown_as
 
@@ -44,6 +48,38 @@ class NodeReplicasObject(serializers.Serializer[Any]):
     is_drained = serializers.BooleanField()
     builds = serializers.IntegerField(help_text="That hold its cards; they end by themselves.")
     replicas = OnNodeObject(many=True)
+
+
+@shown_as(
+    {
+        "id": "8arfsumz",
+        "name": "gpu-host-3",
+        "removed_at": "2026-11-27T16:40:02.117340Z",
+        "held": ["replica w5n2k of support/deployment-3, lost"],
+    }
+)
+class RemovedNodeObject(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    name = serializers.CharField()
+    removed_at = serializers.DateTimeField()
+    held = serializers.ListField(
+        child=serializers.CharField(), help_text="What has ended with it, in words."
+    )
+
+
+class NodeDetailView(FleetNodeDetailView):
+    actions: ClassVar[Mapping[str, Action]] = {
+        **FleetNodeDetailView.actions,
+        "DELETE": Action.REMOVE_NODES,
+    }
+
+    @extend_schema(responses={200: RemovedNodeObject})
+    def delete(self, request: Request, node_id: str) -> Response:
+        """Remove a node that is silent or holds nothing: what it held is free at once."""
+        node = self.node()
+        held = node_remove(node=node).lines
+        told = {"id": node.id, "name": node.name, "removed_at": node.removed_at, "held": held}
+        return Response(RemovedNodeObject(told).data)
 
 
 class NodeReplicasView(NodeView):
