@@ -31,6 +31,7 @@ from apps.deployments.restrictions import (
     require_first_place,
 )
 from apps.deployments.selectors import (
+    CONFIRMED_SECONDS,
     deployment_list,
     deployment_search,
     environment_list,
@@ -89,6 +90,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
     comparison_replica, comparison = comparison_of(plan, running)
     context = {
         "deployment": found,
+        "confirmed_seconds": CONFIRMED_SECONDS,
         "places": places_of(found),
         "endpoint": endpoint_of(found),
         "address": addresses_of(found)[0].place,

@@ -70,7 +70,14 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         ReplicaState.STARTING,
         ReplicaState.LOADING,
     ),
-    Tone.WARN: (DeploymentState.UNHEALTHY, ReplicaState.DRAINING, "cordoned", "drained", "warning"),
+    Tone.WARN: (
+        DeploymentState.UNHEALTHY,
+        ReplicaState.DRAINING,
+        "cordoned",
+        "drained",
+        "not_confirmed",
+        "warning",
+    ),
     Tone.ERROR: (
         BuildState.FAILED,
         DeploymentState.BUILD_FAILED,
