@@ -37,6 +37,10 @@ def _count(**which: Any) -> Count:
     return Count("replicas", filter=Q(**found), distinct=True)
 
 
+IS_CONFIRMED = Case(
+    When(~Q(state__in=_RUNNING) | Q(observed_at__gt=_HEARD_SINCE), then=True), default=False
+)
+"""Of a replica: whether its node has said lately what is known of it, where it runs at all."""
 _COUNTS = {
     "active_replica_count": _count(state=ReplicaState.READY),
     "running_replica_count": _count(state__in=_RUNNING),
@@ -109,12 +113,7 @@ def replica_list(*, deployment: Deployment) -> QuerySet[Replica]:
     return (
         Replica.objects.filter(deployment=deployment)
         .select_related("node")
-        .annotate(
-            is_confirmed=Case(
-                When(~Q(state__in=_RUNNING) | Q(observed_at__gt=_HEARD_SINCE), then=True),
-                default=False,
-            )
-        )
+        .annotate(is_confirmed=IS_CONFIRMED)
         .order_by("-ordered_at", "id")
     )
 

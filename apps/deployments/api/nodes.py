@@ -19,6 +19,10 @@ from apps.rest.examples import shown_as
 class OnNodeObject(serializers.Serializer[OnNode]):
     replica_id = serializers.CharField(source="replica.id")
     state = serializers.CharField(source="replica.state")
+    is_confirmed = serializers.BooleanField(
+        source="replica.is_confirmed",
+        help_text="False while the node has not said so for 9 seconds: `state` is the last known.",
+    )
     deployment_id = serializers.SerializerMethodField(help_text="Null for another team's.")
     note = serializers.CharField(help_text="While the node is drained: what happens next.")
     is_stuck = serializers.BooleanField(help_text="It cannot move as things are; `note` says why.")
@@ -36,6 +40,7 @@ class OnNodeObject(serializers.Serializer[OnNode]):
             {
                 "replica_id": "w5n2k",
                 "state": "ready",
+                "is_confirmed": True,
                 "deployment_id": "d5x8mk2p",
                 "note": "Its replacement starts on `gpu-host-4`.",
                 "is_stuck": False,

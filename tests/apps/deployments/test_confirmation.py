@@ -48,6 +48,13 @@ def pages_of(deployment: Deployment) -> list[str]:
     return ["/models/", model, f"{model}{deployment.id}/"]
 
 
+def on_its_node(cast: factories.Cast) -> tuple[Any, bool]:
+    node = Replica.objects.first().node  # type: ignore[union-attr]
+    (told,) = client_of(cast.owner).get(f"/v1/nodes/{node.id}/replicas")[1]["replicas"]
+    page = signed_in(cast.owner).get(f"/nodes/{node.id}/").content.decode()
+    return told, SAID in page
+
+
 def test_a_restored_database_shows_what_it_last_knew_as_not_confirmed(
     cast: factories.Cast, restored: Deployment
 ) -> None:
@@ -58,6 +65,8 @@ def test_a_restored_database_shows_what_it_last_knew_as_not_confirmed(
         shown = signed_in(cast.owner).get(page).content.decode()
         assert SAID in shown, page
         assert ">active<" in shown, page
+    told, is_said = on_its_node(cast)
+    assert (told["state"], told["is_confirmed"], is_said) == ("ready", False, True)
 
 
 def test_the_first_report_of_its_node_confirms_it(
@@ -70,6 +79,8 @@ def test_the_first_report_of_its_node_confirms_it(
     assert seen["is_confirmed"]
     for page in pages_of(restored):
         assert SAID not in signed_in(cast.owner).get(page).content.decode(), page
+    told, is_said = on_its_node(cast)
+    assert (told["is_confirmed"], is_said) == (True, False)
 
 
 def test_the_first_report_of_its_node_corrects_it(

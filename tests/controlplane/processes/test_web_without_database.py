@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,15 +112,28 @@ class _Relay:
                 each.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.fixture(scope="module")
+def web_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the static files that the web process names in its pages."""
+    folder = tmp_path_factory.mktemp("web")
+    subprocess.run(
+        [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"],
+        cwd=_ROOT,
+        env={**os.environ, "DATA_DIR": str(folder)},
+        check=True,
+    )
+    return folder
+
+
 @pytest.fixture
-def web(tmp_path: Path) -> Iterator[_Web]:
+def web(web_folder: Path) -> Iterator[_Web]:
     """A web process on a PostgreSQL of its own, which it reaches through a relay."""
     folder = _cluster()
     with ExitStack() as stack:
         database = stack.enter_context(_database(folder))
         relay = _Relay(folder)
         stack.callback(relay.close)
-        url = stack.enter_context(_web_process(tmp_path, relay.port))
+        url = stack.enter_context(_web_process(web_folder, relay.port))
         started = _Web(url, database, relay)
         wait_for(started.is_ready, what="the web process")
         # So that there are connections that must be found dead.
@@ -159,8 +173,6 @@ def _database(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
 def _web_process(data_dir: Path, database_port: int) -> Iterator[str]:
     database_url = f"postgresql://postgres@127.0.0.1:{database_port}/{TEST_DATABASE}"
     environment = {**os.environ, "DATA_DIR": str(data_dir), "DATABASE_URL": database_url}
-    collect = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
-    subprocess.run(collect, cwd=_ROOT, env=environment, check=True)
     with ports.reserved() as port:
         process = subprocess.Popen(
             [
@@ -182,8 +194,9 @@ def _web_process(data_dir: Path, database_port: int) -> Iterator[str]:
 
 
 def _refuses_everybody(web: _Web) -> None:
-    for what in _ASKED:
-        answer = web.answer(what)
+    with ThreadPoolExecutor(len(_ASKED)) as askers:
+        answers = list(askers.map(web.answer, _ASKED))
+    for what, answer in zip(_ASKED, answers, strict=True):
         assert (what, answer.status_code) == (what, httpx.codes.SERVICE_UNAVAILABLE)
         assert (what, answer.headers["Retry-After"]) == (what, "2")
     assert httpx.get(f"{web.url}/livez").json() == {"status": "alive"}
