@@ -190,6 +190,7 @@ def test_the_page_names_what_ends_before_and_after(cast: factories.Cast, silent:
     assert "The typed name is not the node&#x27;s" in refused.content.decode()
     done = browser.post(f"/nodes/{silent.id}/remove/", {"name": "gone"}, follow=True)
     assert f"It held: replica {replica.id} of " in done.content.decode()
+    assert AuditEntry.objects.filter(action="node.remove", source="page").exists()
     assert browser.get(f"/nodes/{silent.id}/").status_code == 404
     shown = signed_in(cast.member).get("/nodes/").content.decode()
     assert f"/nodes/{silent.id}/" not in shown
