@@ -10,6 +10,7 @@ PYTHON ?= $(shell for each in python3.11 python3.12 python3 python; do \
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 PIP := $(PY) -m pip --disable-pip-version-check -qq
 ONCE ?=
+STOP_ENGINES ?=
 TESTS ?=
 CHANGED ?=
 SEED ?=
@@ -30,7 +31,7 @@ SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
 ORDER := $(if $(SEED),--randomly-seed=$(SEED))
 LINTERS := lint-types lint-style lint-imports lint-templates lint-security
 
-.PHONY: help demo up test test-fast test-long test-stress test-hygiene test-oldest containers lint audit format screenshots chromium clean $(LINTERS)
+.PHONY: help demo up stop-engines test test-fast test-long test-stress test-hygiene test-oldest containers lint audit format screenshots chromium clean $(LINTERS)
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,8 +39,11 @@ help:  ## say what there is
 demo: $(VENV)/.demo  ## build, serve and ask a real small model on this machine
 	@$(PY) manage.py demo $(if $(ONCE),--once)
 
-up: $(VENV)/.demo  ## start Enginehouse on this machine, without the demonstration
-	@$(PY) manage.py up
+up: $(VENV)/.demo  ## start Enginehouse on this machine, without the demonstration; STOP_ENGINES=1: its engines end with it
+	@$(PY) manage.py up $(if $(STOP_ENGINES),--stop-engines)
+
+stop-engines: $(VENV)/.demo  ## end the engines that go on serving after `make up` has stopped
+	@$(PY) manage.py stop_engines
 
 test: $(VENV)/.dev chromium  ## every test but the long ones
 ifdef TESTS

@@ -6,17 +6,23 @@ from typing import Any
 import django
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import close_old_connections
+from django.db import InterfaceError, OperationalError, close_old_connections, connection
 
 from apps.rest.body_limit import BodyLimit, Limit, Scope
 from apps.rest.web_handler import WebHandler
+from controlplane.database_watch import DatabaseWatch, ask_on_new_connection, watched_connection
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 django.setup(set_prefix=False)
 # Workers wait out a database that restarts; whoever asks for a page is told so, and soon.
+_watch = DatabaseWatch(ask_on_new_connection(lambda: connection.get_connection_params()))
 for _database in settings.DATABASES.values():
     _options: Any = _database["OPTIONS"]
-    _options["pool"].update(timeout=2, max_waiting=100)
+    _options["pool"].update(
+        timeout=1.5, max_waiting=100, connection_class=watched_connection(_watch)
+    )
+# Who waited for the schema has opened one that knows nothing of this.
+connection.close_pool()  # type: ignore[attr-defined]
 _django = WebHandler()
 
 _USUAL = Limit(bytes=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
@@ -24,14 +30,17 @@ _FORM_BYTES = 1_000_000
 """What a form adds to the file that it carries."""
 
 
-async def body_limit_of(scope: Scope) -> Limit:
-    """Return how long a body may be: files only from people whom we know."""
+async def body_limit_of(scope: Scope) -> Limit | None:
+    """Return how long a body may be: files only from people whom we know; None: ask again."""
     # Django has its apps only now.
     from apps.configs.calibration_sets.urls import UPLOAD_PATHS
 
     if scope["method"] != "POST" or scope["path"] not in UPLOAD_PATHS:
         return _USUAL
-    if not await sync_to_async(_is_known)(scope):
+    is_known = await sync_to_async(_is_known)(scope)
+    if is_known is None:
+        return None
+    if not is_known:
         return Limit(bytes=_USUAL.bytes, hint="Files are taken from callers with a valid API key.")
     return Limit(
         bytes=settings.CALIBRATION_MAX_BYTES + _FORM_BYTES,
@@ -39,11 +48,13 @@ async def body_limit_of(scope: Scope) -> Limit:
     )
 
 
-def _is_known(scope: Scope) -> bool:
+def _is_known(scope: Scope) -> bool | None:
     from apps.accounts.known_callers import is_known_caller
 
     try:
         return is_known_caller(scope)
+    except (InterfaceError, OperationalError):
+        return None
     finally:
         # No request has begun whose end would give the connection back.
         close_old_connections()

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool
 
 from controlplane.keepalive import (
     IDLE_SECONDS,
@@ -130,6 +131,15 @@ _ENDS_WHEN_SILENT: Mapping[str, object] = MappingProxyType(
 """By libpq's own values a host that went dark is waited for a quarter of an hour, or two hours."""
 
 
+def _connect_again(pool: ConnectionPool) -> None:
+    """Go on trying to connect.
+
+    A pool that has given up is set going by who waits for a connection. Those who have given up
+    waiting fill its queue all the same, and past `max_waiting` nobody else gets that far.
+    """
+    pool.check()
+
+
 def _database_address(url: str) -> dict[str, object]:
     # conninfo keeps percent-escapes, socket folders and options as libpq reads them.
     info = conninfo_to_dict(url)
@@ -141,7 +151,12 @@ def _database_address(url: str) -> dict[str, object]:
         "HOST": info.get("host") or "",
         "PORT": str(info.get("port") or ""),
         "OPTIONS": {
-            "pool": {"min_size": 0, "max_size": 8, "timeout": 10},
+            "pool": {
+                **{"min_size": 0, "max_size": 8, "timeout": 10},
+                # Of a longer one the pauses double on, past the database's return.
+                "reconnect_timeout": 5,
+                "reconnect_failed": _connect_again,
+            },
             **_ENDS_WHEN_SILENT,
             **said,
         },

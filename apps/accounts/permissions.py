@@ -63,6 +63,8 @@ class Action(StrEnum):
     """Drain nodes."""
     CORDON = "cordon"
     """Cordon nodes."""
+    REMOVE_NODES = "remove_nodes"
+    """Take nodes out, with what they hold."""
     ASSIGN_CARDS = "assign_cards"
     """Assign cards to teams."""
     SETTINGS = "settings"
@@ -98,6 +100,7 @@ _WORDS: Mapping[Action, str] = {
     Action.PRICE: "set prices",
     Action.DRAIN: "drain nodes",
     Action.CORDON: "cordon nodes",
+    Action.REMOVE_NODES: "remove nodes",
     Action.ASSIGN_CARDS: "assign cards to teams",
     Action.SETTINGS: "see what the installation runs with",
     Action.REMOTE_CODE: "let a repository run its own code",

@@ -17,4 +17,8 @@ urlpatterns: list[URLPattern] = [
     path("settings/", installation, name="settings"),
 ]
 api: list[URLPattern] = [path("settings", InstallationView.as_view(), name="settings")]
-probes: list[URLPattern] = [path("healthz", views.healthz)]
+probes: list[URLPattern] = [
+    path("healthz", views.readyz),
+    path("readyz", views.readyz),
+    path("livez", views.livez),
+]

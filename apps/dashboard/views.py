@@ -1,6 +1,6 @@
 """The overview, and the probes that supervisors ask."""
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
@@ -34,11 +34,20 @@ def hide_first_steps(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_safe
-def healthz(request: HttpRequest) -> HttpResponse:
+def readyz(request: HttpRequest) -> HttpResponse:
     """Answer 200 while this process can serve pages: its database answers."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-    except DatabaseError:
-        return JsonResponse({"status": "unavailable", "database": "no answer"}, status=503)
+    except (DatabaseError, InterfaceError):
+        answer = JsonResponse({"status": "unavailable", "database": "no answer"}, status=503)
+        answer["Retry-After"] = "2"
+        return answer
     return JsonResponse({"status": "ready"})
+
+
+@never_cache
+@require_safe
+def livez(request: HttpRequest) -> HttpResponse:
+    """Answer 200 while this process answers at all: restarting it would mend nothing else."""
+    return JsonResponse({"status": "alive"})

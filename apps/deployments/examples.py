@@ -37,6 +37,7 @@ DEPLOYMENT: dict[str, Any] = {
     "is_production": True,
     "is_development": False,
     "status": "ACTIVE",
+    "is_confirmed": True,
     "active_replica_count": 1,
     "autoscaling_settings": AUTOSCALING,
     "instance_type_name": "H100",
@@ -66,6 +67,8 @@ REPLICA: dict[str, Any] = {
     "id": "krfe9",
     "node": "gpu-host-3",
     "state": "ready",
+    "is_confirmed": True,
+    "observed_at": READY_AT,
     "wanted": "running",
     "memory_bytes": 85_899_345_920,
     "placement": "`gpu-host-3` has the fewest replicas of this deployment (0) of those with room "

@@ -9,9 +9,9 @@ from apps.deployments.models import Replica
 from apps.deployments.selectors import wanted_replicas_of
 from apps.deployments.services import ReplicaReport, replicas_observe
 from apps.fleet.internal_api import CardBody
-from apps.fleet.internal_authentication import calling_node
+from apps.fleet.internal_authentication import calling_node, removed
 from apps.fleet.models import Node
-from apps.fleet.services import CardUse, node_observe
+from apps.fleet.services import CardUse, NodeRemoved, node_observe
 from apps.rest.internal import InternalRefusal, internal_view, read_body
 from apps.rest.machine_bodies import Count, MachineBody, SmallCount
 from apps.secrets.services import secret_redactor
@@ -115,12 +115,15 @@ def nodes_observe(request: HttpRequest) -> HttpResponseBase:
     """Store what the node says and return what it should run."""
     node = calling_node(request)
     body = read_body(request, ObserveBody)
-    node_observe(
-        node=node,
-        boot_id=body.boot_id,
-        cards={card.to_report(): card.to_use() for card in body.cards},
-        runtimes=body.runtimes,
-    )
+    try:
+        node_observe(
+            node=node,
+            boot_id=body.boot_id,
+            cards={card.to_report(): card.to_use() for card in body.cards},
+            runtimes=body.runtimes,
+        )
+    except NodeRemoved:
+        raise removed(node) from None
     replicas_observe(node=node, reports=[each.to_report() for each in body.replicas])
     # The version first: what changes in between is then told again, not missed.
     version = Node.objects.values_list("wanted_version", flat=True).get(id=node.id)

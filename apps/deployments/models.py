@@ -69,6 +69,15 @@ class Deployment(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether a node has said lately that what runs of it does, by the counts of a list.
+
+        None has after the database was restored or away. Of what does not run nobody speaks.
+        """
+        running = getattr(self, "running_replica_count", 0)
+        return not running or bool(getattr(self, "heard_replica_count", 0))
+
 
 class Environment(models.Model):
     """A named place that points at one deployment and may be rolling to a candidate."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from apps.accounts.permissions import Actor, Role
 from apps.deployments.models import Deployment, FailedStarts, Replica
-from apps.deployments.selectors import failed_starts_on
+from apps.deployments.selectors import IS_CONFIRMED, failed_starts_on
 from apps.deployments.services.placement import replica_obstacle
 from apps.fleet.models import CardLease, Node
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
@@ -29,7 +29,8 @@ class OnNode:
 def replicas_on(node: Node, actor: Actor) -> list[OnNode]:
     """Return the live replicas of a node by deployment."""
     live = Replica.objects.filter(node=node).exclude(state__in=REPLICA_TERMINAL)
-    rows = list(live.select_related("deployment__model").order_by("deployment_id", "id"))
+    told = live.annotate(is_confirmed=IS_CONFIRMED).select_related("deployment__model")
+    rows = list(told.order_by("deployment_id", "id"))
     others = _elsewhere(node, {row.deployment_id for row in rows})
     sees_all = actor.role is Role.ORGANISATION_ADMIN
     return [

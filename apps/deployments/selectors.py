@@ -1,10 +1,12 @@
 """Reads of models, deployments, environments and replicas; `team` bounds every list."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Prefetch, Q, QuerySet
+from django.db.models import Case, Count, Prefetch, Q, QuerySet, When
+from django.db.models.functions import Now
 
 from apps.accounts.models import Team
 from apps.builds.own_code import own_code_of
@@ -23,7 +25,31 @@ DEGRADED = "degraded"
 """No state, but a condition of an active deployment; the hosted product has no word for it."""
 DEFAULT_PREDICT_ROUTE = "/v1/chat/completions"
 _ENCODERS = frozenset(kind.value for kind in BaseModelKind if kind.is_encoder)
-_READY = Count("replicas", filter=Q(replicas__state=ReplicaState.READY), distinct=True)
+CONFIRMED_SECONDS = 9
+"""Three reports of an agent, and less than it takes for a node to count as silent."""
+_RUNNING = (
+    ReplicaState.STARTING,
+    ReplicaState.LOADING,
+    ReplicaState.READY,
+    ReplicaState.DRAINING,
+)
+_HEARD_SINCE = Now() - timedelta(seconds=CONFIRMED_SECONDS)
+
+
+def _count(**which: Any) -> Count:
+    found = {f"replicas__{field}": value for field, value in which.items()}
+    return Count("replicas", filter=Q(**found), distinct=True)
+
+
+IS_CONFIRMED = Case(
+    When(~Q(state__in=_RUNNING) | Q(observed_at__gt=_HEARD_SINCE), then=True), default=False
+)
+"""Of a replica: whether its node has said lately what is known of it, where it runs at all."""
+_COUNTS = {
+    "active_replica_count": _count(state=ReplicaState.READY),
+    "running_replica_count": _count(state__in=_RUNNING),
+    "heard_replica_count": _count(state__in=_RUNNING, observed_at__gt=_HEARD_SINCE),
+}
 
 
 def model_list(*, team: Team, name: str | None = None) -> QuerySet[ServedModel]:
@@ -42,7 +68,7 @@ def model_list(*, team: Team, name: str | None = None) -> QuerySet[ServedModel]:
 def deployment_list(
     *, team: Team, model_id: str | None = None, name: str | None = None
 ) -> QuerySet[Deployment]:
-    """Return the team's deployments, newest first, with ready replicas and environments."""
+    """Return the team's deployments, newest first, with counts of replicas and environments."""
     deployments = Deployment.objects.filter(model__team=team)
     if model_id is not None:
         deployments = deployments.filter(model_id=model_id)
@@ -50,7 +76,7 @@ def deployment_list(
         deployments = deployments.filter(name=name)
     return (
         deployments.select_related("model", "build", "artifact")
-        .annotate(active_replica_count=_READY)
+        .annotate(**_COUNTS)
         .prefetch_related("current_of", "candidate_of")
         .order_by("-created_at", "id")
     )
@@ -78,7 +104,7 @@ def environment_list(*, team: Team, model_id: str) -> QuerySet[Environment]:
                 Prefetch(
                     place,
                     queryset=Deployment.objects.select_related("model")
-                    .annotate(active_replica_count=_READY)
+                    .annotate(**_COUNTS)
                     .prefetch_related("current_of", "candidate_of"),
                 )
                 for place in ("current", "candidate")
@@ -89,10 +115,11 @@ def environment_list(*, team: Team, model_id: str) -> QuerySet[Environment]:
 
 
 def replica_list(*, deployment: Deployment) -> QuerySet[Replica]:
-    """Return the deployment's replicas, newest first, ended ones included."""
+    """Return the deployment's replicas, newest first, ended ones included, with `is_confirmed`."""
     return (
         Replica.objects.filter(deployment=deployment)
         .select_related("node")
+        .annotate(is_confirmed=IS_CONFIRMED)
         .order_by("-ordered_at", "id")
     )
 

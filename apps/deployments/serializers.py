@@ -94,6 +94,10 @@ class DeploymentObject(serializers.Serializer[Any]):
     is_production = serializers.SerializerMethodField()
     is_development = serializers.SerializerMethodField()
     status = serializers.SerializerMethodField()
+    is_confirmed = serializers.BooleanField(
+        help_text="False while no node has said for 9 seconds that anything of it still runs: "
+        "`status` is then what was known last."
+    )
     active_replica_count = serializers.IntegerField()
     autoscaling_settings = serializers.SerializerMethodField()
     instance_type_name = serializers.SerializerMethodField()
@@ -267,6 +271,12 @@ class ReplicaObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     node = serializers.CharField(source="node.name")
     state = serializers.CharField()
+    is_confirmed = serializers.BooleanField(
+        help_text="False while its node has not said so for 9 seconds: `state` is the last known."
+    )
+    observed_at = serializers.DateTimeField(
+        allow_null=True, help_text="When its node last said how it stands."
+    )
     wanted = serializers.CharField()
     memory_bytes = serializers.IntegerField()
     placement = serializers.CharField(

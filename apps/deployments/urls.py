@@ -38,6 +38,7 @@ _MODEL = "models/<id:model_id>"
 _DEPLOYMENT = f"{_MODEL}/deployments/<id:deployment_id>"
 _ENVIRONMENT = f"{_MODEL}/environments/<name:name>"
 api: list[URLPattern] = [
+    path("nodes/<id:node_id>", nodes.NodeDetailView.as_view(), name="node"),
     path("nodes/<id:node_id>/replicas", nodes.NodeReplicasView.as_view()),
     path("usage", usage.UsageView.as_view()),
     path("usage.csv", usage.UsageCsvView.as_view()),
@@ -67,5 +68,8 @@ internal: list[URLPattern] = [
     path("nodes/observe", internal_api.nodes_observe),
     path("nodes/logs", internal_api.nodes_logs),
 ]
-node_page: list[URLPattern] = [path("nodes/<id:node_id>/", node_views.node, name="node_page")]
+node_page: list[URLPattern] = [
+    path("nodes/<id:node_id>/", node_views.node, name="node_page"),
+    path("nodes/<id:node_id>/remove/", node_views.remove, name="node_remove"),
+]
 metrics_page: list[URLPattern] = [path("metrics", metrics.MetricsView.as_view(), name="metrics")]

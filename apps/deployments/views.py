@@ -32,6 +32,7 @@ from apps.deployments.restrictions import (
     require_first_place,
 )
 from apps.deployments.selectors import (
+    CONFIRMED_SECONDS,
     DEGRADED,
     deployment_list,
     deployment_search,
@@ -94,6 +95,7 @@ def deployment(request: HttpRequest, model_id: str, deployment_id: str) -> HttpR
     comparison_replica, comparison = comparison_of(plan, running)
     context = {
         "deployment": found,
+        "confirmed_seconds": CONFIRMED_SECONDS,
         "places": places_of(found),
         "endpoint": endpoint_of(found),
         "address": addresses_of(found)[0].place,

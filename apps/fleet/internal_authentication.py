@@ -5,6 +5,7 @@ from django.http import HttpRequest
 from apps.fleet.models import Gateway, Node
 from apps.fleet.selectors import gateway_by_credential, node_by_credential
 from apps.rest.internal import InternalRefusal, bearer
+from controlplane.domain.wire.removal import removal_signature
 
 _UNKNOWN = "This credential is unknown or was replaced by a newer enrollment; enroll again."
 
@@ -14,7 +15,21 @@ def calling_node(request: HttpRequest) -> Node:
     node = node_by_credential(bearer(request))
     if node is None:
         raise InternalRefusal(401, "unknown_credential", _UNKNOWN)
+    if node.removed_at is not None:
+        raise removed(node)
     return node
+
+
+def removed(node: Node) -> InternalRefusal:
+    """Return what a removed node is told: signed, since its agent ends what it runs on it."""
+    signature = removal_signature(credential_sha256=node.credential_sha256, node_id=node.id)
+    return InternalRefusal(
+        410,
+        "node_removed",
+        f"Node `{node.name}` was removed.",
+        hint="To bring it back, start its agent with a new ENROLLMENT_TOKEN.",
+        details={"node_id": node.id, "signature": signature},
+    )
 
 
 def calling_gateway(request: HttpRequest) -> Gateway:

@@ -36,6 +36,8 @@ class Node(models.Model):
     """Since when replicas are moved off it; a node that drains is cordoned too."""
     enrolled_at = models.DateTimeField(auto_now_add=True)
     last_heartbeat_at = models.DateTimeField(null=True)
+    removed_at = models.DateTimeField(null=True)
+    """Since when it is out; its row stays for what it ran, and to tell its agent."""
     wanted_version = models.BigIntegerField(default=0)
     """Grows whenever what this node should run changes."""
 

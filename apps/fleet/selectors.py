@@ -14,13 +14,14 @@ _SILENT = timedelta(seconds=SILENT_SECONDS)
 
 
 def node_list() -> QuerySet[Node]:
-    """Return every node by name, with its cards and the live claims on them."""
+    """Return the nodes, but for removed ones, by name, with cards and the live claims on them."""
     live = CardLease.objects.filter(released_at=None).order_by("id")
     cards = Card.objects.order_by("index").prefetch_related(
         Prefetch("leases", queryset=live, to_attr="live_leases")
     )
     return (
-        Node.objects.order_by("name")
+        Node.objects.filter(removed_at=None)
+        .order_by("name")
         .prefetch_related(Prefetch("cards", queryset=cards))
         .annotate(is_alive=Q(last_heartbeat_at__gt=Now() - _SILENT))
     )
@@ -28,7 +29,7 @@ def node_list() -> QuerySet[Node]:
 
 def nodes_alive() -> QuerySet[Node]:
     """Return the nodes that spoke within the last `SILENT_SECONDS`."""
-    return Node.objects.filter(last_heartbeat_at__gt=Now() - _SILENT)
+    return Node.objects.filter(removed_at=None, last_heartbeat_at__gt=Now() - _SILENT)
 
 
 def nodes_silent() -> QuerySet[Node]:
@@ -70,12 +71,15 @@ def pools_closed_to(*, team_id: str) -> set[str]:
 
 def pool_names() -> list[str]:
     """Return every pool that a card or a node is in, or that is assigned to teams."""
-    of_cards = Card.objects.exclude(pool="").values_list("pool", flat=True)
+    cards = Card.objects.filter(node__removed_at=None)
+    of_cards = cards.exclude(pool="").values_list("pool", flat=True)
     of_teams = PoolTeam.objects.values_list("pool", flat=True)
-    return sorted(Node.objects.values_list("pool", flat=True).union(of_cards, of_teams))
+    of_nodes = Node.objects.filter(removed_at=None).values_list("pool", flat=True)
+    return sorted(of_nodes.union(of_cards, of_teams))
 
 
 def node_by_credential(credential: str) -> Node | None:
+    """Return whose credential it is, removed or not."""
     return Node.objects.filter(credential_sha256=hash_of(credential)).first()
 
 

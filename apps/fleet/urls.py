@@ -19,7 +19,6 @@ urlpatterns: list[URLPattern] = [
 ]
 api: list[URLPattern] = [
     path("nodes", rest.NodeListView.as_view(), name="nodes"),
-    path("nodes/<id:node_id>", rest.NodeDetailView.as_view(), name="node"),
     path("nodes/<id:node_id>/cordon", rest.NodeCordonView.as_view()),
     path("nodes/<id:node_id>/uncordon", rest.NodeUncordonView.as_view()),
     path("nodes/<id:node_id>/drain", rest.NodeDrainView.as_view()),

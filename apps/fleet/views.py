@@ -160,7 +160,7 @@ def _changed(
 
 
 def _node(node_id: str) -> Node:
-    found = Node.objects.filter(id=node_id).first()
+    found = Node.objects.filter(id=node_id, removed_at=None).first()
     if found is None:
         raise NotFound(f"There is no node `{node_id}`.")
     return found

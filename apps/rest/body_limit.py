@@ -5,11 +5,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from apps.rest.errors import Unavailable
+
 Scope = dict[str, Any]
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+_UNAVAILABLE = Unavailable(
+    "The database has no answer for us right now.", hint="Send the request again."
+).to_json()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +25,8 @@ class Limit:
     hint: str | None = None
 
 
-LimitOf = Callable[[Scope], Awaitable[Limit]]
+LimitOf = Callable[[Scope], Awaitable[Limit | None]]
+"""None where it cannot be told now."""
 
 
 class BodyLimit:
@@ -43,7 +49,11 @@ class BodyLimit:
             return
         announced, limit = _announced(scope), self._usual
         if announced > limit.bytes and self._limit_of is not None:
-            limit = await self._limit_of(scope)
+            told = await self._limit_of(scope)
+            if told is None:
+                await _answer(503, _UNAVAILABLE, send, (b"retry-after", b"2"))
+                return
+            limit = told
         if announced > limit.bytes:
             await _refuse(limit, send)
         else:
@@ -65,18 +75,22 @@ class BodyLimit:
 
 
 async def _refuse(limit: Limit, send: Send) -> None:
-    body = json.dumps(
-        {
-            "code": "too_large",
-            "message": f"The body is larger than {limit.bytes // 1000:,} kB.",
-            "fields": [],
-            "hint": limit.hint,
-            "source": None,
-        }
-    ).encode()
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    body: dict[str, object] = {
+        "code": "too_large",
+        "message": f"The body is larger than {limit.bytes // 1000:,} kB.",
+        "fields": [],
+        "hint": limit.hint,
+        "source": None,
+    }
+    await _answer(413, body, send)
+
+
+async def _answer(
+    status: int, body: Mapping[str, object], send: Send, *more: tuple[bytes, bytes]
+) -> None:
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close"), *more]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 
 
 def _announced(scope: Scope) -> int:

@@ -1,10 +1,11 @@
 """Plain JSON views for our own processes under /internal/v1: small, bearer only, sized bodies."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import TypeVar
 
 from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from pydantic import BaseModel, ValidationError
@@ -25,12 +26,14 @@ class InternalRefusal(Exception):
         *,
         fields: Sequence[str] = (),
         hint: str | None = None,
+        details: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.fields = tuple(fields)
         self.hint = hint
+        self.details = details
 
 
 def internal_view(method: str) -> Callable[[View], View]:
@@ -46,6 +49,8 @@ def internal_view(method: str) -> Callable[[View], View]:
                 return view(request, *args, **kwargs)
             except InternalRefusal as refusal:
                 return _refused(refusal)
+            except (InterfaceError, OperationalError):
+                return _without_database()
 
         return answer
 
@@ -81,4 +86,14 @@ def read_body(request: HttpRequest, shape: type[Body]) -> Body:
 def _refused(refusal: InternalRefusal) -> JsonResponse:
     body: dict[str, object] = {"code": refusal.code, "message": str(refusal)}
     body.update(fields=list(refusal.fields), hint=refusal.hint, source=None)
+    if refusal.details is not None:
+        body["details"] = refusal.details
     return JsonResponse(body, status=refusal.status)
+
+
+def _without_database() -> JsonResponse:
+    answer = _refused(
+        InternalRefusal(503, "unavailable", "The database has no answer for us right now.")
+    )
+    answer["Retry-After"] = "2"
+    return answer

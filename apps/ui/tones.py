@@ -76,6 +76,7 @@ _TONES: dict[Tone, tuple[StrEnum | str, ...]] = {
         "cordoned",
         "degraded",
         "drained",
+        "not_confirmed",
         "warning",
     ),
     Tone.ERROR: (

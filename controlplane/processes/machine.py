@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.processes import ports, postgres, valkey
+from controlplane.processes.engines_left import engines_left, words_of
 from controlplane.processes.process_list import Process, processes
 from controlplane.processes.running import RunningServices, remove_note, write_note
 from controlplane.processes.server import ServerCommand
@@ -73,6 +74,8 @@ class Machine:
         finally:
             await supervisor.stop()
             remove_note(self.plan.data_dir)
+            for line in words_of(engines_left(self.plan.data_dir)):
+                self.say("up", line)
 
     async def _start_servers(self, supervisor: Supervisor) -> RunningServices:
         self._listen()

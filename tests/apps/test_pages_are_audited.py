@@ -40,6 +40,7 @@ CHECKED_ELSEWHERE = {
     "calibration_sets:list": "needs a file: tests/apps/configs/calibration_sets",
     "calibration_sets:delete": "needs a store: tests/apps/configs/calibration_sets",
     "calibration_sets:start_preview": "needs a set: tests/apps/configs/calibration_sets",
+    "node_remove": "needs the node's name: tests/apps/deployments/test_removing_nodes.py",
 }
 
 

@@ -23,9 +23,11 @@ NOT_PAGES = {
     "deployments:log": "lines for the log of a deployment's page",
     "deployments:series": "numbers for the charts",
     "healthz": "a probe",
+    "livez": "a probe",
     "metrics": "text for Prometheus",
     "openid_connect_callback": "the provider's way back",
     "openid_connect_login": "the way to the provider",
+    "readyz": "a probe",
 }
 PROGRAMS = ("v1", "internal/")
 

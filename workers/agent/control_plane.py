@@ -1,11 +1,13 @@
 """What the agent knows of the control plane, and how it speaks to it over HTTP."""
 
+import hashlib
 from collections.abc import Mapping
 from http import HTTPStatus
 from http.client import responses
 from typing import Any, Protocol
 
 from controlplane.domain.json_text import read_json
+from controlplane.domain.wire.removal import is_removal
 from workers.bounded_http import Answer, Limits, NoAnswer, ask
 
 TIMEOUT_SECONDS = 5.0
@@ -15,6 +17,10 @@ _LONGEST_MESSAGE = 1000
 
 class ControlPlaneAway(Exception):
     """It did not answer, or not as it should; asking again later may work."""
+
+
+class NodeRemoved(ControlPlaneAway):
+    """The control plane has removed this node, and signed that it has: nothing may run here."""
 
 
 class NotEnrolled(Exception):
@@ -29,6 +35,9 @@ class ControlPlane(Protocol):
 
     def ship_log(self, *, replica_id: str, attempt: int, sequence: int, text: str) -> None:
         """Hand in one piece of a replica's log; a repeat is harmless."""
+
+    def leave(self) -> None:
+        """Forget the credential of a node that was removed; the next call enrolls anew."""
 
 
 class HttpControlPlane:
@@ -47,6 +56,9 @@ class HttpControlPlane:
     def ship_log(self, *, replica_id: str, attempt: int, sequence: int, text: str) -> None:
         body = {"replica_id": replica_id, "attempt": attempt, "sequence": sequence, "text": text}
         post(self._url, "nodes/logs", body, bearer=self._credential)
+
+    def leave(self) -> None:
+        """Nothing is kept here."""
 
 
 def enroll(url: str, token: str, node: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,9 +83,21 @@ def post(url: str, path: str, body: Mapping[str, Any], *, bearer: str) -> dict[s
         raise ControlPlaneAway(f"{path}: {error}") from None
     if answer.status == HTTPStatus.UNAUTHORIZED:
         raise NotEnrolled(_message(answer))
+    if answer.status == HTTPStatus.GONE and _is_signed(answer, bearer):
+        raise NodeRemoved(_message(answer))
     if answer.status != HTTPStatus.OK:
         raise ControlPlaneAway(f"{path}: {answer.status} {_message(answer)}")
     return _content(path, answer)
+
+
+def _is_signed(answer: Answer, credential: str) -> bool:
+    try:
+        details = read_json(answer.content)["details"]
+        node_id, signature = str(details["node_id"]), str(details["signature"])
+    except (ValueError, KeyError, TypeError):
+        return False
+    sha256 = hashlib.sha256(credential.encode()).hexdigest()
+    return is_removal(credential_sha256=sha256, node_id=node_id, signature=signature)
 
 
 def _says_what_is_wanted(answer: Mapping[str, Any]) -> bool:

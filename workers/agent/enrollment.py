@@ -47,6 +47,10 @@ class EnrolledControlPlane:
             )
         )
 
+    def leave(self) -> None:
+        self._credential = None
+        (self._settings.home / "credential.json").unlink(missing_ok=True)
+
     def _call(self, act: Callable[[HttpControlPlane], Answer]) -> Answer:
         url = self._settings.control_plane_url
         if self._credential is not None:

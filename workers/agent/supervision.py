@@ -10,7 +10,7 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.gpus import CPU, IDLE_BYTES
 from workers.agent import inventory
 from workers.agent.containers import ContainerSweep
-from workers.agent.control_plane import ControlPlane, ControlPlaneAway
+from workers.agent.control_plane import ControlPlane, ControlPlaneAway, NodeRemoved
 from workers.agent.folders import replica_folders, write_json
 from workers.agent.hints import Hints
 from workers.agent.identity import boot_id
@@ -150,6 +150,9 @@ class Agent:
         observation = observation or self._observation()
         try:
             answer = self._control_plane.observe(observation)
+        except NodeRemoved as removed:
+            self._end_all(removed)
+            return
         except ControlPlaneAway as error:
             if not self._back_off_seconds:
                 _log.warning("the control plane is away, engines go on: %s", error)
@@ -164,6 +167,16 @@ class Agent:
         write_json(self._settings.home / "wanted.json", answer)
         if not self._is_stopping:
             self._apply(answer["replicas"], observation["replicas"])
+
+    def _end_all(self, removed: NodeRemoved) -> None:
+        """End what runs, of which nobody wants to hear; then this host is no node any more."""
+        _log.warning("%s Its engines are ended.", removed)
+        self._report_at = self._clock.monotonic() + REPORT_SECONDS
+        for key, replica in list(self._replicas.items()):
+            self._let_go(key, replica, is_known_to_have_ended=True)
+        if not self._replicas:
+            self._control_plane.leave()
+            _log.warning("to bring it back, start this agent with a new ENROLLMENT_TOKEN")
 
     def _apply(
         self, wanted: Sequence[Mapping[str, Any]], reported: Sequence[Mapping[str, Any]]

@@ -1,14 +1,18 @@
 """What of deployments runs on a node, over REST."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.accounts.permissions import Action
 from apps.deployments import examples
 from apps.deployments.nodes import FailedOnNode, OnNode, builds_on, failed_on, replicas_on
+from apps.deployments.services import node_remove
+from apps.fleet.api import NodeDetailView as FleetNodeDetailView
 from apps.fleet.api import NodeView
 from apps.rest.examples import shown_as
 
@@ -16,6 +20,10 @@ from apps.rest.examples import shown_as
 class OnNodeObject(serializers.Serializer[OnNode]):
     replica_id = serializers.CharField(source="replica.id")
     state = serializers.CharField(source="replica.state")
+    is_confirmed = serializers.BooleanField(
+        source="replica.is_confirmed",
+        help_text="False while the node has not said so for 9 seconds: `state` is the last known.",
+    )
     deployment_id = serializers.SerializerMethodField(help_text="Null for another team's.")
     note = serializers.CharField(help_text="While the node is drained: what happens next.")
     is_stuck = serializers.BooleanField(help_text="It cannot move as things are; `note` says why.")
@@ -46,6 +54,7 @@ class FailedOnNodeObject(serializers.Serializer[FailedOnNode]):
             {
                 "replica_id": "w5n2k",
                 "state": "ready",
+                "is_confirmed": True,
                 "deployment_id": "d5x8mk2p",
                 "note": "Its replacement starts on `gpu-host-4`.",
                 "is_stuck": False,
@@ -60,6 +69,38 @@ class NodeReplicasObject(serializers.Serializer[Any]):
     builds = serializers.IntegerField(help_text="That hold its cards; they end by themselves.")
     replicas = OnNodeObject(many=True)
     failed_starts = FailedOnNodeObject(many=True, help_text="Forgotten after an hour.")
+
+
+@shown_as(
+    {
+        "id": "8arfsumz",
+        "name": "gpu-host-3",
+        "removed_at": "2026-11-27T16:40:02.117340Z",
+        "held": ["replica w5n2k of support/deployment-3, lost"],
+    }
+)
+class RemovedNodeObject(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    name = serializers.CharField()
+    removed_at = serializers.DateTimeField()
+    held = serializers.ListField(
+        child=serializers.CharField(), help_text="What has ended with it, in words."
+    )
+
+
+class NodeDetailView(FleetNodeDetailView):
+    actions: ClassVar[Mapping[str, Action]] = {
+        **FleetNodeDetailView.actions,
+        "DELETE": Action.REMOVE_NODES,
+    }
+
+    @extend_schema(responses={200: RemovedNodeObject})
+    def delete(self, request: Request, node_id: str) -> Response:
+        """Remove a node that is silent or holds nothing: what it held is free at once."""
+        node = self.node()
+        held = node_remove(node=node).lines
+        told = {"id": node.id, "name": node.name, "removed_at": node.removed_at, "held": held}
+        return Response(RemovedNodeObject(told).data)
 
 
 class NodeReplicasView(NodeView):

@@ -28,12 +28,14 @@ from apps.deployments.services.observing import ReplicaReport, replicas_observe
 from apps.deployments.services.promoting import environment_promote
 from apps.deployments.services.promotion import promotion_settings
 from apps.deployments.services.reconcile import deployment_reconcile, deployment_settle
+from apps.deployments.services.removing import HeldByNode, node_held, node_remove
 from apps.deployments.services.replicas import replicas_prune
 from apps.deployments.services.sweeping import deployments_sweep
 
 __all__ = [
     "PRODUCTION",
     "AutoscalingAnswer",
+    "HeldByNode",
     "ReplicaReport",
     "autoscaling_settings",
     "autoscaling_update",
@@ -56,6 +58,8 @@ __all__ = [
     "failed_starts_prune",
     "model_create",
     "model_delete",
+    "node_held",
+    "node_remove",
     "promotion_settings",
     "replicas_observe",
     "replicas_prune",

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from apps.accounts.audit import Values, audit
 from apps.accounts.models import User
@@ -27,6 +28,7 @@ from controlplane.domain.lifecycle import (
     REPLICA_TERMINAL,
     BuildState,
     DeploymentState,
+    ReplicaState,
 )
 from controlplane.domain.spec import Spec
 
@@ -193,13 +195,27 @@ def deployment_delete(*, deployment: Deployment) -> None:
             f"Environment {names} points at deployment `{row.name}`.",
             hint="Promote another deployment there, or deactivate this one first.",
         )
-    if Replica.objects.filter(deployment=row).exclude(state__in=REPLICA_TERMINAL).exists():
+    live = Replica.objects.filter(deployment=row).exclude(state__in=REPLICA_TERMINAL)
+    if live.exists():
         raise Conflict(
-            f"Deployment `{row.name}` still runs.", hint="Deactivate it, and delete it when it has."
+            f"Deployment `{row.name}` still runs.",
+            hint=silent_holders(live) or "Deactivate it, and delete it when it has.",
         )
     _audit("delete", row, before={"state": row.state})
     row.delete()
     routes_version_bump()
+
+
+def silent_holders(live: QuerySet[Replica]) -> str:
+    """Return what to do where only silent nodes keep these replicas; else an empty text."""
+    if live.exclude(state=ReplicaState.LOST).exists():
+        return ""
+    names = sorted(set(live.values_list("node__name", flat=True)))
+    nodes = ", ".join(f"`{name}`" for name in names)
+    return (
+        f"What is left of it is on {nodes}, silent: it goes when that speaks again, or when an "
+        "admin of the organisation removes the node."
+    )
 
 
 def _audit(

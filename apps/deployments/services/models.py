@@ -9,7 +9,7 @@ from apps.accounts.models import Team, User
 from apps.accounts.routes_version import routes_version_bump
 from apps.builds.models import Build
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
-from apps.deployments.services.deployments import deployment_create
+from apps.deployments.services.deployments import deployment_create, silent_holders
 from apps.deployments.services.environments import PRODUCTION
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.lifecycle import REPLICA_TERMINAL
@@ -54,7 +54,7 @@ def model_delete(*, model: ServedModel) -> None:
     if names:
         raise Conflict(
             f"Model `{model.name}` still runs: {', '.join(f'`{name}`' for name in names)}.",
-            hint="Deactivate these deployments first.",
+            hint=silent_holders(live) or "Deactivate these deployments first.",
         )
     audit("model.delete", model, team=model.team)
     model.delete()

@@ -28,6 +28,7 @@ from apps.fleet.services.nodes import (
     nodes_lock,
 )
 from apps.fleet.services.placing import node_cordon, node_drain, node_uncordon, node_undrain
+from apps.fleet.services.removing import NodeRemoved, node_cards_lock, node_fence
 from apps.fleet.services.workers import worker_arrived, worker_left, worker_seen
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Claimant",
     "EnrollmentRefused",
     "NoRoom",
+    "NodeRemoved",
     "card_assign",
     "card_leases_prune",
     "cards_claim",
@@ -49,9 +51,11 @@ __all__ = [
     "gateway_applied",
     "gateway_enroll",
     "gateway_seen",
+    "node_cards_lock",
     "node_cordon",
     "node_drain",
     "node_enroll",
+    "node_fence",
     "node_label",
     "node_observe",
     "node_uncordon",

@@ -14,6 +14,7 @@ from apps.fleet.models import Card, Node
 from apps.fleet.selectors import nodes_alive
 from apps.fleet.services.cards import cards_lock
 from apps.fleet.services.enrollment import enrollment_begin
+from apps.fleet.services.removing import NodeRemoved
 from controlplane.domain.card_users import CardUser
 
 _log = logging.getLogger(__name__)
@@ -79,6 +80,7 @@ def node_enroll(
             "facts": dict(facts),
             "credential_sha256": credential_sha256,
             "last_heartbeat_at": Now(),
+            "removed_at": None,
         },
     )
     _cards_store(node, {card: CardUse() for card in cards})
@@ -95,11 +97,16 @@ def node_observe(
     cards: Mapping[CardReport, CardUse],
     runtimes: Sequence[str] = (),
 ) -> None:
-    """Record a sign of life, the state of every card and what the host is set up to start."""
+    """Record a sign of life, the state of every card and what the host is set up to start.
+
+    Raises NodeRemoved, and records nothing, where the node was removed meanwhile.
+    """
     _cards_store(node, cards)
-    Node.objects.filter(id=node.id).update(
+    heard = Node.objects.filter(id=node.id, removed_at=None).update(
         last_heartbeat_at=Now(), boot_id=boot_id, runtimes=list(runtimes)
     )
+    if not heard:
+        raise NodeRemoved
 
 
 def node_versions_note(*, node: Node, versions: Mapping[str, str]) -> None:

@@ -100,8 +100,10 @@ def test_the_overview_takes_the_committed_number_of_queries() -> None:
     assert queries_of(signed_in(cast.owner), "/") == committed_queries("overview")
 
 
-def test_the_probe_answers_without_a_session() -> None:
+def test_the_probes_answer_without_a_session() -> None:
     assert Client().get("/healthz").json() == {"status": "ready"}
+    assert Client().get("/readyz").json() == {"status": "ready"}
+    assert Client().get("/livez").json() == {"status": "alive"}
 
 
 def test_every_page_forbids_what_is_inline() -> None:

@@ -16,7 +16,7 @@ from tests.factories import Cast, make_cast
 
 pytestmark = pytest.mark.django_db
 
-OPEN = ("/sign-in/", "/session/", "/join/", "/healthz")
+OPEN = ("/sign-in/", "/session/", "/join/", "/healthz", "/readyz", "/livez")
 UNKNOWN = "zzzzzzzz"
 
 

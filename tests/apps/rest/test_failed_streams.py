@@ -160,4 +160,4 @@ def test_the_web_process_waits_for_a_connection_no_longer_than_somebody_looks_at
         text=True,
         check=True,
     )
-    assert said.stdout.split() == ["2", "100"]
+    assert said.stdout.split() == ["1.5", "100"]

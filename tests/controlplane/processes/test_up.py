@@ -13,6 +13,7 @@ import pytest
 
 from controlplane.processes.running import running_services
 from controlplane.processes.single import hold_data_dir
+from tests.controlplane.processes.test_engines_left import engine_on
 from tests.waiting import DEADLINE_SECONDS, wait_for
 
 pytestmark = pytest.mark.process
@@ -91,10 +92,19 @@ def test_with_servers_elsewhere_it_starts_none_of_its_own(
         assert not [each for each in children if each.name() in {"postgres", "valkey-server"}]
         assert not (tmp_path / "postgres").exists()
         assert not (tmp_path / "valkey").exists()
+        with engine_on(tmp_path) as engine:
+            process.terminate()
+            assert process.wait(DEADLINE_SECONDS) == 0
+            assert engine.poll() is None
     finally:
         process.terminate()
         assert process.wait(DEADLINE_SECONDS) == 0
     assert not (tmp_path / "run" / "services.json").exists()
+    last = (tmp_path / "up.log").read_text().splitlines()[-4:]
+    assert "1 engine goes on serving and holds about" in last[0]
+    assert f"support, replica krfe9, process {engine.pid}" in last[1]
+    assert "python manage.py stop_engines" in last[2]
+    assert "python manage.py up --stop-engines" in last[3]
 
 
 def _own_database(postgres_server: str) -> str:

@@ -15,7 +15,7 @@ import pytest
 from tests.manual_clock import ManualClock
 from tests.waiting import wait_for
 from workers.agent import replica
-from workers.agent.control_plane import ControlPlaneAway
+from workers.agent.control_plane import ControlPlaneAway, NodeRemoved
 from workers.agent.folders import ReplicaFolder, replica_folder, try_lock
 from workers.agent.hints import Hints
 from workers.agent.identity import ProcessIdentity, identity_of, is_alive, send_signal
@@ -33,6 +33,7 @@ class ListeningControlPlane:
     def __init__(self, clock: ManualClock) -> None:
         self._clock, self._began_at = clock, clock.monotonic()
         self.is_away = False
+        self.has_removed_it = self.has_left = False
         self.wanted: list[Mapping[str, Any]] = []
         self.asked_at: list[float] = []
         self.told: list[Mapping[str, Any]] = []
@@ -41,12 +42,17 @@ class ListeningControlPlane:
     def observe(self, observation: Mapping[str, Any]) -> dict[str, Any]:
         self.asked_at.append(self._clock.monotonic() - self._began_at)
         self._refuse_while_away()
+        if self.has_removed_it:
+            raise NodeRemoved("Node `host-1` was removed.")
         self.told.append(observation)
         return {"replicas": list(self.wanted)}
 
     def ship_log(self, *, replica_id: str, attempt: int, sequence: int, text: str) -> None:
         self._refuse_while_away()
         self.log += text
+
+    def leave(self) -> None:
+        self.has_left = True
 
     def states(self) -> list[str]:
         """Return how the one replica stood in each report."""

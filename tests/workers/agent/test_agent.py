@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ from apps.deployments.services import (
     deployment_deactivate,
     deployment_settle,
     deployments_sweep,
+    node_remove,
 )
 from apps.fleet.models import Card, Node
 from apps.routes.snapshot import routes_snapshot
 from apps.telemetry.logs import log_lines
+from controlplane import clock
+from controlplane.processes.engines_left import engines_left
 from tests.factories_serving import make_gateway
 from tests.gates import Gates
 from tests.waiting import wait_for
@@ -137,6 +141,7 @@ def test_sigterm_leaves_engines_unless_told_and_sigint_ends_them(serving: Servin
     replica = deployment.replicas.get()
     assert agent.signal(signal.SIGTERM) == 0
     assert Path(f"/proc/{replica.pid}").exists()
+    assert [each.replica_id for each in engines_left(agent.data_dir)] == [replica.id]
     agent.start()
     wait_for(lambda: "adopted" in agent.log, what=lambda: f"adoption in {agent.log}")
     assert agent.signal(signal.SIGINT) == 0
@@ -268,6 +273,40 @@ def test_a_credential_that_was_replaced_is_renewed_with_a_fresh_token(serving: S
         what=lambda: f"the second enrollment in {agent.log}",
     )
     assert deployment.replicas.get().state == "ready"
+
+
+def test_an_engine_that_was_left_ends_when_its_runner_is_asked_to(serving: Serving) -> None:
+    agent, deployment = serving
+    replica = deployment.replicas.get()
+    agent.signal(signal.SIGTERM)
+    (left,) = engines_left(agent.data_dir)
+    assert left.model == deployment.model.name
+    left.ask_to_end()
+    wait_for(lambda: not agent.processes(replica.id), what="the end of the engine")
+    wait_for(lambda: not engines_left(agent.data_dir), what="the end of its runner")
+
+
+def test_the_agent_of_a_removed_node_ends_what_it_runs_and_comes_back_with_a_new_token(
+    serving: Serving,
+) -> None:
+    from apps.fleet.services import enrollment_token_create
+
+    agent, deployment = serving
+    replica = deployment.replicas.get()
+    agent.signal(signal.SIGTERM)
+    Node.objects.update(last_heartbeat_at=clock.now() - timedelta(hours=1))
+    assert len(node_remove(node=replica.node).lines) == 1
+    assert agent.processes(replica.id)
+    agent.start()
+    wait_for(lambda: not agent.processes(replica.id), what=lambda: f"its end: {agent.log}")
+    credential = agent.data_dir / "agent" / "credential.json"
+    wait_for(lambda: not credential.exists(), what=lambda: f"the credential to go: {agent.log}")
+    assert "Node `host-1` was removed." in agent.log
+    agent.signal(signal.SIGTERM)
+    agent.environment["ENROLLMENT_TOKEN"] = enrollment_token_create()
+    agent.start()
+    wait_for_state(deployment, "active")
+    assert deployment.replicas.get(state="ready").node_id == replica.node_id
 
 
 def _wait_for_replica(

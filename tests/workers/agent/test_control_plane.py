@@ -5,14 +5,17 @@ from contextlib import closing
 
 import pytest
 
+from controlplane.domain.wire.removal import removal_signature
 from tests.workers.gateway.stage.engine import Call, Engine
 from workers.agent.control_plane import (
     LONGEST_ANSWER_BYTES,
     ControlPlaneAway,
     HttpControlPlane,
+    NodeRemoved,
     NotEnrolled,
     enroll,
 )
+from workers.agent.enrollment import sha256_of
 
 Ask = Callable[[str], object]
 
@@ -83,3 +86,34 @@ def test_a_refused_credential_is_told_in_the_words_of_the_control_plane() -> Non
         pytest.raises(NotEnrolled, match="It was revoked"),
     ):
         observe(f"http://127.0.0.1:{engine.port}")
+
+
+def _removal(signature: str) -> dict[str, object]:
+    return {"message": "It was removed.", "details": {"node_id": "n1", "signature": signature}}
+
+
+def test_a_removal_counts_when_the_control_plane_has_signed_it_for_this_node() -> None:
+    mine = removal_signature(credential_sha256=sha256_of("credential"), node_id="n1")
+    with (
+        closing(Engine(lambda call: call.answer(_removal(mine), 410))) as engine,
+        pytest.raises(NodeRemoved, match="It was removed"),
+    ):
+        observe(f"http://127.0.0.1:{engine.port}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _removal(removal_signature(credential_sha256=sha256_of("another"), node_id="n1")),
+        _removal("\u00e9"),
+        {"message": "Gone.", "details": None},
+        {"message": "Gone."},
+    ],
+)
+def test_a_410_of_anybody_else_is_a_control_plane_that_is_away(body: dict[str, object]) -> None:
+    with (
+        closing(Engine(lambda call: call.answer(body, 410))) as engine,
+        pytest.raises(ControlPlaneAway, match="410") as refused,
+    ):
+        observe(f"http://127.0.0.1:{engine.port}")
+    assert not isinstance(refused.value, NodeRemoved)

@@ -111,6 +111,21 @@ def test_nothing_is_stopped_because_the_control_plane_is_away(one: OneAgent) -> 
         assert folder.read("exit") is None
 
 
+def test_a_removed_node_ends_what_it_runs_and_forgets_its_credential_when_it_has(
+    one: OneAgent,
+) -> None:
+    folder = one.leave_behind("aaaaa")
+
+    def remove() -> None:
+        assert not one.plane.has_left
+        one.plane.has_removed_it = True
+
+    with runner_of(folder):
+        one.run(20, {1: remove})
+    assert not folder.path.exists()
+    assert one.plane.has_left
+
+
 def test_what_nobody_wants_any_more_is_ended_told_and_forgotten(one: OneAgent) -> None:
     folder = one.leave_behind("aaaaa")
     with runner_of(folder):

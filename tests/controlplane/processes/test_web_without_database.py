@@ -1,0 +1,222 @@
+"""The web process while its database is away: everybody is told so and when to come back."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from controlplane.processes import ports, postgres
+from tests.embedded_postgres import TEST_DATABASE, postgres_command
+from tests.migrated_postgres import template
+from tests.waiting import DEADLINE_SECONDS, wait_for
+
+pytestmark = pytest.mark.process
+_ROOT = Path(__file__).resolve().parents[3]
+_WITH_KEY = {"Authorization": "Bearer nobody-has-this-key"}
+_ASKED = {
+    "page": ("GET", "/", {"Cookie": f"sessionid={'a' * 32}"}),
+    "REST": ("GET", "/v1/configs", _WITH_KEY),
+    "machines": ("POST", "/internal/v1/nodes/observe", _WITH_KEY),
+    "metrics": ("GET", "/metrics", _WITH_KEY),
+    "long body": ("POST", "/calibration-sets/", {**_WITH_KEY, "Content-Length": "3000000"}),
+    "healthz": ("GET", "/healthz", {}),
+    "readyz": ("GET", "/readyz", {}),
+}
+
+
+@dataclass
+class _Web:
+    url: str
+    database: "subprocess.Popen[bytes]"
+    relay: "_Relay"
+
+    def answer(self, what: str) -> httpx.Response:
+        """Return the answer, which is waited for far longer than it may take."""
+        method, path, headers = _ASKED[what]
+        body = b" " * int(headers.get("Content-Length", 0))
+        return httpx.request(
+            method, f"{self.url}{path}", headers=headers, content=body, timeout=DEADLINE_SECONDS
+        )
+
+    def signal_database(self, number: signal.Signals) -> None:
+        """Signal the server and each process of its connections: they are sessions of their own."""
+        server = psutil.Process(self.database.pid)
+        for each in [server, *server.children()]:
+            with suppress(psutil.NoSuchProcess):
+                each.send_signal(number)
+
+    def is_ready(self) -> bool:
+        with suppress(httpx.TransportError):
+            return self.answer("readyz").status_code == httpx.codes.OK
+        return False
+
+
+class _Relay:
+    """Hands bytes on to the database's socket, until it keeps them to itself."""
+
+    def __init__(self, folder: Path) -> None:
+        self._target = str(next(folder.glob(".s.PGSQL.*[0-9]")))
+        self._passes = threading.Event()
+        self._passes.set()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def fall_silent(self) -> None:
+        """Take connections and bytes, and answer nothing."""
+        self._passes.clear()
+
+    def speak(self) -> None:
+        self._passes.set()
+
+    def close(self) -> None:
+        self._passes.set()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(
+                    target=self._join, args=(self._listener.accept()[0],), daemon=True
+                ).start()
+
+    def _join(self, near: socket.socket) -> None:
+        far = socket.socket(socket.AF_UNIX)
+        with near, far:
+            self._passes.wait()
+            with suppress(OSError):
+                far.connect(self._target)
+            back = threading.Thread(target=self._hand_on, args=(far, near), daemon=True)
+            back.start()
+            self._hand_on(near, far)
+            back.join()
+
+    def _hand_on(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while some := source.recv(65536):
+                self._passes.wait()
+                target.sendall(some)
+        for each in (source, target):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture(scope="module")
+def web_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the static files that the web process names in its pages."""
+    folder = tmp_path_factory.mktemp("web")
+    subprocess.run(
+        [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"],
+        cwd=_ROOT,
+        env={**os.environ, "DATA_DIR": str(folder)},
+        check=True,
+    )
+    return folder
+
+
+@pytest.fixture
+def web(web_folder: Path) -> Iterator[_Web]:
+    """A web process on a PostgreSQL of its own, which it reaches through a relay."""
+    folder = _cluster()
+    with ExitStack() as stack:
+        database = stack.enter_context(_database(folder))
+        relay = _Relay(folder)
+        stack.callback(relay.close)
+        url = stack.enter_context(_web_process(web_folder, relay.port))
+        started = _Web(url, database, relay)
+        wait_for(started.is_ready, what="the web process")
+        # So that there are connections that must be found dead.
+        assert started.answer("REST").status_code == httpx.codes.UNAUTHORIZED
+        yield started
+
+
+def _cluster() -> Path:
+    folder = Path(os.environ["DATA_DIR"]) / "alone"
+    if not folder.exists():
+        template(postgres_command(folder).user).lay_out(folder, pytest.fail)
+    return folder
+
+
+@contextmanager
+def _database(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    postgres.initialise(folder)
+    command = postgres_command(folder)
+    process = subprocess.Popen(
+        command.argv,
+        user=command.user,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        postgres.wait_until_ready(postgres.url(folder), timeout_seconds=DEADLINE_SECONDS)
+        yield process
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            for each in [server := psutil.Process(process.pid), *server.children()]:
+                each.resume()
+        process.send_signal(signal.SIGINT)
+        process.wait(DEADLINE_SECONDS)
+
+
+@contextmanager
+def _web_process(data_dir: Path, database_port: int) -> Iterator[str]:
+    database_url = f"postgresql://postgres@127.0.0.1:{database_port}/{TEST_DATABASE}"
+    environment = {**os.environ, "DATA_DIR": str(data_dir), "DATABASE_URL": database_url}
+    with ports.reserved() as port:
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "controlplane.processes.web",
+                "--port",
+                str(ports.port_of(port)),
+            ],
+            cwd=_ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+        )
+        try:
+            yield f"http://127.0.0.1:{ports.port_of(port)}"
+        finally:
+            process.terminate()
+            process.wait(DEADLINE_SECONDS)
+
+
+def _refuses_everybody(web: _Web) -> None:
+    with ThreadPoolExecutor(len(_ASKED)) as askers:
+        answers = list(askers.map(web.answer, _ASKED))
+    for what, answer in zip(_ASKED, answers, strict=True):
+        assert (what, answer.status_code) == (what, httpx.codes.SERVICE_UNAVAILABLE)
+        assert (what, answer.headers["Retry-After"]) == (what, "2")
+    assert httpx.get(f"{web.url}/livez").json() == {"status": "alive"}
+
+
+def test_a_database_that_was_stopped_is_told_to_everybody_who_asks(web: _Web) -> None:
+    web.signal_database(signal.SIGSTOP)
+    _refuses_everybody(web)
+    web.signal_database(signal.SIGCONT)
+    wait_for(web.is_ready, what="the web process to find its database again")
+
+
+def test_a_database_that_takes_connections_and_never_answers_is_told_likewise(web: _Web) -> None:
+    web.relay.fall_silent()
+    _refuses_everybody(web)
+    web.relay.speak()
+    wait_for(web.is_ready, what="the web process to find its database again")
+
+
+def test_a_database_that_has_ended_is_told_likewise(web: _Web) -> None:
+    web.database.send_signal(signal.SIGINT)
+    web.database.wait(DEADLINE_SECONDS)
+    _refuses_everybody(web)
