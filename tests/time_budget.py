@@ -17,22 +17,23 @@ from benchmarks.machine_speed import loop_seconds
 
 # As measured where the fixed loop takes 50 ms, on a processor without bfloat16 instructions.
 BUDGET_CPU_SECONDS = {
-    "domain": 70,
+    "domain": 50,
     "seeds": 20,
-    "sources": 25,
+    "sources": 20,
     "artifacts": 8,
     "calibration_files": 8,
     "controlplane": 60,
-    "contracts": 65,
-    "apps": 130,
-    "workers/agent": 108,
-    "workers/build_steps": 400,
-    "workers/engine": 155,
-    "workers/gateway": 70,
-    "workers/runtimes": 100,
-    "workers/tasks": 335,
-    "browser": 215,
-    "e2e": 600,
+    "contracts": 60,
+    "apps": 110,
+    "workers": 30,
+    "workers/agent": 90,
+    "workers/build_steps": 290,
+    "workers/engine": 125,
+    "workers/gateway": 60,
+    "workers/runtimes": 75,
+    "workers/tasks": 225,
+    "browser": 175,
+    "e2e": 350,
 }
 _OTHER_CPU_SECONDS = 10
 _DEAREST_FILES = 40

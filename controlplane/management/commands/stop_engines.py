@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from controlplane.clock import SYSTEM
+from controlplane.clock import SYSTEM, Clock
 from controlplane.processes.engines_left import engines_left
 from controlplane.processes.single import AlreadyRunning, hold_data_dir
 
@@ -27,14 +27,14 @@ class Command(BaseCommand):
                 "deployments, or stop it first."
             ) from None
 
-    def _stop(self) -> None:
+    def _stop(self, *, clock: Clock = SYSTEM) -> None:
         engines = engines_left(settings.DATA_DIR)
         for engine in engines:
             engine.ask_to_end()
-        deadline = SYSTEM.monotonic() + _LONGEST_SECONDS
+        deadline = clock.monotonic() + _LONGEST_SECONDS
         while left := engines_left(settings.DATA_DIR):
-            if SYSTEM.monotonic() > deadline:
+            if clock.monotonic() > deadline:
                 pids = ", ".join(str(each.pid) for each in left)
                 raise CommandError(f"Still there after {_LONGEST_SECONDS:.0f} s: process {pids}.")
-            SYSTEM.sleep(_PAUSE_SECONDS)
+            clock.sleep(_PAUSE_SECONDS)
         self.stdout.write(f"{len(engines)} ended." if engines else "No engine runs here.")

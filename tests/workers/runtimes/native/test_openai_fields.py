@@ -90,7 +90,10 @@ def test_logprobs_of_a_chat_join_to_its_text(server: EngineServer) -> None:
         if chunk.choices[0].logprobs
         for entry in chunk.choices[0].logprobs.content or []
     ]
-    assert streamed == entries
+    assert [entry.token for entry in streamed] == [entry.token for entry in entries]
+    # Who comes second finds the prompt's rows kept: another width, and another last digit.
+    told = [entry.logprob for entry in entries]
+    assert [entry.logprob for entry in streamed] == pytest.approx(told, abs=1e-4)
     without = server.openai.chat.completions.create(**ASK, logprobs=False).choices[0]
     assert without.logprobs is None
 
