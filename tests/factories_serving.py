@@ -9,8 +9,12 @@ from apps.fleet.credentials import hash_of
 from apps.fleet.models import Card, Gateway, Node
 from apps.rest.identifiers import new_id
 from controlplane import clock
+from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.lifecycle import ReplicaState
 from tests.factories import make_finished_build
+
+BROKEN = Failure(code="EHN-X", blame=Blame.MACHINE, sentence="The driver does not answer.")
+"""Why a node fails whatever is started on it."""
 
 GIB = 1024**3
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from apps.builds.models import Build
     from apps.deployments.models import Deployment, ServedModel
     from apps.fleet.models import Node
+    from tests.factories import Cast
 
 
 @pytest.fixture
@@ -17,6 +18,13 @@ def team() -> "Team":
     from tests.factories import make_team
 
     return make_team()
+
+
+@pytest.fixture
+def cast() -> "Cast":
+    from tests.factories import make_cast
+
+    return make_cast()
 
 
 @pytest.fixture

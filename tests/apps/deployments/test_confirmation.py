@@ -21,11 +21,6 @@ SAID = ">not confirmed<"
 
 
 @pytest.fixture
-def cast() -> factories.Cast:
-    return factories.make_cast()
-
-
-@pytest.fixture
 def restored(cast: factories.Cast) -> Deployment:
     """A deployment as a database of yesterday has it."""
     deployment = factories.make_deployment(team=cast.team, environment="production")

@@ -17,20 +17,12 @@ from apps.deployments.services import (
 )
 from apps.fleet.models import Node
 from controlplane import clock
-from controlplane.domain.failures import Blame, Failure
 from tests import factories
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
-from tests.factories_serving import make_servable_build, make_serving_node, node_says
+from tests.factories_serving import BROKEN, make_servable_build, make_serving_node, node_says
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
-
-BROKEN = Failure(code="EHN-X", blame=Blame.MACHINE, sentence="The driver does not answer.")
-
-
-@pytest.fixture
-def cast() -> factories.Cast:
-    return factories.make_cast()
 
 
 @pytest.fixture

@@ -28,11 +28,6 @@ WANTED = {"source": "HF", "repo": "acme/own", "commit": COMMIT, "reason": "read 
 PATH = "/v1/remote_code_grants"
 
 
-@pytest.fixture
-def cast() -> factories.Cast:
-    return factories.make_cast()
-
-
 def test_only_an_admin_of_the_organisation_reads_grants_and_revokes(cast: factories.Cast) -> None:
     admin = client_of(cast.organisation_admin)
     status, made = admin.post(PATH, WANTED)

@@ -40,11 +40,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
 
 @pytest.fixture
-def cast() -> factories.Cast:
-    return factories.make_cast()
-
-
-@pytest.fixture
 def silent() -> Node:
     return make_serving_node(name="gone", last_heartbeat_at=clock.now() - timedelta(days=1))
 

@@ -19,7 +19,6 @@ from tests.factories import (
     Cast,
     make_api_key,
     make_card,
-    make_cast,
     make_deployment,
     make_lease,
     make_model,
@@ -29,11 +28,6 @@ from tests.factories import (
 pytestmark = pytest.mark.django_db
 HOUR = datetime(2026, 3, 31, 22, tzinfo=UTC)
 DAYS = {"since": HOUR.date(), "until": HOUR.date() + timedelta(days=1)}
-
-
-@pytest.fixture
-def cast() -> Cast:
-    return make_cast()
 
 
 def _key(cast: Cast, **changes: Any) -> ApiKey:

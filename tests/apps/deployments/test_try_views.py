@@ -12,15 +12,10 @@ from apps.accounts.models import ApiKey, RestrictedEnvironment
 from controlplane.domain.lifecycle import DeploymentState
 from controlplane.domain.rules.examples import facts
 from tests.apps.pages import committed_queries, polled, queries_of, signed_in
-from tests.factories import Cast, make_cast, make_deployment, make_model
+from tests.factories import Cast, make_deployment, make_model
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 CHAT = "sync/v1/chat/completions"
-
-
-@pytest.fixture
-def cast() -> Cast:
-    return make_cast()
 
 
 def page_at(client: Client, query: str = "") -> str:
