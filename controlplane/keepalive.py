@@ -19,7 +19,10 @@ KEEPALIVE: Mapping[int, int] = MappingProxyType(
 _LAST_ACK_RECEIVED = struct.Struct("=I")
 _LAST_ACK_RECEIVED_AT = 56
 """Where Linux's `struct tcp_info` has `tcpi_last_ack_recv`, in milliseconds."""
-_TCP_INFO_BYTES = 60
+_BYTES_ACKNOWLEDGED = struct.Struct("=Q")
+_BYTES_ACKNOWLEDGED_AT = 120
+"""Where it has `tcpi_bytes_acked`, which counts the connection's opening as one."""
+_TCP_INFO_BYTES = 128
 
 
 class Socket(Protocol):
@@ -55,5 +58,17 @@ def silent_seconds(connection: Socket) -> float:
     """Return how long ago the peer's host acknowledged anything."""
     if connection.family == socket.AF_UNIX:
         return 0.0
-    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
-    return float(_LAST_ACK_RECEIVED.unpack_from(info, _LAST_ACK_RECEIVED_AT)[0]) / 1000
+    return float(_LAST_ACK_RECEIVED.unpack_from(_info(connection), _LAST_ACK_RECEIVED_AT)[0]) / 1000
+
+
+def bytes_acknowledged(connection: Socket) -> int:
+    """Return how many of the bytes sent have reached a socket of the peer's that was open.
+
+    Whether the peer's program has read them is not known. Also of a connection that was reset.
+    """
+    found = _BYTES_ACKNOWLEDGED.unpack_from(_info(connection), _BYTES_ACKNOWLEDGED_AT)
+    return max(0, int(found[0]) - 1)
+
+
+def _info(connection: Socket) -> bytes:
+    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)

@@ -1,6 +1,7 @@
 """The system is told how long a connection may be without a sign of life."""
 
 import socket
+import struct
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -12,6 +13,7 @@ from controlplane.keepalive import (
     KEEPALIVE,
     PROBES,
     USER_TIMEOUT_SECONDS,
+    bytes_acknowledged,
     end_when_unacknowledged,
     probe_when_quiet,
     silent_seconds,
@@ -50,6 +52,26 @@ def test_a_peer_that_acknowledges_is_not_silent(pair) -> None:
     near.sendall(b"x")
     assert far.recv(1) == b"x"
     assert 0 <= silent_seconds(near) < 60
+
+
+def test_bytes_that_reached_an_open_socket_are_told_from_those_that_came_too_late(pair) -> None:
+    near, far = pair
+    near.sendall(b"read")
+    assert far.recv(4) == b"read"
+    far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    far.close()  # by a reset
+    with pytest.raises(ConnectionError):
+        near.sendall(b"too late")
+    assert bytes_acknowledged(near) == 4
+
+
+def test_bytes_that_were_read_before_an_end_count_as_acknowledged(pair) -> None:
+    near, far = pair
+    near.sendall(b"read")
+    assert far.recv(4) == b"read"
+    far.close()
+    assert near.recv(1) == b""
+    assert bytes_acknowledged(near) == 4
 
 
 def test_sockets_of_one_host_are_left_alone() -> None:

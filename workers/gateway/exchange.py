@@ -32,7 +32,7 @@ class Exchange:
     __slots__ = (
         "_client", "_client_is_full", "_clock", "_connection", "_connects", "_has_slipped",
         "_held_until", "_last_moved_at", "_ledger", "_meter", "_phase", "_prepared", "_reply",
-        "_retried_reset", "_tried", "_upstream", "admission", "is_counted_by_key", "request",
+        "_tried", "_upstream", "_was_unheard", "admission", "is_counted_by_key", "request",
     )  # fmt: skip
 
     def __init__(
@@ -56,7 +56,7 @@ class Exchange:
         self._connection: UpstreamConnection | None = None
         self._connects: asyncio.Task[None] | None = None
         self._tried: set[str] = set()
-        self._retried_reset = self._client_is_full = self._has_slipped = False
+        self._was_unheard = self._client_is_full = self._has_slipped = False
         self._held_until: float | None = None
         self._last_moved_at = meter.started_at
 
@@ -119,7 +119,7 @@ class Exchange:
 
     def connected(self, connection: UpstreamConnection) -> None:
         self._connects = None
-        self._retried_reset = True  # only one that was idle can have been closed meanwhile
+        self._was_unheard = True  # only one that was idle can have been closed meanwhile
         if self._phase is Phase.WAITING and self._upstream is not None:
             self._ask(self._upstream, connection)
         else:
@@ -178,9 +178,9 @@ class Exchange:
         self._connection = None
         if self._reply is not None and not self._is_held(self._reply, data):
             return
-        if self._reply is None and reason == "reset" and not self._retried_reset:
+        if self._reply is None and reason == "unheard" and not self._was_unheard:
             # The engine closed an idle connection while we took it: the request never ran.
-            self._retried_reset, self._phase = True, Phase.WAITING
+            self._was_unheard, self._phase = True, Phase.WAITING
             self._connect()
         else:
             if self._upstream is not None:

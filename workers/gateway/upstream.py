@@ -10,6 +10,7 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.keepalive import (
     USER_TIMEOUT_SECONDS,
     Socket,
+    bytes_acknowledged,
     end_when_unacknowledged,
     probe_when_quiet,
     silent_seconds,
@@ -24,6 +25,8 @@ _MOST_DOUBLINGS = 5
 
 class Receiver(Protocol):
     """Who takes an engine's answer: calls come in this order, `answer_failed` at any time.
+
+    Its reason is `unheard` where the engine had closed the connection before the request came.
 
     Of each read it is told once, with what the read holds of the body, be it nothing.
     """
@@ -150,8 +153,8 @@ class UpstreamPool:
 class UpstreamConnection(asyncio.Protocol):
     __slots__ = (
         "_body", "_bounds", "_ended", "_framed", "_has_body", "_headers", "_keeps_alive",
-        "_parser", "_receiver", "_sends_much", "_status", "_still_bytes", "_transport",
-        "_upstream", "idle_since",
+        "_parser", "_receiver", "_sends_much", "_sent_bytes", "_sent_bytes_before", "_status",
+        "_still_bytes", "_transport", "_upstream", "idle_since",
     )  # fmt: skip
 
     def __init__(self, upstream: Upstream) -> None:
@@ -161,7 +164,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._headers: list[Header] = []
         self._body: list[bytes] = []
-        self._status = self._still_bytes = 0
+        self._status = self._still_bytes = self._sent_bytes = self._sent_bytes_before = 0
         self._framed = self._ended = self._keeps_alive = self._sends_much = False
         self._has_body = True
         self.idle_since = 0.0
@@ -186,6 +189,8 @@ class UpstreamConnection(asyncio.Protocol):
         """Send a request; its answer goes to `receiver`."""
         self._receiver = receiver
         self._has_body = answer_has_body
+        self._sent_bytes_before = self._sent_bytes
+        self._sent_bytes += len(head) + len(body)
         self._status, self._still_bytes, self._ended = 0, 0, False
         if (sends_much := len(body) >= _LARGE_BODY_BYTES) is not self._sends_much:
             self._expect(much=sends_much)
@@ -245,9 +250,15 @@ class UpstreamConnection(asyncio.Protocol):
             if self._status and not self._framed and error is None:
                 self._finish()
             else:
-                self._fail("reset")
+                self._fail("reset" if self._was_heard else "unheard")
         # It knows this connection: together they would wait for the collector, which seldom comes.
         del self._parser
+
+    @property
+    def _was_heard(self) -> bool:
+        """Whether any of the request reached a socket that the engine had open."""
+        connection = self._socket
+        return connection is None or bytes_acknowledged(connection) > self._sent_bytes_before
 
     def on_message_begin(self) -> None:
         self._headers = []

@@ -1,31 +1,49 @@
 """What is sent a second time, and what never is."""
 
+import socket
 import threading
 
 import pytest
 
 from tests.waiting import DEADLINE_SECONDS, wait_for
+from tests.workers.gateway.stage.connections import read_answer, request_bytes
 from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.routes import CHAT
 from tests.workers.gateway.stage.scripts import answers
 
 
-class ClosesIdle:
-    """Answers the first request of a connection, then closes it when another arrives."""
-
-    def __call__(self, call: Call) -> None:
+def test_a_request_that_an_engine_had_when_it_died_is_not_repeated(serve, http):
+    def dies_with_its_second(call: Call) -> None:
         if call.number > 0:
             call.connection.close()
             raise OSError
         answers(call)
 
+    gateway, engine = serve(dies_with_its_second)
 
-def test_a_reset_on_a_reused_connection_is_repeated_on_a_fresh_one(serve, http):
-    gateway, engine = serve(ClosesIdle())
+    assert http.post(gateway.url + CHAT, json={}).status_code == 200
+    assert http.post(gateway.url + CHAT, json={}).status_code == 502
+    assert [call.number for call in engine.calls] == [0, 1]
 
-    for _ in range(4):
-        assert http.post(gateway.url + CHAT, json={}).status_code == 200
-    assert [call.number for call in engine.calls] == [0, 1, 0, 1, 0, 1, 0]
+
+def test_a_request_that_came_after_an_engine_had_closed_is_repeated_on_a_fresh_connection(
+    serve, http
+):
+    gateway, engine = serve(answers)
+    assert http.post(gateway.url + CHAT, json={}).status_code == 200
+    idle = engine.calls[0].connection
+
+    with gateway.connect() as client:
+
+        def ask_and_close() -> None:
+            client.sendall(request_bytes())
+            idle.shutdown(socket.SHUT_RDWR)
+
+        gateway.while_it_stands_still(ask_and_close)
+        status, _, _ = read_answer(client)
+
+    assert status == 200
+    assert [call.number for call in engine.calls] == [0, 0]
 
 
 def test_a_reset_on_a_fresh_connection_is_not_repeated(house, http):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -42,6 +43,10 @@ class GatewayThread:
 
     def advance(self, seconds: float) -> None:
         self._loop.call(self._advance, seconds)
+
+    def while_it_stands_still(self, act: Callable[[], None]) -> None:
+        """Act between two turns of its loop, so that it learns of everything at once."""
+        self._loop.call(act)
 
     def connect(self) -> socket.socket:
         return connection_to(self.port)
