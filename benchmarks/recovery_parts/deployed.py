@@ -1,0 +1,41 @@
+"""Deploy what a stand-in serves, and print the id of its model."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import django
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
+    django.setup()
+    print(_deployed(replicas=int(os.environ["REPLICAS"])))
+
+
+def _deployed(*, replicas: int) -> str:
+    """Return the id of a model whose deployment wants so many replicas."""
+    from django.conf import settings
+
+    from apps.accounts.models import Team
+    from apps.deployments.services import autoscaling_update, model_create
+    from controlplane.artifacts import ArtifactStore
+    from tests.factories import make_artifact
+    from tests.factories_serving import make_servable_build
+
+    team = Team.objects.get()
+    with tempfile.TemporaryDirectory() as source:
+        (Path(source) / "config.json").write_text("{}")
+        published = ArtifactStore.open(settings.ARTIFACT_URL).publish(Path(source), {"format": 1})
+    artifact = make_artifact(team=team, content_digest=published.content_digest)
+    model, deployment = model_create(
+        team=team, name="tiny", build=make_servable_build(team=team, artifact=artifact)
+    )
+    autoscaling_update(
+        deployment=deployment, changes={"min_replica": replicas, "max_replica": replicas}
+    )
+    return model.id
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""One process of a serving installation killed or stopped: what it cost, and until when."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator, Set
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import psutil
+
+from benchmarks.recovery_parts.serving import REPLICAS, Serving
+from benchmarks.recovery_parts.stand_in_engine import TOKENS
+from tests.waiting import wait_for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A kill where `seconds` is None, else a stop for so long."""
+
+    kind: str
+    seconds: float | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} {'killed' if self.seconds is None else f'stopped {self.seconds:g} s'}"
+
+    @property
+    def ends_an_engine(self) -> bool:
+        """Whether an engine has to be started in place of one that is gone."""
+        return self.seconds is None and self.kind in _ONE_OF_SEVERAL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a fault cost. Seconds are from its end until everything was true again."""
+
+    fault: str
+    true_after_seconds: float
+    asked: int
+    in_flight: int
+    """On what was killed, when it was."""
+    lost: int
+    lost_beyond_in_flight: int
+    doubled: int
+    usage_difference: int
+    """Of requests and tokens counted against those answered."""
+    engines_replaced: int
+    orphans: int
+    leases_left: int
+    words: tuple[str, ...] = ()
+    """How the first of those lost ended."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+CONTROL_PLANE = ("web", "agent", "scheduler", "control", "build", "postgres", "valkey")
+"""Without any of them, every request is answered."""
+SHORT = (
+    *(Fault(kind=kind) for kind in (*CONTROL_PLANE, "gateway", "engine", "runner")),
+    Fault(kind="web", seconds=20),
+    Fault(kind="agent", seconds=20),
+)
+FULL = (
+    *SHORT[:-2],
+    *(Fault(kind=kind, seconds=60) for kind in (*CONTROL_PLANE, "gateway", "engine", "runner")),
+)
+_ONE_OF_SEVERAL = ("engine", "runner")
+_BESIDE_SECONDS = 1.0
+"""Of traffic before a fault and after it."""
+_LOOK_SECONDS = 0.5
+_STEADY_SECONDS = 4.0
+"""For which the truth has to hold: who was away longest has spoken and been swept by then."""
+
+
+def cost_of(serving: Serving, fault: Fault) -> Cost:
+    """Return what the fault costs while the questions flow."""
+    begin, engines = serving.traffic.asked, serving.engines()
+    with serving.traffic.flowing():
+        time.sleep(_BESIDE_SECONDS)
+        harmed = _harm(serving, fault)
+        true_after_seconds = _true_after_seconds(serving, fault)
+        time.sleep(_BESIDE_SECONDS)
+    in_flight = harmed.asked - serving.begun_beside(harmed.engines)
+    return Cost(
+        fault=fault.name,
+        true_after_seconds=round(true_after_seconds, 2),
+        in_flight=len(in_flight),
+        engines_replaced=len(serving.engines() - engines),
+        **_counted(serving, begin, in_flight),
+        **_left(serving),
+    )
+
+
+def _true_after_seconds(serving: Serving, fault: Fault) -> float:
+    """Return how long it was until everything was true, and stayed so."""
+    ended_at = time.monotonic()
+    while True:
+        wait_for(
+            serving.is_true,
+            what=f"the truth after: {fault.name}",
+            longest_pause_seconds=_LOOK_SECONDS,
+        )
+        true_at = time.monotonic()
+        while serving.is_true():
+            if fault.seconds is None or time.monotonic() - true_at > _STEADY_SECONDS:
+                return true_at - ended_at
+            time.sleep(_LOOK_SECONDS)
+
+
+def _counted(serving: Serving, begin: int, in_flight: Set[int]) -> dict[str, Any]:
+    lost, began = serving.traffic.lost(begin), serving.began()
+    return {
+        "asked": serving.traffic.asked - begin,
+        "lost": len(lost),
+        "lost_beyond_in_flight": len(lost.keys() - in_flight),
+        "doubled": sum(began[number] > 1 for number in range(begin, serving.traffic.asked)),
+        "usage_difference": _usage_difference(serving),
+        "words": tuple(lost.values())[:3],
+    }
+
+
+def _left(serving: Serving) -> dict[str, int]:
+    return {
+        "orphans": len(serving.engines()) - REPLICAS + len(serving.here.pids("step")),
+        "leases_left": serving.leases() - REPLICAS,
+    }
+
+
+def _usage_difference(serving: Serving) -> int:
+    """Return by how much what is counted differs from what was answered, when no more comes in."""
+    answered = serving.traffic.answered()
+    wanted = (answered, answered * TOKENS)
+    with suppress(AssertionError):
+        wait_for(lambda: serving.usage() == wanted, what="the usage of every request")
+    return sum(abs(is_ - want) for is_, want in zip(serving.usage(), wanted, strict=True))
+
+
+@dataclass(frozen=True)
+class _Harmed:
+    """Which processes of an engine were killed, and what was on its way at that moment."""
+
+    engines: tuple[int, ...] = ()
+    asked: frozenset[int] = frozenset()
+
+
+def _harm(serving: Serving, fault: Fault) -> _Harmed:
+    if fault.kind in CONTROL_PLANE or fault.seconds is not None:
+        with _stopped(serving, fault.kind):
+            time.sleep(fault.seconds or 0)
+            if fault.seconds is None:
+                serving.here.kill(fault.kind)
+        return _Harmed()
+    engines = _family(serving.here.pid(fault.kind)) if fault.ends_an_engine else ()
+    before = serving.traffic.on_their_way()
+    serving.here.kill(fault.kind)
+    return _Harmed(engines, frozenset(before | serving.traffic.on_their_way()))
+
+
+def _family(pid: int) -> tuple[int, ...]:
+    """Return the process and its children, whose end is its end."""
+    return pid, *(each.pid for each in psutil.Process(pid).children())
+
+
+@contextmanager
+def _stopped(serving: Serving, kind: str) -> Iterator[None]:
+    """Stop every process of the kind, or one of several engines."""
+    pids = serving.here.pids(kind)[: 1 if kind in _ONE_OF_SEVERAL else None]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)

@@ -1,0 +1,129 @@
+"""An Enginehouse that serves a stand-in engine under counted traffic, and what is true of it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psutil
+import psycopg
+import pytest
+
+from apps.dashboard.demo.question import endpoint
+from benchmarks.recovery_parts.traffic import Traffic
+from tests.e2e.installation import Installation, installation
+from tests.waiting import wait_for
+
+ROOT = Path(__file__).resolve().parents[2]
+ENGINE = Path(__file__).with_name("stand_in_engine.py")
+REPLICAS = 2
+_ALWAYS_THERE = ("web", "gateway", "agent", "scheduler", "control", "build", "postgres", "valkey")
+_USAGE = """
+    SELECT coalesce(sum(requests), 0), coalesce(sum(completion_tokens), 0)
+    FROM telemetry_usageminute WHERE status_class = 2
+"""
+_LEASES = "SELECT count(*) FROM fleet_cardlease WHERE released_at IS NULL"
+
+
+@dataclass
+class Serving:
+    """The installation, the model that it serves, and what flows to it."""
+
+    here: Installation
+    model_id: str
+    traffic: Traffic
+
+    def engines(self) -> set[int]:
+        return set(self.here.pids("engine"))
+
+    def is_true(self) -> bool:
+        """Whether everything runs, and what is shown is what runs."""
+        with suppress(httpx.HTTPError, psutil.Error, KeyError, IndexError):
+            return self._is_true()
+        return False
+
+    def usage(self) -> tuple[int, int]:
+        """Return how many answered requests are counted, and their tokens."""
+        row = self._row(_USAGE)
+        return int(row[0]), int(row[1])
+
+    def leases(self) -> int:
+        """Return how many claims on devices there are."""
+        return int(self._row(_LEASES)[0])
+
+    def began(self) -> Counter[int]:
+        """Return how often engines began to work on each question."""
+        return Counter(number for number, _ in self._begun())
+
+    def begun_beside(self, engines: Collection[int]) -> set[int]:
+        """Return the questions that others than these engines began; none without an engine."""
+        return {number for number, pid in self._begun() if engines and pid not in engines}
+
+    def _is_true(self) -> bool:
+        shown = self.here.get(f"models/{self.model_id}/deployments/production")
+        return (
+            shown["status"] == "ACTIVE"
+            and shown["active_replica_count"] == REPLICAS
+            and len(self.engines()) == REPLICAS
+            and all(self.here.pids(kind) for kind in _ALWAYS_THERE)
+        )
+
+    def _begun(self) -> Iterator[tuple[int, int]]:
+        """Return the question and the process of each beginning."""
+        for line in (self.here.folder / "engine" / "begun.log").read_text().splitlines():
+            number, pid = line.split()
+            yield int(number), int(pid)
+
+    def _row(self, query: str) -> tuple[int, ...]:
+        with psycopg.connect(self.here.services.database_url, connect_timeout=5) as connection:
+            row = connection.execute(query).fetchone()
+        assert row is not None
+        return row
+
+
+@contextmanager
+def serving(folder: Path, *, each_second: float) -> Iterator[Serving]:
+    """Start it, and return once every replica is ready; the questions flow when they are let."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ENGINE_PYTHON", _stand_in(folder))
+        with installation(folder) as here:
+            model_id = _deployed(here)
+            traffic = Traffic(
+                url=endpoint(gateway_url=here.services.gateway_url, model_id=model_id),
+                key=here.api_key,
+                each_second=each_second,
+            )
+            served = Serving(here, model_id, traffic)
+            wait_for(served.is_true, what="every replica ready", longest_pause_seconds=0.5)
+            yield served
+
+
+def _stand_in(folder: Path) -> str:
+    """Return the engine's program, in a folder where it notes what it is asked."""
+    (folder / "engine").mkdir(parents=True)
+    return str(shutil.copy(ENGINE, folder / "engine"))
+
+
+def _deployed(here: Installation) -> str:
+    """Return the model's id, deployed by a process whose database is the installation's."""
+    made = subprocess.run(
+        [sys.executable, "-m", "benchmarks.recovery_parts.deployed"],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "DATA_DIR": str(here.folder),
+            "DATABASE_URL": here.services.database_url,
+            "BROKER_URL": here.services.broker_url,
+            "REPLICAS": str(REPLICAS),
+        },
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return made.stdout.split()[-1]

@@ -1,0 +1,32 @@
+"""The table of faults: one row each, and the worst of all rows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.recovery_parts.faults import CONTROL_PLANE, Cost, Fault, cost_of
+from benchmarks.recovery_parts.serving import Serving
+
+
+def faults_told(serving: Serving, faults: Sequence[Fault]) -> dict[str, Any]:
+    """Return the figures of these faults, each in its turn."""
+    costs = [(fault, cost_of(serving, fault)) for fault in faults]
+    return {**worst_of(costs), "faults": {fault.name: cost.to_json() for fault, cost in costs}}
+
+
+def worst_of(costs: Sequence[tuple[Fault, Cost]]) -> dict[str, float]:
+    """Return the worst or the sum of each column."""
+    every = [cost for _, cost in costs]
+    return {
+        "faults_true_seconds_max": max(cost.true_after_seconds for cost in every),
+        "lost_without_control_plane": sum(
+            cost.lost for fault, cost in costs if fault.kind in CONTROL_PLANE
+        ),
+        "lost_beyond_in_flight": sum(cost.lost_beyond_in_flight for cost in every),
+        "doubled": sum(cost.doubled for cost in every),
+        "usage_difference": sum(cost.usage_difference for cost in every),
+        "engines_replaced_needlessly": sum(
+            cost.engines_replaced for fault, cost in costs if not fault.ends_an_engine
+        ),
+        "engines_left_over": sum(cost.orphans for cost in every),
+        "leases_left": sum(cost.leases_left for cost in every),
+    }
