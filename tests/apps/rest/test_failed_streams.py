@@ -146,6 +146,7 @@ def test_support_bundles_of_a_team_with_an_unreadable_secret_come_whole(
         assert int(answer.headers["Content-Length"]) == len(answer.content)
 
 
+@pytest.mark.process
 def test_the_web_process_waits_for_a_connection_no_longer_than_somebody_looks_at_a_page() -> None:
     said = subprocess.run(
         [

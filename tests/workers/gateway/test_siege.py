@@ -24,6 +24,7 @@ A_WHILE_SECONDS = 25.0
 """How far the clock goes in a round: three are more than a body may stand still."""
 
 
+@pytest.mark.wide
 def test_a_siege_costs_bounded_memory_and_no_paying_client(house):
     mad = Mad()
     house.publish_snapshot(besieged(routes(house.engine(streams).port), house.engine(mad).port))
