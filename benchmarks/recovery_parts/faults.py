@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 
 from benchmarks.recovery_parts.serving import REPLICAS, Serving
-from benchmarks.recovery_parts.stand_in_engine import TOKENS
+from benchmarks.recovery_parts.stage import is_alive
 from tests.waiting import wait_for
 
 
@@ -43,7 +43,8 @@ class Cost:
     """On what was killed, when it was."""
     lost: int
     lost_beyond_in_flight: int
-    doubled: int
+    doubled: int | None
+    """None with real engines, which do not tell."""
     usage_difference: int
     """Of requests and tokens counted against those answered."""
     engines_replaced: int
@@ -58,6 +59,8 @@ class Cost:
 
 CONTROL_PLANE = ("web", "agent", "scheduler", "control", "build", "postgres", "valkey")
 """Without any of them, every request is answered."""
+SUPERVISOR = "supervisor"
+"""Which takes all but the engines along, so that what is asked until the next start is lost."""
 SHORT = (
     *(Fault(kind=kind) for kind in (*CONTROL_PLANE, "gateway", "engine", "runner")),
     Fault(kind="web", seconds=20),
@@ -65,7 +68,11 @@ SHORT = (
 )
 FULL = (
     *SHORT[:-2],
-    *(Fault(kind=kind, seconds=60) for kind in (*CONTROL_PLANE, "gateway", "engine", "runner")),
+    *(
+        Fault(kind=kind, seconds=60)
+        for kind in (*CONTROL_PLANE, "gateway", "engine", "runner", SUPERVISOR)
+    ),
+    Fault(kind=SUPERVISOR),
 )
 _ONE_OF_SEVERAL = ("engine", "runner")
 _BESIDE_SECONDS = 1.0
@@ -111,12 +118,12 @@ def _true_after_seconds(serving: Serving, fault: Fault) -> float:
 
 
 def _counted(serving: Serving, begin: int, in_flight: Set[int]) -> dict[str, Any]:
-    lost, began = serving.traffic.lost(begin), serving.began()
+    lost = serving.traffic.lost(begin)
     return {
         "asked": serving.traffic.asked - begin,
         "lost": len(lost),
         "lost_beyond_in_flight": len(lost.keys() - in_flight),
-        "doubled": sum(began[number] > 1 for number in range(begin, serving.traffic.asked)),
+        "doubled": serving.begun_twice(since=begin),
         "usage_difference": _usage_difference(serving),
         "words": tuple(lost.values())[:3],
     }
@@ -131,8 +138,7 @@ def _left(serving: Serving) -> dict[str, int]:
 
 def _usage_difference(serving: Serving) -> int:
     """Return by how much what is counted differs from what was answered, when no more comes in."""
-    answered = serving.traffic.answered()
-    wanted = (answered, answered * TOKENS)
+    wanted = serving.traffic.answered()
     with suppress(AssertionError):
         wait_for(lambda: serving.usage() == wanted, what="the usage of every request")
     return sum(abs(is_ - want) for is_, want in zip(serving.usage(), wanted, strict=True))
@@ -147,16 +153,23 @@ class _Harmed:
 
 
 def _harm(serving: Serving, fault: Fault) -> _Harmed:
-    if fault.kind in CONTROL_PLANE or fault.seconds is not None:
+    if fault.seconds is not None:
         with _stopped(serving, fault.kind):
-            time.sleep(fault.seconds or 0)
-            if fault.seconds is None:
-                serving.here.kill(fault.kind)
+            time.sleep(fault.seconds)
         return _Harmed()
+    if fault.kind == SUPERVISOR:
+        return _supervisor_killed(serving)
     engines = _family(serving.here.pid(fault.kind)) if fault.ends_an_engine else ()
-    before = serving.traffic.on_their_way()
-    serving.here.kill(fault.kind)
-    return _Harmed(engines, frozenset(before | serving.traffic.on_their_way()))
+    before, first = serving.traffic.on_their_way(), serving.traffic.asked
+    victim = serving.here.kill(fault.kind)
+    wait_for(lambda: not is_alive(victim), what=f"the end of the {fault.kind}")
+    return _Harmed(engines, frozenset({*before, *range(first, serving.traffic.asked)}))
+
+
+def _supervisor_killed(serving: Serving) -> _Harmed:
+    os.kill(serving.here.machine.pid, signal.SIGKILL)
+    serving.here.start_again()
+    return _Harmed()
 
 
 def _family(pid: int) -> tuple[int, ...]:
@@ -167,7 +180,8 @@ def _family(pid: int) -> tuple[int, ...]:
 @contextmanager
 def _stopped(serving: Serving, kind: str) -> Iterator[None]:
     """Stop every process of the kind, or one of several engines."""
-    pids = serving.here.pids(kind)[: 1 if kind in _ONE_OF_SEVERAL else None]
+    pids = [serving.here.machine.pid] if kind == SUPERVISOR else serving.here.pids(kind)
+    pids = pids[:1] if kind in _ONE_OF_SEVERAL else pids
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     try:

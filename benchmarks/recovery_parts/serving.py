@@ -57,9 +57,12 @@ class Serving:
         """Return how many claims on devices there are."""
         return int(self._row(_LEASES)[0])
 
-    def began(self) -> Counter[int]:
-        """Return how often engines began to work on each question."""
-        return Counter(number for number, _ in self._begun())
+    def begun_twice(self, since: int) -> int | None:
+        """Return how many questions engines began more than once; real ones do not tell."""
+        if not self.traffic.is_echoed:
+            return None
+        began = Counter(number for number, _ in self._begun() if number >= since)
+        return sum(times > 1 for times in began.values())
 
     def begun_beside(self, engines: Collection[int]) -> set[int]:
         """Return the questions that others than these engines began; none without an engine."""
@@ -76,7 +79,8 @@ class Serving:
 
     def _begun(self) -> Iterator[tuple[int, int]]:
         """Return the question and the process of each beginning."""
-        for line in (self.here.folder / "engine" / "begun.log").read_text().splitlines():
+        noted = self.here.folder / "engine" / "begun.log"
+        for line in noted.read_text().splitlines() if noted.exists() else ():
             number, pid = line.split()
             yield int(number), int(pid)
 
@@ -88,20 +92,41 @@ class Serving:
 
 
 @contextmanager
-def serving(folder: Path, *, each_second: float) -> Iterator[Serving]:
+def serving(folder: Path, *, each_second: float, real: bool = False) -> Iterator[Serving]:
     """Start it, and return once every replica is ready; the questions flow when they are let."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ENGINE_PYTHON", _stand_in(folder))
-        with installation(folder) as here:
-            model_id = _deployed(here)
+        if not real:
+            patch.setenv("ENGINE_PYTHON", _stand_in(folder))
+        with _ending_its_engines(folder) as here:
+            model_id = _built_and_deployed(here) if real else _deployed(here)
             traffic = Traffic(
                 url=endpoint(gateway_url=here.services.gateway_url, model_id=model_id),
                 key=here.api_key,
                 each_second=each_second,
+                is_echoed=not real,
             )
             served = Serving(here, model_id, traffic)
             wait_for(served.is_true, what="every replica ready", longest_pause_seconds=0.5)
             yield served
+
+
+@contextmanager
+def _ending_its_engines(folder: Path) -> Iterator[Installation]:
+    # As in production they outlive the agent, also one whose supervisor is killed.
+    with installation(folder, stop_engines=False) as here:
+        yield here
+    here.kill_all("runner", "engine")
+
+
+def _built_and_deployed(here: Installation) -> str:
+    """Return the model's id: a tiny model of random weights under the native engine."""
+    model_id = str(here.deploy()["id"])
+    deployment = here.get(f"models/{model_id}/deployments/production")
+    here.patch(
+        f"models/{model_id}/deployments/{deployment['id']}/autoscaling_settings",
+        {"min_replica": REPLICAS, "max_replica": REPLICAS},
+    )
+    return model_id
 
 
 def _stand_in(folder: Path) -> str:

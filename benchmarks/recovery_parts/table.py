@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.recovery_parts.faults import CONTROL_PLANE, Cost, Fault, cost_of
+from benchmarks.recovery_parts.faults import CONTROL_PLANE, SUPERVISOR, Cost, Fault, cost_of
 from benchmarks.recovery_parts.serving import Serving
 
 
@@ -21,8 +21,10 @@ def worst_of(costs: Sequence[tuple[Fault, Cost]]) -> dict[str, float]:
         "lost_without_control_plane": sum(
             cost.lost for fault, cost in costs if fault.kind in CONTROL_PLANE
         ),
-        "lost_beyond_in_flight": sum(cost.lost_beyond_in_flight for cost in every),
-        "doubled": sum(cost.doubled for cost in every),
+        "lost_beyond_in_flight": sum(
+            cost.lost_beyond_in_flight for fault, cost in costs if fault != Fault(kind=SUPERVISOR)
+        ),
+        "doubled": sum(cost.doubled or 0 for cost in every),
         "usage_difference": sum(cost.usage_difference for cost in every),
         "engines_replaced_needlessly": sum(
             cost.engines_replaced for fault, cost in costs if not fault.ends_an_engine

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import httpx
 
@@ -14,6 +15,7 @@ from benchmarks.recovery_parts.stand_in_engine import TOKENS
 _PATIENCE_SECONDS = 120.0
 """Of a client: longer than anything that is stopped here stands still."""
 _ANSWERED = "answered"
+_STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 
 
 @dataclass
@@ -21,6 +23,8 @@ class Question:
     number: int
     outcome: str | None = None
     """None while it is on its way; `answered`, or how it was lost."""
+    tokens: int = 0
+    """Which its answer says that it holds."""
 
 
 @dataclass
@@ -30,6 +34,8 @@ class Traffic:
     url: str
     key: str
     each_second: float
+    is_echoed: bool
+    """Whether an answer repeats the number of its question."""
     questions: list[Question] = field(default_factory=list)
     _ending: threading.Event = field(default_factory=threading.Event)
 
@@ -49,8 +55,10 @@ class Traffic:
     def asked(self) -> int:
         return len(self.questions)
 
-    def answered(self) -> int:
-        return sum(each.outcome == _ANSWERED for each in self.questions)
+    def answered(self) -> tuple[int, int]:
+        """Return how many questions were answered, and the tokens of those answers."""
+        answered = [each for each in self.questions if each.outcome == _ANSWERED]
+        return len(answered), sum(each.tokens for each in answered)
 
     def on_their_way(self) -> set[int]:
         return {each.number for each in self.questions if each.outcome is None}
@@ -80,32 +88,40 @@ class Traffic:
 
     async def _ask(self, client: httpx.AsyncClient, question: Question) -> None:
         try:
-            question.outcome = await self._outcome(client, question.number)
+            answer = await client.post(
+                f"{self.url}/chat/completions",
+                headers={"authorization": f"Bearer {self.key}"},
+                json=_asked(question.number),
+            )
+            question.tokens, question.outcome = self._judged(answer, str(question.number))
         except httpx.HTTPError as error:
             question.outcome = type(error).__name__
 
-    async def _outcome(self, client: httpx.AsyncClient, number: int) -> str:
-        streams = bool(number % 2)
-        answer = await client.post(
-            f"{self.url}/chat/completions",
-            headers={"authorization": f"Bearer {self.key}"},
-            json={
-                "model": "tiny",
-                "messages": [{"role": "user", "content": str(number)}],
-                "stream": streams,
-            },
-        )
+    def _judged(self, answer: httpx.Response, number: str) -> tuple[int, str]:
+        """Return the tokens of an answer, and its outcome."""
         if answer.status_code != httpx.codes.OK:
-            return f"status {answer.status_code}: {answer.text[:200]}"
-        is_whole = _is_whole_stream if streams else _is_whole
-        return _ANSWERED if is_whole(answer.text, str(number)) else f"cut off: {answer.text[-200:]}"
+            return 0, f"status {answer.status_code}: {answer.text[:200]}"
+        if number not in answer.text and self.is_echoed:
+            return 0, f"the answer to another question: {answer.text[:200]}"
+        usage = _usage(answer.text)
+        return (0, f"cut off: {answer.text[-200:]}") if usage is None else (usage, _ANSWERED)
 
 
-def _is_whole(text: str, number: str) -> bool:
-    return bool(json.loads(text)["choices"][0]["message"]["content"] == number)
+def _asked(number: int) -> dict[str, Any]:
+    asked = {
+        "model": "tiny",
+        "messages": [{"role": "user", "content": str(number)}],
+        "max_tokens": TOKENS,
+        "temperature": 0,
+    }
+    return asked | (_STREAMED if number % 2 else {})
 
 
-def _is_whole_stream(text: str, number: str) -> bool:
+def _usage(text: str) -> int | None:
+    """Return the completion tokens of an answer that is whole."""
     events = [line.removeprefix("data: ") for line in text.splitlines() if line]
-    deltas = [event for event in events if f'"content": "{number}"' in event]
-    return len(deltas) == TOKENS and events[-1] == "[DONE]"
+    if text.startswith("data: ") and events.pop() != "[DONE]":
+        return None
+    usage = json.loads(events[-1]).get("usage") or {}
+    tokens: int | None = usage.get("completion_tokens")
+    return tokens

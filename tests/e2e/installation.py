@@ -110,6 +110,12 @@ class Installation:
         answer.raise_for_status()
         return dict(answer.json())
 
+    def patch(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON of a management PATCH."""
+        answer = self._call("PATCH", path, json=body)
+        answer.raise_for_status()
+        return dict(answer.json())
+
     def ask(self, model_id: str, *, max_tokens: int = 4) -> httpx.Response:
         """Return the endpoint's answer to one short chat."""
         base_url = endpoint(gateway_url=self.services.gateway_url, model_id=model_id)
