@@ -11,7 +11,6 @@ from typing import Any
 import psutil
 
 from benchmarks.recovery_parts.serving import REPLICAS, Serving
-from benchmarks.recovery_parts.stage import is_alive
 from tests.waiting import wait_for
 
 
@@ -162,7 +161,8 @@ def _harm(serving: Serving, fault: Fault) -> _Harmed:
     engines = _family(serving.here.pid(fault.kind)) if fault.ends_an_engine else ()
     before, first = serving.traffic.on_their_way(), serving.traffic.asked
     victim = serving.here.kill(fault.kind)
-    wait_for(lambda: not is_alive(victim), what=f"the end of the {fault.kind}")
+    # Until it is buried: a zombie's other threads may still have its connections open.
+    wait_for(lambda: not psutil.pid_exists(victim), what=f"the end of the {fault.kind}")
     return _Harmed(engines, frozenset({*before, *range(first, serving.traffic.asked)}))
 
 
