@@ -1,14 +1,16 @@
-"""A second host joins by the files and steps that are written, builds, and serves."""
+"""A second host joins by the files and steps that are written, builds, serves, and is cut off."""
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.e2e.installation import TINY_YAML
-from tests.several_hosts.network import RANGE
+from tests.e2e.installation import TINY_YAML, eventually
+from tests.several_hosts.host import Host
+from tests.several_hosts.network import RANGE, namespaces_can_be_made
 from tests.several_hosts.stage import Stage, two_hosts
 
 pytestmark = [
@@ -16,24 +18,45 @@ pytestmark = [
     pytest.mark.process,
     pytest.mark.allow_hosts([RANGE, "127.0.0.0/8"]),
 ]
+_ENGINE = "workers.runtimes.native"
+cut = pytest.mark.skipif(
+    not namespaces_can_be_made(),
+    reason="no network namespaces can be made: that takes root, iproute2 and iptables",
+)
 
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    kept = {"MODEL_CLASS_CACHE": os.environ["MODEL_CLASS_CACHE"]}
-    with two_hosts(tmp_path_factory.mktemp("hosts"), kept) as stage:
+    with two_hosts(tmp_path_factory.mktemp("hosts"), _kept_between_runs()) as stage:
         stage.start_control_plane()
         stage.join_gpu_host()
         yield stage
 
 
-def test_a_second_host_joins_by_the_files_and_the_examples_of_env(stage: Stage) -> None:
-    assert stage.nodes_present() == ["gpu"]
+def _kept_between_runs() -> dict[str, str]:
+    return {"MODEL_CLASS_CACHE": os.environ["MODEL_CLASS_CACHE"]}
 
 
 @pytest.fixture(scope="module")
 def model(stage: Stage) -> dict[str, Any]:
     return stage.deploy(TINY_YAML)
+
+
+def _answers(stage: Stage, host: Host, model: dict[str, Any]) -> bool:
+    return stage.ask(host, model["id"]).status_code == httpx.codes.OK
+
+
+def _is_whole(stage: Stage, model: dict[str, Any]) -> bool:
+    return (
+        stage.nodes_present() == ["gpu"]
+        and len(stage.gpu.pids(_ENGINE)) == 1
+        and all(_answers(stage, host, model) for host in (stage.control, stage.gpu))
+    )
+
+
+def test_a_second_host_joins_by_the_files_and_the_examples_of_env(stage: Stage) -> None:
+    assert stage.nodes_present() == ["gpu"]
+    assert stage.is_up(stage.gpu, 8001, "/health")
 
 
 @pytest.mark.long
@@ -42,8 +65,43 @@ def test_what_it_built_it_serves_through_the_gateways_of_both(
 ) -> None:
     (build,) = stage.get("builds")["items"]
     assert build["state"] == "succeeded"
-    assert len(stage.gpu.pids("workers.runtimes.native")) == 1
-    assert stage.control.pids("workers.runtimes.native") == []
+    assert len(stage.gpu.pids(_ENGINE)) == 1
+    assert stage.control.pids(_ENGINE) == []
     for host in (stage.control, stage.gpu):
         answer = stage.ask(host, model["id"])
         assert answer.status_code == httpx.codes.OK, answer.text
+
+
+@cut
+@pytest.mark.long
+def test_cut_off_from_the_control_plane_it_serves_by_its_own_gateway(
+    stage: Stage, model: dict[str, Any]
+) -> None:
+    eventually(lambda: _is_whole(stage, model), what=stage.told("whole before the cut"))
+    engines = stage.gpu.pids(_ENGINE)
+    stage.cut_from_control_host()
+    eventually(lambda: stage.nodes_present() == [], what=stage.told("the silence is seen"))
+    assert _answers(stage, stage.gpu, model)
+    assert stage.gpu.pids(_ENGINE) == engines
+    stage.heal()
+    eventually(lambda: _is_whole(stage, model), what=stage.told("whole after the cut"))
+
+
+@cut
+@pytest.mark.long
+def test_powered_off_and_on_it_serves_again(stage: Stage, model: dict[str, Any]) -> None:
+    eventually(lambda: _is_whole(stage, model), what=stage.told("whole before the end"))
+    stage.power_off()
+    eventually(lambda: stage.nodes_present() == [], what=stage.told("the silence is seen"))
+    assert stage.gpu.pids("") == []
+    stage.power_on()
+    eventually(lambda: _is_whole(stage, model), what=stage.told("whole again"))
+
+
+@pytest.mark.long
+def test_where_no_namespaces_can_be_made_hosts_join_by_loopback_addresses(tmp_path: Path) -> None:
+    with two_hosts(tmp_path, _kept_between_runs(), on_loopback=True) as stage:
+        stage.start_control_plane()
+        stage.join_gpu_host()
+        model = stage.deploy(TINY_YAML)
+        assert _is_whole(stage, model)

@@ -230,14 +230,16 @@ class Stage:
 
 
 @contextmanager
-def two_hosts(folder: Path, more: Mapping[str, str] | None = None) -> Iterator[Stage]:
+def two_hosts(
+    folder: Path, more: Mapping[str, str] | None = None, *, on_loopback: bool = False
+) -> Iterator[Stage]:
     """Give both hosts, before anything is started; all of it ends with the block.
 
     `more` is added to every environment, such as that of gates.
     """
     make_tiny_checkpoint(folder / "checkpoints" / "tiny")
     (folder / "artifacts").mkdir()
-    with network(_CONTROL, _GPU) as net:
+    with network(_CONTROL, _GPU, on_loopback=on_loopback) as net:
         stage = Stage(folder, net, more or {})
         try:
             yield stage
