@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests.e2e.installation import TINY_YAML, eventually
+from tests.gates import Gates
 from tests.several_hosts.host import Host
 from tests.several_hosts.network import RANGE, namespaces_can_be_made
 from tests.several_hosts.stage import Stage, two_hosts
@@ -18,7 +19,7 @@ pytestmark = [
     pytest.mark.process,
     pytest.mark.allow_hosts([RANGE, "127.0.0.0/8"]),
 ]
-_ENGINE = "workers.runtimes.native"
+_ENGINE, _GATE = "workers.runtimes.native", "inspect"
 cut = pytest.mark.skipif(
     not namespaces_can_be_made(),
     reason="no network namespaces can be made: that takes root, iproute2 and iptables",
@@ -26,11 +27,26 @@ cut = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with two_hosts(tmp_path_factory.mktemp("hosts"), _kept_between_runs()) as stage:
+def gates() -> Iterator[Gates]:
+    with Gates() as kept:
+        yield kept
+
+
+@pytest.fixture(scope="module")
+def both_hosts(tmp_path_factory: pytest.TempPathFactory, gates: Gates) -> Iterator[Stage]:
+    more = {**_kept_between_runs(), **gates.environment}
+    with two_hosts(tmp_path_factory.mktemp("hosts"), more) as stage:
         stage.start_control_plane()
         stage.join_gpu_host()
         yield stage
+
+
+@pytest.fixture
+def stage(both_hosts: Stage, gates: Gates) -> Iterator[Stage]:
+    """Both hosts, on a network that is whole again afterwards."""
+    yield both_hosts
+    both_hosts.heal()
+    gates.let_go(_GATE)
 
 
 def _kept_between_runs() -> dict[str, str]:
@@ -38,8 +54,8 @@ def _kept_between_runs() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def model(stage: Stage) -> dict[str, Any]:
-    return stage.deploy(TINY_YAML)
+def model(both_hosts: Stage) -> dict[str, Any]:
+    return both_hosts.deploy(TINY_YAML)
 
 
 def _answers(stage: Stage, host: Host, model: dict[str, Any]) -> bool:
@@ -85,6 +101,41 @@ def test_cut_off_from_the_control_plane_it_serves_by_its_own_gateway(
     assert stage.gpu.pids(_ENGINE) == engines
     stage.heal()
     eventually(lambda: _is_whole(stage, model), what=stage.told("whole after the cut"))
+
+
+@cut
+@pytest.mark.long
+def test_cut_off_from_the_broker_it_serves_and_learns_of_changes(
+    stage: Stage, model: dict[str, Any]
+) -> None:
+    eventually(lambda: _is_whole(stage, model), what=stage.told("whole before the cut"))
+    stage.cut_from_broker()
+    stage.api_key = stage.make_api_key("made while the broker was away")
+    eventually(lambda: _is_whole(stage, model), what=stage.told("a new key is known"))
+
+
+@cut
+@pytest.mark.long
+def test_cut_off_from_the_database_it_serves_and_its_build_begins_anew_afterwards(
+    stage: Stage, model: dict[str, Any], gates: Gates
+) -> None:
+    eventually(lambda: _is_whole(stage, model), what=stage.told("whole before the cut"))
+    came = len(gates.came(_GATE))
+    gates.hold(_GATE)
+    build = stage.build("again", TINY_YAML.replace("max_batch_size: 4", "max_batch_size: 3"))
+    gates.wait_for_arrival(_GATE, after=came)
+    stage.cut_from_database()
+    eventually(
+        lambda: stage.get(f"builds/{build['id']}")["state"] == "queued",
+        what=stage.told("the lost build waits for a worker"),
+    )
+    assert all(_answers(stage, host, model) for host in (stage.control, stage.gpu))
+    stage.heal()
+    gates.let_go(_GATE)
+    eventually(
+        lambda: stage.get(f"builds/{build['id']}")["state"] == "succeeded",
+        what=stage.told("the build is done"),
+    )
 
 
 @cut

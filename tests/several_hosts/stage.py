@@ -51,7 +51,7 @@ class Stage:
         self.control.run("prepare")
         self._enroll(self.control, "gateway", *(["agent"] if with_gpu else []))
         self.control.up(*WITHOUT_GPU, *(["build", "agent"] if with_gpu else []))
-        self.api_key = self._manage("create_api_key", "stage")
+        self.api_key = self.make_api_key("stage")
         wait_for(lambda: self.is_up(self.control, WEB, "/readyz"), what=self.told("the web"))
 
     def join_gpu_host(self) -> None:
@@ -107,6 +107,11 @@ class Stage:
         """Return the model `tiny` that serves a build of the config in production."""
         return self.outside(lambda: self._deployed(text))
 
+    def build(self, name: str, text: str) -> dict[str, Any]:
+        """Return a build of a config that has just been asked for."""
+        config = self.outside(lambda: self._configured(name, text))
+        return self.post("builds", {"config_id": config["id"]})
+
     def ask(self, host: Host, model_id: str, *, max_tokens: int = 4) -> httpx.Response:
         """Return the answer of a host's gateway to one short chat, asked from outside."""
         base = endpoint(gateway_url=self.url(host, GATEWAY), model_id=model_id)
@@ -116,6 +121,10 @@ class Stage:
             "temperature": 0,
         }
         return self.outside(lambda: self._call("POST", f"{base}/chat/completions", json=body))
+
+    def make_api_key(self, name: str) -> str:
+        """Return a new API key."""
+        return self._manage("create_api_key", name)
 
     def outside(self, act: Callable[[], _Value]) -> _Value:
         """Return what is done where clients are."""
@@ -211,12 +220,18 @@ class Stage:
             self.outside(partial(wait.wait_until_ready, url, timeout_seconds=DEADLINE_SECONDS))
 
     def _deployed(self, text: str) -> dict[str, Any]:
-        with Job(
-            public_url=self._web, api_key=self.api_key, voice=Voice(), watch=lambda: None
-        ) as job:
+        with self._job() as job:
             config = job.config("tiny", text)
             job.wait_until_checked(text)
             return job.deployed(name="tiny", build=job.build(config))
+
+    def _configured(self, name: str, text: str) -> dict[str, Any]:
+        with self._job() as job:
+            job.wait_until_checked(text)
+            return job.config(name, text)
+
+    def _job(self) -> Job:
+        return Job(public_url=self._web, api_key=self.api_key, voice=Voice(), watch=lambda: None)
 
     def _managed(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         answer = self.outside(lambda: self._call(method, f"{self._web}/v1/{path}", **more))
