@@ -1,6 +1,8 @@
 """A second host joins by the files and steps that are written, builds, serves, and is cut off."""
 
 import os
+import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,11 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.compose_files import ROOT
 from tests.e2e.installation import TINY_YAML, eventually
 from tests.gates import Gates
 from tests.several_hosts.host import Host
 from tests.several_hosts.network import RANGE, namespaces_can_be_made
-from tests.several_hosts.stage import Stage, two_hosts
+from tests.several_hosts.stage import GATEWAY, WEB, WITHOUT_GPU, Stage, two_hosts
 
 pytestmark = [
     pytest.mark.e2e,
@@ -72,7 +75,7 @@ def _is_whole(stage: Stage, model: dict[str, Any]) -> bool:
 
 def test_a_second_host_joins_by_the_files_and_the_examples_of_env(stage: Stage) -> None:
     assert stage.nodes_present() == ["gpu"]
-    assert stage.is_up(stage.gpu, 8001, "/health")
+    assert stage.is_up(stage.gpu, GATEWAY, "/health")
 
 
 @pytest.mark.long
@@ -147,6 +150,38 @@ def test_powered_off_and_on_it_serves_again(stage: Stage, model: dict[str, Any])
     assert stage.gpu.pids("") == []
     stage.power_on()
     eventually(lambda: _is_whole(stage, model), what=stage.told("whole again"))
+
+
+@pytest.mark.long
+def test_restored_from_its_dump_as_written_it_is_whole_and_knows_what_it_knew(
+    stage: Stage, model: dict[str, Any]
+) -> None:
+    eventually(lambda: _is_whole(stage, model), what=stage.told("whole before the dump"))
+    dump, known = _run_on_postgres(stage, "pg_dump"), stage.api_key
+    stage.api_key = stage.make_api_key("made after the dump")
+    eventually(lambda: _is_whole(stage, model), what=stage.told("the later key is known"))
+    stage.control.stop("web", "scheduler", "control")
+    for program in ("dropdb", "createdb"):
+        _run_on_postgres(stage, program)
+    _run_on_postgres(stage, "pg_restore", typed=dump)
+    stage.control.run("prepare")
+    stage.control.up(*WITHOUT_GPU)
+    eventually(lambda: stage.is_up(stage.control, WEB, "/readyz"), what=stage.told("the web"))
+    eventually(
+        lambda: not any(_answers(stage, host, model) for host in (stage.control, stage.gpu)),
+        what=stage.told("gateways that know the later key no more"),
+    )
+    stage.api_key = known
+    eventually(lambda: _is_whole(stage, model), what=stage.told("whole after it was restored"))
+    assert {each["state"] for each in stage.get("builds")["items"]} == {"succeeded"}
+
+
+def _run_on_postgres(stage: Stage, program: str, *, typed: bytes = b"") -> bytes:
+    """Run a program of PostgreSQL with exactly the words of the page."""
+    page = (ROOT / "docs" / "operations.md").read_text()
+    said = f"docker compose exec -T postgres ({program} .*?)(?: [<>] .*)?$"
+    (line,) = re.findall(said, page, re.MULTILINE)
+    return stage.control.beside_postgres(*shlex.split(line), typed=typed)
 
 
 @pytest.mark.long

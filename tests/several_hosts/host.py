@@ -16,7 +16,7 @@ import psutil
 from tests.compose_files import Published, Service, services_of
 from tests.several_hosts.container import Container, Order, started
 from tests.several_hosts.network import Network
-from tests.several_hosts.servers import postgres_argv, valkey_argv
+from tests.several_hosts.servers import postgres_argv, programs_of_postgres, valkey_argv
 from tests.waiting import DEADLINE_SECONDS, wait_for
 
 _ARGV_OF_SERVERS: Mapping[str, Callable[[Service, Published, Path], Sequence[str]]] = {
@@ -78,6 +78,22 @@ class Host:
         assert process.returncode == 0, self.log(name)[-3000:]
         return said.decode()
 
+    def stop(self, *names: str) -> None:
+        """End services, and do not start them again: `docker compose stop`."""
+        for name in names:
+            self._containers.pop(name).stop()
+
+    def beside_postgres(self, *command: str, typed: bytes = b"") -> bytes:
+        """Return what one of the server's programs writes: `docker compose exec -T postgres`."""
+        path, environment = programs_of_postgres(
+            self.services["postgres"], self._volume("postgres")
+        )
+        words = [*self._network.words(self.name), str(path / command[0]), *command[1:]]
+        ran = subprocess.run(
+            words, env=environment, input=typed, stdout=subprocess.PIPE, check=True
+        )
+        return ran.stdout
+
     def container(self, name: str) -> Container:
         """Return a service that was started."""
         return self._containers[name]
@@ -130,7 +146,7 @@ class Host:
     def _argv(self, service: Service) -> Sequence[str]:
         if service.name in _ARGV_OF_SERVERS:
             argv = _ARGV_OF_SERVERS[service.name]
-            return argv(service, service.published[0], self.folder / "volumes" / service.name)
+            return argv(service, service.published[0], self._volume(service.name))
         # A container's own `everywhere` is this host's where its port is published.
         inside = service.published[0].address if service.published else _EVERYWHERE
         return [inside if word == _EVERYWHERE else word for word in service.argv]
@@ -147,9 +163,12 @@ class Host:
     def _mounted(self, service: Service, path: str) -> Path:
         """Return the folder that is mounted at the path, which has to be one of a volume."""
         source = service.volumes[path]
-        folder = Path(source) if "/" in source else self.folder / "volumes" / source
+        folder = Path(source) if "/" in source else self._volume(source)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
+
+    def _volume(self, name: str) -> Path:
+        return self.folder / "volumes" / name
 
     def _log(self, name: str) -> Path:
         return self.folder / "logs" / f"{name}.log"

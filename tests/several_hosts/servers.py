@@ -31,6 +31,17 @@ def postgres_argv(service: Service, at: Published, folder: Path) -> Sequence[str
     )
 
 
+def programs_of_postgres(service: Service, folder: Path) -> tuple[Path, dict[str, str]]:
+    """Return where the server's programs lie, and the environment in which they reach it."""
+    at = service.published[0]
+    environment = {
+        "PGHOST": at.address,
+        "PGPORT": str(at.port),
+        "PGPASSWORD": service.environment["POSTGRES_PASSWORD"],
+    }
+    return Path(postgres_command(folder).argv[0]).parent, environment
+
+
 def valkey_argv(service: Service, at: Published, folder: Path) -> Sequence[str]:
     """Return the command of a server on the folder, with the file's own arguments."""
     folder.mkdir(parents=True, exist_ok=True)
