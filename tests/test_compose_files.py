@@ -55,7 +55,7 @@ def test_the_variables_of_a_file_are_those_that_it_takes_from_env(file: str) -> 
 
 
 def test_a_variable_that_has_to_be_set_is_asked_for_in_the_words_of_the_file(file: str) -> None:
-    with pytest.raises(NotRendered, match="PASSWORD: set it in .env"):
+    with pytest.raises(NotRendered, match=r"PASSWORD: set it in \.env"):
         services_of(file, {"PASSWORD": ""})
 
 

@@ -20,6 +20,12 @@ PORTS = (8000, 8001, 5432, 6379)
 """Of web, gateway, PostgreSQL and Valkey: those of the compose files."""
 RANGE = "10.77.0.0/16"
 _LIBC = ctypes.CDLL(None, use_errno=True)
+_START_OF_ROUTER = """\
+echo 1 > /proc/sys/net/ipv4/ip_forward
+ip link set lo up
+iptables -N CUT
+for chain in INPUT FORWARD OUTPUT; do iptables -A $chain -j CUT; done
+"""
 _Value = TypeVar("_Value")
 
 
@@ -38,6 +44,12 @@ class Network(Protocol):
 
     def from_outside(self, act: Callable[[], _Value]) -> _Value:
         """Return what is done where clients are, who reach each host as long as its line is up."""
+
+    def close(self) -> None:
+        """Let hosts reach no other one, as a firewall does, but where `open` says."""
+
+    def open(self, one: str, other: str, *, ports_of_other: str) -> None:
+        """Let one host ask another at these ports, such as `8000` or `15000:15099`."""
 
     def drop(self, one: str, other: str, *, ports_of_other: Sequence[int] = ()) -> None:
         """Let packets between two hosts vanish, or those to and from these ports of the other."""
@@ -81,7 +93,7 @@ class Namespaces:
         self._numbers = {name: number for number, name in enumerate(self._hosts, start=1)}
         for name in self._hosts:
             self._join(name)
-        self._in(self._router, "echo 1 > /proc/sys/net/ipv4/ip_forward; ip link set lo up")
+        self._in(self._router, _START_OF_ROUTER)
         self._clients = stack.enter_context(
             ThreadPoolExecutor(8, "clients", initializer=_enter, initargs=(self._router,))
         )
@@ -100,26 +112,34 @@ class Namespaces:
     def from_outside(self, act: Callable[[], _Value]) -> _Value:
         return self._clients.submit(act).result()
 
+    def close(self) -> None:
+        self._in(self._router, "iptables -A FORWARD -j REJECT")
+
+    def open(self, one: str, other: str, *, ports_of_other: str) -> None:
+        for packets in self._packets(one, other, ports_of_other):
+            # Before what closes, after what cuts.
+            self._in(self._router, f"iptables -I FORWARD 2 {packets} -j ACCEPT")
+
     def drop(self, one: str, other: str, *, ports_of_other: Sequence[int] = ()) -> None:
-        left, right = self.address(one), self.address(other)
-        for port in ports_of_other or [None]:
-            to, back = ("", "") if port is None else (f"--dport {port}", f"--sport {port}")
-            protocol = "" if port is None else "-p tcp"
-            self._filter(f"FORWARD -s {left} -d {right} {protocol} {to}")
-            self._filter(f"FORWARD -s {right} -d {left} {protocol} {back}")
+        for ports in [str(each) for each in ports_of_other] or [""]:
+            self._cut(*self._packets(one, other, ports))
 
     def isolate(self, host: str) -> None:
         line = f"to-{self._numbers[host]}"
-        for chain in (f"FORWARD -i {line}", f"FORWARD -o {line}"):
-            self._filter(chain)
-        self._filter(f"INPUT -i {line}")
-        self._filter(f"OUTPUT -o {line}")
+        self._cut(f"-i {line}", f"-o {line}")
 
     def heal(self) -> None:
-        self._in(self._router, "iptables -F")
+        self._in(self._router, "iptables -F CUT")
 
-    def _filter(self, packets: str) -> None:
-        self._in(self._router, f"iptables -A {packets} -j DROP")
+    def _packets(self, one: str, other: str, ports: str) -> tuple[str, str]:
+        """Return those that one sends to these ports of the other, and those that come back."""
+        left, right = self.address(one), self.address(other)
+        to, back = (f"-p tcp --dport {ports}", f"-p tcp --sport {ports}") if ports else ("", "")
+        return f"-s {left} -d {right} {to}", f"-s {right} -d {left} {back}"
+
+    def _cut(self, *packets: str) -> None:
+        for each in packets:
+            self._in(self._router, f"iptables -A CUT {each} -j DROP")
 
     def _join(self, host: str) -> None:
         number, pid = self._numbers[host], self._hosts[host]
@@ -168,7 +188,14 @@ class Loopback:
     def drop(self, one: str, other: str, *, ports_of_other: Sequence[int] = ()) -> None:
         raise CannotCut
 
-    isolate = drop  # type: ignore[assignment]
+    def isolate(self, host: str) -> None:
+        raise CannotCut
+
+    def close(self) -> None:
+        """Nothing stands between addresses of one device."""
+
+    def open(self, one: str, other: str, *, ports_of_other: str) -> None:
+        """All is open."""
 
     def heal(self) -> None:
         """Nothing was cut."""

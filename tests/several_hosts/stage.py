@@ -23,6 +23,7 @@ from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.waiting import DEADLINE_SECONDS, wait_for
 
 WEB, GATEWAY, DATABASE, BROKER = 8000, 8001, 5432, 6379
+ENGINES = "15000-15099"
 WITHOUT_GPU = ("web", "gateway", "scheduler", "control")
 """What `docker compose up -d --scale build=0 --scale agent=0` starts behind the servers."""
 FURTHER = ("gateway", "build", "agent")
@@ -31,7 +32,10 @@ _Value = TypeVar("_Value")
 
 
 class Stage:
-    """Both hosts, and whoever asks them from outside."""
+    """Both hosts, and whoever asks them from outside.
+
+    Between the hosts everything is closed but what the page's firewall table opens.
+    """
 
     def __init__(self, folder: Path, net: Network, more: Mapping[str, str]) -> None:
         self.folder = folder
@@ -43,6 +47,7 @@ class Stage:
         shared = {name.upper(): str(folder / name) for name in ("artifacts", "checkpoints")}
         self.control = self._host(_CONTROL, CONTROL_PLANE, {**shared, **self._of_control()}, more)
         self.gpu = self._host(_GPU, GPU_HOST, {**shared, **self._of_gpu()}, more)
+        self._close()
 
     def start_control_plane(self, *, with_gpu: bool = False) -> None:
         """Start the control plane's host as it is written; with an agent where it has a GPU."""
@@ -164,6 +169,13 @@ class Stage:
     def _web(self) -> str:
         return self.url(self.control, WEB)
 
+    def _close(self) -> None:
+        self.network.close()
+        for port in (WEB, DATABASE, BROKER):
+            self.network.open(_GPU, _CONTROL, ports_of_other=str(port))
+        for one, other in ((_GPU, _CONTROL), (_CONTROL, _GPU)):
+            self.network.open(one, other, ports_of_other=ENGINES.replace("-", ":"))
+
     def _host(
         self, name: str, file: str, values: Mapping[str, str], more: Mapping[str, str]
     ) -> Host:
@@ -186,6 +198,7 @@ class Stage:
             **{name: secrets.token_hex(24) for name in made},
             **dict.fromkeys(binds, address),
             "NODE_ADDRESS": address,
+            "ENGINE_PORTS": ENGINES,
             "NODE_NAME": _CONTROL,
             "PUBLIC_URL": f"http://{address}:{WEB}",
             "GATEWAY_URL": f"http://{address}:{GATEWAY}",
@@ -202,6 +215,7 @@ class Stage:
             "BROKER_URL": f"redis://:{known['VALKEY_PASSWORD']}@{control}:{BROKER}/0",
             "NODE_NAME": _GPU,
             "NODE_ADDRESS": address,
+            "ENGINE_PORTS": ENGINES,
             "GATEWAY_BIND": address,
         }
 

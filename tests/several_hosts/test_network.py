@@ -92,6 +92,20 @@ def test_nobody_reaches_a_host_that_is_cut_off(net: Network) -> None:
     assert _tried(net, "outside", "a") == "reached"
 
 
+def test_a_host_that_is_closed_is_asked_where_it_was_opened_and_cuts_go_before(
+    net: Network,
+) -> None:
+    net.close()
+    net.open("b", "a", ports_of_other="8000:8010")
+    assert _tried(net, "b", "a", _OPEN) == "reached"
+    assert _tried(net, "b", "a", _OTHER) == _tried(net, "a", "b", _OPEN) == "refused"
+    net.drop("b", "a", ports_of_other=(_OPEN,))
+    assert _tried(net, "b", "a", _OPEN) == "silence"
+    net.heal()
+    assert _tried(net, "b", "a", _OPEN) == "reached"
+    assert _tried(net, "outside", "a", _OTHER) == "reached"
+
+
 def test_what_was_cut_heals(net: Network) -> None:
     net.isolate("b")
     net.drop("a", "b")
