@@ -225,7 +225,7 @@ def _without_the_tests_own_servers() -> Iterator[None]:
         yield
 
 
-def eventually(holds: Callable[[], bool], *, what: str) -> None:
+def eventually(holds: Callable[[], bool], *, what: object) -> None:
     """Return once it holds; whom it asks may be out of reach until then."""
 
     def holds_now() -> bool:
