@@ -19,6 +19,7 @@ from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 
 LONGEST_VERSION = 64
+_BEFORE_READY = frozenset({ReplicaState.STARTING, ReplicaState.LOADING})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,11 +132,13 @@ def _next_state(replica: Replica, report: ReplicaReport | None) -> ReplicaState 
     if report is None:
         return _without_report(replica, state)
     target = report.state
-    if replica.wanted == "stopped" and target not in REPLICA_TERMINAL:
+    if state is ReplicaState.LOST and replica.ready_at and target in _BEFORE_READY:
+        # An agent that was started anew has not asked the engine yet.
+        return None
+    is_leaving = replica.wanted == "stopped" or replica.draining_since is not None
+    if is_leaving and target not in REPLICA_TERMINAL:
         # It may still serve what it has begun, but it never comes back into the routes.
         target = ReplicaState.DRAINING if state is ReplicaState.LOST else state
-    if state is ReplicaState.DRAINING and target not in REPLICA_TERMINAL:
-        return None
     return None if target is state else target
 
 

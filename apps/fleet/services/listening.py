@@ -9,7 +9,7 @@ stays judged until the machine is heard again.
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Case, DateTimeField, Exists, F, Q, QuerySet, When
+from django.db.models import Case, DateTimeField, Exists, F, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
 from apps.fleet.models import Gateway, Listening, Node
@@ -17,24 +17,26 @@ from apps.fleet.selectors import SILENT, gateways_live, nodes_alive
 
 BEAT_SECONDS = 1.0
 LONGEST_GAP = timedelta(seconds=3)
+Moment = Now | Value
 _HEARS = timedelta(seconds=9)
 """Three reports of an agent, and less than a silence."""
 
 
-def listening_beat() -> None:
+def listening_beat(*, now: Moment | None = None) -> None:
     """Say that machines are listened to at this moment of the database's clock."""
+    now = now or Now()
     if not _row().exists():
-        first = Listening(since=Now(), last_beat_at=Now())
+        first = Listening(since=now, last_beat_at=now)
         Listening.objects.bulk_create([first], ignore_conflicts=True)
         return
-    goes_on = _follows_the_last() & _hears_somebody()
+    goes_on = _follows_the_last(now) & _hears_somebody(now)
     _row().update(
-        since=_when(goes_on, F("since"), otherwise=Now()),
-        last_beat_at=Now(),
+        since=_when(goes_on, F("since"), otherwise=now),
+        last_beat_at=now,
         silent_before=Case(
-            When(goes_on & Q(since__lte=Now() - SILENT), then=Now() - SILENT),
+            When(goes_on & Q(since__lte=now - SILENT), then=now - SILENT),
             # The database's clock went back: what it said before would be true for too long.
-            When(silent_before__gt=Now(), then=Now() - SILENT),
+            When(silent_before__gt=now, then=now - SILENT),
             default=F("silent_before"),
             output_field=DateTimeField(),
         ),
@@ -45,17 +47,17 @@ def _row() -> QuerySet[Listening]:
     return Listening.objects.filter(id=1)
 
 
-def _follows_the_last() -> Q:
+def _follows_the_last(now: Moment) -> Q:
     # Beats of several processes may overtake each other by less than that.
-    return Q(last_beat_at__gte=Now() - LONGEST_GAP, last_beat_at__lte=Now() + LONGEST_GAP)
+    return Q(last_beat_at__gte=now - LONGEST_GAP, last_beat_at__lte=now + LONGEST_GAP)
 
 
-def _hears_somebody() -> Q:
+def _hears_somebody(now: Moment) -> Q:
     """Return whether any machine was heard lately, or there is none to hear.
 
     Where all fell silent at once, it is more likely that nobody can reach the listener.
     """
-    lately = Now() - _HEARS
+    lately = now - _HEARS
     nodes = Node.objects.filter(last_heartbeat_at__gt=lately, removed_at=None)
     gateways = Gateway.objects.filter(last_seen_at__gt=lately)
     there_is_none = ~Exists(nodes_alive()) & ~Exists(gateways_live())

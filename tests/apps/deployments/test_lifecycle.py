@@ -246,47 +246,6 @@ def test_an_inactive_deployment_comes_back(served: Served, say: Say) -> None:
     assert deployment.replicas.filter(state="ordered").count() == 1
 
 
-def test_replicas_of_a_silent_node_are_lost_and_replaced_elsewhere(
-    served: Served, say: Say, node: Node
-) -> None:
-    _, deployment = served
-    first = deployment.replicas.get()
-    say({first.id: "ready"})
-    other = make_serving_node()
-    Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now() - timedelta(seconds=16))
-    listened()
-    before = routes_version_current()
-    deployments_sweep()
-    first.refresh_from_db()
-    assert (first.state, first.wanted) == ("lost", "stopped")
-    assert routes_version_current() > before
-    second = deployment.replicas.exclude(id=first.id).get()
-    assert second.node == other
-
-    say({first.id: "ready"})
-    first.refresh_from_db()
-    assert first.state == "draining", "a replaced replica never comes back into the routes"
-    say({first.id: "stopped"})
-    first.refresh_from_db()
-    assert first.state == "stopped"
-
-
-def test_a_lost_replica_that_nothing_could_replace_serves_again(
-    served: Served, say: Say, node: Node
-) -> None:
-    _, deployment = served
-    replica = deployment.replicas.get()
-    say({replica.id: "ready"})
-    Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now() - timedelta(seconds=16))
-    listened()
-    deployments_sweep()
-    assert _state(deployment) == "unhealthy"
-    Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now())
-    say({replica.id: "ready"})
-    assert _state(deployment) == "active"
-    assert deployment.replicas.count() == 1
-
-
 def _state(deployment: Deployment) -> str:
     return str(Deployment.objects.values_list("state", flat=True).get(id=deployment.id))
 

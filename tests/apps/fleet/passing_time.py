@@ -1,38 +1,38 @@
-"""Time as the database has it, which no test moves: what is stored becomes older instead."""
+"""Time as the database has it, moved by the test."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from django.db.models import F
-from django.db.models.functions import Now
+from django.db.models import DateTimeField, Value
 
-from apps.fleet.models import Gateway, Listening, Node, Worker
+from apps.fleet.models import Gateway, Node, Worker
 from apps.fleet.services import listening_beat
-
-_MOMENTS = (
-    (Node, ("last_heartbeat_at",)),
-    (Gateway, ("last_seen_at",)),
-    (Worker, ("last_seen_at",)),
-    (Listening, ("since", "last_beat_at", "silent_before")),
-)
+from controlplane import clock
 
 
-def pass_seconds(seconds: float) -> None:
-    """Let so many seconds pass, in which nobody says anything."""
-    for model, fields in _MOMENTS:
-        older = {field: F(field) - timedelta(seconds=seconds) for field in fields}
-        model._default_manager.update(**older)
+class Listener:
+    """Web processes that listen, and machines that speak, at moments of the test's own."""
 
+    def __init__(self) -> None:
+        self.now: datetime = clock.now()
 
-def listen(seconds: int, *, while_speak: tuple[str, ...] = ()) -> None:
-    """Listen for so many seconds, in which the named nodes and gateways speak."""
-    listening_beat()
-    for _ in range(seconds):
-        pass_seconds(1)
-        say(*while_speak)
-        listening_beat()
+    def listen(self, seconds: int, *, while_speak: tuple[str, ...] = ()) -> None:
+        """Listen for so many seconds, in which the named machines and workers speak."""
+        self.beat()
+        for _ in range(seconds):
+            self.pass_seconds(1)
+            self.hear(*while_speak)
+            self.beat()
 
+    def beat(self) -> None:
+        """Have a web process say that it listens."""
+        listening_beat(now=Value(self.now, output_field=DateTimeField()))
 
-def say(*names: str) -> None:
-    """Have these nodes and gateways speak now."""
-    Node.objects.filter(name__in=names).update(last_heartbeat_at=Now())
-    Gateway.objects.filter(name__in=names).update(last_seen_at=Now())
+    def pass_seconds(self, seconds: float) -> None:
+        """Let so many seconds pass, in which nobody says anything."""
+        self.now += timedelta(seconds=seconds)
+
+    def hear(self, *names: str) -> None:
+        """Have these nodes, gateways and workers speak now."""
+        Node.objects.filter(name__in=names).update(last_heartbeat_at=self.now)
+        Gateway.objects.filter(name__in=names).update(last_seen_at=self.now)
+        Worker.objects.filter(name__in=names).update(last_seen_at=self.now)
