@@ -144,6 +144,7 @@ class Replica:
             "state": state.value,
             "host": str(engine.get("host", "")),
             "port": engine.get("port"),
+            "probe_port": engine.get("probe_port"),
             "pid": engine.get("pid"),
             "failure": failure.to_json() if failure else None,
             "report": self._probe.report if self._probe else None,

@@ -2,7 +2,6 @@
 
 import logging
 import os
-from collections.abc import Iterable
 from itertools import count
 
 from controlplane.clock import SYSTEM, Clock
@@ -26,7 +25,8 @@ from workers.gateway.request_body import prepare
 from workers.gateway.routing import Target, may_see, parse_target, require_open, resolve
 from workers.gateway.seams import Client, ClientSide
 from workers.gateway.settings import Bounds
-from workers.gateway.snapshot import Key, Replica, Snapshot
+from workers.gateway.snapshot import Deployment, Key, Snapshot
+from workers.gateway.suspects import Suspects
 from workers.gateway.upstream import Upstream, UpstreamPool
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
@@ -48,6 +48,7 @@ class Gateway:
         self.clients: set[ClientSide] = set()
         self._limits = KeyLimits()
         self._pool = UpstreamPool(bounds, clock=clock)
+        self.suspects = Suspects(self.try_again, clock=clock)
         self._waiting: set[Exchange] = set()
         self.body_memory = BodyMemory(bounds.buffered_bytes)
         self._id_prefix = os.urandom(10).hex().encode()
@@ -59,6 +60,11 @@ class Gateway:
         self.metrics.snapshot_version = snapshot.version
         self._pool.keep_only(snapshot)
         self._limits.keep_only(snapshot)
+        self.suspects.keep_only(snapshot)
+        self.try_again()
+
+    def try_again(self) -> None:
+        """Look anew for a replica for every request that waits for one."""
         waiting, self._waiting = self._waiting, set()
         for exchange in waiting:
             exchange.routes_changed()
@@ -182,8 +188,14 @@ class Gateway:
 
     # What an exchange asks.
 
-    def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None:
+    def choose(self, deployment: Deployment, tried: set[str]) -> Upstream | None:
+        replicas = deployment.replicas
+        if deployment.suspects:
+            replicas = (*replicas, *self.suspects.answering(deployment))
         return self._pool.choose(replicas, tried)
+
+    def may_come(self, deployment: Deployment) -> bool:
+        return self.suspects.are_unasked(deployment)
 
     def admit_again(self, admission: Admission, method: bytes) -> Admission:
         return self._admitted(admission.key, admission.target, method, self._known_routes())

@@ -98,6 +98,7 @@ class Process:
     def _background(self) -> list[Work]:
         works: list[Work] = [
             self._every(RESTART_SECONDS, self._routes.run),
+            self._every(RESTART_SECONDS, self._gateway.suspects.run),
             self._every(SWEEP_SECONDS, self._sweep),
             self._every(self._settings.ship_seconds, self._ship),
         ]

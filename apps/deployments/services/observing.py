@@ -31,6 +31,7 @@ class ReplicaReport:
     state: ReplicaState
     host: str = ""
     port: int | None = None
+    probe_port: int | None = None
     pid: int | None = None
     failure: Failure | None = None
     report: Mapping[str, Any] | None = None
@@ -96,16 +97,18 @@ def _within_its_node(node: Node, report: ReplicaReport) -> ReplicaReport:
     wherever it likes.
     """
     if report.state in REPLICA_TERMINAL or report.port is None:
-        return replace(report, host="", port=None)
+        return replace(report, host="", port=None, probe_port=None)
     if report.host != node.address:
         return _refused(report, elsewhere(node, report.host))
-    if not node.lowest_engine_port <= report.port <= node.highest_engine_port:
-        return _refused(report, foreign_port(node, report.port))
+    for port in (report.port, report.probe_port):
+        if port is not None and not node.lowest_engine_port <= port <= node.highest_engine_port:
+            return _refused(report, foreign_port(node, port))
     return report
 
 
 def _refused(report: ReplicaReport, failure: Failure) -> ReplicaReport:
-    return replace(report, state=ReplicaState.FAILED, host="", port=None, failure=failure)
+    nowhere = replace(report, host="", port=None, probe_port=None)
+    return replace(nowhere, state=ReplicaState.FAILED, failure=failure)
 
 
 def _same_generation(report: ReplicaReport | None, replica: Replica) -> ReplicaReport | None:
@@ -117,6 +120,7 @@ def _store_measurements(replica: Replica, report: ReplicaReport) -> None:
         "observed_at": Now(),
         "host": report.host,
         "port": report.port,
+        "probe_port": report.probe_port,
         "pid": report.pid,
     }
     if report.report is not None:

@@ -1,5 +1,6 @@
 """A node that cannot be heard: what it runs ends only after others have taken its place."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,8 +18,11 @@ from apps.deployments.services import (
 from apps.fleet.models import CardLease, Gateway, Node
 from apps.fleet.services import NoRoom, cards_claim
 from apps.rest.errors import Conflict
+from apps.routes.snapshot import routes_snapshot
 from controlplane import clock
+from controlplane.domain.wire.identity import Identity
 from tests.factories_serving import BROKEN, GIB, listened, make_gateway, make_serving_node
+from workers.gateway.snapshot import read
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -199,6 +203,60 @@ def test_without_another_place_it_serves_again_when_it_is_heard(
     alone.hear(first, "ready")
     assert (alone.state, alone.stands()) == ("active", ("ready", "running"))
     assert served[1].replicas.count() == 1
+
+
+def suspects(parted: Partition) -> list[str]:
+    """Return the lost replicas that gateways may still ask, and that their snapshot reads so."""
+    snapshot = read(json.dumps(routes_snapshot()).encode())
+    told = snapshot.models[parted.deployment.model_id].deployments[parted.deployment.id]
+    for each in told.suspects:
+        row = Replica.objects.get(id=each.replica.id)
+        assert (each.replica.port, each.probe_port) == (9000, 9001)
+        assert each.identity == Identity(
+            deployment_id=row.deployment_id,
+            replica_id=row.id,
+            generation=row.generation,
+            boot_id=row.node.boot_id,
+        )
+    assert not {each.replica.id for each in told.suspects} & {each.id for each in told.replicas}
+    return [each.replica.id for each in told.suspects]
+
+
+def test_gateways_know_a_lost_replica_that_served_until_it_is_heard(parted: Partition) -> None:
+    assert suspects(parted) == [], "its runner tells nobody who it is"
+    Replica.objects.filter(id=parted.first.id).update(probe_port=9001)
+    assert suspects(parted) == [parted.first.id]
+    before = routes_version_current()
+    parted.hear(parted.first, "ready", probe_port=9001)
+    assert suspects(parted) == []
+    assert routes_version_current() > before
+
+
+def test_gateways_know_it_until_another_is_ready(parted: Partition) -> None:
+    Replica.objects.filter(id=parted.first.id).update(probe_port=9001)
+    parted.hear(parted.replacement(), "loading")
+    assert suspects(parted) == [parted.first.id]
+    before = routes_version_current()
+    parted.hear(parted.replacement(), "ready")
+    assert suspects(parted) == []
+    assert routes_version_current() > before
+
+
+def test_what_never_served_is_no_suspect(parted: Partition) -> None:
+    second = parted.replacement()
+    parted.hear(second, "loading", probe_port=9001)
+    parted.silence(second.node)
+    assert parted.stands(second)[0] == "lost"
+    assert suspects(parted) == []
+
+
+def test_of_a_removed_node_gateways_know_nothing(parted: Partition, node: Node) -> None:
+    Replica.objects.filter(id=parted.first.id).update(probe_port=9001)
+    Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now() - timedelta(days=1))
+    before = routes_version_current()
+    node_remove(node=node)
+    assert suspects(parted) == []
+    assert routes_version_current() > before
 
 
 def claims(replica: Replica) -> int:
