@@ -43,6 +43,8 @@ class Gateway:
         self.retries = RetryBudget()
         self.is_draining = False
         self.snapshot: Snapshot | None = None
+        self.routes_hold = True
+        """Whether the control plane has confirmed the snapshot lately enough to serve by it."""
         self.metrics = Metrics()
         self.exchanges: set[Exchange] = set()
         self.clients: set[ClientSide] = set()
@@ -131,9 +133,7 @@ class Gateway:
         id = self.new_request_id()
         if request.path == "/health":
             version = None if self.snapshot is None else self.snapshot.version
-            return local_answers.health(
-                request, version=version, draining=self.is_draining, request_id=id
-            )
+            return local_answers.health(request, state=self._state, version=version, request_id=id)
         return self._metrics_answer(request, id)
 
     def begin(self, client: Client, request: Request) -> Exchange | None:
@@ -231,9 +231,19 @@ class Gateway:
         require_open(target, method, deployment)
         return Admission.of(key, target, deployment)
 
+    @property
+    def _state(self) -> str:
+        if self.is_draining:
+            return "draining"
+        if self.snapshot is None:
+            return "starting"
+        return "ok" if self.routes_hold else "unconfirmed"
+
     def _known_routes(self) -> Snapshot:
         if self.snapshot is None:
             raise Refused(_STARTING)
+        if not self.routes_hold:
+            raise Refused(_UNCONFIRMED)
         return self.snapshot
 
     def _metrics_answer(self, request: Request, id: bytes) -> bytes:
@@ -270,4 +280,12 @@ _STARTING = Refusal(
     error_code="model_unavailable",
     message="The gateway has not received its routes yet. Send the request again in a moment.",
     retry_after_seconds=2,
+)
+_UNCONFIRMED = Refusal(
+    status=503,
+    code="routes_unconfirmed",
+    error_code="model_unavailable",
+    message="The gateway has been cut off from its control plane for so long that it no longer "
+    "knows which keys and routes hold. Its operator finds the cause in its log.",
+    retry_after_seconds=60,
 )

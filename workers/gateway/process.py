@@ -16,6 +16,7 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.keepalive import Socket, probe_when_quiet
 from workers.gateway import nudge
 from workers.gateway.client_connection import ClientConnection
+from workers.gateway.confirmation import Confirmation
 from workers.gateway.control_plane import ControlPlaneAway, CredentialRefused, HttpControlPlane
 from workers.gateway.gateway import Gateway
 from workers.gateway.journal import Journal, Segment, close_interrupted
@@ -48,6 +49,8 @@ class Process:
         self._journal = Journal(storage.journal_directory, clock=clock)
         self._recorder = Recorder(self._journal, self._shipper, clock=clock)
         self._gateway = Gateway(settings.bounds, self._recorder, clock=clock)
+        honour_seconds = settings.bounds.honour_routes_seconds
+        self._confirmation = Confirmation(storage, honour_seconds=honour_seconds, clock=clock)
         self._membership = Membership(
             self._control_plane,
             storage,
@@ -60,6 +63,7 @@ class Process:
             self._membership,
             storage,
             self._gateway.apply,
+            confirmed=self._confirm,
             poll_seconds=settings.poll_seconds,
             clock=clock,
         )
@@ -75,6 +79,7 @@ class Process:
     async def serve(self, listener: socket.socket) -> None:
         """Serve until `stop`, then drain, and flush and ship the journal."""
         self._routes.load_from_disk()
+        self._gateway.routes_hold = self._confirmation.look()
         probe_when_quiet(cast("Socket", listener))  # which those that it accepts inherit
         server = await asyncio.get_running_loop().create_server(
             lambda: ClientConnection(self._gateway, clock=self._clock),
@@ -121,8 +126,14 @@ class Process:
             url = self._settings.broker_url
             await nudge.listen(url, self._routes.nudge, clock=self._clock)
 
+    def _confirm(self) -> None:
+        self._confirmation.confirm()
+        self._gateway.routes_hold = self._confirmation.look()
+
     async def _sweep(self) -> None:
         self._gateway.sweep()
+        self._gateway.routes_hold = self._confirmation.look()
+        await asyncio.to_thread(self._confirmation.keep)
         await self._recorder.keep(self._gateway.running_lines)
 
     async def _ship(self) -> None:
