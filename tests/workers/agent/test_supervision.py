@@ -1,15 +1,21 @@
 """The agent's loop by a clock that the test moves: when it speaks, waits, gives up and kills."""
 
 from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.workers.agent.one_agent import OneAgent, runner_of
+from tests.workers.gateway.stage.engine import Engine, Script
 from workers.agent import inventory
 from workers.agent.capped_log import CappedLog
-from workers.agent.supervision import KILL_SECONDS
+from workers.agent.enrollment import EnrolledControlPlane
+from workers.agent.folders import write_json
+from workers.agent.identity import is_alive
+from workers.agent.supervision import KILL_SECONDS, Agent
 
 GIB = 1024**3
 GPU = {"uuid": "GPU-1", "kind": "H100", "used_bytes": GIB, "clean": True, "used_by": []}
@@ -109,6 +115,38 @@ def test_nothing_is_stopped_because_the_control_plane_is_away(one: OneAgent) -> 
         one.agent.step()
         assert one.plane.states() == ["starting"]
         assert folder.read("exit") is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(lambda call: call.answer({"message": "No."}, 401), id="401"),
+        pytest.param(lambda call: call.answer({"message": "No."}, 403), id="403"),
+        pytest.param(lambda call: call.answer({"message": "No."}, 404), id="404"),
+        pytest.param(lambda call: call.answer({"message": "Gone."}, 410), id="410 of a stranger"),
+        pytest.param(lambda call: call.answer({"message": "No."}, 500), id="500"),
+        pytest.param(lambda call: call.answer({"message": "Away."}, 503), id="503"),
+        pytest.param(lambda call: call.answer(b"<html>", 200), id="200 of another program"),
+        pytest.param(lambda call: call.answer({"replicas": None}, 200), id="200 without sense"),
+        pytest.param(lambda call: call.answer(b"", 302, "location: /\r\n"), id="302"),
+        pytest.param(lambda call: call.connection.close(), id="nothing"),
+    ],
+)
+def test_no_answer_but_a_signed_removal_stops_a_runner(one: OneAgent, answer: Script) -> None:
+    folder = one.leave_behind("aaaaa")
+    with closing(Engine(answer)) as plane, runner_of(folder):
+        url = f"http://127.0.0.1:{plane.port}"
+        credential = {"node_id": "n1", "credential": "known"}
+        write_json(one.settings.home / "credential.json", credential)
+        enrolled = EnrolledControlPlane(replace(one.settings, control_plane_url=url))
+        one.agent = Agent(one.settings, enrolled, one.hints, clock=one.clock)
+        one.run(60)
+        assert plane.calls
+        assert not (folder.path / "stop").exists()
+        assert folder.read("exit") is None
+        runner = folder.runner()
+        assert runner is not None
+        assert is_alive(runner)
 
 
 def test_a_removed_node_ends_what_it_runs_and_forgets_its_credential_when_it_has(
