@@ -105,6 +105,7 @@ class Process:
             self._every(RESTART_SECONDS, self._routes.run),
             self._every(RESTART_SECONDS, self._gateway.suspects.run),
             self._every(SWEEP_SECONDS, self._sweep),
+            self._every(SWEEP_SECONDS, self._keep),
             self._every(self._settings.ship_seconds, self._ship),
         ]
         if self._settings.broker_url is not None:
@@ -133,8 +134,11 @@ class Process:
     async def _sweep(self) -> None:
         self._gateway.sweep()
         self._gateway.routes_hold = self._confirmation.look()
-        await asyncio.to_thread(self._confirmation.keep)
+
+    async def _keep(self) -> None:
+        # Beside the sweep: a disk that hangs must not keep time limits from being looked at.
         await self._recorder.keep(self._gateway.running_lines)
+        await asyncio.to_thread(self._confirmation.keep)
 
     async def _ship(self) -> None:
         await self._ship_once(self._journal.segment)

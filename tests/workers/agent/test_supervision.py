@@ -1,7 +1,7 @@
 """The agent's loop by a clock that the test moves: when it speaks, waits, gives up and kills."""
 
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from workers.agent.capped_log import CappedLog
 from workers.agent.enrollment import EnrolledControlPlane
 from workers.agent.folders import write_json
 from workers.agent.identity import is_alive
-from workers.agent.supervision import KILL_SECONDS, Agent
+from workers.agent.supervision import KILL_SECONDS, REPORT_SECONDS, STEP_SECONDS, Agent
 
 GIB = 1024**3
 GPU = {"uuid": "GPU-1", "kind": "H100", "used_bytes": GIB, "clean": True, "used_by": []}
@@ -97,6 +97,46 @@ def test_logs_wait_for_a_control_plane_that_is_away(one: OneAgent) -> None:
         one.run(20, {10: come})
     assert said == [""]
     assert one.plane.log == "loading\n"
+
+
+def test_logs_that_go_slowly_hold_up_no_report_and_no_look(
+    one: OneAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [one.leave_behind(name) for name in ("aaaaa", "bbbbb", "ccccc")]
+    shipped: list[str] = []
+
+    def slowly(*, replica_id: str, **piece: object) -> None:
+        one.clock.advance(4)
+        shipped.append(replica_id)
+
+    monkeypatch.setattr(one.plane, "ship_log", slowly)
+    with ExitStack() as runners:
+        for folder in folders:
+            runners.enter_context(runner_of(folder))
+            CappedLog(folder.log).write(b"loading\n" * 100_000)
+        one.run(60)
+    later = one.plane.asked_at[1:]
+    pauses = [after - before for before, after in zip(one.plane.asked_at, later, strict=False)]
+    assert max(pauses) <= REPORT_SECONDS + 4 + STEP_SECONDS
+    assert {*shipped[:3]} == {"aaaaa", "bbbbb", "ccccc"}, "each has its turn"
+
+
+def test_the_last_lines_of_a_long_log_go_in_several_steps(
+    one: OneAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = one.leave_behind("aaaaa")
+    CappedLog(folder.log).write(b"loading\n" * 100_000)
+    ship = one.plane.ship_log
+
+    def slowly(**piece: Any) -> None:
+        one.clock.advance(4)
+        ship(**piece)
+
+    monkeypatch.setattr(one.plane, "ship_log", slowly)
+    with runner_of(folder):
+        one.run(120, {1: one.plane.wanted.clear})
+    assert one.plane.log == "loading\n" * 100_000
+    assert not folder.path.exists()
 
 
 def test_a_replica_that_starts_is_looked_at_four_times_a_second(one: OneAgent) -> None:

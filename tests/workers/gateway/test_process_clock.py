@@ -28,8 +28,8 @@ from workers.gateway.process import LAST_WORDS_SECONDS, Process
 from workers.gateway.settings import Bounds, Settings
 from workers.gateway.storage import Storage
 
-REPEATED_STEPS = 4
-"""Routes, suspects, sweep and shipment; each waits on the clock."""
+REPEATED_STEPS = 5
+"""Routes, suspects, sweep, keeping and shipment; each waits on the clock."""
 
 
 class ProcessThread:
