@@ -1,12 +1,14 @@
 """Machines for tests: nodes with cards, and gateways, as if they had enrolled."""
 
+from datetime import timedelta
 from typing import Any
 
 from apps.builds.models import Build
 from apps.deployments.models import Replica
 from apps.deployments.services import ReplicaReport, replicas_observe
 from apps.fleet.credentials import hash_of
-from apps.fleet.models import Card, Gateway, Node
+from apps.fleet.models import Card, Gateway, Listening, Node
+from apps.fleet.selectors import SILENT
 from apps.rest.identifiers import new_id
 from controlplane import clock
 from controlplane.domain.failures import Blame, Failure
@@ -17,6 +19,17 @@ BROKEN = Failure(code="EHN-X", blame=Blame.MACHINE, sentence="The driver does no
 """Why a node fails whatever is started on it."""
 
 GIB = 1024**3
+
+
+def listened() -> None:
+    """Have machines been listened to for an hour, and those silent that were not heard lately."""
+    now = clock.now()
+    told = {
+        "since": now - timedelta(hours=1),
+        "last_beat_at": now,
+        "silent_before": now - SILENT,
+    }
+    Listening.objects.update_or_create(id=1, defaults=told)
 
 
 def make_serving_node(**changes: Any) -> Node:

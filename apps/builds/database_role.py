@@ -34,6 +34,7 @@ TABLES: Mapping[str, str] = {
     "fleet_poolteam": _READ,
     "fleet_cardlease": _WRITE,
     "fleet_worker": _DELETE,
+    "fleet_listening": _READ,
     "telemetry_logchunk": _WRITE,
 }
 LOCKED = ("fleet_card",)

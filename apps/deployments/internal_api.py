@@ -71,6 +71,7 @@ class ReplicaBody(MachineBody):
     state: ObservedState
     host: str = Field(default="", max_length=253)
     port: Annotated[int, Field(gt=0, lt=65536)] | None = None
+    probe_port: Annotated[int, Field(gt=0, lt=65536)] | None = None
     pid: Annotated[int, Field(gt=0, lt=2**31)] | None = None
     failure: FailureBody | None = None
     report: dict[str, Any] | None = None
@@ -83,6 +84,7 @@ class ReplicaBody(MachineBody):
             state=ReplicaState(self.state),
             host=self.host,
             port=self.port,
+            probe_port=self.probe_port,
             pid=self.pid,
             failure=self.failure.to_failure() if self.failure else None,
             report=self.report,

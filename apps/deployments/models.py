@@ -126,6 +126,8 @@ class Replica(models.Model):
     """Why it was placed on that node, in a sentence."""
     host = models.CharField(max_length=253, blank=True)
     port = models.PositiveIntegerField(null=True)
+    probe_port = models.PositiveIntegerField(null=True)
+    """Where its runner says whose it is, for gateways to ask while the node is silent."""
     pid = models.PositiveIntegerField(null=True)
     failure = models.JSONField(null=True)
     report = models.JSONField(null=True)

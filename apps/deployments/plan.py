@@ -41,16 +41,12 @@ _ASLEEP = frozenset({DeploymentState.SCALED_TO_ZERO, DeploymentState.WAKING_UP})
 class Decision:
     """The moves that bring a deployment nearer to what is wanted of it."""
 
-    missing: int
-    """How many replicas are too few; negative where some are too many."""
     order: int
     """How many replicas to place now."""
     stop: tuple[Replica, ...]
     """Replicas that no gateway can know as ready: they end at once."""
     drain: tuple[Replica, ...]
-    """Ready replicas that leave the routes first and end later."""
-    lost: tuple[Replica, ...]
-    """Replicas of silent nodes, which end for good once others have taken their place."""
+    """Replicas that may be in the routes: they leave those first and end later."""
 
 
 def decide(
@@ -62,24 +58,23 @@ def decide(
 ) -> Decision:
     """Return the next moves; `replicas` are all of the deployment, ended ones included.
 
-    Those on the nodes of `draining` are replaced elsewhere first, and leave as others are ready.
+    Those on the nodes of `draining` are replaced elsewhere first, and leave as others are ready. So
+    do lost ones, which may serve all the while.
     """
     wanted = wanted_count(deployment)
     serving = [replica for replica in replicas if _counts(replica)]
     newest = [each for each in serving if each.generation == deployment.generation]
     current = [each for each in newest if each.node_id not in draining]
     moving = [each for each in newest if each.node_id in draining]
-    missing = wanted - len(newest)
     may_start = now >= next_start_at(deployment, replicas)
     order = max(wanted - len(current), 0) if may_start else 0
     leaving = _surplus(current, wanted) + _outdated(deployment, serving, current, wanted)
     leaving += _replaced(moving, current, wanted)
+    ready = [each for each in leaving if each.state == ReplicaState.READY]
     return Decision(
-        missing=missing,
         order=order,
         stop=tuple(each for each in leaving if each.state != ReplicaState.READY),
-        drain=tuple(each for each in leaving if each.state == ReplicaState.READY),
-        lost=tuple(each for each in replicas if _is_lost(each)),
+        drain=(*ready, *_given_up(replicas, newest, wanted)),
     )
 
 
@@ -137,8 +132,21 @@ def _counts(replica: Replica) -> bool:
     return replica.wanted == "running" and replica.state not in gone
 
 
+def _given_up(replicas: Sequence[Replica], newest: list[Replica], wanted: int) -> list[Replica]:
+    """Return the lost replicas that others have replaced: those that served are kept longest."""
+    lost = [each for each in replicas if _is_lost(each)]
+    ready = sum(each.state == ReplicaState.READY for each in newest)
+    if ready >= wanted:
+        return lost
+    # Which of them still serve is not known: no more may end than others are ready.
+    superfluous = min(ready, max(len(lost) + ready - wanted, 0))
+    by_worth = sorted(lost, key=lambda each: (each.ready_at is None, each.ordered_at, each.id))
+    return by_worth[len(lost) - superfluous :]
+
+
 def _is_lost(replica: Replica) -> bool:
-    return replica.state == ReplicaState.LOST and replica.wanted == "running"
+    is_kept = replica.wanted == "running" and replica.draining_since is None
+    return is_kept and replica.state == ReplicaState.LOST
 
 
 def _replaced(moving: list[Replica], current: list[Replica], wanted: int) -> list[Replica]:

@@ -199,3 +199,17 @@ class Worker(models.Model):
     def work(self) -> str:
         """What it does: `control`, `build.<pool>` or `scheduler`."""
         return self.name.partition("@")[0]
+
+
+class Listening(models.Model):
+    """One row: since when somebody listens to the machines, and who counts as silent by that."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    since = models.DateTimeField()
+    """The first beat after the last gap."""
+    last_beat_at = models.DateTimeField()
+    silent_before = models.DateTimeField(null=True)
+    """Who was not heard after it was silent while it was listened for long enough."""
+
+    def __str__(self) -> str:
+        return f"since {self.since}"

@@ -1,16 +1,38 @@
-"""Reads of the fleet. What is silent for `SILENT_SECONDS` counts as gone."""
+"""Reads of the fleet.
+
+What was silent for `SILENT_SECONDS`, in which it was listened without a gap, counts as gone.
+"""
 
 from collections.abc import Collection, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
-from django.db.models import Min, Prefetch, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import DateTimeField, Min, Prefetch, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, Now
 
 from apps.fleet.credentials import hash_of
-from apps.fleet.models import Card, CardLease, CardPrice, Gateway, Node, PoolTeam, Worker
+from apps.fleet.models import (
+    Card,
+    CardLease,
+    CardPrice,
+    Gateway,
+    Listening,
+    Node,
+    PoolTeam,
+    Worker,
+)
 
 SILENT_SECONDS = 15
-_SILENT = timedelta(seconds=SILENT_SECONDS)
+SILENT = timedelta(seconds=SILENT_SECONDS)
+_NEVER = Value(datetime(1970, 1, 1, tzinfo=UTC), output_field=DateTimeField())
+
+
+def silent_before() -> Coalesce:
+    """Return, for queries, the moment after which who is not silent was heard."""
+    return Coalesce(Subquery(Listening.objects.values("silent_before")[:1]), _NEVER)
+
+
+def _heard(field: str) -> Q:
+    return Q(**{f"{field}__gt": silent_before()})
 
 
 def node_list() -> QuerySet[Node]:
@@ -23,19 +45,24 @@ def node_list() -> QuerySet[Node]:
         Node.objects.filter(removed_at=None)
         .order_by("name")
         .prefetch_related(Prefetch("cards", queryset=cards))
-        .annotate(is_alive=Q(last_heartbeat_at__gt=Now() - _SILENT))
+        .annotate(is_alive=_heard("last_heartbeat_at"))
     )
 
 
 def nodes_alive() -> QuerySet[Node]:
-    """Return the nodes that spoke within the last `SILENT_SECONDS`."""
-    return Node.objects.filter(removed_at=None, last_heartbeat_at__gt=Now() - _SILENT)
+    """Return the nodes that are not silent."""
+    return Node.objects.filter(_heard("last_heartbeat_at"), removed_at=None)
+
+
+def nodes_heard_lately() -> QuerySet[Node]:
+    """Return the nodes that are not silent, and spoke in the last minute: a person may doubt it."""
+    return nodes_alive().filter(last_heartbeat_at__gt=Now() - timedelta(minutes=1))
 
 
 def nodes_silent() -> QuerySet[Node]:
-    """Return the nodes that did not speak for `SILENT_SECONDS`."""
+    """Return the nodes that did not speak for `SILENT_SECONDS` of listened time."""
     return Node.objects.filter(
-        Q(last_heartbeat_at=None) | Q(last_heartbeat_at__lte=Now() - _SILENT)
+        Q(last_heartbeat_at=None) | Q(last_heartbeat_at__lte=silent_before())
     )
 
 
@@ -88,23 +115,23 @@ def gateway_by_credential(credential: str) -> Gateway | None:
 
 
 def gateways_live() -> QuerySet[Gateway]:
-    """Return the gateways that polled within the last `SILENT_SECONDS`."""
-    return Gateway.objects.filter(last_seen_at__gt=Now() - _SILENT)
+    """Return the gateways that are not silent."""
+    return Gateway.objects.filter(_heard("last_seen_at"))
 
 
 def worker_list() -> QuerySet[Worker]:
     """Return the workers and the scheduler by name, each with `is_alive`."""
-    return Worker.objects.annotate(is_alive=Q(last_seen_at__gt=Now() - _SILENT)).order_by("name")
+    return Worker.objects.annotate(is_alive=_heard("last_seen_at")).order_by("name")
 
 
 def gateway_list() -> QuerySet[Gateway]:
     """Return every gateway by name, with `is_alive`."""
-    return Gateway.objects.annotate(is_alive=Q(last_seen_at__gt=Now() - _SILENT)).order_by("name")
+    return Gateway.objects.annotate(is_alive=_heard("last_seen_at")).order_by("name")
 
 
 def builder_is_there() -> bool:
     """Return whether a worker that builds is alive."""
-    live = Worker.objects.filter(last_seen_at__gt=Now() - _SILENT)
+    live = Worker.objects.filter(_heard("last_seen_at"))
     return live.filter(name__startswith="build.").exists()
 
 

@@ -88,6 +88,7 @@ def _deployments(
 ) -> Mapping[str, dict[str, Any]]:
     """Return what gateways know of each; the route tables that they name go into `tables`."""
     replicas, versions = _replicas()
+    suspects = _suspects()
     found: dict[str, dict[str, Any]] = defaultdict(dict)
     for deployment in Deployment.objects.select_related("model").order_by("id"):
         found[deployment.model_id][deployment.id] = {
@@ -105,6 +106,8 @@ def _deployments(
             "extra_routes": extra_routes(deployment),
             "replicas": replicas.get(deployment.id, []),
         }
+        if deployment.id in suspects:
+            found[deployment.model_id][deployment.id]["suspects"] = suspects[deployment.id]
     return found
 
 
@@ -131,6 +134,34 @@ def _replicas() -> tuple[Mapping[str, list[dict[str, Any]]], Mapping[str, str]]:
         if told := told_version(replica):
             versions.setdefault(replica.deployment_id, told)
     return found, versions
+
+
+def _suspects() -> Mapping[str, list[dict[str, Any]]]:
+    """Return by deployment what served on nodes that are silent, and how each tells who it is.
+
+    Beside the replicas: a gateway that knows none must not take them for ready.
+    """
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    served = Replica.objects.filter(
+        state=ReplicaState.LOST,
+        wanted="running",
+        ready_at__isnull=False,
+        draining_since=None,
+        port__isnull=False,
+        probe_port__isnull=False,
+    )
+    for replica in served.select_related("node").order_by("id"):
+        found[replica.deployment_id].append(
+            {
+                "id": replica.id,
+                "host": replica.host,
+                "port": replica.port,
+                "probe_port": replica.probe_port,
+                "generation": replica.generation,
+                "boot_id": replica.node.boot_id,
+            }
+        )
+    return found
 
 
 def _keys() -> dict[str, Any]:

@@ -11,6 +11,7 @@ import uvicorn
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import get_resolver
 
+from controlplane.processes.listening import ListeningServer
 from controlplane.processes.schema import SchemaBehind, wait_for_schema
 
 _SCHEMA_SECONDS = 120.0
@@ -35,7 +36,7 @@ def main() -> None:
     )
     config.load()
     calm_the_collector()
-    uvicorn.Server(config).run(sockets=_inherited())
+    ListeningServer(config).run(sockets=_inherited())
 
 
 def calm_the_collector() -> None:

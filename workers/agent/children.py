@@ -7,6 +7,7 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from controlplane.clock import SYSTEM, Clock
 from workers.agent.capped_log import CappedLog
@@ -34,6 +35,16 @@ class StopRequest:
 
     def _note(self, number: int, frame: object) -> None:
         self.is_requested = True
+
+
+class Beside(Protocol):
+    """What else the loop that watches a child serves: none of it waits."""
+
+    def fileno(self) -> int: ...
+
+    def turn(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class Child:
@@ -67,8 +78,13 @@ class Child:
     def pid(self) -> int:
         return self._process.pid
 
-    def watch(self, stop: StopRequest, *, drain_seconds: float) -> int:
-        """Return the child's exit code once it has ended, stopping it when asked to."""
+    def watch(
+        self, stop: StopRequest, *, drain_seconds: float, beside: Beside | None = None
+    ) -> int:
+        """Return the child's exit code once it has ended, stopping it when asked to.
+
+        `beside` is served until then, or until the child is to stop.
+        """
         assert self._process.stdout is not None
         output = self._process.stdout.fileno()
         os.set_blocking(output, False)
@@ -77,16 +93,24 @@ class Child:
         with selectors.DefaultSelector() as selector:
             for descriptor in (output, ended, stop.descriptor):
                 selector.register(descriptor, selectors.EVENT_READ)
+            if beside is not None:
+                selector.register(beside, selectors.EVENT_READ)
             while self._process.poll() is None:
                 selector.select(timeout=0.5 if kill_at else None)
                 _drain(stop.descriptor)
                 if self._copy(output) == 0 and output in selector.get_map():
                     selector.unregister(output)
+                if beside is not None and (stop.is_requested or not self._served(beside)):
+                    selector.unregister(beside)
+                    beside.close()
+                    beside = None
                 if stop.is_requested and kill_at is None:
                     self._process.terminate()
                     kill_at = self._clock.monotonic() + drain_seconds
                 if kill_at is not None and self._clock.monotonic() > kill_at:
                     self.kill()
+        if beside is not None:
+            beside.close()
         self._copy(output)
         os.close(ended)
         return self._process.wait()
@@ -97,6 +121,15 @@ class Child:
             os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:
             return
+
+    def _served(self, beside: Beside) -> bool:
+        """Return whether that went well: whatever is asked beside it, the child is watched on."""
+        try:
+            beside.turn()
+        except Exception as error:
+            self._log.write(f"The runner answers nobody any more: {error!r}\n".encode())
+            return False
+        return True
 
     def _copy(self, output: int) -> int | None:
         """Copy what has been written; 0 when the writing end is closed, None when all is read."""

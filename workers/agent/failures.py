@@ -28,12 +28,13 @@ def host_restarted() -> Failure:
 
 
 def never_ready(seconds: float) -> Failure:
-    """Return the failure of an engine that did not become ready."""
+    """Return the failure of an engine that did nothing any more before it was ready."""
     return Failure(
         code="EHN-NEVER-READY",
         blame=Blame.MACHINE,
-        sentence=f"The engine did not become ready within {seconds:.0f} seconds.",
-        hint="Read the deployment's logs; a slow disk or too little memory are likely.",
+        sentence=f"The engine is not ready, and for {seconds:.0f} seconds it has logged, computed "
+        "and read nothing.",
+        hint="Read the deployment's logs: it waits for something that does not come.",
     )
 
 

@@ -14,6 +14,8 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.keepalive import KEEPALIVE
 
 LONGEST_WAIT_SECONDS = 15.0
+BREATH_SECONDS = 0.25
+"""Between two hints, whoever sends more of them."""
 _log = logging.getLogger(__name__)
 
 
@@ -28,7 +30,9 @@ class Bell(threading.Event):
         self._rings: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def set(self) -> None:
-        self._rings.put(None)
+        # However many ring it before anybody hears it, it stays as small.
+        if not self.is_set():
+            self._rings.put(None)
 
     def is_set(self) -> bool:
         return not self._rings.empty()
@@ -56,6 +60,7 @@ class Hints:
         name = f"host.{node_name}"
         self._queue = kombu.Queue(name, kombu.Exchange(name, type="direct"), routing_key=name)
         self._is_stopping = False
+        self._came_at = float("-inf")
 
     def start(self) -> None:
         """Listen in the background; nothing is heard without a broker."""
@@ -74,8 +79,15 @@ class Hints:
         """Return whether a hint came within `seconds`; those that came together are one."""
         came = self._clock.wait(self._bell, seconds)
         if came:
+            self._take_breath()
             self._bell.clear()
         return came
+
+    def _take_breath(self) -> None:
+        early = self._came_at + BREATH_SECONDS - self._clock.monotonic()
+        if early > 0 and not self._is_stopping:
+            self._clock.sleep(early)
+        self._came_at = self._clock.monotonic()
 
     def _listen(self) -> None:
         wait_seconds = 0.5

@@ -8,6 +8,7 @@ from typing import Any
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.runtimes import RUNTIMES
+from workers.agent.patience import LookedTime
 from workers.bounded_http import Limits, NoAnswer, ask
 from workers.runtimes.launchers import LAUNCHERS
 
@@ -32,7 +33,8 @@ class Probe:
         self.is_ready = False
         self.report: dict[str, Any] | None = None
         self.metrics: dict[str, float] | None = None
-        self.answered_at = self._clock.monotonic()
+        self._time = LookedTime(clock=clock)
+        self._answered_at = self._time.seconds
         self._address = (host, port)
         self._runtime = runtime
         self._log = log
@@ -42,11 +44,12 @@ class Probe:
 
     @property
     def silent_seconds(self) -> float:
-        """How long ago the engine last answered its health check."""
-        return self._clock.monotonic() - self.answered_at
+        """How long the engine has not answered, of the time in which it was looked at."""
+        return self._time.seconds - self._answered_at
 
     def look(self, pool: Executor) -> None:
         """Ask in the background, if it is time and no question is open."""
+        self._time.look()
         now = self._clock.monotonic()
         if now < self._next_at or (self._running is not None and not self._running.done()):
             return
@@ -57,11 +60,11 @@ class Probe:
     def _ask(self) -> None:
         if self._get("/health") is None:
             return
-        self.answered_at = self._clock.monotonic()
+        self._answered_at = self._time.seconds
         if self.report is None:
             self._read_report()
         self.is_ready = True
-        if self.answered_at >= self._metrics_at:
+        if self._clock.monotonic() >= self._metrics_at:
             self._read_metrics()
 
     def _tell(self, asked: Future[None]) -> None:
@@ -82,7 +85,7 @@ class Probe:
         answer = self._get(metrics.PATH)
         if answer is None:
             return
-        self._metrics_at = self.answered_at + METRICS_SECONDS
+        self._metrics_at = self._clock.monotonic() + METRICS_SECONDS
         self.metrics = metrics.read(answer.decode(errors="replace"))
 
     def _get(self, path: str) -> bytes | None:

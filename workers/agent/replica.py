@@ -18,6 +18,7 @@ from workers.agent.capped_log import tail
 from workers.agent.containers import Removal
 from workers.agent.folders import ReplicaFolder, is_locked, replica_folder, try_lock
 from workers.agent.identity import ProcessIdentity, boot_id, is_alive, send_signal
+from workers.agent.patience import LookedTime, Progress
 from workers.agent.probes import Probe
 from workers.agent.reaping import kill_marked
 from workers.agent.settings import Settings
@@ -39,7 +40,9 @@ class Replica:
         self._settings = settings
         self._clock = clock
         self._probe: Probe | None = None
-        self._since = self._clock.monotonic()
+        self._time = LookedTime(clock=clock)
+        self._progress: Progress | None = None
+        self._since = self._time.seconds
         self._spawned: subprocess.Popen[bytes] | None = None
         self._containers = Removal(folder, settings.passed_on, clock=clock)
         self._is_stopping = (folder.path / "stop").exists()
@@ -90,7 +93,7 @@ class Replica:
         if self._is_stopping:
             return
         self._is_stopping = True
-        self._stopping_since = self._clock.monotonic()
+        self._stopping_since = self._time.seconds
         (self.folder.path / "stop").touch()
         self._ask_to_stop()
         self._settle_without_runner()
@@ -107,6 +110,7 @@ class Replica:
 
     def look(self, pool: Executor) -> None:
         """Bring this view up to date: collect the dead, ask the living."""
+        self._time.look()
         if self._spawned is not None:
             self._spawned.poll()
         if self.is_over:
@@ -130,7 +134,6 @@ class Replica:
                 log=self._start_of_log,
                 clock=self._clock,
             )
-            self._since = self._clock.monotonic()
         self._probe.look(pool)
         self._end_if_hung(self._probe)
 
@@ -144,6 +147,7 @@ class Replica:
             "state": state.value,
             "host": str(engine.get("host", "")),
             "port": engine.get("port"),
+            "probe_port": engine.get("probe_port"),
             "pid": engine.get("pid"),
             "failure": failure.to_json() if failure else None,
             "report": self._probe.report if self._probe else None,
@@ -202,7 +206,7 @@ class Replica:
 
     def _write_exit(self) -> None:
         runner = self._runner()
-        waited = self._clock.monotonic() - self._since
+        waited = self._time.seconds - self._since
         if runner is None and not self._is_stopping and waited < SPAWN_SECONDS:
             return  # it has been started and has not said who it is
         if not self.is_cleared():
@@ -232,7 +236,7 @@ class Replica:
     def _end_if_stuck(self) -> None:
         run = self.folder.read("run") or {}
         drain_seconds = float(run.get("drain_seconds", self._settings.drain_seconds))
-        stopping_for = self._clock.monotonic() - self._stopping_since
+        stopping_for = self._time.seconds - self._stopping_since
         if stopping_for > drain_seconds + DRAIN_MARGIN_SECONDS:
             _log.warning("replica %s.%s: killed, it did not stop in time", *self.key)
             self.kill()
@@ -240,15 +244,22 @@ class Replica:
     def _end_if_hung(self, probe: Probe) -> None:
         if self._is_stopping:
             return
-        started = self._clock.monotonic() - self._since
         failure = None
-        if not probe.is_ready and started > self._settings.start_seconds:
-            failure = failures.never_ready(self._settings.start_seconds)
-        elif probe.is_ready and probe.silent_seconds > SILENT_LIMIT_SECONDS:
+        if not probe.is_ready:
+            failure = self._stuck_while_loading()
+        elif probe.silent_seconds > SILENT_LIMIT_SECONDS:
             failure = failures.no_answer(SILENT_LIMIT_SECONDS)
         if failure is not None:
             self.folder.write("failure", failure.to_json())
             self.kill()
+
+    def _stuck_while_loading(self) -> Failure | None:
+        if self._progress is None:
+            self._progress = Progress(self.folder, self._time)
+        self._progress.look()
+        limit_seconds = self._settings.start_seconds
+        is_stuck = self._progress.still_seconds > limit_seconds
+        return failures.never_ready(limit_seconds) if is_stuck else None
 
     def _runner(self) -> ProcessIdentity | None:
         return self.folder.runner()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.wire.identity import Identity
 from workers.agent.capped_log import CappedLog
 from workers.agent.children import Child, StopRequest, become_subreaper, kill_descendants
 from workers.agent.folders import (
@@ -22,9 +23,11 @@ from workers.agent.folders import (
     ReplicaFolder,
     try_lock,
 )
-from workers.agent.identity import identity_of
+from workers.agent.identity import boot_id, identity_of
+from workers.agent.identity_server import IdentityServer
 from workers.agent.reaping import kill_marked
 from workers.gates import pass_gate
+from workers.runtimes.ports import NoFreePort, PortRange
 
 PREPARE_DRAIN_SECONDS = 2.0
 LOCK_WAIT_SECONDS = 15.0
@@ -111,13 +114,33 @@ def _run_engine(
         )
     except OSError as error:
         return _record("engine", stop, None, detail=f"`{launch['argv'][0]}`: {error.strerror}")
-    folder.write("engine", {"pid": engine.pid, "host": launch["host"], "port": launch["port"]})
-    code = engine.watch(stop, drain_seconds=float(run["drain_seconds"]))
+    teller = _identity_server(folder, run, log)
+    told = {"probe_port": teller.port} if teller else {}
+    place = {"host": launch["host"], "port": launch["port"]}
+    folder.write("engine", {"pid": engine.pid, **place, **told})
+    code = engine.watch(stop, drain_seconds=float(run["drain_seconds"]), beside=teller)
     engine.kill()
     kill_descendants(clock=clock)
     if "remove" in launch:
         _remove_container(folder, launch["remove"], log)
     return _record("engine", stop, code)
+
+
+def _identity_server(
+    folder: ReplicaFolder, run: Mapping[str, Any], log: CappedLog
+) -> IdentityServer | None:
+    """Return what tells gateways that the engine lives; None where no port of the node is free."""
+    identity = Identity(
+        deployment_id=str((folder.read("wanted") or {}).get("deployment_id", "")),
+        replica_id=folder.replica_id,
+        generation=folder.generation,
+        boot_id=boot_id(),
+    )
+    try:
+        return IdentityServer(identity, str(run["host"]), PortRange(*run["ports"]))
+    except NoFreePort as error:
+        log.write(f"Nobody can ask this runner whether its engine lives: {error}\n".encode())
+        return None
 
 
 def _remove_container(folder: ReplicaFolder, command: list[str], log: CappedLog) -> None:

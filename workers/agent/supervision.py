@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -29,6 +30,8 @@ REAP_SECONDS = 5.0
 KILL_SECONDS = 3.0
 LONGEST_BACK_OFF_SECONDS = 5.0
 PIECES_PER_STEP = 8
+SHIP_SECONDS = 1.0
+"""Of a step, for logs: reports and looks at engines come before them."""
 _log = logging.getLogger(__name__)
 
 
@@ -57,6 +60,7 @@ class Agent:
         self._report_at = self._reap_at = 0.0
         self._back_off_seconds = 0.0
         self._is_stopping = False
+        self._ships_first = 0
 
     def run(self) -> None:
         """Adopt what runs, then work until `stop`."""
@@ -213,27 +217,43 @@ class Agent:
             replica.stop()
             return
         if is_known_to_have_ended and replica.is_cleared():
-            self._ship_rest(replica)
+            self._report_at = 0.0
+            if not self._has_shipped_rest(replica):
+                return
             replica.folder.remove()
             del self._replicas[key]
-            self._report_at = 0.0
 
     def _ship_logs(self) -> None:
-        for replica in list(self._replicas.values()):
-            try:
-                for _ in range(PIECES_PER_STEP):
-                    self._came_on()
-                    if not ship_log(replica.folder, self._control_plane, is_over=replica.is_over):
-                        break
-            except ControlPlaneAway as error:
-                _log.debug("a piece of a log waits: %s", error)
+        until = self._clock.monotonic() + SHIP_SECONDS
+        # Who came last in the step before comes first in this one.
+        self._ships_first += 1
+        waiting = deque(self._replicas.values())
+        waiting.rotate(-self._ships_first)
+        try:
+            for replica in waiting:
+                self._ship_some(replica, until)
+        except ControlPlaneAway as error:
+            _log.debug("a piece of a log waits: %s", error)
 
-    def _ship_rest(self, replica: Replica) -> None:
+    def _ship_some(self, replica: Replica, until: float) -> None:
+        for _ in range(PIECES_PER_STEP):
+            self._came_on()
+            if self._clock.monotonic() >= until:
+                return
+            if not ship_log(replica.folder, self._control_plane, is_over=replica.is_over):
+                return
+
+    def _has_shipped_rest(self, replica: Replica) -> bool:
+        """Ship for a moment; return whether nothing is left that could be shipped."""
+        until = self._clock.monotonic() + SHIP_SECONDS
         try:
             while ship_log(replica.folder, self._control_plane, is_over=True):
                 self._came_on()
+                if self._clock.monotonic() >= until:
+                    return False
         except ControlPlaneAway as error:
             _log.warning("the last lines of replica %s.%s are lost: %s", *replica.key, error)
+        return True
 
     def _kill_rest(self) -> None:
         for replica in self._replicas.values():

@@ -259,7 +259,8 @@ class Exchange:
 
     def _hold(self) -> None:
         """Wait for new routes when a replica just went; say no at once when none is meant to be."""
-        if self.admission.deployment.status not in HOLDING_STATUSES:
+        deployment = self.admission.deployment
+        if deployment.status not in HOLDING_STATUSES and not self._ledger.may_come(deployment):
             self._refuse(no_replica(self.admission.deployment))
             return
         if self._held_until is None:
@@ -277,7 +278,7 @@ class Exchange:
             self._refuse(no_replica(self.admission.deployment))
 
     def _another(self) -> Upstream | None:
-        return self._ledger.choose(self.admission.deployment.replicas, self._tried)
+        return self._ledger.choose(self.admission.deployment, self._tried)
 
     def _tries_another_instead(self, status: int) -> bool:
         """Move to another replica when this one is full, if there is one and the budget allows."""

@@ -2,7 +2,6 @@
 
 import logging
 import os
-from collections.abc import Iterable
 from itertools import count
 
 from controlplane.clock import SYSTEM, Clock
@@ -26,7 +25,8 @@ from workers.gateway.request_body import prepare
 from workers.gateway.routing import Target, may_see, parse_target, require_open, resolve
 from workers.gateway.seams import Client, ClientSide
 from workers.gateway.settings import Bounds
-from workers.gateway.snapshot import Key, Replica, Snapshot
+from workers.gateway.snapshot import Deployment, Key, Snapshot
+from workers.gateway.suspects import Suspects
 from workers.gateway.upstream import Upstream, UpstreamPool
 from workers.gateway.usage import TokenCounts
 from workers.gateway.usage_record import RecordState
@@ -43,11 +43,14 @@ class Gateway:
         self.retries = RetryBudget()
         self.is_draining = False
         self.snapshot: Snapshot | None = None
+        self.routes_hold = True
+        """Whether the control plane has confirmed the snapshot lately enough to serve by it."""
         self.metrics = Metrics()
         self.exchanges: set[Exchange] = set()
         self.clients: set[ClientSide] = set()
         self._limits = KeyLimits()
         self._pool = UpstreamPool(bounds, clock=clock)
+        self.suspects = Suspects(self.try_again, clock=clock)
         self._waiting: set[Exchange] = set()
         self.body_memory = BodyMemory(bounds.buffered_bytes)
         self._id_prefix = os.urandom(10).hex().encode()
@@ -59,6 +62,11 @@ class Gateway:
         self.metrics.snapshot_version = snapshot.version
         self._pool.keep_only(snapshot)
         self._limits.keep_only(snapshot)
+        self.suspects.keep_only(snapshot)
+        self.try_again()
+
+    def try_again(self) -> None:
+        """Look anew for a replica for every request that waits for one."""
         waiting, self._waiting = self._waiting, set()
         for exchange in waiting:
             exchange.routes_changed()
@@ -125,9 +133,7 @@ class Gateway:
         id = self.new_request_id()
         if request.path == "/health":
             version = None if self.snapshot is None else self.snapshot.version
-            return local_answers.health(
-                request, version=version, draining=self.is_draining, request_id=id
-            )
+            return local_answers.health(request, state=self._state, version=version, request_id=id)
         return self._metrics_answer(request, id)
 
     def begin(self, client: Client, request: Request) -> Exchange | None:
@@ -182,8 +188,14 @@ class Gateway:
 
     # What an exchange asks.
 
-    def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None:
+    def choose(self, deployment: Deployment, tried: set[str]) -> Upstream | None:
+        replicas = deployment.replicas
+        if deployment.suspects:
+            replicas = (*replicas, *self.suspects.answering(deployment))
         return self._pool.choose(replicas, tried)
+
+    def may_come(self, deployment: Deployment) -> bool:
+        return self.suspects.are_unasked(deployment)
 
     def admit_again(self, admission: Admission, method: bytes) -> Admission:
         return self._admitted(admission.key, admission.target, method, self._known_routes())
@@ -219,9 +231,19 @@ class Gateway:
         require_open(target, method, deployment)
         return Admission.of(key, target, deployment)
 
+    @property
+    def _state(self) -> str:
+        if self.is_draining:
+            return "draining"
+        if self.snapshot is None:
+            return "starting"
+        return "ok" if self.routes_hold else "unconfirmed"
+
     def _known_routes(self) -> Snapshot:
         if self.snapshot is None:
             raise Refused(_STARTING)
+        if not self.routes_hold:
+            raise Refused(_UNCONFIRMED)
         return self.snapshot
 
     def _metrics_answer(self, request: Request, id: bytes) -> bytes:
@@ -258,4 +280,12 @@ _STARTING = Refusal(
     error_code="model_unavailable",
     message="The gateway has not received its routes yet. Send the request again in a moment.",
     retry_after_seconds=2,
+)
+_UNCONFIRMED = Refusal(
+    status=503,
+    code="routes_unconfirmed",
+    error_code="model_unavailable",
+    message="The gateway has been cut off from its control plane for so long that it no longer "
+    "knows which keys and routes hold. Its operator finds the cause in its log.",
+    retry_after_seconds=60,
 )

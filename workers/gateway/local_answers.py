@@ -26,9 +26,8 @@ def refusal(request: Request, refusal: Refusal, *, request_id: bytes, closes: bo
     )
 
 
-def health(request: Request, *, version: int | None, draining: bool, request_id: bytes) -> bytes:
-    """Return 200 while new requests can be served: routes are known and no drain has begun."""
-    state = "draining" if draining else "starting" if version is None else "ok"
+def health(request: Request, *, state: str, version: int | None, request_id: bytes) -> bytes:
+    """Return 200 while new requests can be served: routes hold, and no drain has begun."""
     body = json.dumps({"status": state, "snapshot_version": version}).encode()
     status = 200 if state == "ok" else 503
     closes = not request.keep_alive

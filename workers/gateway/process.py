@@ -16,6 +16,7 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.keepalive import Socket, probe_when_quiet
 from workers.gateway import nudge
 from workers.gateway.client_connection import ClientConnection
+from workers.gateway.confirmation import Confirmation
 from workers.gateway.control_plane import ControlPlaneAway, CredentialRefused, HttpControlPlane
 from workers.gateway.gateway import Gateway
 from workers.gateway.journal import Journal, Segment, close_interrupted
@@ -48,6 +49,8 @@ class Process:
         self._journal = Journal(storage.journal_directory, clock=clock)
         self._recorder = Recorder(self._journal, self._shipper, clock=clock)
         self._gateway = Gateway(settings.bounds, self._recorder, clock=clock)
+        honour_seconds = settings.bounds.honour_routes_seconds
+        self._confirmation = Confirmation(storage, honour_seconds=honour_seconds, clock=clock)
         self._membership = Membership(
             self._control_plane,
             storage,
@@ -60,6 +63,7 @@ class Process:
             self._membership,
             storage,
             self._gateway.apply,
+            confirmed=self._confirm,
             poll_seconds=settings.poll_seconds,
             clock=clock,
         )
@@ -75,6 +79,7 @@ class Process:
     async def serve(self, listener: socket.socket) -> None:
         """Serve until `stop`, then drain, and flush and ship the journal."""
         self._routes.load_from_disk()
+        self._gateway.routes_hold = self._confirmation.look()
         probe_when_quiet(cast("Socket", listener))  # which those that it accepts inherit
         server = await asyncio.get_running_loop().create_server(
             lambda: ClientConnection(self._gateway, clock=self._clock),
@@ -98,7 +103,9 @@ class Process:
     def _background(self) -> list[Work]:
         works: list[Work] = [
             self._every(RESTART_SECONDS, self._routes.run),
+            self._every(RESTART_SECONDS, self._gateway.suspects.run),
             self._every(SWEEP_SECONDS, self._sweep),
+            self._every(SWEEP_SECONDS, self._keep),
             self._every(self._settings.ship_seconds, self._ship),
         ]
         if self._settings.broker_url is not None:
@@ -120,9 +127,18 @@ class Process:
             url = self._settings.broker_url
             await nudge.listen(url, self._routes.nudge, clock=self._clock)
 
+    def _confirm(self) -> None:
+        self._confirmation.confirm()
+        self._gateway.routes_hold = self._confirmation.look()
+
     async def _sweep(self) -> None:
         self._gateway.sweep()
+        self._gateway.routes_hold = self._confirmation.look()
+
+    async def _keep(self) -> None:
+        # Beside the sweep: a disk that hangs must not keep time limits from being looked at.
         await self._recorder.keep(self._gateway.running_lines)
+        await asyncio.to_thread(self._confirmation.keep)
 
     async def _ship(self) -> None:
         await self._ship_once(self._journal.segment)

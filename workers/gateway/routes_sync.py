@@ -22,6 +22,7 @@ class RoutesSync:
         storage: Storage,
         apply: Callable[[Snapshot], None],
         *,
+        confirmed: Callable[[], None],
         poll_seconds: float,
         clock: Clock = SYSTEM,
     ) -> None:
@@ -30,6 +31,7 @@ class RoutesSync:
         self._membership = membership
         self._storage = storage
         self._apply = apply
+        self._confirmed = confirmed
         self._poll_seconds = poll_seconds
         self._nudged = asyncio.Event()
         self._version = NO_VERSION
@@ -81,6 +83,7 @@ class RoutesSync:
         if payload is not None:
             self._take(read(payload))
             self._unkept = payload
+        self._confirmed()
         if self._unkept is not None:
             # Before it is reported: a crash from then on must not fall back to older routes.
             await asyncio.to_thread(self._storage.save_routes, self._unkept)

@@ -1,13 +1,12 @@
 """What an exchange needs of its two neighbours: the client's connection and the gateway."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from workers.gateway.limits import RetryBudget
 from workers.gateway.refusals import Refusal
 from workers.gateway.request import Admission, Request
 from workers.gateway.settings import Bounds
-from workers.gateway.snapshot import Replica
+from workers.gateway.snapshot import Deployment
 from workers.gateway.upstream import Upstream
 from workers.gateway.usage import TokenCounts
 
@@ -36,7 +35,10 @@ class Ledger(Protocol):
     retries: RetryBudget
     is_draining: bool
 
-    def choose(self, replicas: Iterable[Replica], tried: set[str]) -> Upstream | None: ...
+    def choose(self, deployment: Deployment, tried: set[str]) -> Upstream | None: ...
+
+    def may_come(self, deployment: Deployment) -> bool:
+        """Return whether a replica that cannot be chosen yet may be so in a moment."""
 
     def admit_again(self, admission: Admission, method: bytes) -> Admission:
         """Return the same admission under today's routes. Raises Refused."""

@@ -48,6 +48,8 @@ class Bounds:
     """Below the 10 s that `manage.py up` gives a process to stop."""
     last_shipment_seconds: float = 3.0
     """How long a gateway that stops tries to hand in its usage."""
+    honour_routes_seconds: float = 24 * 3600.0
+    """How long routes and keys hold that the control plane has not confirmed since."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +95,20 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Setti
             hold_seconds=options.hold_seconds,
             drain_seconds=options.drain_seconds,
             last_shipment_seconds=options.last_shipment_seconds,
+            honour_routes_seconds=_hours(environ) * 3600,
         ),
     )
+
+
+def _hours(environ: Mapping[str, str]) -> float:
+    text = environ.get("GATEWAY_ROUTES_HOURS") or "24"
+    try:
+        hours = float(text)
+    except ValueError:
+        hours = 0.0
+    if not 0 < hours < float("inf"):
+        raise WrongSetting(f"GATEWAY_ROUTES_HOURS is `{text}`: set it to hours, such as 24 or 0.5.")
+    return hours
 
 
 def listening_socket(settings: Settings) -> socket.socket:

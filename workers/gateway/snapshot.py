@@ -7,6 +7,7 @@ from typing import Any
 
 from controlplane.domain.json_text import read_json
 from controlplane.domain.wire.client_routes import ANY, HOSTED
+from controlplane.domain.wire.identity import Identity
 
 FORMAT = 1
 READABLE_FORMATS = frozenset({FORMAT - 1, FORMAT})
@@ -34,6 +35,15 @@ class Replica:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Suspect:
+    """A replica of a silent node: asked only while it says itself that it is this one."""
+
+    replica: Replica
+    probe_port: int
+    identity: Identity
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Deployment:
     id: str
     model_id: str
@@ -56,6 +66,7 @@ class Deployment:
     extra_routes: frozenset[str]
     """Those of them that the config opens: what they use is not metered."""
     replicas: tuple[Replica, ...]
+    suspects: tuple[Suspect, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,6 +160,7 @@ def _deployment(
             _replica(replica["id"], replica["host"], int(replica["port"]))
             for replica in row["replicas"]
         ),
+        suspects=tuple(_suspect(id, suspect) for suspect in row.get("suspects") or ()),
     )
 
 
@@ -158,6 +170,19 @@ def _table(rows: Mapping[str, Iterable[str]]) -> Routes:
 
 def _replica(id: str, host: str, port: int) -> Replica:
     return Replica(id=id, host=host, port=port, address=f"{id}@{host}:{port}")
+
+
+def _suspect(deployment_id: str, row: Mapping[str, Any]) -> Suspect:
+    return Suspect(
+        replica=_replica(row["id"], row["host"], int(row["port"])),
+        probe_port=int(row["probe_port"]),
+        identity=Identity(
+            deployment_id=deployment_id,
+            replica_id=row["id"],
+            generation=int(row["generation"]),
+            boot_id=row["boot_id"],
+        ),
+    )
 
 
 def _key(row: Mapping[str, Any]) -> Key:

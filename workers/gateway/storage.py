@@ -46,6 +46,17 @@ class Storage:
     def save_routes(self, payload: bytes) -> None:
         self._write("routes.json", payload)
 
+    def load_confirmation(self) -> float | None:
+        """Return when the routes were confirmed last, in seconds since the epoch."""
+        content = self._read("confirmed")
+        try:
+            return None if content is None else float(content)
+        except ValueError:
+            return None
+
+    def save_confirmation(self, moment: float) -> None:
+        self._write("confirmed", repr(moment).encode())
+
     def _read(self, name: str) -> bytes | None:
         try:
             return (self._directory / name).read_bytes()

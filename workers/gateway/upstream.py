@@ -131,7 +131,7 @@ class UpstreamPool:
             replica.address
             for model in snapshot.models.values()
             for deployment in model.deployments.values()
-            for replica in deployment.replicas
+            for replica in (*deployment.replicas, *(each.replica for each in deployment.suspects))
         }
         for address in self._by_address.keys() - live:
             self._by_address.pop(address).close_idle(older_than=float("inf"))

@@ -19,6 +19,7 @@ from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 
 LONGEST_VERSION = 64
+_BEFORE_READY = frozenset({ReplicaState.STARTING, ReplicaState.LOADING})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,7 @@ class ReplicaReport:
     state: ReplicaState
     host: str = ""
     port: int | None = None
+    probe_port: int | None = None
     pid: int | None = None
     failure: Failure | None = None
     report: Mapping[str, Any] | None = None
@@ -95,16 +97,18 @@ def _within_its_node(node: Node, report: ReplicaReport) -> ReplicaReport:
     wherever it likes.
     """
     if report.state in REPLICA_TERMINAL or report.port is None:
-        return replace(report, host="", port=None)
+        return replace(report, host="", port=None, probe_port=None)
     if report.host != node.address:
         return _refused(report, elsewhere(node, report.host))
-    if not node.lowest_engine_port <= report.port <= node.highest_engine_port:
-        return _refused(report, foreign_port(node, report.port))
+    for port in (report.port, report.probe_port):
+        if port is not None and not node.lowest_engine_port <= port <= node.highest_engine_port:
+            return _refused(report, foreign_port(node, port))
     return report
 
 
 def _refused(report: ReplicaReport, failure: Failure) -> ReplicaReport:
-    return replace(report, state=ReplicaState.FAILED, host="", port=None, failure=failure)
+    nowhere = replace(report, host="", port=None, probe_port=None)
+    return replace(nowhere, state=ReplicaState.FAILED, failure=failure)
 
 
 def _same_generation(report: ReplicaReport | None, replica: Replica) -> ReplicaReport | None:
@@ -116,6 +120,7 @@ def _store_measurements(replica: Replica, report: ReplicaReport) -> None:
         "observed_at": Now(),
         "host": report.host,
         "port": report.port,
+        "probe_port": report.probe_port,
         "pid": report.pid,
     }
     if report.report is not None:
@@ -131,11 +136,13 @@ def _next_state(replica: Replica, report: ReplicaReport | None) -> ReplicaState 
     if report is None:
         return _without_report(replica, state)
     target = report.state
-    if replica.wanted == "stopped" and target not in REPLICA_TERMINAL:
+    if state is ReplicaState.LOST and replica.ready_at and target in _BEFORE_READY:
+        # An agent that was started anew has not asked the engine yet.
+        return None
+    is_leaving = replica.wanted == "stopped" or replica.draining_since is not None
+    if is_leaving and target not in REPLICA_TERMINAL:
         # It may still serve what it has begun, but it never comes back into the routes.
         target = ReplicaState.DRAINING if state is ReplicaState.LOST else state
-    if state is ReplicaState.DRAINING and target not in REPLICA_TERMINAL:
-        return None
     return None if target is state else target
 
 

@@ -55,8 +55,7 @@ def deployment_reconcile(*, deployment_id: str) -> None:
         nodes_lock(node_ids={each.node_id for each in [*replicas, *ordered]})
     replicas_drain(replicas=decision.drain)
     changed_nodes = {replica.node_id for replica in ordered}
-    replaced = decision.lost if decision.missing <= len(ordered) else ()
-    changed_nodes |= replicas_stop(replicas=[*decision.stop, *replaced, *_drained(replicas)])
+    changed_nodes |= replicas_stop(replicas=[*decision.stop, *_drained(replicas)])
     if changed_nodes:
         node_wanted_version_bump(node_ids=changed_nodes)
         nodes_nudge(node_ids=changed_nodes)
@@ -75,8 +74,9 @@ def _drained(replicas: Sequence[Replica]) -> list[Replica]:
     return [
         replica
         for replica in replicas
-        if replica.state == ReplicaState.DRAINING
+        if replica.state in {ReplicaState.DRAINING, ReplicaState.LOST}
         and replica.wanted == "running"
+        and replica.draining_since is not None
         and gateways_have_applied(replica.drain_version or 0)
     ]
 

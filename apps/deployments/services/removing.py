@@ -11,7 +11,7 @@ from apps.deployments.models import Deployment, Replica
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move, replicas_stop
 from apps.fleet.models import CardLease, Node
-from apps.fleet.selectors import nodes_alive
+from apps.fleet.selectors import nodes_heard_lately
 from apps.fleet.services import node_cards_lock, node_fence
 from apps.rest.errors import Conflict, NotFound
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
@@ -69,7 +69,7 @@ def _live(node: Node) -> QuerySet[Replica]:
 
 
 def _refuse(node: Node, held: HeldByNode, locked: Sequence[str]) -> None:
-    if held.lines and nodes_alive().filter(id=node.id).exists():
+    if held.lines and nodes_heard_lately().filter(id=node.id).exists():
         raise Conflict(
             f"Node `{node.name}` speaks, and holds {len(held.lines)} things: "
             f"{'; '.join(held.lines[:8])}.",

@@ -15,6 +15,11 @@ from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState, may_move_replica
 
 ENDED_KEPT = timedelta(days=7)
+_IN_ROUTES = frozenset({ReplicaState.READY, ReplicaState.LOST})
+_AFTER_ROUTES = {
+    ReplicaState.READY: ReplicaState.DRAINING,
+    ReplicaState.LOST: ReplicaState.LOST,
+}
 
 
 def replica_move(*, replica: Replica, to: ReplicaState, failure: Failure | None = None) -> bool:
@@ -48,14 +53,19 @@ def replicas_stop(*, replicas: Iterable[Replica]) -> set[str]:
 
 
 def replicas_drain(*, replicas: Iterable[Replica]) -> None:
-    """Take ready replicas out of the routes; they end once every live gateway knows."""
-    leaving = [each for each in replicas if each.state == ReplicaState.READY]
+    """Take replicas out of the routes; they end once every live gateway knows.
+
+    A lost one stays lost meanwhile.
+    """
+    leaving = [each for each in replicas if each.state in _AFTER_ROUTES]
     if not leaving:
         return
     version = routes_version_bump()
     for replica in leaving:
-        Replica.objects.filter(id=replica.id, state=ReplicaState.READY).update(
-            state=ReplicaState.DRAINING, draining_since=Now(), drain_version=version
+        Replica.objects.filter(id=replica.id, state=replica.state).update(
+            state=_AFTER_ROUTES[ReplicaState(replica.state)],
+            draining_since=Now(),
+            drain_version=version,
         )
         replica.refresh_from_db()
 
@@ -79,5 +89,5 @@ def _settle_accounts(replica: Replica, old: ReplicaState, to: ReplicaState) -> N
     elif to is ReplicaState.FAILED and replica.ready_at is None:
         deployment.update(start_failures=F("start_failures") + 1)
     # Last, since every transaction that changes a route waits for this row.
-    if ReplicaState.READY in {old, to}:
+    if _IN_ROUTES & {old, to}:
         routes_version_bump()

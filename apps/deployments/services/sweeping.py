@@ -14,7 +14,7 @@ from apps.deployments.services.builds import deployments_after_build
 from apps.deployments.services.deployments import deployment_rejoin_build
 from apps.deployments.services.promotion import environment_advance
 from apps.deployments.services.reconcile import deployment_settle
-from apps.deployments.services.replicas import replica_move
+from apps.deployments.services.replicas import replica_move, replicas_stop
 from apps.fleet.selectors import nodes_silent
 from controlplane.domain.lifecycle import (
     BUILD_TERMINAL,
@@ -36,7 +36,7 @@ def deployments_sweep() -> bool:
     """Return whether this call did the sweep; another process may be at it.
 
     1. Deployments whose build has ended go on.
-    2. Replicas of silent nodes are lost.
+    2. Replicas of silent nodes are lost: they may serve, and count for nothing.
     3. Promotions take their next step.
     4. Deployments are brought to what is wanted of them.
     """
@@ -97,9 +97,11 @@ def _mark_lost_of(deployment_id: str) -> None:
     Deployment.objects.select_for_update(no_key=True).get(id=deployment_id)
     mine = _silent_replicas().filter(deployment_id=deployment_id).order_by("id")
     for replica in mine.select_for_update(of=("self",), no_key=True):
-        # An order that no agent has confirmed leaves nothing behind: it is just withdrawn.
         is_unheard = replica.state == ReplicaState.ORDERED
-        replica_move(replica=replica, to=ReplicaState.STOPPED if is_unheard else ReplicaState.LOST)
+        replica_move(replica=replica, to=ReplicaState.LOST)
+        if is_unheard:
+            # Withdrawn; its cards stay claimed, since its agent may have been told and started it.
+            replicas_stop(replicas=[replica])
 
 
 def _advance_environments() -> None:

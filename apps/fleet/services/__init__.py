@@ -18,6 +18,7 @@ from apps.fleet.services.enrollment import (
     enrollment_token_redeem,
 )
 from apps.fleet.services.gateways import gateway_applied, gateway_enroll, gateway_seen
+from apps.fleet.services.listening import listening_beat
 from apps.fleet.services.nodes import (
     CardReport,
     CardUse,
@@ -51,6 +52,7 @@ __all__ = [
     "gateway_applied",
     "gateway_enroll",
     "gateway_seen",
+    "listening_beat",
     "node_cards_lock",
     "node_cordon",
     "node_drain",

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from apps.fleet.models import Card, CardLease, Node
-from apps.fleet.selectors import cards_of_pool, pools_closed_to
+from apps.fleet.selectors import cards_of_pool, nodes_alive, pools_closed_to
 from controlplane import clock
 
 ENDED_KEPT = timedelta(days=7)
@@ -92,6 +92,8 @@ def cards_claim(
     held = _held_by(holder, present)
     if held:
         return held
+    if not nodes_alive().filter(id=node.id).exists():
+        raise NoRoom(f"Node `{node.name}` does not speak: nobody knows what is free on it.")
     # Looked at under the lock of the cards, which whoever cordons the node takes as well.
     if claimant.is_new and Node.objects.filter(id=node.id, cordoned=True).exists():
         raise NoRoom(f"Node `{node.name}` is cordoned.")

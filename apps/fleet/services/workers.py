@@ -5,13 +5,14 @@ from datetime import timedelta
 from django.db.models.functions import Now
 
 from apps.fleet.models import Worker
+from apps.fleet.selectors import silent_before
 
 FORGOTTEN_AFTER = timedelta(days=1)
 
 
 def worker_arrived(*, name: str, version: str) -> None:
     """Record that the worker has started; those that were silent for a day are forgotten."""
-    Worker.objects.filter(last_seen_at__lt=Now() - FORGOTTEN_AFTER).delete()
+    Worker.objects.filter(last_seen_at__lt=silent_before() - FORGOTTEN_AFTER).delete()
     told = {"version": version, "started_at": Now(), "last_seen_at": Now()}
     Worker.objects.update_or_create(name=name, defaults=told)
 

@@ -85,8 +85,8 @@ CHECKPOINTS_AND_BUILDS = Group(
             name="ENGINE_PORTS",
             default="15000 up to the first that the kernel gives out",
             read_by="agent",
-            says="The ports that engines listen on, such as `20000-20999`. Told when the node "
-            "enrolls; gateways ask a node at no others.",
+            says="The ports that engines and their runners listen on, two for each replica, such "
+            "as `20000-20999`. Told when the node enrolls; gateways ask a node at no others.",
         ),
     ),
 )

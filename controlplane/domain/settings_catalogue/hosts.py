@@ -18,6 +18,13 @@ HOSTS = Group(
             says="Address under which gateways reach this host's engines.",
         ),
         Setting(
+            name="GATEWAY_ROUTES_HOURS",
+            default="`24`",
+            read_by="gateway",
+            says="How long a gateway that is cut off from its control plane serves by the routes "
+            "and keys that it has; then it answers 503.",
+        ),
+        Setting(
             name="ENGINE_PYTHON",
             default="the agent's own Python",
             read_by="agent",
@@ -81,7 +88,8 @@ HOSTS = Group(
             name="ENGINE_START_SECONDS",
             default="`1200`",
             read_by="agent",
-            says="How long an engine may load before it counts as failed.",
+            says="How long an engine that loads may log, compute and read nothing before it counts "
+            "as failed.",
         ),
         Setting(
             name="ENGINE_DRAIN_SECONDS",

@@ -24,7 +24,7 @@ from controlplane import clock
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.lifecycle import BuildState
 from tests.factories import make_artifact, make_build
-from tests.factories_serving import CHECKPOINT, GIB, make_gateway, make_serving_node
+from tests.factories_serving import CHECKPOINT, GIB, listened, make_gateway, make_serving_node
 
 pytestmark = pytest.mark.django_db
 
@@ -138,6 +138,7 @@ def test_a_node_that_cannot_take_it_is_passed_over(
     team: Team, build: Build, changes: dict[str, object]
 ) -> None:
     make_serving_node(**changes)
+    listened()
     _, deployment = model_create(team=team, name="m", build=build)
     deployments_sweep()
     deployment.refresh_from_db()
@@ -227,6 +228,7 @@ def test_without_a_live_gateway_nothing_is_waited_for(served: Served, say: Say) 
     replica = deployment.replicas.get()
     say({replica.id: "ready"})
     make_gateway(last_seen_at=clock.now() - timedelta(minutes=1))
+    listened()
     deployment_deactivate(deployment=deployment)
     deployment_settle(deployment_id=deployment.id)
     deployments_sweep()
@@ -242,45 +244,6 @@ def test_an_inactive_deployment_comes_back(served: Served, say: Say) -> None:
     deployment_settle(deployment_id=deployment.id)
     assert _state(deployment) == "deploying"
     assert deployment.replicas.filter(state="ordered").count() == 1
-
-
-def test_replicas_of_a_silent_node_are_lost_and_replaced_elsewhere(
-    served: Served, say: Say, node: Node
-) -> None:
-    _, deployment = served
-    first = deployment.replicas.get()
-    say({first.id: "ready"})
-    other = make_serving_node()
-    Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now() - timedelta(seconds=16))
-    before = routes_version_current()
-    deployments_sweep()
-    first.refresh_from_db()
-    assert (first.state, first.wanted) == ("lost", "stopped")
-    assert routes_version_current() > before
-    second = deployment.replicas.exclude(id=first.id).get()
-    assert second.node == other
-
-    say({first.id: "ready"})
-    first.refresh_from_db()
-    assert first.state == "draining", "a replaced replica never comes back into the routes"
-    say({first.id: "stopped"})
-    first.refresh_from_db()
-    assert first.state == "stopped"
-
-
-def test_a_lost_replica_that_nothing_could_replace_serves_again(
-    served: Served, say: Say, node: Node
-) -> None:
-    _, deployment = served
-    replica = deployment.replicas.get()
-    say({replica.id: "ready"})
-    Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now() - timedelta(seconds=16))
-    deployments_sweep()
-    assert _state(deployment) == "unhealthy"
-    Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now())
-    say({replica.id: "ready"})
-    assert _state(deployment) == "active"
-    assert deployment.replicas.count() == 1
 
 
 def _state(deployment: Deployment) -> str:

@@ -31,6 +31,7 @@ def test_gateways_learn_the_enrolled_address_and_a_port_of_the_agent(
         ({"host": "", "port": 20_000}, "EHD-ADDRESS", "enrolled at `127.0.0.1`"),
         ({"port": 19_999}, "EHD-PORT", "Port 19999"),
         ({"port": 20_001}, "EHD-PORT", "20000 to 20000"),
+        ({"port": 20_000, "probe_port": 22}, "EHD-PORT", "Port 22"),
     ],
 )
 def test_a_replica_elsewhere_fails_with_the_reason_and_is_never_routed_to(

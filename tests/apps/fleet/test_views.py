@@ -7,6 +7,7 @@ import pytest
 from controlplane import clock
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import make_card, make_cast, make_lease, make_node
+from tests.factories_serving import listened
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -14,6 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 def test_the_page_shows_who_holds_a_card_and_who_is_silent() -> None:
     make_lease(card=make_card(node=make_node(name="alive")), holder="replica:abcde")
     make_node(name="away", last_heartbeat_at=clock.now() - timedelta(minutes=5))
+    listened()
     page = signed_in(make_cast().owner).get("/nodes/").content.decode()
     assert "replica:abcde" in page
     assert page.count(">live</span>") == 1

@@ -11,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
+import psycopg
 import pytest
 
 from controlplane.processes import ports, postgres
@@ -38,6 +40,7 @@ _ASKED = {
 @dataclass
 class _Web:
     url: str
+    process: "subprocess.Popen[bytes]"
     database: "subprocess.Popen[bytes]"
     relay: "_Relay"
 
@@ -55,6 +58,18 @@ class _Web:
         for each in [server, *server.children()]:
             with suppress(psutil.NoSuchProcess):
                 each.send_signal(number)
+
+    def listens(self) -> tuple[Any, ...]:
+        """Return since when the database knows it to listen, and when it last said so."""
+        with psycopg.connect(_database_url(self.relay.port)) as connection:
+            row = connection.execute("SELECT since, last_beat_at FROM fleet_listening").fetchone()
+        return row or (None, None)
+
+    def age_beats(self, seconds: int) -> None:
+        """Have it said so last that much longer ago."""
+        older = f"last_beat_at - interval '{seconds} s'"
+        with psycopg.connect(_database_url(self.relay.port)) as connection:
+            connection.execute(f"UPDATE fleet_listening SET last_beat_at = {older}")
 
     def is_ready(self) -> bool:
         with suppress(httpx.TransportError):
@@ -133,8 +148,8 @@ def web(web_folder: Path) -> Iterator[_Web]:
         database = stack.enter_context(_database(folder))
         relay = _Relay(folder)
         stack.callback(relay.close)
-        url = stack.enter_context(_web_process(web_folder, relay.port))
-        started = _Web(url, database, relay)
+        url, process = stack.enter_context(_web_process(web_folder, relay.port))
+        started = _Web(url, process, database, relay)
         wait_for(started.is_ready, what="the web process")
         # So that there are connections that must be found dead.
         assert started.answer("REST").status_code == httpx.codes.UNAUTHORIZED
@@ -169,9 +184,15 @@ def _database(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
         process.wait(DEADLINE_SECONDS)
 
 
+def _database_url(port: int) -> str:
+    return f"postgresql://postgres@127.0.0.1:{port}/{TEST_DATABASE}"
+
+
 @contextmanager
-def _web_process(data_dir: Path, database_port: int) -> Iterator[str]:
-    database_url = f"postgresql://postgres@127.0.0.1:{database_port}/{TEST_DATABASE}"
+def _web_process(
+    data_dir: Path, database_port: int
+) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    database_url = _database_url(database_port)
     environment = {**os.environ, "DATA_DIR": str(data_dir), "DATABASE_URL": database_url}
     with ports.reserved() as port:
         process = subprocess.Popen(
@@ -187,8 +208,9 @@ def _web_process(data_dir: Path, database_port: int) -> Iterator[str]:
             stdin=subprocess.DEVNULL,
         )
         try:
-            yield f"http://127.0.0.1:{ports.port_of(port)}"
+            yield f"http://127.0.0.1:{ports.port_of(port)}", process
         finally:
+            process.send_signal(signal.SIGCONT)
             process.terminate()
             process.wait(DEADLINE_SECONDS)
 
@@ -220,3 +242,27 @@ def test_a_database_that_has_ended_is_told_likewise(web: _Web) -> None:
     web.database.send_signal(signal.SIGINT)
     web.database.wait(DEADLINE_SECONDS)
     _refuses_everybody(web)
+
+
+def test_it_says_all_the_while_that_it_listens_and_begins_anew_after_it_was_stopped(
+    web: _Web,
+) -> None:
+    wait_for(lambda: web.listens()[0], what="its word")
+    last = web.listens()[1]
+    wait_for(lambda: web.listens()[1] > last, what="its word of the next second")
+    web.process.send_signal(signal.SIGSTOP)
+    wait_for(lambda: psutil.Process(web.process.pid).status() == "stopped", what="its stop")
+    web.age_beats(20)
+    since = web.listens()[0]
+    web.process.send_signal(signal.SIGCONT)
+    wait_for(lambda: web.listens()[0] > since, what="it to listen anew")
+
+
+def test_it_goes_on_to_say_so_after_its_database_was_away(web: _Web) -> None:
+    wait_for(lambda: web.listens()[0], what="its word")
+    web.signal_database(signal.SIGSTOP)
+    assert web.answer("readyz").status_code == httpx.codes.SERVICE_UNAVAILABLE
+    web.signal_database(signal.SIGCONT)
+    wait_for(web.is_ready, what="the web process to find its database again")
+    last = web.listens()[1]
+    wait_for(lambda: web.listens()[1] > last, what="its word")

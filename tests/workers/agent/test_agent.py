@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from apps.accounts.routes_version import routes_version_current
@@ -22,12 +23,14 @@ from apps.fleet.models import Card, Node
 from apps.routes.snapshot import routes_snapshot
 from apps.telemetry.logs import log_lines
 from controlplane import clock
+from controlplane.domain.wire.identity import Identity
 from controlplane.processes.engines_left import engines_left
-from tests.factories_serving import make_gateway
+from tests.factories_serving import listened, make_gateway
 from tests.gates import Gates
 from tests.waiting import wait_for
 from tests.workers.agent.stage import AgentProcess, deploy, publish, wait_for_state
 from workers.agent.folders import write_json
+from workers.watchdog import EXIT_STATUS
 
 pytestmark = [
     pytest.mark.process,
@@ -242,6 +245,50 @@ def test_losing_the_control_plane_and_the_broker_stops_nothing(
     assert agent.process.poll() is None
     assert Path(f"/proc/{replica.pid}").exists()
     assert len(agent.processes(replica.id)) == 1
+
+
+def test_an_agent_that_hangs_ends_and_the_next_one_finds_its_engine_serving(
+    agent: AgentProcess, deployment: Deployment
+) -> None:
+    agent.module = "tests.workers.agent.hanging_agent"
+    agent.start()
+    ended = agent.process
+    assert ended is not None
+    wait_for(lambda: ended.poll() is not None, what="the agent's end", meanwhile=deployments_sweep)
+    assert agent.wait() == EXIT_STATUS
+    assert "the loop has not turned for 30 s" in agent.log
+    assert "in hanging" in agent.log, "the stack that held it up"
+    replica = deployment.replicas.get()
+    assert len(agent.processes(replica.id)) == 1
+    agent.module = "workers.agent"
+    agent.start()
+    wait_for_state(deployment, "active")
+    assert deployment.replicas.get().id == replica.id
+
+
+def test_an_agent_that_is_stopped_and_continued_takes_no_engine_out(serving: Serving) -> None:
+    agent, deployment = serving
+    replica = deployment.replicas.get()
+    assert agent.process is not None
+    agent.process.send_signal(signal.SIGSTOP)
+    node = Node.objects.get()
+    Node.objects.update(last_heartbeat_at=clock.now() - timedelta(seconds=16))
+    listened()
+    deployments_sweep()
+    assert deployment.replicas.get().state == "lost"
+    told = routes_snapshot()["models"][deployment.model_id]["deployments"][deployment.id]
+    (suspect,) = told["suspects"]
+    identity = Identity(
+        deployment_id=deployment.id,
+        replica_id=replica.id,
+        generation=replica.generation,
+        boot_id=node.boot_id,
+    )
+    answer = httpx.get(f"http://127.0.0.1:{suspect['probe_port']}/identity")
+    assert identity.is_told_by(answer.content), "its runner was not stopped"
+    agent.process.send_signal(signal.SIGCONT)
+    wait_for_state(deployment, "active")
+    assert deployment.replicas.get().pid == replica.pid
 
 
 def test_an_agent_without_credential_or_token_says_what_to_do(agent: AgentProcess) -> None:

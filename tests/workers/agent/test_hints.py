@@ -8,7 +8,7 @@ import pytest
 
 from tests.manual_clock import ManualClock
 from tests.waiting import DEADLINE_SECONDS
-from workers.agent.hints import Bell, Hints
+from workers.agent.hints import BREATH_SECONDS, Bell, Hints
 
 
 @pytest.fixture
@@ -41,6 +41,26 @@ def test_a_hint_that_comes_while_nobody_waits_is_kept() -> None:
     assert bell.is_set(), "to be heard until it is cleared"
     bell.clear()
     assert not bell.wait(0)
+
+
+def test_a_flood_of_hints_is_kept_as_one() -> None:
+    bell = Bell()
+    for _ in range(100_000):
+        bell.set()
+    assert bell._rings.qsize() == 1
+
+
+def test_a_flood_of_hints_is_followed_four_times_a_second() -> None:
+    clock = ManualClock(sleeping_moves_it=True)
+    hints = Hints("", "host-1", clock=clock)
+    for _ in range(4):
+        hints.note()
+        assert hints.wait(0)
+    assert clock.slept == [BREATH_SECONDS] * 3
+    clock.advance(BREATH_SECONDS)
+    hints.note()
+    assert hints.wait(0)
+    assert len(clock.slept) == 3, "one that comes alone waits for nothing"
 
 
 def test_a_broker_that_does_not_answer_is_asked_less_and_less_often(

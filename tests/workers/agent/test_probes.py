@@ -9,6 +9,7 @@ import pytest
 from tests.manual_clock import ManualClock
 from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.engine import Engine as StandIn
+from workers.agent.patience import LONGEST_STEP_SECONDS
 from workers.agent.probes import UNTIL_READY_SECONDS, Probe
 
 
@@ -71,10 +72,19 @@ def test_an_engine_is_asked_often_until_it_is_ready_and_seldom_afterwards(engine
 def test_silence_is_counted_from_the_last_answer(engine: Engine) -> None:
     engine.is_up = True
     engine.look(seconds=5, every=5)
-    assert engine.probe.silent_seconds == 5
+    assert engine.probe.silent_seconds == 0
     engine.is_up = False
     engine.look(seconds=20, every=5)
-    assert engine.probe.silent_seconds == 25
+    assert engine.probe.silent_seconds == 20
+
+
+def test_of_a_time_in_which_nobody_looked_only_the_first_seconds_count(engine: Engine) -> None:
+    engine.is_up = True
+    engine.look(seconds=5, every=5)
+    engine.is_up = False
+    engine.clock.advance(3600)
+    engine.look(seconds=5, every=5)
+    assert engine.probe.silent_seconds == LONGEST_STEP_SECONDS
 
 
 def test_an_engine_that_answers_without_end_is_not_ready(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,10 +1,13 @@
 """How long a replica may take to start, to be ready and to answer, by a clock of the test's."""
 
+import os
 import socket
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import HTTPServer
 from pathlib import Path
+from subprocess import PIPE, Popen
 from threading import Thread
 from typing import Any
 
@@ -14,6 +17,8 @@ from tests.manual_clock import ManualClock
 from tests.workers.agent.one_agent import AtOnce, runner_of
 from tests.workers.agent.stand_in_engine import Handler
 from workers.agent.capped_log import CappedLog
+from workers.agent.folders import INSTANCE_VARIABLE, LEASE_VARIABLE, ReplicaFolder
+from workers.agent.patience import LONGEST_STEP_SECONDS, MEASURE_SECONDS
 from workers.agent.replica import SILENT_LIMIT_SECONDS, SPAWN_SECONDS, Replica
 from workers.agent.settings import Settings, read_settings
 
@@ -45,7 +50,7 @@ class Watched:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return read_settings({"DATA_DIR": str(tmp_path)})
+    return read_settings({"DATA_DIR": str(tmp_path), "ENGINE_START_SECONDS": "120"})
 
 
 @pytest.fixture
@@ -59,6 +64,34 @@ def silent_port() -> Iterator[int]:
     with socket.socket() as kept:
         kept.bind(("127.0.0.1", 0))
         yield kept.getsockname()[1]
+
+
+Working = Callable[[ReplicaFolder, str], None]
+_COMPUTE = "while time.process_time() < 0.6: pass"
+_READ = "open('/dev/zero', 'rb').read(2_000_000)"
+
+
+@pytest.fixture
+def working() -> Iterator[Working]:
+    """Have a process of the replica do something that can be seen."""
+    started: list[Popen[bytes]] = []
+
+    def work(folder: ReplicaFolder, does: str) -> None:
+        if does == "logs":
+            CappedLog(folder.log).write(b"shard\n")
+            return
+        program = _COMPUTE if does == "computes" else _READ
+        program = f"import time\n{program}\nprint('done', flush=True)\ntime.sleep(600)"
+        argv = [sys.executable, "-c", program]
+        marks = {LEASE_VARIABLE: folder.marker, INSTANCE_VARIABLE: folder.instance}
+        started.append(Popen(argv, env={**os.environ, **marks}, stdout=PIPE))
+        assert started[-1].stdout is not None
+        assert started[-1].stdout.readline() == b"done\n"
+
+    yield work
+    for each in started:
+        each.kill()
+        each.communicate()
 
 
 @contextmanager
@@ -76,33 +109,52 @@ def engine() -> Iterator[int]:
 
 def test_a_runner_that_never_says_who_it_is_has_not_started(watched: Watched) -> None:
     (watched.folder.path / "runner.log").write_text("No module named workers")
-    assert watched.look(after=SPAWN_SECONDS - 0.1)["state"] == "starting"
-    seen = watched.look(after=0.1)
+    assert set(watched.look_for(SPAWN_SECONDS - 1, every=1)) == {"starting"}
+    seen = watched.look(after=1)
     assert (seen["state"], seen["failure"]["code"]) == ("failed", "EHN-NOT-STARTED")
     assert "No module named workers" in seen["failure"]["sentence"]
 
 
-def test_an_engine_that_does_not_become_ready_is_ended(
+def test_a_runner_is_not_given_up_for_a_time_in_which_nobody_looked(watched: Watched) -> None:
+    assert watched.look(after=3600)["state"] == "starting"
+    with runner_of(watched.folder):
+        assert watched.look(after=3600)["state"] == "starting"
+
+
+def test_an_engine_that_loads_and_does_nothing_is_ended(
     watched: Watched, settings: Settings, silent_port: int
 ) -> None:
     watched.has_engine(silent_port)
     with runner_of(watched.folder, is_stuck=True):
         assert watched.look()["state"] == "loading"
-        assert watched.look(after=settings.start_seconds)["state"] == "loading"
-        watched.look(after=0.1)
+        assert set(watched.look_for(settings.start_seconds, every=5)) == {"loading"}
+        watched.look_for(MEASURE_SECONDS, every=5)
         seen = watched.look()
     assert (seen["state"], seen["failure"]["code"]) == ("failed", "EHN-NEVER-READY")
-    assert f"within {settings.start_seconds} seconds" in seen["failure"]["sentence"]
+    assert f"for {settings.start_seconds} seconds" in seen["failure"]["sentence"]
+
+
+@pytest.mark.parametrize("does", ["logs", "computes", "reads"])
+def test_an_engine_that_gets_on_may_load_for_as_long_as_it_takes(
+    watched: Watched, settings: Settings, silent_port: int, does: str, working: Working
+) -> None:
+    watched.has_engine(silent_port)
+    with runner_of(watched.folder):
+        watched.look()
+        for _ in range(4):
+            half = settings.start_seconds / 2
+            assert set(watched.look_for(half, every=LONGEST_STEP_SECONDS)) == {"loading"}
+            working(watched.folder, does)
 
 
 def test_the_time_to_become_ready_begins_with_the_engine_and_not_with_its_preparation(
     watched: Watched, settings: Settings, silent_port: int
 ) -> None:
     with runner_of(watched.folder):
-        assert watched.look(after=2 * settings.start_seconds)["state"] == "starting"
+        states = watched.look_for(2 * settings.start_seconds, every=5)
+        assert set(states) == {"starting"}
         watched.has_engine(silent_port)
-        assert watched.look()["state"] == "loading"
-        assert watched.look(after=settings.start_seconds)["state"] == "loading"
+        assert set(watched.look_for(settings.start_seconds, every=5)) == {"loading"}
 
 
 def test_an_engine_that_stops_answering_is_ended(watched: Watched) -> None:
@@ -115,6 +167,25 @@ def test_an_engine_that_stops_answering_is_ended(watched: Watched) -> None:
         watched.look(after=0.1)
         seen = watched.look()
     assert (seen["state"], seen["failure"]["code"]) == ("failed", "EHN-NO-ANSWER")
+
+
+@pytest.mark.parametrize("seconds", [30, 61, 3600, 40 * 24 * 3600])
+def test_an_agent_that_stood_still_ends_no_engine_for_it(watched: Watched, seconds: float) -> None:
+    with runner_of(watched.folder), engine() as port:
+        watched.has_engine(port)
+        watched.look()
+        for _ in range(5):
+            assert watched.look(after=seconds)["state"] == "ready"
+
+
+def test_an_agent_that_is_slow_finds_an_engine_that_hangs_all_the_same(watched: Watched) -> None:
+    with runner_of(watched.folder, is_stuck=True):
+        with engine() as port:
+            watched.has_engine(port)
+            watched.look()
+        # As where its control plane takes what it sends, and never answers.
+        states = watched.look_for(3 * SILENT_LIMIT_SECONDS, every=2 * LONGEST_STEP_SECONDS)
+    assert states[-1] == "failed"
 
 
 def test_an_engine_that_drains_may_be_silent(watched: Watched) -> None:

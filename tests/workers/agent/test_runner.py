@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,15 +11,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 
+from controlplane.domain.wire.identity import Identity
 from tests.gates import Gates
 from tests.manual_clock import ManualClock
 from tests.waiting import DEADLINE_SECONDS, wait_for
 from workers.agent import runner
 from workers.agent.folders import ReplicaFolder, is_locked, replica_folder, try_lock
-from workers.agent.identity import ProcessIdentity, is_alive
+from workers.agent.identity import ProcessIdentity, boot_id, is_alive
 from workers.agent.reaping import marked_processes, reap_orphans
+from workers.runtimes.ports import ports_below_the_kernels
 
 pytestmark = [pytest.mark.process, pytest.mark.recovery]
 STAY = "import signal; print('up', flush=True); signal.pause()"
@@ -30,11 +34,20 @@ def start(tmp_path: Path) -> Iterator[Callable[..., tuple[ReplicaFolder, subproc
     started: list[tuple[ReplicaFolder, subprocess.Popen[bytes]]] = []
 
     def run(
-        program: str, *, drain_seconds: float = 60, locks: Any = (), **environment: str
+        program: str,
+        *,
+        drain_seconds: float = 60,
+        locks: Any = (),
+        ports: Any = None,
+        **environment: str,
     ) -> tuple[ReplicaFolder, subprocess.Popen[bytes]]:
         folder = replica_folder(tmp_path, "aaaaa", 1)
         folder.path.mkdir(exist_ok=True)
-        folder.write("run", {"locks": list(locks), "prepare": [], "drain_seconds": drain_seconds})
+        run = {"locks": list(locks), "prepare": [], "drain_seconds": drain_seconds}
+        folder.write(
+            "run", {**run, "host": "127.0.0.1", "ports": ports or ports_below_the_kernels()}
+        )
+        folder.write("wanted", {"deployment_id": "deploy01"})
         argv = [sys.executable, "-c", program]
         launch = {"argv": argv, "environment": {}, "host": "127.0.0.1", "port": 1}
         folder.write("launch", launch)
@@ -88,6 +101,35 @@ def test_an_engine_that_will_not_drain_is_killed(start: Any) -> None:
     process.terminate()
     assert process.wait(DEADLINE_SECONDS) == 0
     assert folder.read("exit")["signal"] == "SIGKILL"
+
+
+def test_gateways_may_ask_whose_an_engine_is_while_it_lives_and_is_wanted(start: Any) -> None:
+    program = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {STAY}"
+    folder, process = start(program)
+    _wait_until_up(folder)
+    port = wait_for(lambda: folder.read("engine"), what="the engine's record")["probe_port"]
+    url = f"http://127.0.0.1:{port}/identity"
+    identity = Identity(
+        deployment_id="deploy01", replica_id="aaaaa", generation=1, boot_id=boot_id()
+    )
+    assert identity.is_told_by(httpx.get(url, timeout=DEADLINE_SECONDS).content)
+    process.terminate()
+    wait_for(lambda: not _answers(url), what="the end of the answers, long before the engine's")
+    assert process.poll() is None
+    os.kill(_engine(folder)["pid"], signal.SIGKILL)
+    assert process.wait(DEADLINE_SECONDS) == 0
+
+
+def test_an_engine_runs_all_the_same_where_no_port_is_left_to_ask_at(
+    start: Any, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        folder, process = start("print('served')", ports=[port, port])
+        assert process.wait(DEADLINE_SECONDS) == 0
+    assert "probe_port" not in folder.read("engine")
+    assert "Nobody can ask this runner" in folder.log.read_text()
+    assert "served" in folder.log.read_text()
 
 
 def test_a_killed_runner_takes_its_engine_with_it(start: Any) -> None:
@@ -217,6 +259,13 @@ def _is_zombie(pid: int) -> bool:
         return ") Z " in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return True
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=DEADLINE_SECONDS).status_code == httpx.codes.OK
+    except httpx.TransportError:
+        return False
 
 
 def test_files_of_a_replica_are_for_its_owner_only(tmp_path: Path) -> None:

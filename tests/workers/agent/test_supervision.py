@@ -1,15 +1,21 @@
 """The agent's loop by a clock that the test moves: when it speaks, waits, gives up and kills."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.workers.agent.one_agent import OneAgent, runner_of
+from tests.workers.gateway.stage.engine import Engine, Script
 from workers.agent import inventory
 from workers.agent.capped_log import CappedLog
-from workers.agent.supervision import KILL_SECONDS
+from workers.agent.enrollment import EnrolledControlPlane
+from workers.agent.folders import write_json
+from workers.agent.identity import is_alive
+from workers.agent.supervision import KILL_SECONDS, REPORT_SECONDS, STEP_SECONDS, Agent
 
 GIB = 1024**3
 GPU = {"uuid": "GPU-1", "kind": "H100", "used_bytes": GIB, "clean": True, "used_by": []}
@@ -93,6 +99,46 @@ def test_logs_wait_for_a_control_plane_that_is_away(one: OneAgent) -> None:
     assert one.plane.log == "loading\n"
 
 
+def test_logs_that_go_slowly_hold_up_no_report_and_no_look(
+    one: OneAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [one.leave_behind(name) for name in ("aaaaa", "bbbbb", "ccccc")]
+    shipped: list[str] = []
+
+    def slowly(*, replica_id: str, **piece: object) -> None:
+        one.clock.advance(4)
+        shipped.append(replica_id)
+
+    monkeypatch.setattr(one.plane, "ship_log", slowly)
+    with ExitStack() as runners:
+        for folder in folders:
+            runners.enter_context(runner_of(folder))
+            CappedLog(folder.log).write(b"loading\n" * 100_000)
+        one.run(60)
+    later = one.plane.asked_at[1:]
+    pauses = [after - before for before, after in zip(one.plane.asked_at, later, strict=False)]
+    assert max(pauses) <= REPORT_SECONDS + 4 + STEP_SECONDS
+    assert {*shipped[:3]} == {"aaaaa", "bbbbb", "ccccc"}, "each has its turn"
+
+
+def test_the_last_lines_of_a_long_log_go_in_several_steps(
+    one: OneAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = one.leave_behind("aaaaa")
+    CappedLog(folder.log).write(b"loading\n" * 100_000)
+    ship = one.plane.ship_log
+
+    def slowly(**piece: Any) -> None:
+        one.clock.advance(4)
+        ship(**piece)
+
+    monkeypatch.setattr(one.plane, "ship_log", slowly)
+    with runner_of(folder):
+        one.run(120, {1: one.plane.wanted.clear})
+    assert one.plane.log == "loading\n" * 100_000
+    assert not folder.path.exists()
+
+
 def test_a_replica_that_starts_is_looked_at_four_times_a_second(one: OneAgent) -> None:
     with runner_of(one.leave_behind("aaaaa")):
         one.run(1)
@@ -109,6 +155,38 @@ def test_nothing_is_stopped_because_the_control_plane_is_away(one: OneAgent) -> 
         one.agent.step()
         assert one.plane.states() == ["starting"]
         assert folder.read("exit") is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(lambda call: call.answer({"message": "No."}, 401), id="401"),
+        pytest.param(lambda call: call.answer({"message": "No."}, 403), id="403"),
+        pytest.param(lambda call: call.answer({"message": "No."}, 404), id="404"),
+        pytest.param(lambda call: call.answer({"message": "Gone."}, 410), id="410 of a stranger"),
+        pytest.param(lambda call: call.answer({"message": "No."}, 500), id="500"),
+        pytest.param(lambda call: call.answer({"message": "Away."}, 503), id="503"),
+        pytest.param(lambda call: call.answer(b"<html>", 200), id="200 of another program"),
+        pytest.param(lambda call: call.answer({"replicas": None}, 200), id="200 without sense"),
+        pytest.param(lambda call: call.answer(b"", 302, "location: /\r\n"), id="302"),
+        pytest.param(lambda call: call.connection.close(), id="nothing"),
+    ],
+)
+def test_no_answer_but_a_signed_removal_stops_a_runner(one: OneAgent, answer: Script) -> None:
+    folder = one.leave_behind("aaaaa")
+    with closing(Engine(answer)) as plane, runner_of(folder):
+        url = f"http://127.0.0.1:{plane.port}"
+        credential = {"node_id": "n1", "credential": "known"}
+        write_json(one.settings.home / "credential.json", credential)
+        enrolled = EnrolledControlPlane(replace(one.settings, control_plane_url=url))
+        one.agent = Agent(one.settings, enrolled, one.hints, clock=one.clock)
+        one.run(60)
+        assert plane.calls
+        assert not (folder.path / "stop").exists()
+        assert folder.read("exit") is None
+        runner = folder.runner()
+        assert runner is not None
+        assert is_alive(runner)
 
 
 def test_a_removed_node_ends_what_it_runs_and_forgets_its_credential_when_it_has(

@@ -4,25 +4,32 @@ import socket
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.manual_clock import ManualClock
 from tests.waiting import DEADLINE_SECONDS, wait_for
-from tests.workers.gateway.stage.connections import connection_to, read_until, request_bytes
+from tests.workers.gateway.stage.connections import (
+    NO_AUTHORITIES,
+    connection_to,
+    read_until,
+    request_bytes,
+)
 from tests.workers.gateway.stage.control_plane import TOKEN, ControlPlane
 from tests.workers.gateway.stage.engine import Engine
 from tests.workers.gateway.stage.loop_thread import LoopThread
-from tests.workers.gateway.stage.routes import routes
-from tests.workers.gateway.stage.scripts import endless
+from tests.workers.gateway.stage.routes import CHAT, KEY, routes
+from tests.workers.gateway.stage.scripts import answers, endless
 from workers.gateway import process
 from workers.gateway.process import LAST_WORDS_SECONDS, Process
 from workers.gateway.settings import Bounds, Settings
 from workers.gateway.storage import Storage
 
-REPEATED_STEPS = 3
-"""Routes, sweep and shipment; each waits on the clock."""
+REPEATED_STEPS = 5
+"""Routes, suspects, sweep, keeping and shipment; each waits on the clock."""
 
 
 class ProcessThread:
@@ -116,3 +123,30 @@ def test_a_drain_ends_after_its_time_and_what_it_cuts_is_told_and_booked(
     gateway.advance(LAST_WORDS_SECONDS)
     gateway.served.result(DEADLINE_SECONDS)
     assert [record["status"] for record in plane.closed_records()] == [503]
+
+
+def test_one_that_is_cut_off_for_a_day_says_so_and_serves_again_when_it_is_not(
+    gateway: ProcessThread, plane: ControlPlane, clock: ManualClock, engine: Engine
+) -> None:
+    engine.script = answers
+    with httpx.Client(base_url=f"http://127.0.0.1:{gateway.port}", verify=NO_AUTHORITIES) as http:
+        ask = partial(http.post, CHAT, json={}, headers={"authorization": f"Bearer {KEY}"})
+        plane.go_away()
+        gateway.advance(Bounds.honour_routes_seconds - 60)
+        clock.wait_for_waiters(REPEATED_STEPS)
+        assert (ask().status_code, http.get("/health").status_code) == (200, 200)
+
+        gateway.advance(61)
+        wait_for(lambda: http.get("/health").status_code == 503, what="it to say so")
+        assert http.get("/health").json()["status"] == "unconfirmed"
+        refused = ask()
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "60")
+        assert refused.json()["error"]["code"] == "routes_unconfirmed"
+
+        plane.come_back()
+        wait_for(
+            lambda: http.get("/health").status_code == 200,
+            what="the routes to be confirmed",
+            meanwhile=lambda: gateway.advance(1),
+        )
+        assert ask().status_code == 200

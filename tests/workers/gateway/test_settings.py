@@ -10,6 +10,16 @@ def test_a_wrong_setting_stops_the_start_and_is_named(tmp_path):
         read_settings([], {"DATA_DIR": str(tmp_path), "CONTROL_PLANE_URL": "localhost"})
 
 
+@pytest.mark.parametrize("text", ["a day", "0", "-1", "nan", "inf"])
+def test_routes_hold_for_a_number_of_hours(text):
+    given = {"CONTROL_PLANE_URL": "http://x"}
+    assert read_settings([], given).bounds.honour_routes_seconds == 24 * 3600
+    half = read_settings([], {**given, "GATEWAY_ROUTES_HOURS": "0.5"})
+    assert half.bounds.honour_routes_seconds == 1800
+    with pytest.raises(WrongSetting, match=f"GATEWAY_ROUTES_HOURS is `{text}`"):
+        read_settings([], {**given, "GATEWAY_ROUTES_HOURS": text})
+
+
 def test_a_token_is_not_shown():
     given = {"CONTROL_PLANE_URL": "http://x", "ENROLLMENT_TOKEN": "secret-token"}
     settings = read_settings([], given)

@@ -23,6 +23,7 @@ from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import Spec, edit_yaml, parse_text
 from controlplane.sources import folder_facts
 from tests import factories
+from tests.factories_serving import listened
 from tests.manual_clock import ManualClock
 from tests.waiting import DEADLINE_SECONDS
 from tests.workers.tasks.building import FP8, MakeBuild, make_quantized
@@ -292,6 +293,7 @@ def test_where_this_hosts_node_is_silent_the_build_waits_until_it_speaks(
 def test_a_node_that_stays_silent_is_the_cause(make_build: MakeBuild, node: Node) -> None:
     long_ago = clock.now() - timedelta(seconds=SILENT_SECONDS + 1)
     Node.objects.update(last_heartbeat_at=long_ago)
+    listened()
     build = run(make_build())
     assert (build.state, build.failure["code"]) == ("failed", "EHB-NODE-SILENT")
     assert build.failure["blame"] == "machine"

@@ -18,6 +18,7 @@ from controlplane import clock
 from controlplane.domain.settings_catalogue import SETTINGS
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import make_api_key, make_artifact, make_cast, make_node
+from tests.factories_serving import listened
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a-password-of-a-database"
@@ -96,6 +97,7 @@ def test_keys_processes_schema_and_storage_are_told_as_they_are(
     worker_arrived(name="build.default@there", version="9.9.9")
     late = clock.now() - timedelta(minutes=5)
     Worker.objects.filter(name="control@here").update(last_seen_at=late)
+    listened()
     make_node(name="workbench", agent_version="0.1.0")
     cast = make_cast()
     for _ in range(2):

@@ -3,7 +3,9 @@
 import asyncio
 import json
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -47,6 +49,29 @@ class GatewayThread:
     def while_it_stands_still(self, act: Callable[[], None]) -> None:
         """Act between two turns of its loop, so that it learns of everything at once."""
         self._loop.call(act)
+
+    def ask_suspects(self) -> None:
+        """Ask once, as a process does each second."""
+        self._loop.run(self.inner.suspects.ask())
+
+    def begin_to_ask_suspects(self) -> "Future[None]":
+        return self._loop.start(self.inner.suspects.ask())
+
+    @contextmanager
+    def asking_suspects(self) -> Iterator[None]:
+        """Ask for as long as the body runs, as a process does."""
+        asking = self._loop.start(self.inner.suspects.run())
+        try:
+            yield
+        finally:
+            asking.cancel()
+
+    def is_served_by_suspects(self) -> bool:
+        """Return whether a suspect of the first deployment may be chosen."""
+        snapshot = self.inner.snapshot
+        assert snapshot is not None
+        deployment = snapshot.models["modelaaa"].deployments["deploy01"]
+        return any(self._loop.call(lambda: [*self.inner.suspects.answering(deployment)]))
 
     def connect(self) -> socket.socket:
         return connection_to(self.port)

@@ -7,25 +7,11 @@ import sys
 import threading
 from functools import partial
 
-from controlplane.clock import SystemClock
+from tests.workers.gait import Gait
 from workers.gateway import __main__
 from workers.gateway.gateway import Gateway
 from workers.gateway.request import Request
 from workers.watchdog import Watchdog
-
-
-class Gait(SystemClock):
-    """Sleeps until the loop hangs, and not at all after it."""
-
-    def __init__(self) -> None:
-        self.hangs = threading.Event()
-
-    def sleep(self, seconds: float) -> None:  # type: ignore[override]
-        self.hangs.wait()
-
-    def monotonic(self) -> float:  # type: ignore[override]
-        return 0.0
-
 
 if __name__ == "__main__":
     clock = Gait()

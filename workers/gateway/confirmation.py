@@ -1,0 +1,64 @@
+"""How old the control plane's last word is: routes and keys hold only so long without one.
+
+Within a process the age goes by the monotonic clock; from one process to the next by the time at
+which the file of the last word was written.
+"""
+
+import logging
+
+from controlplane.clock import SYSTEM, Clock
+from workers.gateway.storage import Storage
+
+log = logging.getLogger(__name__)
+KEEP_SECONDS = 60.0
+"""How much older the word on disk may be."""
+
+
+class Confirmation:
+    """Since when the control plane has not said that the routes are current."""
+
+    def __init__(self, storage: Storage, *, honour_seconds: float, clock: Clock = SYSTEM) -> None:
+        self._clock = clock
+        self._storage = storage
+        self._honour_seconds = honour_seconds
+        kept = storage.load_confirmation()
+        # Without a word on disk, the routes there are of a gateway that kept none.
+        age = 0.0 if kept is None else max(0.0, clock.time() - kept)
+        self._confirmed_at = clock.monotonic() - age
+        self._kept_at = float("-inf") if kept is None else self._confirmed_at
+        self._was_expired = False
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether the routes must not be served by any more."""
+        return self._clock.monotonic() - self._confirmed_at > self._honour_seconds
+
+    def confirm(self) -> None:
+        """Note that the control plane has just said what is current."""
+        self._confirmed_at = self._clock.monotonic()
+
+    def keep(self) -> None:
+        """Have the next process know it too, if it is time; the disk may be slow, or full."""
+        if self._confirmed_at < self._kept_at + KEEP_SECONDS:
+            return
+        age = self._clock.monotonic() - self._confirmed_at
+        try:
+            self._storage.save_confirmation(self._clock.time() - age)
+            self._kept_at = self._confirmed_at
+        except OSError as error:
+            log.debug("the last word of the control plane is not kept: %s", error)
+
+    def look(self) -> bool:
+        """Return whether the routes hold, and log when that changes."""
+        if (is_expired := self.is_expired) != self._was_expired:
+            self._was_expired = is_expired
+            if is_expired:
+                hours = self._honour_seconds / 3600
+                log.error(
+                    "the control plane has not confirmed routes and keys for %g hours "
+                    "(GATEWAY_ROUTES_HOURS): requests are refused until it does",
+                    hours,
+                )
+            else:
+                log.warning("the control plane has confirmed routes and keys: serving again")
+        return not is_expired
