@@ -189,10 +189,15 @@ def predict_route(deployment: Deployment) -> str:
     """Return the engine's own path behind `predict`."""
     if route := _runtime_section(deployment).get("webserver_default_route"):
         return str(route)
-    build = deployment.spec.get("trt_llm", {}).get("build") or {}
-    if deployment.checkpoint is None or build.get("base_model") not in _ENCODERS:
+    if not is_encoder(deployment) or deployment.checkpoint is None:
         return DEFAULT_PREDICT_ROUTE
     return default_route(CheckpointFacts.model_validate(deployment.checkpoint).role)
+
+
+def is_encoder(deployment: Deployment) -> bool:
+    """Return whether the config says that the model encodes."""
+    build = deployment.spec.get("trt_llm", {}).get("build") or {}
+    return build.get("base_model") in _ENCODERS
 
 
 def wanted_replicas_of(*, node: Node) -> Sequence[dict[str, Any]]:

@@ -111,6 +111,7 @@ def _replicas(deployments: list[Deployment], nodes: list[Node]) -> list[Replica]
     now = clock.now()
     replicas: list[Replica] = made(
         Replica(
+            id=f"{place:05}",
             deployment=deployment,
             node=nodes[max(0, place - REPORTED) // _CARDS_A_NODE % len(nodes)],
             generation=1,

@@ -15,8 +15,10 @@ class _Weighed(HttpControlPlane):
 
     told_bytes = 0
 
-    async def routes_after(self, version: int, credential: Credential) -> bytes | None:
-        payload = await super().routes_after(version, credential)
+    async def routes_after(
+        self, version: int, credential: Credential, *, digest: str | None = None
+    ) -> bytes | None:
+        payload = await super().routes_after(version, credential, digest=digest)
         self.told_bytes = len(payload or b"")
         return payload
 
@@ -36,7 +38,7 @@ class FollowingGateway:
 
     def follow(self) -> int:
         """Return how many bytes it was told; what they say is applied, kept and reported."""
-        self._loop.run_until_complete(self._sync._refresh())
+        self._loop.run_until_complete(self._sync.refresh())
         return self._control_plane.told_bytes
 
     def close(self) -> None:

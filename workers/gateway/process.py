@@ -61,6 +61,7 @@ class Process:
             storage,
             self._gateway.apply,
             poll_seconds=settings.poll_seconds,
+            differed=self._gateway.metrics.count_routes_differed,
             clock=clock,
         )
         self._stopping = asyncio.Event()

@@ -111,7 +111,7 @@ def _store_state(
     if new != deployment.state:
         changes["state"] = new
         changes["active_since"] = Now() if new is DeploymentState.ACTIVE else None
-        routes_version_bump()
+        routes_version_bump(deployments=[deployment.id])
     if changes:
         Deployment.objects.filter(id=deployment.id, state=deployment.state).update(**changes)
     return new
