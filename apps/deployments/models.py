@@ -1,5 +1,7 @@
 """What is served: models, their deployments and environments, and the replicas that run."""
 
+from datetime import datetime
+
 from django.db import models
 
 from apps.accounts.models import Team, User
@@ -7,7 +9,7 @@ from apps.builds.models import Artifact, Build
 from apps.fleet.models import Node
 from apps.rest.identifiers import new_id, new_replica_id
 from controlplane import clock
-from controlplane.domain.lifecycle import DeploymentState, ReplicaState
+from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 
 
 class ServedModel(models.Model):
@@ -161,12 +163,21 @@ class Replica(models.Model):
     """The routes version without this replica; it may stop once every live gateway has it."""
     finished_at = models.DateTimeField(null=True)
     observed_at = models.DateTimeField(null=True)
+    """When its node last said something else of it than before."""
 
     class Meta:
         indexes = [models.Index(fields=["deployment", "state"], name="deployments_replica_states")]
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def heard_at(self) -> datetime | None:
+        """When its node last said how it stands."""
+        moments = [self.observed_at]
+        if self.state not in REPLICA_TERMINAL and self.observed_at is not None:
+            moments.append(self.node.replicas_heard_at)
+        return max((each for each in moments if each is not None), default=None)
 
     @property
     def card_holder(self) -> str:

@@ -25,11 +25,11 @@ def sample(*, format: int, **unknown: object) -> None:
             Measured(
                 replica_id=replica.id,
                 deployment_id=replica.deployment_id,
-                observed_at=replica.observed_at,
+                observed_at=replica.heard_at,
                 values=replica.metrics,
             )
             for replica in replicas_measured()
-            if replica.observed_at is not None and replica.metrics is not None
+            if replica.heard_at is not None and replica.metrics is not None
         ]
     )
 
