@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from functools import cache
 
 import redis
 from django.conf import settings
@@ -42,11 +43,14 @@ def routes_version_bump(
     return version
 
 
-def routes_changes_after(version: int) -> dict[str, list[str]] | None:
-    """Return what changed after that version, by kind; None where not all of it is known."""
+def routes_versions() -> tuple[int, bool]:
+    """Return the present version, and whether all that changed up to it is named."""
     row = RoutesVersion.objects.filter(id=1).first()
-    if row is None or row.named_version != row.version:
-        return None
+    return (row.version, row.named_version == row.version) if row else (0, False)
+
+
+def routes_changes_after(version: int) -> dict[str, list[str]] | None:
+    """Return what was named after that version, by kind; None where that was everything."""
     found: dict[str, list[str]] = {}
     for kind, name in RoutesChange.objects.filter(version__gt=version).values_list("kind", "name"):
         found.setdefault(kind, []).append(name)
@@ -83,9 +87,13 @@ def routes_version_current() -> int:
 def _nudge(version: int) -> None:
     # Gateways poll as well: a broker that is away costs a second, not a change.
     try:
-        with redis.from_url(
-            settings.BROKER_URL, socket_connect_timeout=1, socket_timeout=1
-        ) as client:
-            client.publish(CHANNEL, version)
+        _broker(settings.BROKER_URL).publish(CHANNEL, version)
     except redis.RedisError as error:
         _log.warning("routes version %s was not announced: %s", version, error)
+
+
+@cache
+def _broker(url: str) -> redis.Redis:
+    """Return a client that keeps its connections: making one costs more than the word itself."""
+    client: redis.Redis = redis.from_url(url, socket_connect_timeout=1, socket_timeout=1)
+    return client

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from apps.accounts.routes_version import (
     routes_changes_after,
     routes_version_bump,
-    routes_version_current,
+    routes_versions,
 )
 from apps.routes.snapshot import Named, routes_rows
 from controlplane.clock import SYSTEM, Clock
@@ -34,7 +34,7 @@ class RoutesBook:
         self._digest = RoutesDigest()
         self._version: int | None = None
         self._checked_at = 0.0
-        self._last: tuple[int, dict[str, Any]] = (-1, {})
+        self._last: tuple[int, dict[str, Any] | None] = (-1, None)
         """After which version it followed last, and what changed then: most gateways ask that."""
         self.unnamed = 0
         """How many rows had changed without being named."""
@@ -48,43 +48,41 @@ class RoutesBook:
                 return self._answer(after, digest)
 
     def _answer(self, after: int, digest: str | None) -> dict[str, Any] | None:
-        version = self._follow()
+        version, is_named = self._follow()
         if after == version and digest in (None, self._digest.text):
             return None
-        named = routes_changes_after(after) if 0 < after < version else None
         told = {"format": FORMAT, "version": version, "digest": self._digest.text}
-        if named is None:
-            return {**told, "after": None, **routes_rows()}
-        last_after, rows = self._last
+        last_after, changed = self._last
         if last_after != after:
-            rows = _with_gone(routes_rows(named), named)
-        return {**told, "after": after, **rows}
+            changed = _changes_after(after) if is_named and 0 < after < version else None
+        if changed is None:
+            return {**told, "after": None, **routes_rows()}
+        return {**told, "after": after, **changed}
 
-    def _follow(self) -> int:
-        """Return the version that the digest is of, once all changes before it are in."""
-        version = routes_version_current()
+    def _follow(self) -> tuple[int, bool]:
+        """Return the version that the digest now is of, and whether its changes are known."""
+        version, is_named = routes_versions()
         if self._version is None or version < self._version:
             self._begin(version)
         elif version > self._version:
-            named = routes_changes_after(self._version)
-            if named is None:
+            changed = _changes_after(self._version) if is_named else None
+            if changed is None:
                 self._begin(version)
             else:
-                rows = _with_gone(routes_rows(named), named)
-                self._digest.put_all(rows)
-                self._last = self._version, rows
+                self._digest.put_all(changed)
+                self._last = self._version, changed
         self._version = version
-        return version
+        return version, is_named
 
     def _begin(self, version: int) -> None:
-        self._digest, self._last = _digest_of_all(), (-1, {})
+        self._digest, self._last = _digest_of_all(), (-1, None)
         self._version, self._checked_at = version, self._clock.monotonic()
 
     def _check(self) -> None:
         """Name what differs from what was followed, so that gateways are told."""
         with _at_one_moment():
             is_known = self._version is not None
-            version = self._follow()
+            version, _ = self._follow()
             differing = _digest_of_all().differing(self._digest) if is_known else set()
         self._checked_at = self._clock.monotonic()
         if differing:
@@ -102,6 +100,12 @@ def _digest_of_all() -> RoutesDigest:
     digest = RoutesDigest()
     digest.put_all(routes_rows())
     return digest
+
+
+def _changes_after(version: int) -> dict[str, Any] | None:
+    """Return the rows that changed, None for what is gone; None where that may be everything."""
+    named = routes_changes_after(version)
+    return None if named is None else _with_gone(routes_rows(named), named)
 
 
 def _with_gone(rows: Mapping[str, dict[str, Any]], named: Named) -> dict[str, Any]:
