@@ -1,27 +1,82 @@
 """The version of the routes that gateways hold: grown in the changing transaction, nudged after."""
 
 import logging
+from collections.abc import Iterable
+from functools import cache
 
 import redis
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
 
-from apps.accounts.models import RoutesVersion
+from apps.accounts.models import RoutesChange, RoutesVersion
 
 CHANNEL = "routes_version"
+EVERYTHING = "all"
+CHANGES_KEPT = 10_000
+"""So many versions; who is further behind is told everything."""
 _log = logging.getLogger(__name__)
 
 
-def routes_version_bump() -> int:
-    """Return the version that this transaction's changes will be known by."""
+def routes_version_bump(
+    *,
+    models: Iterable[str] = (),
+    deployments: Iterable[str] = (),
+    replicas: Iterable[str] = (),
+    keys: Iterable[str] = (),
+) -> int:
+    """Return the version that this transaction's changes will be known by.
+
+    What changed is named by id, keys by their hash; where nothing is, everything may have changed,
+    and gateways fetch all of it.
+    """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("The routes version grows in the transaction that changes a route.")
-    if not RoutesVersion.objects.filter(id=1).update(version=F("version") + 1):
-        RoutesVersion.objects.create(id=1)
-    version = routes_version_current()
+    row = RoutesVersion.objects.select_for_update().filter(id=1).first()
+    row = row or RoutesVersion.objects.create(id=1, version=0, named_version=-1)
+    is_all_named = row.named_version == row.version
+    version = row.version + 1
+    RoutesVersion.objects.filter(id=1).update(version=version, named_version=version)
+    named = {"models": models, "deployments": deployments, "replicas": replicas, "keys": keys}
+    changes = {(kind, name) for kind, names in named.items() for name in names if name}
+    _note(changes if changes and is_all_named else {*changes, (EVERYTHING, "")}, version)
     transaction.on_commit(lambda: _nudge(version))
     return version
+
+
+def routes_versions() -> tuple[int, bool]:
+    """Return the present version, and whether all that changed up to it is named."""
+    row = RoutesVersion.objects.filter(id=1).first()
+    return (row.version, row.named_version == row.version) if row else (0, False)
+
+
+def routes_changes_after(version: int) -> dict[str, list[str]] | None:
+    """Return what was named after that version, by kind; None where that was everything."""
+    found: dict[str, list[str]] = {}
+    for kind, name in RoutesChange.objects.filter(version__gt=version).values_list("kind", "name"):
+        found.setdefault(kind, []).append(name)
+    return None if EVERYTHING in found else found
+
+
+@transaction.atomic
+def routes_changes_prune() -> int:
+    """Return how many changes are so old that a gateway behind them fetches everything."""
+    row = RoutesVersion.objects.select_for_update().filter(id=1).first()
+    last = 0 if row is None else row.version - CHANGES_KEPT
+    old = RoutesChange.objects.filter(version__lte=last).exclude(kind=EVERYTHING)
+    gone = old.delete()[0]
+    known = RoutesChange.objects.filter(kind=EVERYTHING, version__gte=last).exists()
+    if gone and not known:
+        _note({(EVERYTHING, "")}, last)
+    return gone
+
+
+def _note(changes: Iterable[tuple[str, str]], version: int) -> None:
+    RoutesChange.objects.bulk_create(
+        [RoutesChange(kind=kind, name=name, version=version) for kind, name in sorted(changes)],
+        update_conflicts=True,
+        unique_fields=["kind", "name"],
+        update_fields=["version"],
+    )
 
 
 def routes_version_current() -> int:
@@ -32,9 +87,13 @@ def routes_version_current() -> int:
 def _nudge(version: int) -> None:
     # Gateways poll as well: a broker that is away costs a second, not a change.
     try:
-        with redis.from_url(
-            settings.BROKER_URL, socket_connect_timeout=1, socket_timeout=1
-        ) as client:
-            client.publish(CHANNEL, version)
+        _broker(settings.BROKER_URL).publish(CHANNEL, version)
     except redis.RedisError as error:
         _log.warning("routes version %s was not announced: %s", version, error)
+
+
+@cache
+def _broker(url: str) -> redis.Redis:
+    """Return a client that keeps its connections: making one costs more than the word itself."""
+    client: redis.Redis = redis.from_url(url, socket_connect_timeout=1, socket_timeout=1)
+    return client

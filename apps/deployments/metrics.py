@@ -5,120 +5,152 @@ Source: its list of supported metrics, read 2026-11-27. Here `status_code` is a 
 for every engine.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
-
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-)
-from prometheus_client.registry import Collector
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from apps.accounts.models import Team
-from apps.deployments.models import Deployment, Replica
-from apps.deployments.selectors import deployment_list
+from apps.deployments.exposition import family, histogram, labels_text, sample
+from apps.deployments.models import Deployment, Environment, Replica, SweepRecord
 from apps.telemetry.buckets import BUCKET_BOUNDS_SECONDS
 from apps.telemetry.selectors import UsageTotal, usage_totals
 from controlplane.domain.lifecycle import ReplicaState
 
-Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 _BASE = ("model_id", "model_name", "deployment_id", "environment", "rollout_phase")
-_BY_STATUS = (*_BASE, "status_code", "is_async")
 _STATUS = {0: "499", 2: "2xx", 4: "4xx", 5: "5xx"}
 _STARTING = (ReplicaState.ORDERED, ReplicaState.STARTING, ReplicaState.LOADING)
+_BOUNDS = (*(str(float(bound)) for bound in BUCKET_BOUNDS_SECONDS), "+Inf")
 
 
 def metrics_page(*, team: Team) -> bytes:
-    """Return the exposition text for every deployment of the team."""
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Deployments(list(deployment_list(team=team))))
-    return generate_latest(registry)
+    """Return the exposition text for every deployment of the team.
+
+    On the page of the default team, what the installation counts of itself comes last.
+    """
+    shown = _shown(team)
+    lines = [*_usage(shown), *_replicas(team, shown)]
+    if team.is_default:
+        lines += _installation()
+    return "".join(lines).encode()
 
 
-class _Deployments(Collector):
-    def __init__(self, deployments: Sequence[Deployment]) -> None:
-        self._deployments = {each.id: each for each in deployments}
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A deployment with what its labels say."""
 
-    def describe(self) -> Iterable[Family]:
-        return ()
+    model_id: str
+    model_name: str
+    id: str
+    places: tuple[str, ...]
+    is_promoting: bool
 
-    def collect(self) -> Iterator[Family]:
-        yield from self._usage(usage_totals(deployment_ids=list(self._deployments)))
-        yield from self._replicas()
+    def labels(self, environment: str | None = None) -> str:
+        named = environment if environment is not None else next(iter(self.places), "")
+        phase = "promoting" if self.is_promoting else "stable" if self.places else ""
+        return labels_text(_BASE, (self.model_id, self.model_name, self.id, named, phase))
 
-    def _usage(self, totals: Sequence[UsageTotal]) -> Iterator[Family]:
-        requests = CounterMetricFamily(
-            "baseten_inference_requests", "Requests that ended.", labels=_BY_STATUS
+
+def _shown(team: Team) -> dict[str, _Shown]:
+    current, promoting = _places(team)
+    rows = Deployment.objects.filter(model__team=team).order_by("-created_at", "id")
+    return {
+        id: _Shown(model_id, name, id, tuple(sorted(current.get(id, ()))), id in promoting)
+        for id, model_id, name in rows.values_list("id", "model_id", "model__name")
+    }
+
+
+def _places(team: Team) -> tuple[Mapping[str, list[str]], set[str]]:
+    """Return which environments each deployment serves, and which ones are to serve one."""
+    current: dict[str, list[str]] = defaultdict(list)
+    promoting: set[str] = set()
+    rows = Environment.objects.filter(model__team=team)
+    for name, serving, candidate in rows.values_list("name", "current_id", "candidate_id"):
+        if serving is not None:
+            current[serving].append(name)
+        if candidate is not None:
+            promoting.add(candidate)
+    return current, promoting
+
+
+def _usage(shown: Mapping[str, _Shown]) -> Iterator[str]:
+    totals = usage_totals(deployment_ids=list(shown))
+    labelled = [(_by_status(shown[each.deployment_id], each), each) for each in totals]
+    name = "baseten_inference_requests_total"
+    requests = [sample(name, labels, total.requests) for labels, total in labelled]
+    yield from family(name, "counter", "Requests that ended.", requests)
+    name = "baseten_end_to_end_response_time_seconds"
+    whole = [
+        line
+        for labels, each in labelled
+        for line in histogram(name, labels, _BOUNDS, each.duration_buckets, each.duration_seconds)
+    ]
+    yield from family(name, "histogram", "From request to last byte.", whole)
+    name = "baseten_time_to_first_byte_seconds"
+    first = [
+        line
+        for labels, each in labelled
+        for line in histogram(
+            name, labels, _BOUNDS, each.first_byte_buckets, each.first_byte_seconds
         )
-        whole = HistogramMetricFamily(
-            "baseten_end_to_end_response_time_seconds", "From request to last byte.",
-            labels=_BY_STATUS,
-        )  # fmt: skip
-        first = HistogramMetricFamily(
-            "baseten_time_to_first_byte_seconds",
-            "From request to first byte, of streamed requests only.",
-            labels=_BY_STATUS,
+    ]
+    words = "From request to first byte, of streamed requests only."
+    yield from family(name, "histogram", words, first)
+    yield from _tokens(shown, totals)
+
+
+def _by_status(deployment: _Shown, total: UsageTotal) -> str:
+    status = f'status_code="{_STATUS[total.status_class]}",is_async="false"'
+    return f"{deployment.labels(total.environment)},{status}"
+
+
+def _tokens(shown: Mapping[str, _Shown], totals: list[UsageTotal]) -> Iterator[str]:
+    read: dict[str, int] = defaultdict(int)
+    written: dict[str, int] = defaultdict(int)
+    for total in totals:
+        labels = shown[total.deployment_id].labels(total.environment)
+        read[labels] += total.prompt_tokens
+        written[labels] += total.completion_tokens
+    for name, words, counts in (
+        ("baseten_llm_input_tokens_total", "Prompt tokens.", read),
+        ("baseten_llm_output_tokens_total", "Answer tokens.", written),
+    ):
+        lines = [sample(name, labels, count) for labels, count in counts.items()]
+        yield from family(name, "counter", words, lines)
+
+
+def _replicas(team: Team, shown: Mapping[str, _Shown]) -> Iterator[str]:
+    active, starting, running = (dict.fromkeys(shown, 0.0) for _ in range(3))
+    live = Replica.objects.filter(
+        deployment__model__team=team, state__in=(ReplicaState.READY, *_STARTING)
+    ).order_by("id")
+    for id, state, metrics in live.values_list("deployment_id", "state", "metrics"):
+        if id not in shown:  # made since
+            continue
+        if state == ReplicaState.READY:
+            active[id] += 1
+            running[id] += _in_flight(metrics)
+        else:
+            starting[id] += 1
+    labels = {id: each.labels() for id, each in shown.items()}
+    for name, words, values in (
+        ("baseten_replicas_active", "Ready replicas.", active),
+        ("baseten_replicas_starting", "On their way.", starting),
+        ("baseten_concurrent_requests", "In engines, running and waiting.", running),
+    ):
+        yield from family(
+            name, "gauge", words, [sample(name, labels[id], values[id]) for id in shown]
         )
-        prompt = CounterMetricFamily("baseten_llm_input_tokens", "Prompt tokens.", labels=_BASE)
-        answer = CounterMetricFamily("baseten_llm_output_tokens", "Answer tokens.", labels=_BASE)
-        tokens: dict[tuple[str, str], tuple[int, int]] = {}
-        for total in totals:
-            labels = self._labels(total.deployment_id, total.environment)
-            by_status = [*labels, _STATUS[total.status_class], "false"]
-            requests.add_metric(by_status, total.requests)
-            _add(whole, by_status, total.duration_buckets, total.duration_seconds)
-            _add(first, by_status, total.first_byte_buckets, total.first_byte_seconds)
-            place = (total.deployment_id, total.environment)
-            sofar = tokens.get(place, (0, 0))
-            tokens[place] = (sofar[0] + total.prompt_tokens, sofar[1] + total.completion_tokens)
-        for place, (read, written) in tokens.items():
-            prompt.add_metric(self._labels(*place), read)
-            answer.add_metric(self._labels(*place), written)
-        yield from (requests, whole, first, prompt, answer)
-
-    def _replicas(self) -> Iterator[Family]:
-        active = GaugeMetricFamily("baseten_replicas_active", "Ready replicas.", labels=_BASE)
-        starting = GaugeMetricFamily("baseten_replicas_starting", "On their way.", labels=_BASE)
-        running = GaugeMetricFamily(
-            "baseten_concurrent_requests", "In engines, running and waiting.", labels=_BASE
-        )
-        by_deployment: dict[str, list[Replica]] = {each: [] for each in self._deployments}
-        live = (ReplicaState.READY, *_STARTING)
-        for replica in Replica.objects.filter(
-            deployment_id__in=self._deployments, state__in=live
-        ).order_by("id"):
-            by_deployment[replica.deployment_id].append(replica)
-        for deployment_id, replicas in by_deployment.items():
-            labels = self._labels(deployment_id, None)
-            ready = [each for each in replicas if each.state == ReplicaState.READY]
-            active.add_metric(labels, len(ready))
-            starting.add_metric(labels, len(replicas) - len(ready))
-            running.add_metric(labels, sum(_in_flight(each) for each in ready))
-        yield from (active, starting, running)
-
-    def _labels(self, deployment_id: str, environment: str | None) -> list[str]:
-        deployment = self._deployments[deployment_id]
-        places = [each.name for each in deployment.current_of.all()]
-        named = environment if environment is not None else next(iter(sorted(places)), "")
-        phase = "promoting" if deployment.candidate_of.all() else "stable" if places else ""
-        return [deployment.model_id, deployment.model.name, deployment_id, named, phase]
 
 
-def _add(
-    family: HistogramMetricFamily, labels: Sequence[str], counts: Sequence[int], total: float
-) -> None:
-    if not counts:
-        return
-    sofar, buckets = 0, []
-    bounds = [*(str(float(bound)) for bound in BUCKET_BOUNDS_SECONDS), "+Inf"]
-    for bound, count in zip(bounds, counts, strict=True):
-        sofar += count
-        buckets.append((bound, float(sofar)))
-    family.add_metric(labels, buckets, sum_value=total)
-
-
-def _in_flight(replica: Replica) -> float:
-    said = replica.metrics or {}
+def _in_flight(metrics: Mapping[str, Any] | None) -> float:
+    said = metrics or {}
     return float(said.get("requests_running", 0)) + float(said.get("requests_waiting", 0))
+
+
+def _installation() -> Iterator[str]:
+    record = SweepRecord.objects.filter(id=1).first()
+    name = "enginehouse_reconcile_missed_total"
+    words = "Deployments that needed a move that nothing had called for: each is a fault."
+    missed = record.missed if record else 0
+    yield from family(name, "counter", words, [sample(name, "", missed)])

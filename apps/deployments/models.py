@@ -1,5 +1,7 @@
 """What is served: models, their deployments and environments, and the replicas that run."""
 
+from datetime import datetime
+
 from django.db import models
 
 from apps.accounts.models import Team, User
@@ -7,7 +9,7 @@ from apps.builds.models import Artifact, Build
 from apps.fleet.models import Node
 from apps.rest.identifiers import new_id, new_replica_id
 from controlplane import clock
-from controlplane.domain.lifecycle import DeploymentState, ReplicaState
+from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 
 
 class ServedModel(models.Model):
@@ -60,10 +62,33 @@ class Deployment(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     active_since = models.DateTimeField(null=True)
+    marked_at = models.DateTimeField(null=True)
+    """Since when it waits to be reconciled; a trigger writes it with the change itself."""
+    reconcile_at = models.DateTimeField(null=True)
+    """When time alone calls for it again, as a wait that ends does."""
+    room_seen = models.CharField(max_length=32, null=True)  # noqa: DJ001
+    """It waits for room: what the fleet offered (`room_stamp`) before it was tried last."""
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["model", "name"], name="deployments_name_unique")
+        ]
+        indexes = [
+            models.Index(
+                fields=["marked_at"],
+                condition=models.Q(marked_at__isnull=False),
+                name="deployments_marked",
+            ),
+            models.Index(
+                fields=["reconcile_at"],
+                condition=models.Q(reconcile_at__isnull=False),
+                name="deployments_due_later",
+            ),
+            models.Index(
+                fields=["id"],
+                condition=models.Q(room_seen__isnull=False),
+                name="deployments_without_room",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -140,12 +165,21 @@ class Replica(models.Model):
     """The routes version without this replica; it may stop once every live gateway has it."""
     finished_at = models.DateTimeField(null=True)
     observed_at = models.DateTimeField(null=True)
+    """When its node last said something else of it than before."""
 
     class Meta:
         indexes = [models.Index(fields=["deployment", "state"], name="deployments_replica_states")]
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def heard_at(self) -> datetime | None:
+        """When its node last said how it stands."""
+        moments = [self.observed_at]
+        if self.state not in REPLICA_TERMINAL and self.observed_at is not None:
+            moments.append(self.node.replicas_heard_at)
+        return max((each for each in moments if each is not None), default=None)
 
     @property
     def card_holder(self) -> str:
@@ -186,3 +220,18 @@ class FailedStarts(models.Model):
     def waits(self) -> bool:
         """Whether the node is passed over now."""
         return self.retry_at > clock.now()
+
+
+class SweepRecord(models.Model):
+    """How far the check of everything is, and what it found that no mark had told: one row."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True)
+    checked_to = models.CharField(max_length=16, blank=True, default="")
+    """The last deployment that was looked at, by id; empty to begin again."""
+    missed = models.BigIntegerField(default=0)
+    """How many deployments needed a move that nothing had called for: each is a fault of ours."""
+    missed_at = models.DateTimeField(null=True)
+    missed_deployment = models.CharField(max_length=16, blank=True, default="")
+
+    def __str__(self) -> str:
+        return f"checked up to {self.checked_to or 'nothing'}"

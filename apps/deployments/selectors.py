@@ -41,14 +41,21 @@ def _count(**which: Any) -> Count:
     return Count("replicas", filter=Q(**found), distinct=True)
 
 
-IS_CONFIRMED = Case(
-    When(~Q(state__in=_RUNNING) | Q(observed_at__gt=_HEARD_SINCE), then=True), default=False
-)
+_IS_HEARD = Q(observed_at__gt=_HEARD_SINCE) | Q(node__replicas_heard_at__gt=_HEARD_SINCE)
+IS_CONFIRMED = Case(When(~Q(state__in=_RUNNING) | _IS_HEARD, then=True), default=False)
 """Of a replica: whether its node has said lately what is known of it, where it runs at all."""
 _COUNTS = {
     "active_replica_count": _count(state=ReplicaState.READY),
     "running_replica_count": _count(state__in=_RUNNING),
-    "heard_replica_count": _count(state__in=_RUNNING, observed_at__gt=_HEARD_SINCE),
+    "heard_replica_count": Count(
+        "replicas",
+        filter=Q(replicas__state__in=_RUNNING)
+        & (
+            Q(replicas__observed_at__gt=_HEARD_SINCE)
+            | Q(replicas__node__replicas_heard_at__gt=_HEARD_SINCE)
+        ),
+        distinct=True,
+    ),
 }
 
 
@@ -142,7 +149,8 @@ def _lately(rows: QuerySet[FailedStarts]) -> QuerySet[FailedStarts]:
 def replicas_measured() -> QuerySet[Replica]:
     """Return the replicas that have reported measurements and run now."""
     running = (ReplicaState.READY, ReplicaState.DRAINING)
-    return Replica.objects.filter(state__in=running, metrics__isnull=False)
+    found = Replica.objects.filter(state__in=running, metrics__isnull=False)
+    return found.select_related("node")
 
 
 def told_version(replica: Replica) -> str:
@@ -189,10 +197,15 @@ def predict_route(deployment: Deployment) -> str:
     """Return the engine's own path behind `predict`."""
     if route := _runtime_section(deployment).get("webserver_default_route"):
         return str(route)
-    build = deployment.spec.get("trt_llm", {}).get("build") or {}
-    if deployment.checkpoint is None or build.get("base_model") not in _ENCODERS:
+    if not is_encoder(deployment) or deployment.checkpoint is None:
         return DEFAULT_PREDICT_ROUTE
     return default_route(CheckpointFacts.model_validate(deployment.checkpoint).role)
+
+
+def is_encoder(deployment: Deployment) -> bool:
+    """Return whether the config says that the model encodes."""
+    build = deployment.spec.get("trt_llm", {}).get("build") or {}
+    return build.get("base_model") in _ENCODERS
 
 
 def wanted_replicas_of(*, node: Node) -> Sequence[dict[str, Any]]:

@@ -275,7 +275,7 @@ class ReplicaObject(serializers.Serializer[Any]):
         help_text="False while its node has not said so for 9 seconds: `state` is the last known."
     )
     observed_at = serializers.DateTimeField(
-        allow_null=True, help_text="When its node last said how it stands."
+        source="heard_at", allow_null=True, help_text="When its node last said how it stands."
     )
     wanted = serializers.CharField()
     memory_bytes = serializers.IntegerField()

@@ -38,6 +38,8 @@ class Node(models.Model):
     last_heartbeat_at = models.DateTimeField(null=True)
     removed_at = models.DateTimeField(null=True)
     """Since when it is out; its row stays for what it ran, and to tell its agent."""
+    replicas_heard_at = models.DateTimeField(null=True)
+    """When it last said how all of its replicas stand, and that was stored."""
     wanted_version = models.BigIntegerField(default=0)
     """Grows whenever what this node should run changes."""
 

@@ -140,6 +140,12 @@ def gateways_have_applied(version: int) -> bool:
     return not gateways_live().filter(applied_version__lt=version).exists()
 
 
+def version_applied_by_all() -> int | None:
+    """Return the routes version that every live gateway works by; None when none lives."""
+    oldest: int | None = gateways_live().aggregate(oldest=Min("applied_version"))["oldest"]
+    return oldest
+
+
 def cards_offered() -> QuerySet[Card]:
     """Return the cards that live nodes have now, with their nodes, by kind and size."""
     return (

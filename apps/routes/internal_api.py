@@ -1,5 +1,7 @@
 """What gateways ask and say: routes after a version, the version applied, and usage."""
 
+import json
+import re
 from typing import Any
 from uuid import UUID
 
@@ -11,9 +13,13 @@ from apps.fleet.internal_authentication import calling_gateway
 from apps.fleet.services import gateway_applied, gateway_seen
 from apps.rest.internal import internal_view, read_body
 from apps.rest.machine_bodies import Count, MachineBody
+from apps.routes.book import BOOK
 from apps.routes.services import usage_ingest
 from apps.routes.snapshot import routes_snapshot
 from apps.telemetry.services.usage import OffsetMismatch
+from controlplane.domain.wire.routes import FORMAT
+
+_VERSION = re.compile(r"[0-9]{1,18}")
 
 
 class AppliedBody(MachineBody):
@@ -31,12 +37,24 @@ class UsageBody(BaseModel):
 
 @internal_view("GET")
 def routes(request: HttpRequest) -> HttpResponseBase:
-    """Return the snapshot, or nothing when the gateway already has it."""
+    """Return what changed after a version, or all, or nothing when the gateway already has it.
+
+    A gateway of the release before does not say what it reads, and is told all in its form.
+    """
     gateway = calling_gateway(request)
     gateway_seen(gateway=gateway)
-    if request.GET.get("after") == str(routes_version_current()):
+    if request.GET.get("format") == str(FORMAT):
+        told = BOOK.answer(after=_after(request), digest=request.GET.get("digest"))
+    else:
+        told = None if _after(request) == routes_version_current() else routes_snapshot()
+    if told is None:
         return HttpResponse(status=204)
-    return JsonResponse(routes_snapshot())
+    return HttpResponse(json.dumps(told), content_type="application/json")
+
+
+def _after(request: HttpRequest) -> int:
+    asked = request.GET.get("after", "")
+    return int(asked) if _VERSION.fullmatch(asked) else 0
 
 
 @internal_view("POST")

@@ -1,10 +1,11 @@
 """What gateways know: models, deployments, ready replicas and key hashes, in one JSON value."""
 
 from collections import defaultdict
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, TypeVar
 
-from django.db.models import Q
+from django.db.models import F, Model, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from apps.accounts.models import ApiKey, ApiKeyType
 from apps.accounts.routes_version import routes_version_current
@@ -13,6 +14,7 @@ from apps.deployments.selectors import (
     adapter_names,
     default_max_tokens,
     extra_routes,
+    is_encoder,
     predict_route,
     served_model_name,
     shares_prefixes,
@@ -23,7 +25,11 @@ from controlplane.domain.lifecycle import ReplicaState
 from controlplane.domain.runtimes import OF_OWN_WORDS, SALTED_EVERYWHERE
 from controlplane.domain.runtimes.open_routes import open_routes
 
-FORMAT = 1
+FORMAT_BEFORE = 1
+"""What gateways of the release before read: everything in one nested value."""
+Named = Mapping[str, Collection[str]]
+Row = TypeVar("Row", bound=Model)
+_READ_OF_DEPLOYMENTS = ("name", "state", "runtime", "spec", "model__name")
 _SCOPES = {
     ApiKeyType.PERSONAL: "full",
     ApiKeyType.WORKSPACE_MANAGE_ALL: "full",
@@ -33,65 +39,103 @@ _SCOPES = {
 
 
 def routes_snapshot() -> dict[str, Any]:
-    """Return the snapshot with the version it belongs to.
+    """Return the snapshot as gateways of the release before read it, with its version.
 
     The version is read first: what is read after it is at least as new, so a gateway that has
     applied a version has seen every change that came with it.
     """
     version = routes_version_current()
-    tables: dict[str, Any] = {}
-    models = _models(tables)
+    rows = routes_rows()
+    replicas: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for id, row in rows["replicas"].items():
+        # Apart: a gateway that knows no suspects must not take them for ready.
+        kind = "suspects" if row.get("is_suspect") else "replicas"
+        told = {"id": id, **_without(row, "deployment_id", "is_suspect")}
+        replicas[row["deployment_id"]][kind].append(told)
+    deployments: dict[str, dict[str, Any]] = defaultdict(dict)
+    for id, row in rows["deployments"].items():
+        told = _without(row, "model_id") | {"replicas": [], **replicas.get(id, {})}
+        deployments[row["model_id"]][id] = told
+    models = {
+        id: {**row, "deployments": deployments.get(id, {})} for id, row in rows["models"].items()
+    }
     return {
-        "format": FORMAT,
+        "format": FORMAT_BEFORE,
         "version": version,
-        "route_tables": tables,
+        "route_tables": rows["route_tables"],
         "models": models,
-        "keys": _keys(),
+        "keys": rows["keys"],
     }
 
 
-def _models(tables: dict[str, Any]) -> dict[str, Any]:
-    environments = _environments()
-    deployments = _deployments(_named_by(environments), tables)
+def routes_rows(named: Named | None = None) -> dict[str, dict[str, Any]]:
+    """Return rows by kind and id, of all that there is or of what is named, and route tables.
+
+    What is named and is not returned is not there any more.
+    """
+    environments = _environments(None if named is None else named.get("models", ()))
+    tables: dict[str, Any] = {}
+    return {
+        "models": _models(environments, _ids(named, "models")),
+        "deployments": _deployments(_ids(named, "deployments"), tables),
+        "replicas": _replicas(_ids(named, "replicas")),
+        "keys": _keys(_ids(named, "keys")),
+        "route_tables": tables,
+    }
+
+
+def _ids(named: Named | None, kind: str) -> Collection[str] | None:
+    return None if named is None else named.get(kind, ())
+
+
+def _some(rows: QuerySet[Row], ids: Collection[str] | None, by: str = "id") -> QuerySet[Row]:
+    if ids is None:
+        return rows
+    return rows.filter(**{f"{by}__in": ids}) if ids else rows.none()
+
+
+def _without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in names}
+
+
+def _models(
+    environments: Mapping[str, dict[str, str]], ids: Collection[str] | None
+) -> dict[str, Any]:
     return {
         model.id: {
             "name": model.name,
             "team_id": model.team_id,
             "environments": environments.get(model.id, {}),
-            "deployments": deployments.get(model.id, {}),
         }
-        for model in ServedModel.objects.order_by("id")
+        for model in _some(ServedModel.objects.order_by("id"), ids)
     }
 
 
-def _environments() -> Mapping[str, dict[str, str]]:
+def _environments(model_ids: Collection[str] | None) -> Mapping[str, dict[str, str]]:
     """Return model → environment → deployment; a first candidate is already named, and waits."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     rows = Environment.objects.exclude(current=None, candidate=None).order_by("id")
-    for row in rows:
+    for row in _some(rows, model_ids, "model_id"):
         deployment_id = row.current_id or row.candidate_id
         if deployment_id is not None:
             found[row.model_id][row.name] = deployment_id
     return found
 
 
-def _named_by(environments: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    return {
-        deployment_id: name
-        for places in environments.values()
-        for name, deployment_id in places.items()
-    }
+def _named_by(ids: Collection[str] | None) -> dict[str, str]:
+    """Return deployment → the environment that points at it, the last one made of several."""
+    rows = Environment.objects.annotate(points_at=Coalesce("current_id", "candidate_id"))
+    found = _some(rows.exclude(points_at=None).order_by("model_id", "id"), ids, "points_at")
+    return dict(found.values_list("points_at", "name"))
 
 
-def _deployments(
-    environment_of: Mapping[str, str], tables: dict[str, Any]
-) -> Mapping[str, dict[str, Any]]:
+def _deployments(ids: Collection[str] | None, tables: dict[str, Any]) -> dict[str, Any]:
     """Return what gateways know of each; the route tables that they name go into `tables`."""
-    replicas, versions = _replicas()
-    suspects = _suspects()
-    found: dict[str, dict[str, Any]] = defaultdict(dict)
-    for deployment in Deployment.objects.select_related("model").order_by("id"):
-        found[deployment.model_id][deployment.id] = {
+    environment_of, versions = _named_by(ids), _versions(ids)
+    rows = _some(Deployment.objects.select_related("model").order_by("id"), ids)
+    return {
+        deployment.id: {
+            "model_id": deployment.model_id,
             "name": deployment.name,
             "status": deployment.state.upper(),
             "environment": environment_of.get(deployment.id),
@@ -104,11 +148,20 @@ def _deployments(
             "has_own_words": deployment.runtime in OF_OWN_WORDS,
             "route_table": _route_table(deployment.runtime, versions.get(deployment.id), tables),
             "extra_routes": extra_routes(deployment),
-            "replicas": replicas.get(deployment.id, []),
         }
-        if deployment.id in suspects:
-            found[deployment.model_id][deployment.id]["suspects"] = suspects[deployment.id]
-    return found
+        for deployment in _with_checkpoints(rows)
+    }
+
+
+def _with_checkpoints(rows: QuerySet[Deployment]) -> Iterator[Deployment]:
+    """Return the rows, with checkpoints only where a route depends on it: they are large."""
+    found = list(rows.only(*_READ_OF_DEPLOYMENTS))
+    encoders = [each.id for each in found if is_encoder(each)]
+    known = Deployment.objects.filter(id__in=encoders).values_list("id", "checkpoint")
+    checkpoints = dict(known) if encoders else {}
+    for each in found:
+        each.checkpoint = checkpoints.get(each.id)
+        yield each
 
 
 def _route_table(runtime: str, version: str | None, tables: dict[str, Any]) -> str:
@@ -120,28 +173,35 @@ def _route_table(runtime: str, version: str | None, tables: dict[str, Any]) -> s
     return name
 
 
-def _replicas() -> tuple[Mapping[str, list[dict[str, Any]]], Mapping[str, str]]:
-    """Return by deployment where its replicas answer, and what version the first ones told."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    versions: dict[str, str] = {}
-    ready = Replica.objects.filter(
+def _ready() -> QuerySet[Replica]:
+    return Replica.objects.filter(
         state=ReplicaState.READY, wanted="running", port__isnull=False
     ).order_by("id")
-    for replica in ready:
-        found[replica.deployment_id].append(
-            {"id": replica.id, "host": replica.host, "port": replica.port}
-        )
+
+
+def _replicas(ids: Collection[str] | None) -> dict[str, Any]:
+    """Return where replicas answer, and where those of silent nodes may."""
+    columns = ("id", "deployment_id", "host", "port")
+    ready = {
+        id: {"deployment_id": deployment_id, "host": host, "port": port}
+        for id, deployment_id, host, port in _some(_ready(), ids).values_list(*columns)
+    }
+    return ready | _suspects(ids)
+
+
+def _versions(deployment_ids: Collection[str] | None) -> dict[str, str]:
+    """Return by deployment which version the first ready replica told."""
+    versions: dict[str, str] = {}
+    rows = _some(_ready(), deployment_ids, "deployment_id")
+    for replica in rows.only("deployment_id", "report"):
         if told := told_version(replica):
             versions.setdefault(replica.deployment_id, told)
-    return found, versions
+    return versions
 
 
-def _suspects() -> Mapping[str, list[dict[str, Any]]]:
-    """Return by deployment what served on nodes that are silent, and how each tells who it is.
-
-    Beside the replicas: a gateway that knows none must not take them for ready.
-    """
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+def _suspects(ids: Collection[str] | None) -> dict[str, Any]:
+    """Return what served on nodes that are silent, and how each tells who it is."""
+    columns = ("deployment_id", "host", "port", "probe_port", "generation")
     served = Replica.objects.filter(
         state=ReplicaState.LOST,
         wanted="running",
@@ -150,21 +210,13 @@ def _suspects() -> Mapping[str, list[dict[str, Any]]]:
         port__isnull=False,
         probe_port__isnull=False,
     )
-    for replica in served.select_related("node").order_by("id"):
-        found[replica.deployment_id].append(
-            {
-                "id": replica.id,
-                "host": replica.host,
-                "port": replica.port,
-                "probe_port": replica.probe_port,
-                "generation": replica.generation,
-                "boot_id": replica.node.boot_id,
-            }
-        )
-    return found
+    rows = _some(served.order_by("id"), ids).annotate(boot_id=F("node__boot_id"))
+    return {
+        row.pop("id"): {"is_suspect": True, **row} for row in rows.values("id", *columns, "boot_id")
+    }
 
 
-def _keys() -> dict[str, Any]:
+def _keys(hashes: Collection[str] | None) -> dict[str, Any]:
     usable = (
         ApiKey.objects.filter(revoked_at=None)
         .filter(Q(expires_at=None) | Q(expires_at__gt=clock.now()))
@@ -186,5 +238,5 @@ def _keys() -> dict[str, Any]:
                 "spent_until": key.spent_until.timestamp() if key.spent_until else None,
             },
         }
-        for key in usable.order_by("id")
+        for key in _some(usable.order_by("id"), hashes, "secret_sha256")
     }

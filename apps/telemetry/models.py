@@ -65,6 +65,33 @@ class UsageMinute(models.Model):
         return f"{self.deployment_id} at {self.minute:%H:%M}"
 
 
+class UsageSum(models.Model):
+    """All requests that ever ended, by deployment, environment and class: they only grow."""
+
+    id = models.BigAutoField(primary_key=True)
+    deployment_id = models.CharField(max_length=16)
+    environment = models.CharField(max_length=64, blank=True)
+    status_class = models.PositiveSmallIntegerField()
+    requests = models.BigIntegerField(default=0)
+    prompt_tokens = models.BigIntegerField(default=0)
+    completion_tokens = models.BigIntegerField(default=0)
+    duration_seconds_sum = models.FloatField(default=0)
+    first_byte_seconds_sum = models.FloatField(default=0)
+    duration_buckets = models.JSONField(default=list)
+    first_byte_buckets = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["deployment_id", "environment", "status_class"],
+                name="telemetry_usage_sum_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.deployment_id} {self.environment} {self.status_class}"
+
+
 class CardHour(models.Model):
     """How long a deployment's replicas held cards of one kind within one hour."""
 

@@ -3,51 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from django.db import connection
 from django.db.models import QuerySet
 
-from apps.telemetry.models import EngineSample, UsageJournal
+from apps.telemetry.models import EngineSample, UsageJournal, UsageSum
 
-# Element by element, in the database: a year of minutes must not travel for one scrape.
-_TOTALS = """
-    WITH rows AS (
-        SELECT * FROM telemetry_usageminute WHERE deployment_id = ANY(%s)
-    ), sums AS (
-        SELECT deployment_id, environment, status_class,
-               sum(requests) AS requests, sum(prompt_tokens) AS prompt_tokens,
-               sum(completion_tokens) AS completion_tokens,
-               sum(duration_seconds_sum) AS duration_seconds,
-               sum(first_byte_seconds_sum) AS first_byte_seconds
-        FROM rows GROUP BY 1, 2, 3
-    ), counts AS (
-        SELECT deployment_id, environment, status_class, which, position, sum(count) AS count
-        FROM rows
-        CROSS JOIN LATERAL (
-            SELECT 'duration' AS which, element::bigint AS count, position
-            FROM jsonb_array_elements_text(duration_buckets) WITH ORDINALITY AS a(element, position)
-            UNION ALL
-            SELECT 'first_byte', element::bigint, position
-            FROM jsonb_array_elements_text(first_byte_buckets)
-                WITH ORDINALITY AS b(element, position)
-        ) AS buckets
-        GROUP BY 1, 2, 3, 4, 5
-    )
-    SELECT sums.*,
-        ARRAY(SELECT count FROM counts WHERE which = 'duration'
-              AND (counts.deployment_id, counts.environment, counts.status_class)
-                = (sums.deployment_id, sums.environment, sums.status_class) ORDER BY position),
-        ARRAY(SELECT count FROM counts WHERE which = 'first_byte'
-              AND (counts.deployment_id, counts.environment, counts.status_class)
-                = (sums.deployment_id, sums.environment, sums.status_class) ORDER BY position)
-    FROM sums ORDER BY 1, 2, 3
-"""
+_SUMMED = (
+    "deployment_id", "environment", "status_class", "requests", "prompt_tokens",
+    "completion_tokens", "duration_seconds_sum", "first_byte_seconds_sum", "duration_buckets",
+    "first_byte_buckets",
+)  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class UsageTotal:
-    """All kept usage of one deployment in one environment that ended with one class of status."""
+    """All usage of one deployment in one environment that ended with one class of status."""
 
     deployment_id: str
     environment: str
@@ -63,9 +33,9 @@ class UsageTotal:
 
 def usage_totals(*, deployment_ids: Sequence[str]) -> list[UsageTotal]:
     """Return the totals of these deployments, by deployment, environment and class of status."""
-    with connection.cursor() as cursor:
-        cursor.execute(_TOTALS, [list(deployment_ids)])
-        return [_total(row) for row in cursor.fetchall()]
+    rows = UsageSum.objects.filter(deployment_id__in=deployment_ids)
+    ordered = rows.order_by("deployment_id", "environment", "status_class")
+    return [UsageTotal(*row) for row in ordered.values_list(*_SUMMED)]
 
 
 def engine_samples(*, deployment_id: str, start: datetime, end: datetime) -> QuerySet[EngineSample]:
@@ -73,21 +43,6 @@ def engine_samples(*, deployment_id: str, start: datetime, end: datetime) -> Que
     return EngineSample.objects.filter(
         deployment_id=deployment_id, sampled_at__gte=start, sampled_at__lt=end
     ).order_by("sampled_at", "id")
-
-
-def _total(row: Sequence[Any]) -> UsageTotal:
-    return UsageTotal(
-        deployment_id=row[0],
-        environment=row[1],
-        status_class=row[2],
-        requests=int(row[3]),
-        prompt_tokens=int(row[4]),
-        completion_tokens=int(row[5]),
-        duration_seconds=row[6],
-        first_byte_seconds=row[7],
-        duration_buckets=[int(count) for count in row[8]],
-        first_byte_buckets=[int(count) for count in row[9]],
-    )
 
 
 def journals_with_usage_set_aside() -> QuerySet[UsageJournal]:

@@ -10,6 +10,7 @@ import httpx
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.json_text import read_json
+from controlplane.domain.wire.routes import FORMAT
 
 TIMEOUT_SECONDS = 5.0
 """Of a silence."""
@@ -46,8 +47,10 @@ class ControlPlane(Protocol):
     async def enroll(self, token: str, *, name: str, address: str, secret: str) -> Credential:
         """Return the credential of which `secret` is the secret."""
 
-    async def routes_after(self, version: int, credential: Credential) -> bytes | None:
-        """Return a snapshot, or None when `version` is the current one."""
+    async def routes_after(
+        self, version: int, credential: Credential, *, digest: str | None = None
+    ) -> bytes | None:
+        """Return what changed after it, or all; None when `version`, with `digest`, is current."""
 
     async def report_applied(self, version: int, credential: Credential) -> None: ...
 
@@ -74,10 +77,18 @@ class HttpControlPlane:
         (gateway_id,) = _fields("gateways/enroll", answer, "gateway_id")
         return Credential(gateway_id=gateway_id, secret=secret)
 
-    async def routes_after(self, version: int, credential: Credential) -> bytes | None:
-        params = {"after": version, "gateway": credential.gateway_id}
+    async def routes_after(
+        self, version: int, credential: Credential, *, digest: str | None = None
+    ) -> bytes | None:
+        params = {"after": version, "gateway": credential.gateway_id, "format": FORMAT}
         answer = await self._call(
-            "GET", "routes", credential.secret, most_bytes=LONGEST_ROUTES_BYTES, params=params
+            "GET",
+            "routes",
+            credential.secret,
+            most_bytes=LONGEST_ROUTES_BYTES,
+            params=params if digest is None else params | {"digest": digest},
+            # All of a large fleet takes seconds to be read.
+            timeout=TIMEOUT_SECONDS if version else WHOLE_ANSWER_SECONDS,
         )
         return None if answer.status == HTTPStatus.NO_CONTENT else answer.content
 

@@ -58,6 +58,7 @@ class Metrics:
         self.snapshot_version = 0
         self.client_connections = 0
         self.slips = 0
+        self.routes_differed = 0
 
     def of(self, model_id: str, deployment_id: str) -> DeploymentCounts:
         key = (model_id, deployment_id)
@@ -65,6 +66,9 @@ class Metrics:
         if counts is None:
             counts = self.deployments[key] = DeploymentCounts()
         return counts
+
+    def count_routes_differed(self) -> None:
+        self.routes_differed += 1
 
     def refuse(self, status: int) -> None:
         self.refused[status] = self.refused.get(status, 0) + 1
@@ -101,6 +105,11 @@ class _Collector:
         yield GaugeMetricFamily("gateway_client_connections", "Open connections.", value=clients)
         yield CounterMetricFamily(
             "gateway_slips", "Mistakes of the gateway's own.", value=self._metrics.slips
+        )
+        yield CounterMetricFamily(
+            "gateway_routes_differed",
+            "Times the routes were not what the control plane has, and were fetched whole.",
+            value=self._metrics.routes_differed,
         )
         refused = CounterMetricFamily(
             "gateway_requests_refused", "Requests refused before a deployment.", labels=["status"]

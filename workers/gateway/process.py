@@ -65,6 +65,7 @@ class Process:
             self._gateway.apply,
             confirmed=self._confirm,
             poll_seconds=settings.poll_seconds,
+            differed=self._gateway.metrics.count_routes_differed,
             clock=clock,
         )
         self._stopping = asyncio.Event()

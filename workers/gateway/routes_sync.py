@@ -3,11 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 from controlplane.clock import SYSTEM, Clock
 from workers.gateway.control_plane import ControlPlane, ControlPlaneAway, CredentialRefused
+from workers.gateway.kept_routes import following
 from workers.gateway.membership import Membership
-from workers.gateway.snapshot import Snapshot, UnreadableSnapshot, read
+from workers.gateway.routes_table import RoutesGap, RoutesTable
+from workers.gateway.snapshot import Snapshot, UnreadableSnapshot
 from workers.gateway.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -24,8 +27,10 @@ class RoutesSync:
         *,
         confirmed: Callable[[], None],
         poll_seconds: float,
+        differed: Callable[[], None] = lambda: None,
         clock: Clock = SYSTEM,
     ) -> None:
+        """`differed` is told each time the table was not what the control plane has."""
         self._clock = clock
         self._control_plane = control_plane
         self._membership = membership
@@ -34,20 +39,29 @@ class RoutesSync:
         self._confirmed = confirmed
         self._poll_seconds = poll_seconds
         self._nudged = asyncio.Event()
+        self._table = RoutesTable()
         self._version = NO_VERSION
-        self._unkept: bytes | None = None
+        self._unkept: list[bytes] = []
+        self._is_unkept_whole = False
+        self._differed = differed
         self._reported: int | None = None
         self._trouble: str | None = None
 
     def load_from_disk(self) -> None:
         """Serve by the last routes known, so that a start needs no control plane."""
-        payload = self._storage.load_routes()
-        if payload is None:
-            return
         try:
-            self._take(read(payload))
+            for payload in following(self._storage.load_routes()):
+                self._take_kept(payload)
         except UnreadableSnapshot as error:
             log.warning("the routes on disk are not used: %s", error)
+            self._table = RoutesTable()
+        if self._table.snapshot is not None:
+            self._take(self._table.snapshot)
+
+    def _take_kept(self, payload: bytes) -> None:
+        with suppress(RoutesGap):  # one that was kept twice, or is in the whole already
+            if not self._table.take(payload).is_same:
+                raise UnreadableSnapshot("they are not what they were when they were kept")
 
     def nudge(self) -> None:
         self._nudged.set()
@@ -64,7 +78,7 @@ class RoutesSync:
 
     async def _attempt(self) -> None:
         try:
-            await self._refresh()
+            await self.refresh()
         except CredentialRefused as error:
             self._membership.forget()
             self._say(f"the control plane refuses this gateway: {error}")
@@ -77,20 +91,48 @@ class RoutesSync:
         else:
             self._say(None)
 
-    async def _refresh(self) -> None:
+    async def refresh(self) -> None:
+        """Ask once, and apply, keep and report what is new."""
         credential = await self._membership.credential()
-        payload = await self._control_plane.routes_after(self._version, credential)
-        if payload is not None:
-            self._take(read(payload))
-            self._unkept = payload
+        payload = await self._control_plane.routes_after(
+            self._version, credential, digest=self._table.digest
+        )
+        if payload is not None and not self._is_taken(payload):
+            self._differed()
+            log.warning("routes version %d differ from the control plane's", self._version)
+            payload = await self._control_plane.routes_after(NO_VERSION, credential)
+            if payload is not None:
+                self._is_taken(payload)
         self._confirmed()
-        if self._unkept is not None:
-            # Before it is reported: a crash from then on must not fall back to older routes.
-            await asyncio.to_thread(self._storage.save_routes, self._unkept)
-            self._unkept = None
+        await self._keep()
         if self._reported != self._version and self._version != NO_VERSION:
             await self._control_plane.report_applied(self._version, credential)
             self._reported = self._version
+
+    def _is_taken(self, payload: bytes) -> bool:
+        """Return whether the table now is the control plane's; a removed key is gone either way."""
+        try:
+            taken = self._table.take(payload)
+        except RoutesGap:
+            return False
+        assert self._table.snapshot is not None
+        self._take(self._table.snapshot)
+        if taken.is_whole:
+            self._unkept, self._is_unkept_whole = [], True
+        self._unkept.append(payload)
+        return taken.is_same
+
+    async def _keep(self) -> None:
+        """Write what is not on disk yet, before it is reported.
+
+        A crash from then on must not fall back to older routes.
+        """
+        if not self._unkept:
+            return
+        whole = self._unkept[0] if self._is_unkept_whole else None
+        changes = self._unkept[1:] if self._is_unkept_whole else self._unkept
+        await asyncio.to_thread(self._storage.keep_routes, whole, changes)
+        self._unkept, self._is_unkept_whole = [], False
 
     def _take(self, snapshot: Snapshot) -> None:
         self._apply(snapshot)

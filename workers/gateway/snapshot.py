@@ -1,6 +1,7 @@
 """What the gateway knows of models, deployments, replicas and keys: one immutable value."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -8,9 +9,11 @@ from typing import Any
 from controlplane.domain.json_text import read_json
 from controlplane.domain.wire.client_routes import ANY, HOSTED
 from controlplane.domain.wire.identity import Identity
+from controlplane.domain.wire.routes import FORMAT
 
-FORMAT = 1
-READABLE_FORMATS = frozenset({FORMAT - 1, FORMAT})
+NESTED_FORMATS = frozenset({0, 1})
+"""Of control planes of earlier releases, which send everything in one nested value."""
+READABLE_FORMATS = NESTED_FORMATS | {FORMAT}
 
 Routes = Mapping[str, frozenset[bytes]]
 
@@ -102,25 +105,45 @@ class Snapshot:
 
 
 def read(payload: bytes) -> Snapshot:
-    """Return the snapshot in `payload`; keys it does not know are ignored.
+    """Return the snapshot in a nested `payload`; keys it does not know are ignored.
 
     Raises UnreadableSnapshot.
     """
-    try:
-        data = read_json(payload)
-        if data["format"] not in READABLE_FORMATS:
-            raise UnreadableSnapshot(
-                f"routes snapshot has format {data['format']}, this gateway reads up to {FORMAT}: "
-                "upgrade the gateway before the control plane"
-            )
-        tables = {name: _table(rows) for name, rows in data.get("route_tables", {}).items()}
-        return Snapshot(
-            version=int(data["version"]),
-            models={id: _model(id, row, tables) for id, row in data["models"].items()},
-            keys={digest: _key(row) for digest, row in data["keys"].items()},
+    with reading():
+        return nested(message(payload))
+
+
+def message(payload: bytes) -> dict[str, Any]:
+    """Return what the control plane said.
+
+    Raises UnreadableSnapshot where a later release said it.
+    """
+    data: dict[str, Any] = read_json(payload)
+    if data["format"] not in READABLE_FORMATS:
+        raise UnreadableSnapshot(
+            f"routes snapshot has format {data['format']}, this gateway reads up to {FORMAT}: "
+            "upgrade the gateway before the control plane"
         )
+    return data
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Turn whatever is wrong with a message into UnreadableSnapshot."""
+    try:
+        yield
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise UnreadableSnapshot(f"routes snapshot cannot be read: {error!r}") from error
+
+
+def nested(data: Mapping[str, Any]) -> Snapshot:
+    """Return the snapshot in a message of an earlier release."""
+    tables = {name: table(rows) for name, rows in data.get("route_tables", {}).items()}
+    return Snapshot(
+        version=int(data["version"]),
+        models={id: _model(id, row, tables) for id, row in data["models"].items()},
+        keys={digest: read_key(row) for digest, row in data["keys"].items()},
+    )
 
 
 def _model(id: str, row: Mapping[str, Any], tables: Mapping[str, Routes]) -> Model:
@@ -130,15 +153,26 @@ def _model(id: str, row: Mapping[str, Any], tables: Mapping[str, Routes]) -> Mod
         team_id=row["team_id"],
         environments=dict(row["environments"]),
         deployments={
-            deployment_id: _deployment(deployment_id, id, deployment, tables)
+            deployment_id: read_deployment(
+                deployment_id,
+                id,
+                deployment,
+                tables,
+                tuple(read_replica(each["id"], each) for each in deployment["replicas"]),
+            )
             for deployment_id, deployment in row["deployments"].items()
         },
     )
 
 
-def _deployment(
-    id: str, model_id: str, row: Mapping[str, Any], tables: Mapping[str, Routes]
+def read_deployment(
+    id: str,
+    model_id: str,
+    row: Mapping[str, Any],
+    tables: Mapping[str, Routes],
+    replicas: tuple[Replica, ...] = (),
 ) -> Deployment:
+    """Return the deployment in a row."""
     table = tables.get(row.get("route_table", ""), _HOSTED)
     extra = frozenset(row.get("extra_routes") or ()) - table.keys()
     return Deployment(
@@ -156,36 +190,38 @@ def _deployment(
         has_own_words=bool(row.get("has_own_words")),
         routes={**table, **dict.fromkeys(extra, _ANY)} if extra else table,
         extra_routes=extra,
-        replicas=tuple(
-            _replica(replica["id"], replica["host"], int(replica["port"]))
-            for replica in row["replicas"]
-        ),
-        suspects=tuple(_suspect(id, suspect) for suspect in row.get("suspects") or ()),
+        replicas=replicas,
+        suspects=tuple(read_suspect(each["id"], id, each) for each in row.get("suspects") or ()),
     )
 
 
-def _table(rows: Mapping[str, Iterable[str]]) -> Routes:
+def table(rows: Mapping[str, Iterable[str]]) -> Routes:
+    """Return a route table."""
     return {path: frozenset(each.encode() for each in methods) for path, methods in rows.items()}
 
 
-def _replica(id: str, host: str, port: int) -> Replica:
+def read_replica(id: str, row: Mapping[str, Any]) -> Replica:
+    """Return the replica in a row."""
+    host, port = row["host"], int(row["port"])
     return Replica(id=id, host=host, port=port, address=f"{id}@{host}:{port}")
 
 
-def _suspect(deployment_id: str, row: Mapping[str, Any]) -> Suspect:
+def read_suspect(id: str, deployment_id: str, row: Mapping[str, Any]) -> Suspect:
+    """Return the replica in a row that tells how it says who it is."""
     return Suspect(
-        replica=_replica(row["id"], row["host"], int(row["port"])),
+        replica=read_replica(id, row),
         probe_port=int(row["probe_port"]),
         identity=Identity(
             deployment_id=deployment_id,
-            replica_id=row["id"],
+            replica_id=id,
             generation=int(row["generation"]),
             boot_id=row["boot_id"],
         ),
     )
 
 
-def _key(row: Mapping[str, Any]) -> Key:
+def read_key(row: Mapping[str, Any]) -> Key:
+    """Return the key in a row."""
     limits = row.get("limits") or {}
     return Key(
         id=row["id"],
@@ -206,5 +242,5 @@ def _frozen(names: list[str] | None) -> frozenset[str] | None:
 
 
 _ANY = frozenset(each.encode() for each in ANY)
-_HOSTED = _table(HOSTED)
+_HOSTED = table(HOSTED)
 """What is open where a control plane of an earlier release names no table."""

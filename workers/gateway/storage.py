@@ -3,9 +3,15 @@
 import json
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 from workers.gateway.control_plane import Credential
+from workers.gateway.kept_routes import merged
+
+_CHANGES = "routes-changes.jsonl"
+MOST_CHANGES_BYTES = 1024 * 1024
+"""Beside a small whole; a larger one is written anew once the changes are as large."""
 
 
 class Storage:
@@ -40,11 +46,36 @@ class Storage:
         self._write("credential.json", json.dumps(stored).encode())
         (self._directory / "enrolling").unlink(missing_ok=True)
 
-    def load_routes(self) -> bytes | None:
-        return self._read("routes.json")
+    def load_routes(self) -> list[bytes]:
+        """Return the whole as it was kept last, and the changes since, in their order."""
+        whole = self._read("routes.json")
+        if whole is None:
+            return []
+        return [whole, *(self._read(_CHANGES) or b"").splitlines()]
 
-    def save_routes(self, payload: bytes) -> None:
+    def keep_routes(self, whole: bytes | None, changes: Sequence[bytes]) -> None:
+        """Keep a new whole, where there is one, and changes after it."""
+        if whole is not None:
+            self._save_whole(whole)
+        if changes:
+            self._save_changes(changes)
+
+    def _save_whole(self, payload: bytes) -> None:
         self._write("routes.json", payload)
+        # Changes before it, if this is not reached: they follow nothing, and are passed over.
+        (self._directory / _CHANGES).unlink(missing_ok=True)
+
+    def _save_changes(self, payloads: Sequence[bytes]) -> None:
+        path = self._directory / _CHANGES
+        descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+        with os.fdopen(descriptor, "ab") as file:
+            # A line that a full disk cut short must not swallow the next one.
+            file.write(b"".join(b"\n%b\n" % payload for payload in payloads))
+            file.flush()
+            os.fsync(file.fileno())
+        whole = self._directory / "routes.json"
+        if path.stat().st_size > max(MOST_CHANGES_BYTES, whole.stat().st_size):
+            self._save_whole(merged(self.load_routes()))
 
     def load_confirmation(self) -> float | None:
         """Return when the routes were confirmed last, in seconds since the epoch."""

@@ -4,6 +4,7 @@ import logging
 
 from celery import shared_task
 
+from apps.accounts.routes_version import routes_changes_prune
 from apps.deployments.selectors import replicas_measured
 from apps.deployments.services import failed_starts_prune, replicas_prune
 from apps.deployments.services.card_time import card_time_record
@@ -24,11 +25,11 @@ def sample(*, format: int, **unknown: object) -> None:
             Measured(
                 replica_id=replica.id,
                 deployment_id=replica.deployment_id,
-                observed_at=replica.observed_at,
+                observed_at=replica.heard_at,
                 values=replica.metrics,
             )
             for replica in replicas_measured()
-            if replica.observed_at is not None and replica.metrics is not None
+            if replica.heard_at is not None and replica.metrics is not None
         ]
     )
 
@@ -47,6 +48,7 @@ def prune(*, format: int, **unknown: object) -> None:
     """Forget logs, samples, usage, ended replicas and ended claims past their retention."""
     _warn("telemetry.prune", unknown)
     others = telemetry_prune() + replicas_prune() + failed_starts_prune() + card_leases_prune()
+    others += routes_changes_prune()
     _log.info("pruned %s log chunks, %s other rows", log_prune(), others)
 
 

@@ -10,7 +10,7 @@ from apps.accounts.models.people import (
     User,
     UserManager,
 )
-from apps.accounts.models.routes import RoutesVersion
+from apps.accounts.models.routes import RoutesChange, RoutesVersion
 from apps.accounts.models.teams import (
     Invitation,
     Membership,
@@ -28,6 +28,7 @@ __all__ = [
     "Invitation",
     "Membership",
     "RestrictedEnvironment",
+    "RoutesChange",
     "RoutesVersion",
     "SignInLink",
     "SingleSignOn",

@@ -1,4 +1,4 @@
-"""The version of what gateways know."""
+"""The version of what gateways know, and what came with it."""
 
 from django.db import models
 
@@ -11,6 +11,8 @@ class RoutesVersion(models.Model):
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     version = models.BigIntegerField(default=1)
+    named_version = models.BigIntegerField(default=0, db_default=0)
+    """Up to which `RoutesChange` tells all; below `version` after a release that knew of none."""
 
     class Meta:
         constraints = [
@@ -19,3 +21,22 @@ class RoutesVersion(models.Model):
 
     def __str__(self) -> str:
         return str(self.version)
+
+
+class RoutesChange(models.Model):
+    """In which version something that gateways know came, changed or went last."""
+
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=16)
+    """As in `controlplane.domain.wire.routes.KINDS`; `all` where everything may have changed."""
+    name = models.CharField(max_length=64, blank=True)
+    """Its id; of a key its hash."""
+    version = models.BigIntegerField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "name"], name="accounts_routes_change_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name} in {self.version}"

@@ -79,7 +79,7 @@ def api_key_create(
             **limits.columns(),
         )
         audit("key.create", key, team=team, label=key_label(key), after=key_facts(key))
-        routes_version_bump()
+        routes_version_bump(keys=[key.secret_sha256])
     return MadeApiKey(api_key=key, text=text)
 
 
@@ -90,7 +90,7 @@ def api_key_revoke(*, api_key: ApiKey) -> None:
         if not ended.update(revoked_at=clock.now()):
             raise NotFound(f"There is no API key `{api_key.prefix}`.")
         audit("key.revoke", api_key, team=api_key.team, label=key_label(api_key))
-        routes_version_bump()
+        routes_version_bump(keys=[api_key.secret_sha256])
 
 
 def key_label(key: ApiKey) -> str:

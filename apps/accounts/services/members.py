@@ -118,8 +118,9 @@ def _end_keys(user: User, team: Team | None) -> None:
     keys = ApiKey.objects.filter(owner=user, revoked_at=None)
     if team is not None:
         keys = keys.filter(team=team)
+    hashes = list(keys.values_list("secret_sha256", flat=True))
     if keys.update(revoked_at=clock.now()):
-        routes_version_bump()
+        routes_version_bump(keys=hashes)
 
 
 def _keep_an_admin(user: User) -> None:

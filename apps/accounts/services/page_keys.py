@@ -39,7 +39,7 @@ def page_keys_end(*, user: User) -> None:
     for key in _keys_of(user).filter(expires_at__gt=clock.now()):
         ApiKey.objects.filter(id=key.id).update(expires_at=clock.now())
         audit("key.end", key, team=key.team, label=key_label(key), actor=user)
-        routes_version_bump()
+        routes_version_bump(keys=[key.secret_sha256])
 
 
 def _keys_of(user: User) -> QuerySet[ApiKey]:
@@ -62,6 +62,7 @@ def _renewed(user: User, team: Team, model_id: str) -> ApiKey:
     if found is not None and _is_good(found):
         return found
     key = found or _blank(owner, team, model_id)
+    before = key.secret_sha256
     key.expires_at = clock.now() + LASTS
     key.secret_sha256 = sha256_hex(_text(key))
     key.save()
@@ -72,7 +73,7 @@ def _renewed(user: User, team: Team, model_id: str) -> ApiKey:
         label=key_label(key),
         after=key_facts(key),
     )
-    routes_version_bump()
+    routes_version_bump(keys=[before, key.secret_sha256])
     return key
 
 

@@ -42,4 +42,4 @@ def _follow(deployment_id: str, build: Build) -> None:
         changes["state"] = DeploymentState.BUILD_FAILED
     moved = Deployment.objects.filter(id=deployment_id, state=DeploymentState.BUILDING)
     if moved.update(**changes):
-        routes_version_bump()
+        routes_version_bump(deployments=[deployment_id])

@@ -64,7 +64,7 @@ def deployment_create(
     told = {"build": build.number, "environment": environment}
     _audit("create", deployment, after=told)
     _promote_when_ready(deployment, environment)
-    routes_version_bump()
+    routes_version_bump(models=[model.id], deployments=[deployment.id])
     _settle_after_commit(deployment)
     return deployment
 
@@ -93,7 +93,7 @@ def deployment_copy(*, deployment: Deployment, user: User | None = None) -> Depl
         created_by=user,
     )
     _audit("copy", copy, before={"name": deployment.name})
-    routes_version_bump()
+    routes_version_bump(deployments=[copy.id])
     _settle_after_commit(copy)
     return copy
 
@@ -137,7 +137,7 @@ def deployment_deactivate(*, deployment: Deployment) -> bool:
         degraded_since=None,
     )
     _audit("deactivate", row, before={"state": row.state})
-    routes_version_bump()
+    routes_version_bump(deployments=[row.id])
     _settle_after_commit(row)
     return True
 
@@ -180,7 +180,7 @@ def deployment_rename(*, deployment: Deployment, name: str) -> Deployment:
         Deployment.objects.filter(id=deployment.id).update(name=_name(deployment.model, name))
         _audit("rename", deployment, before={"name": deployment.name}, after={"name": name})
         deployment.refresh_from_db()
-        routes_version_bump()
+        routes_version_bump(deployments=[deployment.id])
     return deployment
 
 
@@ -202,8 +202,10 @@ def deployment_delete(*, deployment: Deployment) -> None:
             hint=silent_holders(live) or "Deactivate it, and delete it when it has.",
         )
     _audit("delete", row, before={"state": row.state})
+    named = {id for place in places for id in (place.current_id, place.candidate_id) if id}
+    deleted_id = row.id
     row.delete()
-    routes_version_bump()
+    routes_version_bump(models=[row.model_id], deployments={deleted_id, *named})
 
 
 def silent_holders(live: QuerySet[Replica]) -> str:
@@ -281,7 +283,7 @@ def _promote_when_ready(deployment: Deployment, environment: str | None) -> None
 def _wait_for_build(row: Deployment) -> None:
     Deployment.objects.filter(id=row.id).update(state=DeploymentState.BUILDING, failure=None)
     _promote_when_ready(row, None)
-    routes_version_bump()
+    routes_version_bump(models=[row.model_id], deployments=[row.id])
 
 
 def _start_over(row: Deployment, state: DeploymentState) -> None:
@@ -294,7 +296,8 @@ def _start_over(row: Deployment, state: DeploymentState) -> None:
         start_failures=0,
         wanted_replicas=max(1, row.min_replica, row.wanted_replicas),
     )
-    routes_version_bump()
+    # The model too: whoever starts over may have it promoted.
+    routes_version_bump(models=[row.model_id], deployments=[row.id])
     _settle_after_commit(row)
 
 

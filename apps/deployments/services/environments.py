@@ -47,7 +47,8 @@ def environment_delete(*, environment: Environment) -> None:
     if row is not None:
         _let_candidate_go(row)
         row.delete()
-    routes_version_bump()
+    gone = row or environment
+    _routes_bump(gone, gone.current_id, gone.candidate_id)
 
 
 def environment_name_candidate(
@@ -91,6 +92,7 @@ def environment_cancel_promotion(*, environment: Environment) -> bool:
     if row.candidate_id is None:
         return False
     environment_audit("cancel_promotion", row, before={"candidate": row.candidate_id})
+    candidate_id = row.candidate_id
     _let_candidate_go(row)
     row.candidate = None
     row.promotion = {
@@ -99,7 +101,7 @@ def environment_cancel_promotion(*, environment: Environment) -> bool:
         "error_message": None,
     }
     row.save(update_fields=["candidate", "promotion"])
-    routes_version_bump()
+    _routes_bump(row, row.current_id, candidate_id)
     return True
 
 
@@ -121,6 +123,11 @@ def environment_configure(
     row.promotion_settings = changed
     row.save(update_fields=["promotion_settings"])
     return row
+
+
+def _routes_bump(environment: Environment, *deployment_ids: str | None) -> None:
+    named = [each for each in deployment_ids if each is not None]
+    routes_version_bump(models=[environment.model_id], deployments=named)
 
 
 def _let_candidate_go(environment: Environment) -> None:

@@ -57,5 +57,7 @@ def model_delete(*, model: ServedModel) -> None:
             hint=silent_holders(live) or "Deactivate these deployments first.",
         )
     audit("model.delete", model, team=model.team)
+    deployments = list(model.deployments.values_list("id", flat=True))
+    model_id = model.id
     model.delete()
-    routes_version_bump()
+    routes_version_bump(models=[model_id], deployments=deployments)

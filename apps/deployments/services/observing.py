@@ -5,21 +5,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
-from django.db.models.functions import Now
 
 from apps.deployments.failures import elsewhere, foreign_port, gone_from_node, unexplained
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.services.failed_starts import failed_starts_follow
+from apps.deployments.services.measurements import measurements_store
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move
 from apps.fleet.models import Node
-from apps.fleet.services import node_versions_note
+from apps.fleet.services import node_replicas_heard, node_versions_note
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 
 LONGEST_VERSION = 64
 _BEFORE_READY = frozenset({ReplicaState.STARTING, ReplicaState.LOADING})
+_READ = (
+    *("id", "generation", "state", "wanted", "ready_at", "draining_since"),
+    "deployment__runtime",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,27 +44,25 @@ class ReplicaReport:
 def replicas_observe(*, node: Node, reports: Sequence[ReplicaReport]) -> None:
     """Store what `node` reports of all that it runs; what it leaves out, it does not run."""
     said = {report.id: _within_its_node(node, report) for report in reports}
-    rows = Replica.objects.filter(node=node).exclude(state__in=REPLICA_TERMINAL)
-    moved: set[str] = set()
+    live = Replica.objects.filter(node=node).exclude(state__in=REPLICA_TERMINAL)
+    rows = list(live.select_related("deployment").only(*_READ).order_by("ordered_at", "id"))
+    known = {row.id: _same_generation(said.get(row.id), row) for row in rows}
     _store_versions(node, rows, said)
-    for replica in rows.order_by("id"):
-        report = _same_generation(said.get(replica.id), replica)
-        if report is not None:
-            _store_measurements(replica, report)
-        if _next_state(replica, report) is not None:
-            moved.add(replica.deployment_id)
+    measurements_store(node=node, reports=[each for each in known.values() if each is not None])
+    moved = {row.deployment_id for row in rows if _next_state(row, known[row.id]) is not None}
     for deployment_id in sorted(moved):
         _apply_moves(deployment_id, node, said)
         deployment_settle(deployment_id=deployment_id)
+    node_replicas_heard(node=node)
 
 
-def _store_versions(node: Node, rows: QuerySet[Replica], said: Mapping[str, ReplicaReport]) -> None:
+def _store_versions(node: Node, rows: Sequence[Replica], said: Mapping[str, ReplicaReport]) -> None:
     """Note the versions that engines tell; the engine ordered last is the one to believe."""
     told = {}
-    for id, runtime in rows.order_by("ordered_at", "id").values_list("id", "deployment__runtime"):
-        report = said[id].report if id in said else None
+    for row in rows:
+        report = said[row.id].report if row.id in said else None
         if report and (version := report.get("version")):
-            told[runtime] = str(version)[:LONGEST_VERSION]
+            told[row.deployment.runtime] = str(version)[:LONGEST_VERSION]
     node_versions_note(node=node, versions=told)
 
 
@@ -113,21 +114,6 @@ def _refused(report: ReplicaReport, failure: Failure) -> ReplicaReport:
 
 def _same_generation(report: ReplicaReport | None, replica: Replica) -> ReplicaReport | None:
     return report if report and report.generation == replica.generation else None
-
-
-def _store_measurements(replica: Replica, report: ReplicaReport) -> None:
-    values: dict[str, Any] = {
-        "observed_at": Now(),
-        "host": report.host,
-        "port": report.port,
-        "probe_port": report.probe_port,
-        "pid": report.pid,
-    }
-    if report.report is not None:
-        values["report"] = dict(report.report)
-    if report.metrics is not None:
-        values["metrics"] = dict(report.metrics)
-    Replica.objects.filter(id=replica.id).update(**values)
 
 
 def _next_state(replica: Replica, report: ReplicaReport | None) -> ReplicaState | None:

@@ -3,6 +3,7 @@
 from django.db import transaction
 
 from apps.accounts.models import User
+from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.models import Deployment, Environment, ServedModel
 from apps.deployments.services.deployments import deployment_activate, deployment_copy
 from apps.deployments.services.environments import (
@@ -47,6 +48,8 @@ def environment_promote(
         after={"deployment": candidate.id},
     )
     deployment_activate(deployment=candidate)
+    # The environment names its first candidate from now on.
+    routes_version_bump(models=[candidate.model_id], deployments=[candidate.id])
     transaction.on_commit(lambda: deployment_settle(deployment_id=candidate.id), robust=True)
     return candidate
 

@@ -132,7 +132,7 @@ def _fail(environment: Environment, candidate: Deployment, reason: str) -> list[
     }
     environment.save(update_fields=["candidate", "promotion"])
     candidate_let_go(candidate)
-    routes_version_bump()
+    _routes_bump(environment, candidate.id, environment.current_id)
     return [candidate.id]
 
 
@@ -148,10 +148,15 @@ def _switch(environment: Environment, candidate: Deployment) -> None:
         **_settled(environment.promotion or {}),
         "percent_traffic_to_new_version": 100,
     }
-    environment.promotion_version = routes_version_bump()
+    environment.promotion_version = _routes_bump(environment, candidate.id, environment.retiring_id)
     environment.save(
         update_fields=["retiring", "current", "candidate", "promotion", "promotion_version"]
     )
+
+
+def _routes_bump(environment: Environment, *deployment_ids: str | None) -> int:
+    named = [each for each in deployment_ids if each is not None]
+    return routes_version_bump(models=[environment.model_id], deployments=named)
 
 
 def _inherit_scale(candidate: Deployment, settings: Mapping[str, Any]) -> None:

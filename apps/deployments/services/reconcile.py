@@ -11,6 +11,7 @@ from apps.deployments.failures import unexplained
 from apps.deployments.models import Deployment, Environment, Replica
 from apps.deployments.plan import decide, ready_count, state_after
 from apps.deployments.queue import nodes_nudge
+from apps.deployments.services.follow_up import follow_up_store
 from apps.deployments.services.placement import Placed, replicas_place
 from apps.deployments.services.promotion import environment_advance
 from apps.deployments.services.replicas import replicas_drain, replicas_stop
@@ -20,33 +21,40 @@ from controlplane import clock
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 
 
-def deployment_settle(*, deployment_id: str) -> None:
-    """Reconcile the deployment, then the environments that wait for it and what they let go."""
-    deployment_reconcile(deployment_id=deployment_id)
+def deployment_settle(*, deployment_id: str, room: str = "") -> bool:
+    """Reconcile the deployment, then the environments that wait for it and what they let go.
+
+    `room` is what the fleet offered before. Return whether the deployment itself was moved.
+    """
+    moved = deployment_reconcile(deployment_id=deployment_id, room=room)
     waiting = Environment.objects.filter(
         Q(candidate_id=deployment_id)
         | Q(retiring_id=deployment_id)
         | Q(current_id=deployment_id, promotion_version__isnull=False)
+        | Q(current_id=deployment_id, candidate__isnull=False)
     )
     for environment_id in waiting.values_list("id", flat=True):
         for released_id in environment_advance(environment_id=environment_id):
             deployment_reconcile(deployment_id=released_id)
+    return moved
 
 
 @transaction.atomic
-def deployment_reconcile(*, deployment_id: str) -> None:
+def deployment_reconcile(*, deployment_id: str, room: str = "") -> bool:
     """Drain, stop and order replicas as the plan says, and store the state they amount to.
 
-    Locks, always in this order: deployment, replicas, cards, nodes, routes.
+    Return whether anything was moved. Locks, always in this order: deployment, replicas, cards,
+    nodes, routes.
     """
     deployment = Deployment.objects.select_for_update(no_key=True).filter(id=deployment_id).first()
     if deployment is None:
-        return
+        return False
+    now = clock.now()
     replicas = replicas_of(deployment)
     decision = decide(
         deployment,
         replicas,
-        now=clock.now(),
+        now=now,
         draining=nodes_draining(node_ids={each.node_id for each in replicas}),
     )
     placed = replicas_place(deployment=deployment, count=decision.order)
@@ -59,7 +67,12 @@ def deployment_reconcile(*, deployment_id: str) -> None:
     if changed_nodes:
         node_wanted_version_bump(node_ids=changed_nodes)
         nodes_nudge(node_ids=changed_nodes)
-    _store_state(deployment, [*replicas, *ordered], placed)
+    state = _store_state(deployment, [*replicas, *ordered], placed)
+    moved = bool(changed_nodes or decision.drain or state != deployment.state)
+    follow_up_store(
+        deployment=deployment, replicas=replicas, placed=placed, moved=moved, room=room, now=now
+    )
+    return moved
 
 
 def replicas_of(deployment: Deployment) -> list[Replica]:
@@ -83,7 +96,7 @@ def _drained(replicas: Sequence[Replica]) -> list[Replica]:
 
 def _store_state(
     deployment: Deployment, replicas: Sequence[Replica], placed: Sequence[Placed]
-) -> None:
+) -> DeploymentState:
     new = state_after(deployment, replicas)
     is_whole = ready_count(replicas) >= deployment.wanted_replicas
     changes: dict[str, object] = {}
@@ -98,9 +111,10 @@ def _store_state(
     if new != deployment.state:
         changes["state"] = new
         changes["active_since"] = Now() if new is DeploymentState.ACTIVE else None
-        routes_version_bump()
+        routes_version_bump(deployments=[deployment.id])
     if changes:
         Deployment.objects.filter(id=deployment.id, state=deployment.state).update(**changes)
+    return new
 
 
 def _failure(

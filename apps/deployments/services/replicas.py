@@ -60,7 +60,10 @@ def replicas_drain(*, replicas: Iterable[Replica]) -> None:
     leaving = [each for each in replicas if each.state in _AFTER_ROUTES]
     if not leaving:
         return
-    version = routes_version_bump()
+    version = routes_version_bump(
+        replicas=[each.id for each in leaving],
+        deployments={each.deployment_id for each in leaving},
+    )
     for replica in leaving:
         Replica.objects.filter(id=replica.id, state=replica.state).update(
             state=_AFTER_ROUTES[ReplicaState(replica.state)],
@@ -90,4 +93,4 @@ def _settle_accounts(replica: Replica, old: ReplicaState, to: ReplicaState) -> N
         deployment.update(start_failures=F("start_failures") + 1)
     # Last, since every transaction that changes a route waits for this row.
     if _IN_ROUTES & {old, to}:
-        routes_version_bump()
+        routes_version_bump(replicas=[replica.id], deployments=[replica.deployment_id])

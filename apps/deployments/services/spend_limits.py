@@ -18,15 +18,16 @@ def spend_limits_apply(*, now: datetime | None = None) -> int:
     if not keys:
         return 0
     spent = month_spend(key_ids=[key.id for key in keys], now=now)
-    changed = 0
+    changed: list[str] = []
     for key in keys:
         is_over = key.monthly_spend is not None and spent[key.id] >= key.monthly_spend
         until = _next_month(now) if is_over else None
         if key.spent_until != until:
-            changed += ApiKey.objects.filter(id=key.id).update(spent_until=until)
+            ApiKey.objects.filter(id=key.id).update(spent_until=until)
+            changed.append(key.secret_sha256)
     if changed:
-        routes_version_bump()
-    return changed
+        routes_version_bump(keys=changed)
+    return len(changed)
 
 
 def _next_month(now: datetime) -> datetime:

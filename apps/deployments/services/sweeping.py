@@ -3,19 +3,23 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import TypeVar
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
+from django.db.models.functions import Now
 
-from apps.deployments.models import Deployment, Environment, Replica
-from apps.deployments.plan import RESTING
+from apps.deployments.due import deployments_due, environments_due, room_now
+from apps.deployments.models import Deployment, Replica
 from apps.deployments.services.builds import deployments_after_build
 from apps.deployments.services.deployments import deployment_rejoin_build
+from apps.deployments.services.net import net_check
 from apps.deployments.services.promotion import environment_advance
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move, replicas_stop
 from apps.fleet.selectors import nodes_silent
+from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.lifecycle import (
     BUILD_TERMINAL,
     REPLICA_TERMINAL,
@@ -27,25 +31,29 @@ from controlplane.domain.lifecycle import (
 _ADVISORY_LOCK = 7_020_002
 _BUILD_OVER = (DeploymentState.BUILD_FAILED, DeploymentState.BUILD_STOPPED)
 _NO_BUILD = (BuildState.FAILED, BuildState.CANCELLED)
+ROUND_SECONDS = 2.0
+"""Less than the time between two rounds."""
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 
-def deployments_sweep() -> bool:
+def deployments_sweep(*, clock: Clock = SYSTEM) -> bool:
     """Return whether this call did the sweep; another process may be at it.
 
     1. Deployments whose build has ended go on.
     2. Replicas of silent nodes are lost: they may serve, and count for nothing.
-    3. Promotions take their next step.
-    4. Deployments are brought to what is wanted of them.
+    3. Promotions that can go on take their next step.
+    4. Deployments that were marked, or whose time has come, are brought to what is wanted of them.
+    5. Some of all others are looked at, whether something was missed.
+
+    It ends after `ROUND_SECONDS`; what is left then comes first in the next one.
     """
     with _alone() as is_alone:
         if is_alone:
             _follow_builds()
             _mark_lost()
-            _advance_environments()
-            _settle_deployments()
+            _settle_due(clock, until=clock.monotonic() + ROUND_SECONDS)
     return is_alone
 
 
@@ -104,11 +112,24 @@ def _mark_lost_of(deployment_id: str) -> None:
             replicas_stop(replicas=[replica])
 
 
-def _advance_environments() -> None:
-    rolling = Environment.objects.filter(
-        Q(candidate__isnull=False) | Q(promotion_version__isnull=False)
+def _settle_due(clock: Clock, *, until: float) -> None:
+    def is_time_left() -> bool:
+        return clock.monotonic() < until
+
+    now = clock.now()
+    room = room_now(now)
+    _each("environment", _in_time(environments_due(now=now), is_time_left), _advance)
+    _each(
+        "deployment",
+        _in_time(deployments_due(now=now, room=room), is_time_left),
+        lambda deployment_id: deployment_settle(deployment_id=deployment_id, room=room),
+        _last_again,
     )
-    _each("environment", rolling.values_list("id", flat=True), _advance)
+    net_check(room=room, is_time_left=is_time_left)
+
+
+def _in_time(things: Iterable[T], is_time_left: Callable[[], bool]) -> Iterator[T]:
+    return takewhile(lambda _: is_time_left(), things)
 
 
 def _advance(environment_id: int) -> None:
@@ -116,20 +137,21 @@ def _advance(environment_id: int) -> None:
         deployment_settle(deployment_id=released_id)
 
 
-def _settle_deployments() -> None:
-    alive = Replica.objects.exclude(state__in=REPLICA_TERMINAL).values("deployment_id")
-    moving = Deployment.objects.filter(~Q(state__in=RESTING) | Q(id__in=alive))
-    _each(
-        "deployment",
-        moving.order_by("id").values_list("id", flat=True),
-        lambda deployment_id: deployment_settle(deployment_id=deployment_id),
-    )
+def _last_again(deployment_id: str) -> None:
+    """Put what cannot be reconciled behind all others, so that it does not hold them up."""
+    Deployment.objects.filter(id=deployment_id).update(marked_at=Now())
 
 
-def _each(kind: str, things: Iterable[T], act: Callable[[T], object]) -> None:
+def _each(
+    kind: str,
+    things: Iterable[T],
+    act: Callable[[T], object],
+    otherwise: Callable[[T], object] = lambda thing: None,
+) -> None:
     for thing in things:
         try:
             act(thing)
         except Exception:
             # One broken thing must not hold up the rest of the fleet.
             _log.exception("%s %s was not reconciled", kind, thing)
+            otherwise(thing)

@@ -116,6 +116,11 @@ def node_versions_note(*, node: Node, versions: Mapping[str, str]) -> None:
         Node.objects.filter(id=node.id).update(runtime_versions=known)
 
 
+def node_replicas_heard(*, node: Node) -> None:
+    """Note that all that the node says of its replicas is stored."""
+    Node.objects.filter(id=node.id).update(replicas_heard_at=Now())
+
+
 def node_wanted_version_bump(*, node_ids: Collection[str]) -> None:
     """Note that what these nodes should run has changed."""
     nodes_lock(node_ids=node_ids)

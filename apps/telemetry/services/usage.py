@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from apps.telemetry import buckets
 from apps.telemetry.models import UsageJournal, UsageMinute
 from apps.telemetry.services.engines import USAGE_KEPT
+from apps.telemetry.services.usage_sums import usage_sums_add
 from controlplane import clock
 from controlplane.domain.storable import storable
 
@@ -202,13 +203,16 @@ def _add_minutes(minutes: Mapping[_Key, UsageMinute], set_aside: SetAside) -> No
         .select_for_update()
     )
     changed = [row for row in stored if _stored_key(row) in minutes]
+    added = []
     for row in changed:
         more = minutes[_stored_key(row)]
         if _fits(row, more):
             _merge(row, more)
+            added.append(more)
         else:
             set_aside.add(f"minute {row}", "more than a sum can hold", requests=more.requests)
     UsageMinute.objects.bulk_update(changed, _COUNTED)
+    usage_sums_add(minutes=added)
 
 
 _WHOLE = (

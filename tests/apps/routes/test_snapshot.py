@@ -205,7 +205,7 @@ def test_its_queries_do_not_grow_with_what_there_is(
     for _ in range(3):
         make_replica(deployment=make_deployment(environment="production"))
         make_api_key()
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(9):
         routes_snapshot()
 
 

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from workers.gateway import __main__, exchange, gateway, local_answers, routes_sync
+from workers.gateway import __main__, exchange, gateway, local_answers
 from workers.gateway.client_connection import ClientConnection
 from workers.gateway.reply import Reply
+from workers.gateway.routes_table import RoutesTable
 
 MISTAKE = "a mistake in the gateway"
 
@@ -48,7 +49,7 @@ MISTAKES: tuple[tuple[Any, str, Fits], ...] = (
     (Reply, "feed", lambda _, data: b"slip-in-feed" in data),
     (Reply, "end", lambda reply: b"x-slip" in dict(reply._headers)),
     (local_answers, "health", lambda request, **_: request.query == b"slip=health"),
-    (routes_sync, "read", lambda payload: b"slip-in-read" in payload),
+    (RoutesTable, "take", lambda _, payload: b"slip-in-read" in payload),
     (ClientConnection, "tick", lambda *_: True),
 )
 

@@ -1,0 +1,137 @@
+"""What gateways must hold, as this process follows it: the digest of the whole at a version.
+
+Following costs what changed. Everything is read anew at the start, and once in minutes to see
+whether a change was left unnamed, which is a fault of ours: it is named then, and counted.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection, transaction
+
+from apps.accounts.routes_version import (
+    routes_changes_after,
+    routes_version_bump,
+    routes_versions,
+)
+from apps.routes.snapshot import Named, routes_rows
+from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.wire.routes import FORMAT, KINDS, RoutesDigest
+
+CHECK_SECONDS = 300.0
+_log = logging.getLogger(__name__)
+
+
+class RoutesBook:
+    """Answers what a gateway with some version and digest is to be told."""
+
+    def __init__(self, clock: Clock = SYSTEM) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._digest = RoutesDigest()
+        self._version: int | None = None
+        self._checked_at = 0.0
+        self._last: tuple[int, dict[str, Any] | None] = (-1, None)
+        """After which version it followed last, and what changed then: most gateways ask that."""
+        self.unnamed = 0
+        """How many rows had changed without being named."""
+
+    def answer(self, *, after: int, digest: str | None) -> dict[str, Any] | None:
+        """Return a change after that version, or the whole; None where nothing is to be told."""
+        with self._lock:
+            if self._clock.monotonic() >= self._checked_at + CHECK_SECONDS:
+                self._check()
+            with _at_one_moment():
+                return self._answer(after, digest)
+
+    def _answer(self, after: int, digest: str | None) -> dict[str, Any] | None:
+        version, is_named = self._follow()
+        if after == version and digest in (None, self._digest.text):
+            return None
+        told = {"format": FORMAT, "version": version, "digest": self._digest.text}
+        last_after, changed = self._last
+        if last_after != after:
+            changed = _changes_after(after) if is_named and 0 < after < version else None
+        if changed is None:
+            return {**told, "after": None, **routes_rows()}
+        return {**told, "after": after, **changed}
+
+    def _follow(self) -> tuple[int, bool]:
+        """Return the version that the digest now is of, and whether its changes are known."""
+        version, is_named = routes_versions()
+        if self._version is None or version < self._version:
+            self._begin(version)
+        elif version > self._version:
+            changed = _changes_after(self._version) if is_named else None
+            if changed is None:
+                self._begin(version)
+            else:
+                self._digest.put_all(changed)
+                self._last = self._version, changed
+        self._version = version
+        return version, is_named
+
+    def _begin(self, version: int) -> None:
+        self._digest, self._last = _digest_of_all(), (-1, None)
+        self._version, self._checked_at = version, self._clock.monotonic()
+
+    def _check(self) -> None:
+        """Name what differs from what was followed, so that gateways are told."""
+        with _at_one_moment():
+            is_known = self._version is not None
+            version, _ = self._follow()
+            differing = _digest_of_all().differing(self._digest) if is_known else set()
+        self._checked_at = self._clock.monotonic()
+        if differing:
+            self.unnamed += len(differing)
+            _log.error("routes version %s left out: %s", version, sorted(differing)[:8])
+            with transaction.atomic():
+                routes_version_bump(**_by_kind(differing))
+
+
+BOOK = RoutesBook()
+"""The one of this process."""
+
+
+def _digest_of_all() -> RoutesDigest:
+    digest = RoutesDigest()
+    digest.put_all(routes_rows())
+    return digest
+
+
+def _changes_after(version: int) -> dict[str, Any] | None:
+    """Return the rows that changed, None for what is gone; None where that may be everything."""
+    named = routes_changes_after(version)
+    return None if named is None else _with_gone(routes_rows(named), named)
+
+
+def _with_gone(rows: Mapping[str, dict[str, Any]], named: Named) -> dict[str, Any]:
+    """Return the rows, with None for each that is named and not there."""
+    found: dict[str, Any] = {"route_tables": rows["route_tables"]}
+    for kind in KINDS:
+        found[kind] = {**dict.fromkeys(named.get(kind, ())), **rows[kind]}
+    return found
+
+
+def _by_kind(places: set[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for kind, id in sorted(places):
+        found.setdefault(kind, []).append(id)
+    return found
+
+
+@contextmanager
+def _at_one_moment() -> Iterator[None]:
+    """Read everything as it was at one moment: a version and rows of a later one do not go along.
+
+    In a transaction that has begun there is no such moment any more; only tests are in one.
+    """
+    is_first = not connection.in_atomic_block
+    with transaction.atomic():
+        if is_first:
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield

@@ -1,0 +1,284 @@
+"""What the control loop costs: with nothing to do, with one change, and with what is shown of it.
+
+Against an embedded PostgreSQL and the real web process, in a fleet of as many deployments, replicas
+and keys as are named. A change is counted from the call that makes it until a gateway's own parts,
+in this process, have it applied, kept and reported: the processor time of this process, the web
+process and PostgreSQL together. Nothing else runs in them. Exit 1 when a bar is missed.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import cpu_time, report
+from benchmarks.web_process import data_folder, servers, web
+
+if TYPE_CHECKING:
+    from benchmarks.control_loop_parts.fleet import Fleet
+    from benchmarks.control_loop_parts.gateway import FollowingGateway
+
+SIZES = (100, 1000, 10_000)
+DEFAULT_SIZE = 1000
+CHANGES = 10
+BARS = {
+    "idle_round_cpu_ms_a_replica": report.at_most(0.1),
+    "change_ready_cpu_ms": report.at_most(10),
+    "change_promoted_cpu_ms": report.at_most(10),
+    "change_revoked_cpu_ms": report.at_most(10),
+    "snapshot_change_bytes": report.at_most(4096),
+    "metrics_cpu_ms_a_deployment": report.at_most(0.2),
+}
+
+
+def main() -> int:
+    """Return the exit status: 0 where every bar is met."""
+    asked = report.parser(__doc__, full=f"fleets of {SIZES}, not of {DEFAULT_SIZE} alone")
+    asked.add_argument("--size", type=int, default=DEFAULT_SIZE, help="deployments and replicas")
+    options = asked.parse_args()
+    told = report.Report(as_json=options.json)
+    if options.full:
+        return _every_size(told)
+    with data_folder("loop") as folder:
+        return told.end(measure(folder, size=options.size), BARS)
+
+
+def _every_size(told: report.Report) -> int:
+    """Return the exit status: the bars hold for every size."""
+    by_size = {size: _alone(size) for size in SIZES}
+    figures = {f"{name}_of_{size}": by_size[size][name] for size in SIZES for name in by_size[size]}
+    bars = {f"{name}_of_{size}": bar for name, bar in BARS.items() for size in SIZES}
+    return told.end(figures, bars)
+
+
+def _alone(size: int) -> dict[str, Any]:
+    # Django knows one database a process.
+    done = subprocess.run(
+        [sys.executable, __file__, "--json", f"--size={size}"], capture_output=True, check=False
+    )
+    if not done.stdout:
+        raise SystemExit(done.stderr.decode())
+    figures = json.loads(done.stdout)
+    return {name: figures[name] for name in figures if name in BARS or name.endswith(_KINDS)}
+
+
+_KINDS = ("_ms", "_bytes", "_a_replica", "_a_deployment")
+
+
+def measure(folder: Path, *, size: int) -> dict[str, Any]:
+    """Return the figures of a fleet of that size."""
+    with servers(folder, LOG_LEVEL="WARNING"):
+        fleet, token = _set_up(size)
+        with web() as url:
+            from benchmarks.control_loop_parts.gateway import FollowingGateway
+
+            gateway = FollowingGateway(url, folder / "gateway", token)
+            whole = gateway.follow()
+            figures = {
+                "deployments": size,
+                **_idle_round(size),
+                **_ready(fleet, gateway),
+                **_promoted(fleet, gateway),
+                **_revoked(fleet, gateway),
+                "snapshot_whole_bytes": whole,
+                **_observe(fleet),
+                **_metrics(fleet, size),
+            }
+            gateway.close()
+    return figures
+
+
+def _set_up(size: int) -> tuple["Fleet", str]:
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    from apps.fleet.services import enrollment_token_create
+    from benchmarks.control_loop_parts.fleet import fill
+
+    call_command("migrate", verbosity=0)
+    return fill(size), enrollment_token_create()
+
+
+def _idle_round(size: int) -> dict[str, float]:
+    from apps.deployments.services import deployments_sweep
+
+    deployments_sweep()
+    deployments_sweep()
+    spent = [_spent(deployments_sweep) for _ in range(3)]
+    cpu = median(each["cpu_ms"] for each in spent)
+    return {
+        "idle_round_cpu_ms": round(cpu, 1),
+        "idle_round_wall_ms": round(median(each["wall_ms"] for each in spent), 1),
+        "idle_round_cpu_ms_a_replica": round(cpu / size, 4),
+    }
+
+
+def _ready(fleet: "Fleet", gateway: "FollowingGateway") -> dict[str, float]:
+    """A node says that a replica which was loading is ready, and what else it runs."""
+    from apps.deployments.models import Replica
+    from apps.deployments.services import replicas_observe
+
+    last = fleet.replicas[-CHANGES:]
+    sent: list[int] = []
+
+    def change(number: int) -> None:
+        replica = last[number]
+        said = [_said(each) for each in last if each.node_id == replica.node_id]
+        replicas_observe(node=replica.node, reports=said)
+        sent.append(gateway.follow())
+
+    Replica.objects.filter(id__in=[each.id for each in last]).update(state="ready")
+    figures = []
+    for number, replica in enumerate(last):
+        _rest_of_node(last, replica)
+        Replica.objects.filter(id=replica.id).update(state="loading")
+        _settle(replica.deployment_id)
+        gateway.follow()
+        figures.append(_spent(lambda number=number: change(number)))
+    return {
+        **_told("change_ready", figures),
+        "snapshot_change_bytes": int(median(sent)),
+    }
+
+
+def _rest_of_node(last: list[Any], replica: Any) -> None:
+    """Have the node run these replicas alone, so that a report of them is a whole one."""
+    from apps.deployments.models import Replica
+
+    mine = [each.id for each in last]
+    others = Replica.objects.filter(node=replica.node).exclude(id__in=mine)
+    if others.exists():
+        others.update(node=_other_node())
+
+
+def _other_node() -> Any:
+    from apps.fleet.models import Node
+    from controlplane import clock
+
+    made, _ = Node.objects.get_or_create(
+        name="others",
+        defaults={
+            "address": "10.0.0.1",
+            "credential_sha256": "f" * 64,
+            "last_heartbeat_at": clock.now().replace(year=clock.now().year + 1),
+        },
+    )
+    return made
+
+
+def _settle(deployment_id: str) -> None:
+    from apps.deployments.services import deployment_settle
+
+    deployment_settle(deployment_id=deployment_id)
+
+
+def _promoted(fleet: "Fleet", gateway: "FollowingGateway") -> dict[str, float]:
+    """An environment is pointed at another ready deployment of its model."""
+    from apps.deployments.models import Deployment, Environment
+    from apps.deployments.services import deployments_sweep, environment_promote
+
+    places = list(Environment.objects.order_by("id")[:CHANGES])
+    figures = []
+    for place in places:
+        others = Deployment.objects.filter(model_id=place.model_id).exclude(id=place.current_id)
+        other = others.order_by("id").first()
+
+        def change(place: Any = place, other: Any = other) -> None:
+            environment_promote(environment=place, deployment=other, scale_down_previous=False)
+            gateway.follow()
+
+        figures.append(_spent(change))
+        deployments_sweep()
+        gateway.follow()
+    return _told("change_promoted", figures)
+
+
+def _revoked(fleet: "Fleet", gateway: "FollowingGateway") -> dict[str, float]:
+    from apps.accounts.services import api_key_revoke
+
+    def change(number: int) -> None:
+        api_key_revoke(api_key=fleet.keys[number])
+        gateway.follow()
+
+    spent = [_spent(lambda number=number: change(number)) for number in range(CHANGES)]
+    return _told("change_revoked", spent)
+
+
+def _observe(fleet: "Fleet") -> dict[str, float]:
+    """A node reports a thousand replicas, or as many as there are: unchanged, and measured anew."""
+    from apps.deployments.models import Replica
+    from apps.deployments.services import replicas_observe
+    from benchmarks.control_loop_parts.fleet import REPORTED
+
+    mine = list(Replica.objects.filter(state="ready").order_by("id")[:REPORTED])
+    Replica.objects.filter(node=fleet.node).update(node=_other_node())
+    Replica.objects.filter(id__in=[each.id for each in mine]).update(node=fleet.node)
+    said = [_said(each) for each in mine]
+    replicas_observe(node=fleet.node, reports=said)
+    figures: dict[str, float] = {"observed_replicas": len(mine)}
+    for name, running in (("unchanged", None), ("changed", 5.0)):
+        spent = []
+        for turn in range(3):
+            metrics = None if running is None else {"requests_running": running + turn}
+            now = [replace(each, metrics=metrics) for each in said]
+            spent.append(_spent(lambda now=now: replicas_observe(node=fleet.node, reports=now)))
+        figures |= _told(f"observe_{name}", spent)
+    return figures
+
+
+def _said(replica: Any) -> Any:
+    from apps.deployments.services import ReplicaReport
+    from controlplane.domain.lifecycle import ReplicaState
+
+    return ReplicaReport(
+        id=replica.id,
+        generation=replica.generation,
+        state=ReplicaState.READY,
+        host=replica.node.address,
+        port=replica.port,
+        pid=replica.pid,
+        report=replica.report,
+        metrics=replica.metrics,
+    )
+
+
+def _metrics(fleet: "Fleet", size: int) -> dict[str, float]:
+    from apps.deployments.metrics import metrics_page
+
+    metrics_page(team=fleet.team)
+    spent = [_spent(lambda: metrics_page(team=fleet.team)) for _ in range(3)]
+    told = _told("metrics", spent)
+    return {**told, "metrics_cpu_ms_a_deployment": round(told["metrics_cpu_ms"] / size, 4)}
+
+
+def _told(name: str, figures: list[Mapping[str, float]]) -> dict[str, float]:
+    return {
+        f"{name}_{kind}": round(median(each[kind] for each in figures), 2)
+        for kind in ("cpu_ms", "wall_ms")
+    }
+
+
+def _spent(act: Callable[[], object]) -> dict[str, float]:
+    """Return what an act took of the processor, in every process, and at the clock."""
+    cpu, started = _cpu_seconds(), time.perf_counter()
+    act()
+    wall = time.perf_counter() - started
+    return {"cpu_ms": (_cpu_seconds() - cpu) * 1000, "wall_ms": wall * 1000}
+
+
+def _cpu_seconds() -> float:
+    return time.process_time() + cpu_time.of_descendants(os.getpid())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""A whole fleet at rest: deployments with one ready replica each, and nothing left to do."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection
+
+from apps.accounts.models import ApiKey, ApiKeyType, Team
+from apps.accounts.services import admin_ensure
+from apps.configs.services import config_create
+from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.fleet.models import Card, CardLease, Node
+from benchmarks.many_others import made
+from benchmarks.many_rows import GIB
+from controlplane import clock
+from controlplane.domain.lifecycle import DeploymentState, ReplicaState
+from controlplane.domain.rules.examples import facts
+
+_TEXT = """\
+model_name: llama-3.1-8b
+resources:
+  accelerator: H100
+trt_llm:
+  build:
+    base_model: decoder
+    checkpoint_repository:
+      source: HF
+      repo: meta-llama/Llama-3.1-8B-Instruct
+    quantization_type: fp8
+    max_seq_len: 8192
+"""
+REPORTED = 1000
+"""How many replicas the first node runs, where there are so many."""
+_CARDS_A_NODE = 8
+_DEPLOYMENTS_A_MODEL = 4
+_MINUTES = 60
+_BUCKETS = "[2, 4, 6, 8, 4, 2, 1, 1, 1, 1, 0, 0, 0, 0]"
+METRICS = {"requests_running": 3.0, "requests_waiting": 0.0, "kv_cache_usage": 0.25}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """What the measurements change."""
+
+    team: Team
+    deployments: list[Deployment]
+    replicas: list[Replica]
+    keys: list[ApiKey]
+    node: Node
+    """The one with most replicas."""
+
+
+def fill(size: int) -> Fleet:
+    """Return a fleet of so many deployments, replicas and keys, with an hour of traffic."""
+    admin = admin_ensure()
+    team = admin.team
+    spec = config_create(team=team, name="served", text=_TEXT, user=admin).revisions.get().spec
+    deployments = _deployments(team, size, spec)
+    nodes = _nodes(size)
+    replicas = _replicas(deployments, nodes)
+    keys = _keys(team, size)
+    _traffic()
+    # Made at rest: what nobody has marked, the check of everything looks at all the same.
+    Deployment.objects.update(marked_at=None)
+    with connection.cursor() as cursor:
+        # A served database has statistics; this one was filled a moment ago.
+        cursor.execute("VACUUM ANALYZE")
+    return Fleet(team=team, deployments=deployments, replicas=replicas, keys=keys, node=nodes[0])
+
+
+def _deployments(team: Team, size: int, spec: Any) -> list[Deployment]:
+    count = -(-size // _DEPLOYMENTS_A_MODEL)
+    models = made(ServedModel(team=team, name=f"model-{number}") for number in range(count))
+    checkpoint = facts().model_dump(mode="json")
+    deployments: list[Deployment] = made(
+        Deployment(
+            model=models[number // _DEPLOYMENTS_A_MODEL],
+            name=f"deployment-{number}",
+            runtime="vllm",
+            spec=spec,
+            checkpoint=checkpoint,
+            state=DeploymentState.ACTIVE,
+        )
+        for number in range(size)
+    )
+    made(
+        Environment(model=model, name="production", current=deployments[place])
+        for place, model in zip(range(0, size, _DEPLOYMENTS_A_MODEL), models, strict=True)
+    )
+    return deployments
+
+
+def _nodes(size: int) -> list[Node]:
+    # Heard for as long as this takes: nobody reports.
+    heard = clock.now() + timedelta(days=1)
+    nodes: list[Node] = made(
+        Node(
+            name=f"node-{number:05}",
+            address="10.0.0.1",
+            credential_sha256=f"{number:064x}",
+            host_memory_bytes=512 * GIB,
+            last_heartbeat_at=heard,
+        )
+        for number in range(1 + max(0, size - REPORTED) // _CARDS_A_NODE)
+    )
+    return nodes
+
+
+def _replicas(deployments: list[Deployment], nodes: list[Node]) -> list[Replica]:
+    now = clock.now()
+    replicas: list[Replica] = made(
+        Replica(
+            id=f"{place:05}",
+            deployment=deployment,
+            node=nodes[max(0, place - REPORTED) // _CARDS_A_NODE % len(nodes)],
+            generation=1,
+            state=ReplicaState.READY,
+            memory_bytes=GIB,
+            host="10.0.0.1",
+            port=10_000 + place,
+            pid=1,
+            report={"version": "0.25.1"},
+            metrics=METRICS,
+            ready_at=now,
+            observed_at=now,
+        )
+        for place, deployment in enumerate(deployments)
+    )
+    cards: list[Card] = made(
+        Card(
+            node=replica.node, index=place % 1000, uuid=f"card-{place}", kind="H100",
+            memory_bytes=80 * GIB,
+        )
+        for place, replica in enumerate(replicas)
+    )  # fmt: skip
+    made(
+        CardLease(card=card, holder=replica.card_holder, memory_bytes=GIB)
+        for card, replica in zip(cards, replicas, strict=True)
+    )
+    return replicas
+
+
+def _keys(team: Team, size: int) -> list[ApiKey]:
+    keys: list[ApiKey] = made(
+        ApiKey(
+            prefix=f"key{number:05}",
+            secret_sha256=f"{number:064x}",
+            type=ApiKeyType.WORKSPACE_INVOKE,
+            team=team,
+        )
+        for number in range(size)
+    )
+    return keys
+
+
+def _traffic() -> None:
+    # As one statement: an hour of ten thousand deployments is 600,000 rows.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO telemetry_usageminute (
+                minute, model_id, deployment_id, environment, key_id, status_class, requests,
+                prompt_tokens, completion_tokens, duration_seconds_sum, first_byte_seconds_sum,
+                duration_buckets, first_byte_buckets, request_bytes, response_bytes
+            )
+            SELECT date_trunc('minute', now()) - age * interval '1 minute', model_id, id,
+                'production', 'key', 2, 30, 30000, 1400, 60, 3, %s, %s, 0, 0
+            FROM deployments_deployment, generate_series(1, %s) AS age
+            """,
+            [_BUCKETS, _BUCKETS, _MINUTES],
+        )
