@@ -1,19 +1,26 @@
 """What a kill -9 or a stop of any one process costs what is served, and what is built.
 
-Served: a whole Enginehouse with two replicas of a stand-in engine is asked thirty times a second,
-each question accounted for, while one process after the other is killed or stopped. Counted are
-questions lost, and those worked on twice; usage against what was answered; engines replaced; what
-is left over; and the seconds from the end of the fault until everything is true and stays so.
+Served: a whole Enginehouse with two replicas of a stand-in engine is asked thirty times a
+second, each question accounted for, while one process after the other is killed or stopped.
+Counted are questions lost, and those worked on twice; usage against what was answered; engines
+replaced; what is left over; and the seconds from the end of the fault until everything is true
+and stays so.
+
+Hosts: a control plane's host and one more, with a replica each, as their compose files start
+them in two network namespaces (as root; else not measured). Both gateways are asked fifteen
+times a second while the second host is cut off from the control plane, from the other host, from
+the broker, from everything, and powered off. Counted is what is lost at its own gateway, and at
+the other one later than three seconds after the cut.
 
 Built: a whole Enginehouse builds a tiny checkpoint, in FP8 and as it is, whose steps stand at
-gates until they have been harmed. Kills the build worker in each step (in `calibrate` with half of
-the samples done), cancels and kills the step's process in each step, then both at once, then the
-servers; stops workers, with and without a word. Measures the seconds until the state is true
+gates until they have been harmed. Kills the build worker in each step (in `calibrate` with half
+of the samples done), cancels and kills the step's process in each step, then both at once, then
+the servers; stops workers, with and without a word. Measures the seconds until the state is true
 again: another worker's process is at the step, or the build has ended with its cause, or it is a
 step further.
 
-The seconds are wall clock, for the product waits in them; the bars are the design's promises. Exit
-1 when one is missed.
+The seconds are wall clock, for the product waits in them; the bars are the design's promises.
+Exit 1 when one is missed.
 """
 
 import sys
@@ -25,11 +32,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import report
 from benchmarks.recovery_parts.building import builds_harmed
 from benchmarks.recovery_parts.faults import FULL, SHORT
+from benchmarks.recovery_parts.hosts import cuts, cuts_told, two_serving
 from benchmarks.recovery_parts.serving import serving
 from benchmarks.recovery_parts.table import faults_told
 from benchmarks.web_process import data_folder
+from tests.several_hosts.network import namespaces_can_be_made
 
-PARTS = ("serving", "builds")
+PARTS = ("serving", "hosts", "builds")
 BARS = {
     "faults_true_seconds_max": report.at_most(15),
     "lost_without_control_plane": report.at_most(0),
@@ -39,6 +48,11 @@ BARS = {
     "engines_replaced_needlessly": report.at_most(0),
     "engines_left_over": report.at_most(0),
     "leases_left": report.at_most(0),
+    "cuts_true_seconds_max": report.at_most(15),
+    "lost_at_its_own_gateway": report.at_most(0),
+    "lost_elsewhere_after_noticed": report.at_most(0),
+    "engines_replaced_by_cuts": report.at_most(0),
+    "leases_left_by_cuts": report.at_most(0),
     "true_state_seconds_max": report.at_most(15),
     "cancelled_seconds_max": report.at_most(5),
     "cancel_seen_seconds_max": report.at_most(2),
@@ -51,6 +65,8 @@ BARS = {
     "builds_lost": report.at_most(0),
 }
 _QUESTIONS_EACH_SECOND = 30
+_OF_TWO_HOSTS = 15
+"""At each of the two gateways."""
 
 
 def main() -> int:
@@ -74,6 +90,9 @@ def measure(parts: tuple[str, ...], *, full: bool) -> dict[str, Any]:
             serving(folder, each_second=_QUESTIONS_EACH_SECOND, real=full) as served,
         ):
             figures |= faults_told(served, FULL if full else SHORT)
+    if "hosts" in parts and namespaces_can_be_made():
+        with data_folder("rec") as folder, two_serving(folder, each_second=_OF_TWO_HOSTS) as two:
+            figures |= cuts_told(two, cuts(short_seconds=30, long_seconds=300 if full else 40))
     if "builds" in parts:
         with data_folder("rec") as folder:
             figures |= builds_harmed(folder, rounds=5 if full else 1)

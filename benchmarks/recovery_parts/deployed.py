@@ -3,8 +3,12 @@
 import os
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import django
+
+if TYPE_CHECKING:
+    from apps.builds.models import Build
 
 
 def main() -> None:
@@ -28,13 +32,27 @@ def _deployed(*, replicas: int) -> str:
         (Path(source) / "config.json").write_text("{}")
         published = ArtifactStore.open(settings.ARTIFACT_URL).publish(Path(source), {"format": 1})
     artifact = make_artifact(team=team, content_digest=published.content_digest)
-    model, deployment = model_create(
-        team=team, name="tiny", build=make_servable_build(team=team, artifact=artifact)
-    )
+    build = make_servable_build(team=team, artifact=artifact)
+    if share := os.environ.get("SHARE_OF_HOST"):
+        _make_large(build, float(share))
+    model, deployment = model_create(team=team, name="tiny", build=build)
     autoscaling_update(
         deployment=deployment, changes={"min_replica": replicas, "max_replica": replicas}
     )
     return model.id
+
+
+def _make_large(build: "Build", share: float) -> None:
+    """Let each replica claim that share of the smallest host, so that no host takes two."""
+    from django.db.models import Min
+
+    from apps.fleet.models import Card
+    from tests.factories_serving import CHECKPOINT
+
+    smallest = Card.objects.aggregate(bytes=Min("memory_bytes"))["bytes"]
+    weight_bytes = int(smallest * share)
+    large = {**CHECKPOINT, "weight_bytes": weight_bytes, "parameters": weight_bytes // 4}
+    build.steps.filter(name="inspect").update(result={"checkpoint": large})
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ _USAGE = """
     SELECT coalesce(sum(requests), 0), coalesce(sum(completion_tokens), 0)
     FROM telemetry_usageminute WHERE status_class = 2
 """
-_LEASES = "SELECT count(*) FROM fleet_cardlease WHERE released_at IS NULL"
+LEASES = "SELECT count(*) FROM fleet_cardlease WHERE released_at IS NULL"
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Serving:
 
     def leases(self) -> int:
         """Return how many claims on devices there are."""
-        return int(self._row(_LEASES)[0])
+        return int(self._row(LEASES)[0])
 
     def begun_twice(self, since: int) -> int | None:
         """Return how many questions engines began more than once; real ones do not tell."""
@@ -96,7 +96,7 @@ def serving(folder: Path, *, each_second: float, real: bool = False) -> Iterator
     """Start it, and return once every replica is ready; the questions flow when they are let."""
     with pytest.MonkeyPatch.context() as patch:
         if not real:
-            patch.setenv("ENGINE_PYTHON", _stand_in(folder))
+            patch.setenv("ENGINE_PYTHON", stand_in(folder))
         with _ending_its_engines(folder) as here:
             model_id = _built_and_deployed(here) if real else _deployed(here)
             traffic = Traffic(
@@ -129,7 +129,7 @@ def _built_and_deployed(here: Installation) -> str:
     return model_id
 
 
-def _stand_in(folder: Path) -> str:
+def stand_in(folder: Path) -> str:
     """Return the engine's program, in a folder where it notes what it is asked."""
     (folder / "engine").mkdir(parents=True)
     return str(shutil.copy(ENGINE, folder / "engine"))

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,8 @@ _STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 @dataclass
 class Question:
     number: int
+    asked_at: float
+    """By `time.monotonic`."""
     outcome: str | None = None
     """None while it is on its way; `answered`, or how it was lost."""
     tokens: int = 0
@@ -36,6 +39,8 @@ class Traffic:
     each_second: float
     is_echoed: bool
     """Whether an answer repeats the number of its question."""
+    place: Callable[[Callable[[], None]], None] = lambda ask: ask()
+    """Runs what asks, where clients are."""
     questions: list[Question] = field(default_factory=list)
     _ending: threading.Event = field(default_factory=threading.Event)
 
@@ -43,7 +48,7 @@ class Traffic:
     def flowing(self) -> Iterator["Traffic"]:
         """Ask while the `with` block lasts, and return once every question has its outcome."""
         self._ending.clear()
-        thread = threading.Thread(target=lambda: asyncio.run(self._flow()))
+        thread = threading.Thread(target=self.place, args=(self._ask_on,))
         thread.start()
         try:
             yield self
@@ -63,13 +68,19 @@ class Traffic:
     def on_their_way(self) -> set[int]:
         return {each.number for each in self.questions if each.outcome is None}
 
-    def lost(self, begin: int) -> dict[int, str]:
-        """Return which of those from `begin` on were not answered, and how they ended."""
+    def lost(self, begin: int, *, since: float = 0.0) -> dict[int, str]:
+        """Return which of those from `begin` on were not answered, and how they ended.
+
+        `since` leaves out those that were asked earlier, by `time.monotonic`.
+        """
         return {
             each.number: each.outcome
             for each in self.questions[begin:]
-            if each.outcome not in (None, _ANSWERED)
+            if each.outcome not in (None, _ANSWERED) and each.asked_at >= since
         }
+
+    def _ask_on(self) -> None:
+        asyncio.run(self._flow())
 
     async def _flow(self) -> None:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
@@ -80,7 +91,7 @@ class Traffic:
             loop = asyncio.get_running_loop()
             next_at = loop.time()
             while not self._ending.is_set():
-                question = Question(self.asked)
+                question = Question(self.asked, time.monotonic())
                 self.questions.append(question)
                 tasks.create_task(self._ask(client, question))
                 next_at = max(next_at + 1 / self.each_second, loop.time() - 1)

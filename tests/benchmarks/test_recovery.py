@@ -3,6 +3,7 @@
 from benchmarks.recovery import BARS
 from benchmarks.recovery_parts.building import worst_by_kind
 from benchmarks.recovery_parts.faults import Cost, Fault
+from benchmarks.recovery_parts.hosts import CutCost, cuts, worst_of_cuts
 from benchmarks.recovery_parts.table import worst_of
 
 
@@ -42,4 +43,26 @@ def test_what_is_lost_counts_by_what_was_harmed() -> None:
     assert worst["lost_beyond_in_flight"] == 1
     assert worst["engines_replaced_needlessly"] == 1
     assert worst["faults_true_seconds_max"] == 7.5
+    assert set(worst) <= set(BARS)
+
+
+def _cut_cost(**changes: object) -> CutCost:
+    columns: dict[str, object] = dict.fromkeys(CutCost.__dataclass_fields__, 0)
+    return CutCost(**{**columns, "cut": "", "words": (), **changes})  # type: ignore[arg-type]
+
+
+def test_an_engine_may_be_replaced_where_its_host_was_powered_off() -> None:
+    broker, power = (
+        next(cut for cut in cuts(short_seconds=1, long_seconds=1) if cut.name == name)
+        for name in ("from the broker", "powered off")
+    )
+    worst = worst_of_cuts(
+        [
+            (broker, _cut_cost(lost_at_its_gateway=2, true_after_seconds=4.0)),
+            (power, _cut_cost(engines_replaced=1, lost_at_its_gateway=None)),
+        ]
+    )
+    assert worst["lost_at_its_own_gateway"] == 2
+    assert worst["engines_replaced_by_cuts"] == 0
+    assert worst["cuts_true_seconds_max"] == 4.0
     assert set(worst) <= set(BARS)
