@@ -1,9 +1,16 @@
 """What a kill -9 or a stop of any one process costs what is served, and what is built.
 
-Served: a whole Enginehouse with two replicas of a stand-in engine is asked thirty times a second,
-each question accounted for, while one process after the other is killed or stopped. Counted are
-questions lost, and those worked on twice; usage against what was answered; engines replaced; what
-is left over; and the seconds from the end of the fault until everything is true and stays so.
+Served: a whole Enginehouse with two replicas of a stand-in engine is asked thirty times a
+second, each question accounted for, while one process after the other is killed or stopped.
+Counted are questions lost, and those worked on twice; usage against what was answered; engines
+replaced; what is left over; and the seconds from the end of the fault until everything is true
+and stays so.
+
+Hosts: a control plane's host and one more, with a replica each, as their compose files start
+them in two network namespaces (as root; else not measured). Both gateways are asked fifteen
+times a second while the second host is cut off from the control plane, from the other host, from
+the broker, from everything, and powered off. Counted is what is lost at its own gateway, and at
+the other one later than three seconds after the cut.
 
 Hosts: a control plane's host and one more, with a replica each, as their compose files start them
 in two network namespaces (as root; else not measured). Both gateways are asked fifteen times a second
@@ -12,14 +19,14 @@ everything, and powered off. Counted is what is lost at its own gateway, and at 
 than three seconds after the cut.
 
 Built: a whole Enginehouse builds a tiny checkpoint, in FP8 and as it is, whose steps stand at
-gates until they have been harmed. Kills the build worker in each step (in `calibrate` with half of
-the samples done), cancels and kills the step's process in each step, then both at once, then the
-servers; stops workers, with and without a word. Measures the seconds until the state is true
+gates until they have been harmed. Kills the build worker in each step (in `calibrate` with half
+of the samples done), cancels and kills the step's process in each step, then both at once, then
+the servers; stops workers, with and without a word. Measures the seconds until the state is true
 again: another worker's process is at the step, or the build has ended with its cause, or it is a
 step further.
 
-The seconds are wall clock, for the product waits in them; the bars are the design's promises. Exit
-1 when one is missed.
+The seconds are wall clock, for the product waits in them; the bars are the design's promises.
+Exit 1 when one is missed.
 """
 
 import sys

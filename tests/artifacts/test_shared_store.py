@@ -24,6 +24,14 @@ ArtifactStore.open(store.as_uri()).publish(folder, {})
 """
 """In a process that has given up its rights, once it has imported what only root may see."""
 
+HOLD = """
+import fcntl, sys
+held = open(sys.argv[1], "r+")
+fcntl.lockf(held, getattr(fcntl, sys.argv[2]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
 
 def publish_as_nobody(store: Path, folder: Path) -> None:
     command = [sys.executable, "-c", PUBLISH, str(NOBODY), str(store), str(folder)]
@@ -55,6 +63,37 @@ def test_what_one_user_has_stored_another_adds_to_and_stores_again(reachable: Pa
     publish_as_nobody(store, mine)
     assert ours.verify(first).content_digest == first
     assert ours.publish(theirs, {}).reused
+
+
+@pytest.mark.process
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_store_that_another_user_began_is_had_alone_by_who_sweeps(reachable: Path) -> None:
+    store, theirs = reachable / "store", reachable / "theirs"
+    store.mkdir()
+    store.chmod(0o2777)
+    theirs.mkdir()
+    (theirs / "rows.jsonl").write_text("of nobody")
+    publish_as_nobody(store, theirs)
+    (lock,) = store.glob("*.lock")
+    # Root writes to anything: what others may is told by the mode alone.
+    assert (lock.stat().st_uid, lock.stat().st_mode & 0o777) == (NOBODY, 0o666)
+    assert not ArtifactStore.open(store.as_uri()).sweep([], 0).busy
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("kind", ["LOCK_SH", "LOCK_EX"])
+def test_a_sweep_sees_who_holds_the_store_by_a_lock_of_posix_as_over_nfs(
+    tmp_path: Path, kind: str
+) -> None:
+    store = ArtifactStore.open(tmp_path.as_uri())
+    assert not store.sweep([], 0).busy
+    (lock,) = tmp_path.glob("*.lock")
+    command = [sys.executable, "-c", HOLD, str(lock), kind]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        assert store.sweep([], 0).busy
+    assert not store.sweep([], 0).busy
 
 
 def test_the_folders_of_a_closed_store_stay_closed(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ HOSTS = Group(
             name="NODE_NAME",
             default="the host's name",
             read_by="workers, agent, gateway",
-            says="How this host is known.",
+            says="How this host is known. No other host may have it: who enrolls last takes "
+            "its place.",
         ),
         Setting(
             name="NODE_ADDRESS",
