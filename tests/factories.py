@@ -19,7 +19,7 @@ from apps.configs.models import (
     Config,
     Revision,
 )
-from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
 from apps.fleet.models import Card, CardLease, Gateway, Node
 from apps.rest.identifiers import new_id
 from controlplane import clock
@@ -331,6 +331,20 @@ def make_environment(**changes: Any) -> Environment:
     """A place of a model, empty unless `current` fills it."""
     model = changes.pop("model", None) or make_model()
     return Environment.objects.create(**{"model": model, "name": "staging"} | changes)
+
+
+def make_failed_starts(**changes: Any) -> FailedStarts:
+    """An artifact that failed to start on a node once."""
+    now = clock.now()
+    defaults = {
+        "node": changes.pop("node", None) or make_node(),
+        "artifact": make_artifact(),
+        "count": 1,
+        "first_at": now,
+        "last_at": now,
+        "retry_at": now,
+    }
+    return FailedStarts.objects.create(**defaults | changes)
 
 
 def make_replica(**changes: Any) -> Replica:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Q, Sum
+from django.db.models import Q, Sum
 from django.urls import reverse
 
 from apps.accounts.models import Team, User
@@ -15,6 +15,7 @@ from apps.builds.presentation import BuildRow
 from apps.builds.selectors import build_list, build_rows
 from apps.dashboard.first_steps import Newcomer, first_steps
 from apps.deployments.models import Deployment, ServedModel
+from apps.deployments.selectors import deployment_states
 from apps.fleet.models import Card
 from apps.fleet.selectors import nodes_alive
 from apps.secrets.presentation import ending_secrets
@@ -55,11 +56,12 @@ def overview_context(user: User) -> dict[str, Any]:
     """Return everything that the overview shows somebody of the team that they work in."""
     team = user.team
     model_ids = list(ServedModel.objects.filter(team=team).values_list("id", flat=True))
-    states = _deployments_by_state(team)
+    states = deployment_states(team=team)
     running = build_list(team=team).exclude(state__in=BUILD_TERMINAL)[:RUNNING_SHOWN]
     cards = cards_by_kind()
     return {
-        "states": states,
+        "states": [(state, count) for state, count, _ in states],
+        "unconfirmed": sum(unheard for *_, unheard in states),
         "traffic": traffic_sum(model_ids=model_ids),
         "builds": [BuildRow(build=build) for build in running],
         "cards": cards,
@@ -99,11 +101,6 @@ def failures(team: Team) -> Sequence[FailureNote]:
     broken = broken.exclude(state=DeploymentState.BUILD_FAILED).select_related("model")
     notes += [_deployment_note(each) for each in broken.order_by("-created_at")[:FAILURES_SHOWN]]
     return sorted(notes, key=lambda note: note.at, reverse=True)[:FAILURES_SHOWN]
-
-
-def _deployments_by_state(team: Team) -> Sequence[tuple[str, int]]:
-    deployments = Deployment.objects.filter(model__team=team).order_by("state")
-    return list(deployments.values_list("state").annotate(count=Count("id")))
 
 
 def _of_kind(kind: str, cards: Sequence[tuple[int, int]]) -> CardsOfKind:

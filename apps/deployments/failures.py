@@ -1,20 +1,24 @@
 """Why serving did not work, where the reason is ours to find and not the engine's to say."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from apps.fleet.models import Node
 from apps.fleet.services import NoRoom
 from controlplane.domain.failures import Blame, Failure
 
+_NAMED = 4
 
-def no_room(refusals: Sequence[NoRoom], kind: str, pool: str) -> Failure:
-    """Return why no node takes the replica."""
+
+def no_room(refusals: Sequence[NoRoom], kind: str, pool: str, closed: Mapping[str, str]) -> Failure:
+    """Return why no node takes the replica; `closed` has those that take nothing now, and why."""
     reasons = [str(refused) for refused in refusals]
     if not reasons:
+        told = ", ".join(f"`{name}` is {why}" for name, why in [*closed.items()][:_NAMED])
         return Failure(
             code="EHD-NO-NODE",
             blame=Blame.MACHINE,
-            sentence=f"No live node of pool `{pool}` has a `{kind}` card.",
+            sentence=f"No live node of pool `{pool}` has a `{kind}` card."
+            + (f" Of those that have one, {told}." if told else ""),
             field="resources.accelerator",
             hint="Start an agent on such a machine, uncordon one, or name another accelerator.",
         )

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 
 from apps.deployments.models import FailedStarts
 from apps.fleet.models import Node
@@ -43,14 +44,23 @@ def ranked(
     return sorted(found, key=lambda each: (each.failures, each.replicas, each.node.name))
 
 
-def placement_words(chosen: Candidate, every: Sequence[Candidate], full: Collection[str]) -> str:
-    """Return why the node was chosen and which were passed over; `full` are ids without room."""
+def placement_words(
+    chosen: Candidate,
+    every: Sequence[Candidate],
+    full: Collection[str],
+    closed: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Return why the node was chosen and which were passed over; `full` are ids without room.
+
+    `closed` has the names of nodes that take nothing now, and why.
+    """
     words = f"`{chosen.node.name}` {_merit(chosen, every, full)}."
     passed = [
         f"`{each.node.name}` ({_fault(each, full)})"
         for each in every
         if each is not chosen and (each.node.id in full or each.failures > chosen.failures)
     ]
+    passed += [f"`{name}` ({why})" for name, why in closed.items()]
     return f"{words} Passed over: {named(passed)}." if passed else words
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Case, Count, Prefetch, Q, QuerySet, When
+from django.db.models import Case, Count, Exists, OuterRef, Prefetch, Q, QuerySet, When
 from django.db.models.functions import Now
 
 from apps.accounts.models import Team
@@ -87,6 +87,20 @@ def deployment_list(
         .prefetch_related("current_of", "candidate_of")
         .order_by("-created_at", "id")
     )
+
+
+def deployment_states(*, team: Team) -> list[tuple[str, int, int]]:
+    """Return by state how many deployments the team has, and of how many nothing was heard lately.
+
+    Those are counted among the others.
+    """
+    running = Replica.objects.filter(deployment=OuterRef("pk"), state__in=_RUNNING)
+    unheard = Exists(running) & ~Exists(running.filter(observed_at__gt=_HEARD_SINCE))
+    rows = Deployment.objects.filter(model__team=team).annotate(is_unheard=unheard)
+    counts = rows.values("state").annotate(
+        count=Count("id"), unheard=Count("id", filter=Q(is_unheard=True))
+    )
+    return list(counts.order_by("state").values_list("state", "count", "unheard"))
 
 
 def deployment_search(*, team: Team, words: str = "", state: str = "") -> QuerySet[Deployment]:

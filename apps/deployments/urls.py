@@ -40,6 +40,7 @@ _ENVIRONMENT = f"{_MODEL}/environments/<name:name>"
 api: list[URLPattern] = [
     path("nodes/<id:node_id>", nodes.NodeDetailView.as_view(), name="node"),
     path("nodes/<id:node_id>/replicas", nodes.NodeReplicasView.as_view()),
+    path("nodes/<id:node_id>/failed_starts", nodes.NodeFailedStartsView.as_view()),
     path("usage", usage.UsageView.as_view()),
     path("usage.csv", usage.UsageCsvView.as_view()),
     path("prices", usage.PriceListView.as_view()),
@@ -71,5 +72,10 @@ internal: list[URLPattern] = [
 node_page: list[URLPattern] = [
     path("nodes/<id:node_id>/", node_views.node, name="node_page"),
     path("nodes/<id:node_id>/remove/", node_views.remove, name="node_remove"),
+    path(
+        "nodes/<id:node_id>/failed-starts/clear/",
+        node_views.clear_failed_starts,
+        name="node_clear_failed_starts",
+    ),
 ]
 metrics_page: list[URLPattern] = [path("metrics", metrics.MetricsView.as_view(), name="metrics")]

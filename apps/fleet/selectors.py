@@ -73,6 +73,19 @@ def nodes_for(*, kind: str, pool: str) -> Sequence[Node]:
     return list(nodes_alive().filter(cordoned=False, id__in=ids).order_by("name"))
 
 
+def nodes_closed(*, kind: str, pool: str) -> dict[str, str]:
+    """Return which nodes with such cards take nothing new now, by name, and why."""
+    cards = Card.objects.filter(cards_of_pool(pool), kind=kind, is_present=True)
+    here = Node.objects.filter(removed_at=None, id__in=cards.values("node_id"))
+    told = here.annotate(is_alive=_heard("last_heartbeat_at")).order_by("name")
+    rows = told.values_list("name", "is_alive", "cordoned")
+    return {
+        name: "cordoned" if is_alive else "silent"
+        for name, is_alive, is_cordoned in rows
+        if is_cordoned or not is_alive
+    }
+
+
 def nodes_draining(*, node_ids: Collection[str]) -> frozenset[str]:
     """Return which of these nodes replicas are moved off."""
     found = Node.objects.filter(id__in=node_ids, draining_since__isnull=False)

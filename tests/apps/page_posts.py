@@ -210,6 +210,10 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "fleet:uncordon": lambda w: _node("uncordon", cordoned=True),
     "fleet:drain": lambda w: _node("drain"),
     "fleet:undrain": lambda w: _node("undrain", cordoned=True, draining_since=clock.now()),
+    "node_clear_failed_starts": lambda w: (
+        f"/nodes/{factories.make_failed_starts().node_id}/failed-starts/clear/",
+        {},
+    ),
     "fleet:assign_cards": lambda w: _card_assigned(),
     "fleet:assign_pool": lambda w: (
         "/nodes/pools/",

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from apps.accounts.permissions import Action
 from apps.deployments import examples
 from apps.deployments.nodes import FailedOnNode, OnNode, builds_on, failed_on, replicas_on
-from apps.deployments.services import node_remove
+from apps.deployments.services import failed_starts_clear, node_remove
 from apps.fleet.api import NodeDetailView as FleetNodeDetailView
 from apps.fleet.api import NodeView
 from apps.rest.examples import shown_as
@@ -88,6 +88,11 @@ class RemovedNodeObject(serializers.Serializer[Any]):
     )
 
 
+@shown_as({"cleared": 2})
+class ClearedFailedStartsObject(serializers.Serializer[Any]):
+    cleared = serializers.IntegerField(help_text="Artifacts that had failed to start there.")
+
+
 class NodeDetailView(FleetNodeDetailView):
     actions: ClassVar[Mapping[str, Action]] = {
         **FleetNodeDetailView.actions,
@@ -117,3 +122,13 @@ class NodeReplicasView(NodeView):
             "failed_starts": failed_on(node, self.actor),
         }
         return Response(NodeReplicasObject(told).data)
+
+
+class NodeFailedStartsView(NodeView):
+    actions: ClassVar[Mapping[str, Action]] = {"DELETE": Action.CORDON}
+
+    @extend_schema(responses={200: ClearedFailedStartsObject})
+    def delete(self, request: Request, node_id: str) -> Response:
+        """Forget which starts failed on the node, as after it was mended."""
+        cleared = failed_starts_clear(node=self.node())
+        return Response(ClearedFailedStartsObject({"cleared": cleared}).data)

@@ -22,7 +22,7 @@ from apps.deployments.services.environments import (
     environment_create,
     environment_delete,
 )
-from apps.deployments.services.failed_starts import failed_starts_prune
+from apps.deployments.services.failed_starts import failed_starts_clear, failed_starts_prune
 from apps.deployments.services.models import model_create, model_delete
 from apps.deployments.services.observing import ReplicaReport, replicas_observe
 from apps.deployments.services.promoting import environment_promote
@@ -55,6 +55,7 @@ __all__ = [
     "environment_create",
     "environment_delete",
     "environment_promote",
+    "failed_starts_clear",
     "failed_starts_prune",
     "model_create",
     "model_delete",

@@ -5,8 +5,12 @@ Rows are locked after replicas and before cards, nodes and routes.
 
 from datetime import datetime
 
+from django.db import transaction
+
+from apps.accounts.audit import audit
 from apps.deployments.backoff import FORGOTTEN_AFTER, wait_after
 from apps.deployments.models import Deployment, FailedStarts, Replica
+from apps.fleet.models import Node
 from controlplane import clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import ReplicaState
@@ -29,6 +33,15 @@ def failed_starts_retry_now(*, deployment: Deployment) -> bool:
     rows = FailedStarts.objects.filter(artifact_id=deployment.artifact_id, retry_at__gt=now)
     ids = [row.id for row in rows.order_by("node_id").select_for_update(no_key=True)]
     return bool(FailedStarts.objects.filter(id__in=ids).update(retry_at=now))
+
+
+@transaction.atomic
+def failed_starts_clear(*, node: Node) -> int:
+    """Return how many artifacts that failed on the node may be started there as if they had not."""
+    cleared = FailedStarts.objects.filter(node=node).delete()[0]
+    if cleared:
+        audit("node.clear_failed_starts", node, team=None, before={"artifacts": cleared})
+    return cleared
 
 
 def failed_starts_prune() -> int:

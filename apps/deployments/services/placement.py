@@ -14,6 +14,7 @@ from apps.deployments.selectors import failed_starts_of
 from apps.fleet.models import Node
 from apps.fleet.selectors import (
     computes_bfloat16,
+    nodes_closed,
     nodes_for,
     pools_closed_to,
     smallest_card_bytes,
@@ -76,7 +77,9 @@ def _order_on(
         node=chosen.node,
         generation=deployment.generation,
         memory_bytes=memory_bytes,
-        placement=placement_words(chosen, every, full),
+        placement=placement_words(
+            chosen, every, full, nodes_closed(kind=hardware.kind, pool=hardware.pool)
+        ),
     )
     cards_claim(
         holder=replica.card_holder,
@@ -126,7 +129,8 @@ def _nowhere(
     waiting = [each for each in every if each.waits(now)]
     if waiting:
         return backing_off(waiting_words(waiting), [*refusals.values()])
-    return no_room([*refusals.values()], hardware.kind, hardware.pool)
+    closed = nodes_closed(kind=hardware.kind, pool=hardware.pool)
+    return no_room([*refusals.values()], hardware.kind, hardware.pool, closed)
 
 
 def _needed_on(node: Node, deployment: Deployment, hardware: Hardware) -> int:

@@ -1,5 +1,6 @@
 """The overview and the probes."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from apps.accounts.models import User
 from apps.configs.models import Revision
 from apps.dashboard.first_steps import Newcomer, first_steps
 from apps.fleet.services import worker_arrived
+from controlplane import clock
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import (
@@ -18,6 +20,7 @@ from tests.factories import (
     make_cast,
     make_config,
     make_deployment,
+    make_replica,
     make_revision,
 )
 
@@ -90,6 +93,21 @@ def test_an_outsider_sees_nothing_of_it() -> None:
     failure = {"code": "EHF-OFFLINE", "blame": "machine", "sentence": "The hub did not answer."}
     make_build(team=cast.team, state=BuildState.FAILED, failure=failure)
     assert "The hub did not answer." not in signed_in(cast.outsider).get("/").content.decode()
+
+
+def test_the_overview_counts_deployments_of_which_nothing_was_heard_lately() -> None:
+    cast = make_cast()
+    page = signed_in(cast.owner)
+    heard, unheard, sleeping = (make_deployment(team=cast.team) for _ in range(3))
+    long_ago = clock.now() - timedelta(days=1)
+    make_replica(deployment=heard)
+    make_replica(deployment=heard, observed_at=long_ago)
+    make_replica(deployment=sleeping, state="stopped", observed_at=long_ago)
+    assert "not confirmed" not in page.get("/").content.decode()
+    make_replica(deployment=unheard, observed_at=long_ago)
+    shown = page.get("/").content.decode()
+    assert ">3 active<" in shown
+    assert ">1 not confirmed<" in shown
 
 
 def test_the_overview_takes_the_committed_number_of_queries() -> None:

@@ -185,6 +185,26 @@ def test_page_and_rest_show_what_failed_and_other_teams_see_no_names(
     assert BROKEN.sentence not in page
 
 
+def test_an_admin_clears_what_failed_on_a_node_that_was_mended(
+    cast: factories.Cast, nodes: dict[str, Node]
+) -> None:
+    _fail(_live(_serve(cast.team)).get())
+    node, address = nodes["a"], f"/nodes/{nodes['a'].id}/"
+    clear = f"{address}failed-starts/clear/"
+    assert clear not in signed_in(cast.member).get(address).content.decode()
+    assert signed_in(cast.member).post(clear).status_code == 403
+    assert client_of(cast.member).delete(f"/v1/nodes/{node.id}/failed_starts")[0] == 403
+    assert FailedStarts.objects.exists()
+    browser = signed_in(cast.organisation_admin)
+    assert clear in browser.get(address).content.decode()
+    assert browser.post(clear).status_code == 302
+    assert not FailedStarts.objects.exists()
+    rest = client_of(cast.organisation_admin)
+    assert rest.delete(f"/v1/nodes/{node.id}/failed_starts") == (200, {"cleared": 0})
+    factories.make_failed_starts(node=node)
+    assert rest.delete(f"/v1/nodes/{node.id}/failed_starts") == (200, {"cleared": 1})
+
+
 def node_heard(node: Node) -> None:
     Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now())
 

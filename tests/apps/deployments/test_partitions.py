@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
+import time_machine
 
 from apps.accounts.routes_version import routes_version_current
 from apps.deployments.models import Deployment, Replica
@@ -312,3 +313,18 @@ def test_a_node_that_speaks_is_not_removed_with_what_it_runs(parted: Partition, 
     parted.hear(parted.first, "ready")
     with pytest.raises(Conflict):
         node_remove(node=node)
+
+
+def test_why_a_node_was_chosen_names_those_that_take_nothing(parted: Partition, node: Node) -> None:
+    replica = Replica.objects.get(id=parted.replacement().id)
+    assert replica.placement == (
+        f"`other` is the only node that may take it. Passed over: `{node.name}` (silent)."
+    )
+    parted.hear(replica, "failed", failure=BROKEN)
+    Node.objects.filter(id=replica.node_id).update(cordoned=True)
+    with time_machine.travel(clock.now() + timedelta(seconds=3), tick=False):
+        deployment_settle(deployment_id=parted.deployment.id)
+    failure = Deployment.objects.get(id=parted.deployment.id).failure or {}
+    assert failure["code"] == "EHD-NO-NODE"
+    told = sorted([f"`{node.name}` is silent", "`other` is cordoned"])
+    assert f"Of those that have one, {', '.join(told)}." in failure["sentence"]

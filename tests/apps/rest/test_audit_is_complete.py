@@ -208,6 +208,10 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
         f"/v1/nodes/{factories.make_node(draining_since=clock.now()).id}/undrain",
         None,
     ),
+    "delete /v1/nodes/{node_id}/failed_starts": lambda w: (
+        f"/v1/nodes/{factories.make_failed_starts().node_id}/failed_starts",
+        None,
+    ),
     "delete /v1/nodes/{node_id}": lambda w: (
         f"/v1/nodes/{factories.make_node().id}",
         None,
