@@ -36,19 +36,24 @@ class RoutesBook:
         self._checked_at = 0.0
         self._last: tuple[int, dict[str, Any] | None] = (-1, None)
         """After which version it followed last, and what changed then: most gateways ask that."""
+        self._everything: dict[str, Any] | None = None
+        """What was read to begin with, for the answer at the same moment and no later one."""
         self.unnamed = 0
         """How many rows had changed without being named."""
 
     def answer(self, *, after: int, digest: str | None) -> dict[str, Any] | None:
         """Return a change after that version, or the whole; None where nothing is to be told."""
         with self._lock:
-            if self._clock.monotonic() >= self._checked_at + CHECK_SECONDS:
+            due_at = self._checked_at + CHECK_SECONDS
+            if self._version is not None and self._clock.monotonic() >= due_at:
                 self._check()
             with _at_one_moment():
                 return self._answer(after, digest)
 
     def _answer(self, after: int, digest: str | None) -> dict[str, Any] | None:
+        self._everything = None
         version, is_named = self._follow()
+        everything, self._everything = self._everything, None
         if after == version and digest in (None, self._digest.text):
             return None
         told = {"format": FORMAT, "version": version, "digest": self._digest.text}
@@ -56,7 +61,7 @@ class RoutesBook:
         if last_after != after:
             changed = _changes_after(after) if is_named and 0 < after < version else None
         if changed is None:
-            return {**told, "after": None, **routes_rows()}
+            return {**told, "after": None, **(everything or routes_rows())}
         return {**told, "after": after, **changed}
 
     def _follow(self) -> tuple[int, bool]:
@@ -75,15 +80,15 @@ class RoutesBook:
         return version, is_named
 
     def _begin(self, version: int) -> None:
-        self._digest, self._last = _digest_of_all(), (-1, None)
+        self._everything = routes_rows()
+        self._digest, self._last = _digest_of(self._everything), (-1, None)
         self._version, self._checked_at = version, self._clock.monotonic()
 
     def _check(self) -> None:
         """Name what differs from what was followed, so that gateways are told."""
         with _at_one_moment():
-            is_known = self._version is not None
             version, _ = self._follow()
-            differing = _digest_of_all().differing(self._digest) if is_known else set()
+            differing = _digest_of(routes_rows()).differing(self._digest)
         self._checked_at = self._clock.monotonic()
         if differing:
             self.unnamed += len(differing)
@@ -96,9 +101,9 @@ BOOK = RoutesBook()
 """The one of this process."""
 
 
-def _digest_of_all() -> RoutesDigest:
+def _digest_of(rows: Mapping[str, Any]) -> RoutesDigest:
     digest = RoutesDigest()
-    digest.put_all(routes_rows())
+    digest.put_all(rows)
     return digest
 
 

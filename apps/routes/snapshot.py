@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeVar
 
 from django.db.models import F, Model, Q, QuerySet
+from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 
 from apps.accounts.models import ApiKey, ApiKeyType
@@ -18,7 +19,6 @@ from apps.deployments.selectors import (
     predict_route,
     served_model_name,
     shares_prefixes,
-    told_version,
 )
 from controlplane import clock
 from controlplane.domain.lifecycle import ReplicaState
@@ -193,9 +193,9 @@ def _versions(deployment_ids: Collection[str] | None) -> dict[str, str]:
     """Return by deployment which version the first ready replica told."""
     versions: dict[str, str] = {}
     rows = _some(_ready(), deployment_ids, "deployment_id")
-    for replica in rows.only("deployment_id", "report"):
-        if told := told_version(replica):
-            versions.setdefault(replica.deployment_id, told)
+    for deployment_id, told in rows.values_list("deployment_id", KT("report__version")):
+        if told:
+            versions.setdefault(deployment_id, told)
     return versions
 
 
