@@ -10,6 +10,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import F
 
+from apps.deployments.due import room_now
 from apps.deployments.models import Deployment, Replica, SweepRecord
 from apps.deployments.plan import decide, state_after
 from apps.deployments.services.reconcile import deployment_reconcile
@@ -65,11 +66,18 @@ def _looks_unsettled(
 def _settle(deployment_id: str, room: str) -> None:
     rows = Deployment.objects.select_for_update(no_key=True).filter(id=deployment_id)
     row = rows.first()
-    # What is marked is not missed: its turn comes.
-    if row is None or row.marked_at or (row.reconcile_at and row.reconcile_at <= clock.now()):
+    if row is None or _is_called(row, clock.now()):
         return
     if deployment_reconcile(deployment_id=deployment_id, room=room):
         _log.error("deployment %s needed a move that nothing had called for", deployment_id)
         SweepRecord.objects.filter(id=1).update(
             missed=F("missed") + 1, missed_at=clock.now(), missed_deployment=deployment_id
         )
+
+
+def _is_called(row: Deployment, now: datetime) -> bool:
+    """Return whether its turn comes without this check, so that nothing was missed."""
+    if row.marked_at is not None or (row.reconcile_at is not None and row.reconcile_at <= now):
+        return True
+    # Room may have come since this round began.
+    return row.room_seen is not None and row.room_seen != room_now(now)

@@ -165,6 +165,7 @@ def test_a_change_costs_no_more_queries_in_a_larger_fleet(
 
 def test_gateways_of_two_releases_are_told_each_in_its_form(client: Client) -> None:
     gateway = make_gateway()
+    routes_version_bump()
     headers = {"Authorization": f"Bearer {gateway.name}"}
     old = client.get("/internal/v1/routes?after=0", headers=headers).json()
     new = client.get("/internal/v1/routes?after=0&format=2", headers=headers).json()

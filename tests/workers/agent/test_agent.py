@@ -130,10 +130,8 @@ def test_a_killed_agent_leaves_its_engine_serving_and_the_next_one_takes_over(
     assert Path(f"/proc/{replica.pid}").exists()
     agent.start()
     wait_for(lambda: "adopted" in agent.log, what=lambda: f"adoption in {agent.log}")
-    before = Replica.objects.get(id=replica.id).observed_at
-    wait_for(
-        lambda: Replica.objects.get(id=replica.id).observed_at > before, what="its next report"
-    )
+    before = Node.objects.get().replicas_heard_at
+    wait_for(lambda: Node.objects.get().replicas_heard_at > before, what="its next report")
     deployments_sweep()
     after = deployment.replicas.get()
     assert (after.id, after.pid, after.state) == (replica.id, replica.pid, "ready")
@@ -288,7 +286,7 @@ def test_an_agent_that_is_stopped_and_continued_takes_no_engine_out(serving: Ser
     assert identity.is_told_by(answer.content), "its runner was not stopped"
     agent.process.send_signal(signal.SIGCONT)
     wait_for_state(deployment, "active")
-    assert deployment.replicas.get().pid == replica.pid
+    assert deployment.replicas.get(state="ready").pid == replica.pid
 
 
 def test_an_agent_without_credential_or_token_says_what_to_do(agent: AgentProcess) -> None:

@@ -53,7 +53,8 @@ class Gateway:
         storage = Storage(folder)
         membership = Membership(self.plane, storage, token="t", name="g", address="")
         self.sync = RoutesSync(
-            self.plane, membership, storage, self.applied.append, poll_seconds=1.0,
+            self.plane, membership, storage, self.applied.append, confirmed=lambda: None,
+            poll_seconds=1.0,
             differed=self._count,
         )  # fmt: skip
         self.sync.load_from_disk()
