@@ -163,6 +163,8 @@ def _harm(serving: Serving, fault: Fault) -> _Harmed:
     victim = serving.here.kill(fault.kind)
     # Until it is buried: a zombie's other threads may still have its connections open.
     wait_for(lambda: not psutil.pid_exists(victim), what=f"the end of the {fault.kind}")
+    if fault.kind in CONTROL_PLANE:
+        return _Harmed()
     return _Harmed(engines, frozenset({*before, *range(first, serving.traffic.asked)}))
 
 

@@ -1,0 +1,47 @@
+"""Any one process killed or stopped under counted traffic: nothing is lost but what was on it.
+
+`benchmarks/recovery.py` tells how soon, and stops each for a minute.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.recovery_parts.faults import CONTROL_PLANE, Fault, cost_of
+from benchmarks.recovery_parts.serving import Serving, serving
+
+pytestmark = [pytest.mark.recovery, pytest.mark.e2e]
+_KILLED = ("web", "agent", "control", "postgres", "valkey")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with serving(tmp_path_factory.mktemp("up"), each_second=30) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *(Fault(kind=kind) for kind in _KILLED),
+        Fault(kind="web", seconds=20),
+        Fault(kind="agent", seconds=20),
+    ],
+    ids=lambda fault: fault.name,
+)
+def test_without_a_part_of_the_control_plane_every_request_is_answered(
+    served: Serving, fault: Fault
+) -> None:
+    assert fault.kind in CONTROL_PLANE
+    cost = cost_of(served, fault)
+    assert cost.asked > 0
+    assert (cost.lost, cost.doubled, cost.usage_difference) == (0, 0, 0), cost
+    assert (cost.engines_replaced, cost.orphans, cost.leases_left) == (0, 0, 0), cost
+
+
+@pytest.mark.parametrize("kind", ["gateway", "engine"])
+def test_what_is_killed_takes_along_no_more_than_was_on_it(served: Serving, kind: str) -> None:
+    cost = cost_of(served, Fault(kind=kind))
+    assert cost.asked > 0
+    assert (cost.lost_beyond_in_flight, cost.doubled, cost.usage_difference) == (0, 0, 0), cost
+    assert (cost.engines_replaced, cost.orphans, cost.leases_left) == (kind == "engine", 0, 0), cost
