@@ -12,12 +12,6 @@ times a second while the second host is cut off from the control plane, from the
 the broker, from everything, and powered off. Counted is what is lost at its own gateway, and at
 the other one later than three seconds after the cut.
 
-Hosts: a control plane's host and one more, with a replica each, as their compose files start them
-in two network namespaces (as root; else not measured). Both gateways are asked fifteen times a second
-while the second host is cut off from the control plane, from the other host, from the broker, from
-everything, and powered off. Counted is what is lost at its own gateway, and at the other one later
-than three seconds after the cut.
-
 Built: a whole Enginehouse builds a tiny checkpoint, in FP8 and as it is, whose steps stand at
 gates until they have been harmed. Kills the build worker in each step (in `calibrate` with half
 of the samples done), cancels and kills the step's process in each step, then both at once, then
