@@ -153,9 +153,7 @@ class _Harmed:
 
 def _harm(serving: Serving, fault: Fault) -> _Harmed:
     if fault.seconds is not None:
-        with _stopped(serving, fault.kind):
-            time.sleep(fault.seconds)
-        return _Harmed()
+        return _stopped_for(serving, fault.kind, fault.seconds)
     if fault.kind == SUPERVISOR:
         return _supervisor_killed(serving)
     engines = _family(serving.here.pid(fault.kind)) if fault.ends_an_engine else ()
@@ -166,6 +164,14 @@ def _harm(serving: Serving, fault: Fault) -> _Harmed:
     if fault.kind in CONTROL_PLANE:
         return _Harmed()
     return _Harmed(engines, frozenset({*before, *range(first, serving.traffic.asked)}))
+
+
+def _stopped_for(serving: Serving, kind: str, seconds: float) -> _Harmed:
+    with _stopped(serving, kind):
+        time.sleep(seconds)
+        waiting = serving.traffic.on_their_way()
+    # They reach the engines at once, which may have no room for so many.
+    return _Harmed(asked=frozenset(waiting if kind == "gateway" else ()))
 
 
 def _supervisor_killed(serving: Serving) -> _Harmed:

@@ -49,6 +49,15 @@ def identity_of(pid: int) -> ProcessIdentity | None:
     return ProcessIdentity(boot_id=boot_id(), pid=pid, start_ticks=int(fields[_START_FIELD]))
 
 
+def is_stopped(pid: int) -> bool:
+    """Return whether somebody has stopped the process, as by SIGSTOP, so that it may go on."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[_STATE_FIELD] in "Tt"
+
+
 def is_alive(identity: ProcessIdentity) -> bool:
     """Return whether that very process runs."""
     return identity_of(identity.pid) == identity

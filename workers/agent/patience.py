@@ -6,6 +6,7 @@ from pathlib import Path
 
 from controlplane.clock import SYSTEM, Clock
 from workers.agent.folders import ReplicaFolder
+from workers.agent.identity import is_stopped
 from workers.agent.reaping import marked_processes
 
 LONGEST_STEP_SECONDS = 5.0
@@ -64,8 +65,13 @@ class Progress:
             return
         before, self._last = self._last, _doing(self._folder)
         self._measured_at = self._time.seconds
-        if _is_progress(before, self._last, passed):
+        if _is_progress(before, self._last, passed) or somebody_stopped_it(self._folder):
             self._got_on_at = self._time.seconds
+
+
+def somebody_stopped_it(folder: ReplicaFolder) -> bool:
+    """Return whether a process of the replica stands still by a signal: it goes on where it was."""
+    return any(map(is_stopped, marked_processes(folder)))
 
 
 def _is_progress(before: _Doing, now: _Doing, seconds: float) -> bool:

@@ -47,6 +47,10 @@ class Probe:
         """How long the engine has not answered, of the time in which it was looked at."""
         return self._time.seconds - self._answered_at
 
+    def excuse(self) -> None:
+        """Begin anew to wait for an answer."""
+        self._answered_at = self._time.seconds
+
     def look(self, pool: Executor) -> None:
         """Ask in the background, if it is time and no question is open."""
         self._time.look()

@@ -18,7 +18,7 @@ from workers.agent.capped_log import tail
 from workers.agent.containers import Removal
 from workers.agent.folders import ReplicaFolder, is_locked, replica_folder, try_lock
 from workers.agent.identity import ProcessIdentity, boot_id, is_alive, send_signal
-from workers.agent.patience import LookedTime, Progress
+from workers.agent.patience import LookedTime, Progress, somebody_stopped_it
 from workers.agent.probes import Probe
 from workers.agent.reaping import kill_marked
 from workers.agent.settings import Settings
@@ -248,10 +248,16 @@ class Replica:
         if not probe.is_ready:
             failure = self._stuck_while_loading()
         elif probe.silent_seconds > SILENT_LIMIT_SECONDS:
-            failure = failures.no_answer(SILENT_LIMIT_SECONDS)
+            failure = self._silent(probe)
         if failure is not None:
             self.folder.write("failure", failure.to_json())
             self.kill()
+
+    def _silent(self, probe: Probe) -> Failure | None:
+        if somebody_stopped_it(self.folder):
+            probe.excuse()
+            return None
+        return failures.no_answer(SILENT_LIMIT_SECONDS)
 
     def _stuck_while_loading(self) -> Failure | None:
         if self._progress is None:

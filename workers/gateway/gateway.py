@@ -195,7 +195,7 @@ class Gateway:
         return self._pool.choose(replicas, tried)
 
     def may_come(self, deployment: Deployment) -> bool:
-        return self.suspects.are_unasked(deployment)
+        return self.suspects.may_answer(deployment)
 
     def admit_again(self, admission: Admission, method: bytes) -> Admission:
         return self._admitted(admission.key, admission.target, method, self._known_routes())

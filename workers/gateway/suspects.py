@@ -14,6 +14,8 @@ from workers.gateway.snapshot import Deployment, Replica, Snapshot, Suspect
 
 ASK_SECONDS = 1.0
 TRUSTED_SECONDS = 3.0
+LATE_SECONDS = 15.0
+"""A runner that answered so lately is waited for, though its last answer is too old to go by."""
 MOST_AT_ONCE = 1024
 """So that hosts which answer nothing leave the others their turn of each second."""
 _LONGEST_ANSWER_BYTES = LONGEST_IDENTITY_BYTES + 1024
@@ -44,9 +46,14 @@ class Suspects:
             if (self._answered_at.get(each) or _NEVER) >= fresh:
                 yield each.replica
 
-    def are_unasked(self, deployment: Deployment) -> bool:
-        """Return whether it is worth a moment to wait for an answer of one."""
-        return any(self._answered_at.get(each) is None for each in deployment.suspects)
+    def may_answer(self, deployment: Deployment) -> bool:
+        """Return whether it is worth a moment to wait for one: not asked yet, or late."""
+        lately = self._clock.monotonic() - LATE_SECONDS
+        return any(self._heard_since(each, lately) for each in deployment.suspects)
+
+    def _heard_since(self, suspect: Suspect, moment: float) -> bool:
+        answered_at = self._answered_at.get(suspect)
+        return answered_at is None or answered_at >= moment
 
     async def run(self) -> None:
         """Ask all of them once a second, and new ones at once."""

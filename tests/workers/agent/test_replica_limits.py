@@ -1,10 +1,11 @@
 """How long a replica may take to start, to be ready and to answer, by a clock of the test's."""
 
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import HTTPServer
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -14,10 +15,12 @@ from typing import Any
 import pytest
 
 from tests.manual_clock import ManualClock
+from tests.waiting import wait_for
 from tests.workers.agent.one_agent import AtOnce, runner_of
 from tests.workers.agent.stand_in_engine import Handler
 from workers.agent.capped_log import CappedLog
 from workers.agent.folders import INSTANCE_VARIABLE, LEASE_VARIABLE, ReplicaFolder
+from workers.agent.identity import is_stopped
 from workers.agent.patience import LONGEST_STEP_SECONDS, MEASURE_SECONDS
 from workers.agent.replica import SILENT_LIMIT_SECONDS, SPAWN_SECONDS, Replica
 from workers.agent.settings import Settings, read_settings
@@ -94,6 +97,21 @@ def working() -> Iterator[Working]:
         each.communicate()
 
 
+@pytest.fixture
+def marked() -> Iterator[Callable[[ReplicaFolder], int]]:
+    """Start a process that belongs to a replica and does nothing."""
+    with ExitStack() as ended:
+
+        def start(folder: ReplicaFolder) -> int:
+            marks = {LEASE_VARIABLE: folder.marker, INSTANCE_VARIABLE: folder.instance}
+            process = Popen(["sleep", "600"], env={**os.environ, **marks})
+            ended.callback(process.wait)
+            ended.callback(process.kill)
+            return process.pid
+
+        yield start
+
+
 @contextmanager
 def engine() -> Iterator[int]:
     """An engine that answers at this port."""
@@ -167,6 +185,21 @@ def test_an_engine_that_stops_answering_is_ended(watched: Watched) -> None:
         watched.look(after=0.1)
         seen = watched.look()
     assert (seen["state"], seen["failure"]["code"]) == ("failed", "EHN-NO-ANSWER")
+
+
+def test_an_engine_that_somebody_has_stopped_is_waited_for(
+    watched: Watched, marked: Callable[[ReplicaFolder], int]
+) -> None:
+    with runner_of(watched.folder, is_stuck=True):
+        with engine() as port:
+            watched.has_engine(port)
+            watched.look()
+        stopped = marked(watched.folder)
+        os.kill(stopped, signal.SIGSTOP)
+        wait_for(lambda: is_stopped(stopped), what="the stop")
+        assert set(watched.look_for(3 * SILENT_LIMIT_SECONDS, every=5)) == {"ready"}
+        os.kill(stopped, signal.SIGCONT)
+        assert watched.look_for(2 * SILENT_LIMIT_SECONDS, every=5)[-1] == "failed"
 
 
 @pytest.mark.parametrize("seconds", [30, 61, 3600, 40 * 24 * 3600])

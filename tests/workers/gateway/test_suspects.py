@@ -13,7 +13,7 @@ from tests.workers.gateway.stage.routes import CHAT, routes
 from tests.workers.gateway.stage.runner import Runner, suspect_row
 from tests.workers.gateway.stage.scripts import answers
 from workers.gateway.snapshot import read
-from workers.gateway.suspects import TRUSTED_SECONDS
+from workers.gateway.suspects import LATE_SECONDS, TRUSTED_SECONDS
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_it_serves_on_where_only_the_control_plane_does_not_hear_it(house, http,
     assert len(engine.calls) == 2
 
 
-def test_it_is_trusted_for_three_seconds_after_an_answer(house, http, runner):
+def test_it_is_trusted_for_three_seconds_after_an_answer(house, http, background, runner):
     engine, gateway, told = house.engine(answers), house.gateway(), runner()
     cut_off(house, suspect_row(engine.port, told.port))
     gateway.ask_suspects()
@@ -84,8 +84,24 @@ def test_it_is_trusted_for_three_seconds_after_an_answer(house, http, runner):
         gateway.ask_suspects()
     assert status(http, gateway) == 200
     gateway.advance(0.5)
-    assert status(http, gateway) == 503
+    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    wait_for(lambda: gateway.waiting == 1, what="the request to be held for a late answer")
+    gateway.advance(LATE_SECONDS)
+    assert asked.result(DEADLINE_SECONDS).status_code == 503
+    assert status(http, gateway) == 503, "nobody waits for one that was silent for so long"
+    assert len(engine.calls) == 1
     assert TRUSTED_SECONDS == 3
+
+
+def test_a_request_waits_for_an_answer_that_is_late(house, http, background, runner):
+    engine, gateway = house.engine(answers), house.gateway()
+    cut_off(house, suspect_row(engine.port, runner().port))
+    gateway.ask_suspects()
+    gateway.advance(TRUSTED_SECONDS + 0.5)
+    asked = background.submit(http.post, gateway.url + CHAT, json={})
+    wait_for(lambda: gateway.waiting == 1, what="the request to be held")
+    gateway.ask_suspects()
+    assert asked.result(DEADLINE_SECONDS).status_code == 200
 
 
 def test_a_request_waits_for_the_first_answer_of_its_runner(house, http, background, runner):
