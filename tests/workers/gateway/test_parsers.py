@@ -108,8 +108,10 @@ class Sink:
 REQUESTS = (
     b"POST /m/a/production/predict?q=1 HTTP/1.1\r\nHost: g\r\nX-Kept: Yes\r\n"
     b"Content-Length: 5\r\n\r\nhello"
-    b"POST /chunks HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
-    b"POST /up HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nok"
+    b"POST /chunks HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+    b"POST /up HTTP/1.1\r\nHost: g\r\n"
+    b"Connection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nok"
 )
 
 
