@@ -5,10 +5,7 @@ claim their row before they work.
 """
 
 import os
-from typing import Any
 
-import amqp.exceptions
-import kombu
 from celery import Celery
 from celery.signals import worker_init
 from django.conf import settings
@@ -48,8 +45,7 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_transport_options={
-        # Calls to a dead broker end soon enough for a page to say so; by default a send to one
-        # that refuses connections takes six seconds.
+        # For those who read messages and can wait; who sends one goes by `controlplane/hints.py`.
         "max_retries": 1,
         "interval_start": 0,
         "interval_step": 0.1,
@@ -82,17 +78,6 @@ def build_queue(pool: str) -> str:
 def host_queue(node_name: str) -> str:
     """Return the queue that the agent of one host reads."""
     return f"host.{node_name}"
-
-
-def queue_length(name: str) -> int:
-    """Return how many messages wait in a queue."""
-    with app.connection_for_read() as connection:
-        queue = kombu.Queue(name, channel=connection.default_channel)
-        try:
-            declared: Any = queue.queue_declare(passive=True)
-        except amqp.exceptions.ChannelError:  # an empty queue does not exist
-            return 0
-        return int(declared.message_count)
 
 
 @worker_init.connect

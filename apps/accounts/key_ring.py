@@ -59,7 +59,10 @@ class KeyRing:
 
     def open(self, sealed: Sealed, *, bound_to: str) -> str:
         """Return the value. Raises KeyRingError when this ring did not seal it for `bound_to`."""
-        return self.open_bytes(sealed, bound_to=bound_to).decode()
+        try:
+            return self.open_bytes(sealed, bound_to=bound_to).decode()
+        except UnicodeDecodeError:
+            raise KeyRingError("A stored secret opens and is no text.") from None
 
     def open_bytes(self, sealed: Sealed, *, bound_to: str) -> bytes:
         """Return the value. Raises KeyRingError when this ring did not seal it for `bound_to`."""
@@ -68,7 +71,7 @@ class KeyRing:
             raise KeyRingError(f"The key ring has no key `{sealed.key_id}`; restore its file.")
         try:
             return AESGCM(key).decrypt(sealed.nonce, sealed.ciphertext, bound_to.encode())
-        except InvalidTag:
+        except (InvalidTag, ValueError, OverflowError):  # a nonce that is none is a ValueError
             raise KeyRingError("A stored secret does not open: its row was changed.") from None
 
 
@@ -76,7 +79,7 @@ def key_ring_load(path: Path) -> KeyRing:
     """Return the ring in the file. Raises KeyRingError."""
     try:
         content = json.loads(path.read_text(encoding="ascii"))
-        keys = {name: base64.b64decode(text) for name, text in content["keys"].items()}
+        keys = {name: _key_in(text) for name, text in content["keys"].items()}
         ring = KeyRing(primary=content["primary"], keys=keys)
     except FileNotFoundError:
         raise KeyRingError(
@@ -119,6 +122,13 @@ def key_ring_retire(path: Path, *, still_used: frozenset[str]) -> KeyRing:
         retired = replace(ring, keys=kept)
         _write(path, retired)
     return retired
+
+
+def _key_in(text: str) -> bytes:
+    key = base64.b64decode(text, validate=True)
+    if len(key) * 8 != _KEY_BITS:
+        raise ValueError(f"a key has {len(key) * 8} bits instead of {_KEY_BITS}")
+    return key
 
 
 def _new_key() -> tuple[str, bytes]:

@@ -1,4 +1,4 @@
-"""Which models a team has. They belong to an app above this one, which registers here."""
+"""Which models and environments a team has: of an app above this one, which registers here."""
 
 from collections.abc import Callable, Collection
 
@@ -7,7 +7,14 @@ from apps.accounts.models import Team
 FindModels = Callable[[Team, Collection[str]], Collection[str]]
 """Takes a team and ids, gives those that are models of the team."""
 
+FindEnvironments = Callable[[Team, Collection[str], Collection[str] | None], Collection[str]]
+"""Takes a team, names and ids of models, gives those that name environments of these models, or of
+any of the team's where there are no ids."""
+ALWAYS_THERE = frozenset({"production", "development"})
+"""Environments that a model has, or may have, without anybody making them."""
+
 _finders: list[FindModels] = []
+_environment_finders: list[FindEnvironments] = []
 
 
 def models_register(finder: FindModels) -> None:
@@ -16,7 +23,21 @@ def models_register(finder: FindModels) -> None:
         _finders.append(finder)
 
 
+def environments_register(finder: FindEnvironments) -> None:
+    """Let an app above say which environments there are; called once, when Django starts."""
+    if finder not in _environment_finders:
+        _environment_finders.append(finder)
+
+
 def unknown_models(team: Team, ids: Collection[str]) -> list[str]:
     """Return the ids that are of no model of the team, in the order given."""
     known = {id for finder in _finders for id in finder(team, ids)}
     return [id for id in ids if id not in known]
+
+
+def unknown_environments(
+    team: Team, names: Collection[str], model_ids: Collection[str] | None
+) -> list[str]:
+    """Return the names that no environment of these models, or of any of the team's, has."""
+    found = {name for find in _environment_finders for name in find(team, names, model_ids)}
+    return [name for name in names if name not in found | ALWAYS_THERE]

@@ -23,6 +23,16 @@ def models_among(team: Team, ids: Collection[str]) -> Collection[str]:
     return model_list(team=team).filter(id__in=ids).values_list("id", flat=True)
 
 
+def environments_among(
+    team: Team, names: Collection[str], model_ids: Collection[str] | None
+) -> Collection[str]:
+    """Return those of the names that are environments of the models, or of any of the team's."""
+    found = Environment.objects.filter(model__in=model_list(team=team), name__in=names)
+    if model_ids is not None:
+        found = found.filter(model_id__in=model_ids)
+    return found.values_list("name", flat=True)
+
+
 def deployment_get(*, team: Team, model_id: str, deployment_id: str) -> Deployment:
     """Return the deployment of that id, or the current one for `production`. Raises NotFound."""
     if deployment_id == PRODUCTION:

@@ -3,11 +3,11 @@
 import logging
 from collections.abc import Collection
 
-import kombu.exceptions
 from django.db import transaction
 
 from apps.fleet.selectors import nodes_alive
-from controlplane.celery import PAYLOAD_FORMAT, app, host_queue
+from controlplane.celery import PAYLOAD_FORMAT, host_queue
+from controlplane.hints import HintLost, hint_send
 
 _log = logging.getLogger(__name__)
 
@@ -28,14 +28,13 @@ def _send_all(node_ids: Collection[str]) -> None:
             "format": PAYLOAD_FORMAT,
         }
         try:
-            app.send_task(
+            hint_send(
                 "serve.apply_wanted_state",
-                kwargs=payload,
                 queue=host_queue(node.name),
-                retry=False,
-                expires=60,
+                arguments=payload,
+                expires_seconds=60,
             )
-        except kombu.exceptions.OperationalError as error:
+        except HintLost as error:
             # The row is the truth: the agent asks every few seconds by itself.
             _log.warning("node %s was not told of version %s: %s", node.name, payload, error)
             return

@@ -2,12 +2,12 @@
 
 import logging
 
-import kombu.exceptions
 from django.db import transaction
 
 from apps.leases.kinds import LeaseKind
 from apps.leases.models import Leased
-from controlplane.celery import PAYLOAD_FORMAT, app
+from controlplane.celery import PAYLOAD_FORMAT
+from controlplane.hints import HintLost, hint_send
 
 _log = logging.getLogger(__name__)
 
@@ -20,12 +20,11 @@ def work_send(kind: LeaseKind, row: Leased) -> None:
 
 def _send(kind: LeaseKind, row_id: str, queue: str) -> None:
     try:
-        app.send_task(
+        hint_send(
             kind.task,
-            kwargs={kind.id_argument: row_id, "format": PAYLOAD_FORMAT},
             queue=queue,
-            retry=False,
+            arguments={kind.id_argument: row_id, "format": PAYLOAD_FORMAT},
         )
-    except kombu.exceptions.OperationalError as error:
+    except HintLost as error:
         # The row is the truth: the sweep sends it again once the broker answers.
         _log.warning("%s %s was not announced: %s", kind.name, row_id, error)

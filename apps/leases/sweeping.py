@@ -1,15 +1,16 @@
 """What makes work true again after a worker or a message was lost."""
 
+import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from django.db import connection, transaction
 
 from apps.leases.kinds import LeaseKind
 from apps.leases.lease import SEND_AGAIN_SECONDS
+from apps.leases.models import Leased
 from apps.leases.queue import work_send
 from apps.leases.services import (
     TAKEN_AWAY,
@@ -17,12 +18,14 @@ from apps.leases.services import (
     leases_requeue,
     leases_unheld,
 )
-from controlplane.celery import CONTROL_QUEUE, queue_length
+from controlplane.celery import CONTROL_QUEUE
 from controlplane.clock import SYSTEM, Clock
+from controlplane.hints import HintLost, queue_length
 
 _LOCKS = 7_020_001
 """The first half of the advisory locks; the second is made of the kind's name."""
 _MOST_SENT = 100
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +50,9 @@ def leases_sweep(kind: LeaseKind, *, clock: Clock = SYSTEM) -> Swept:
         kind.tidy()
         given_up = _give_up(kind)
         requeued = _requeue(kind)
-        lost = _unannounced(kind, clock)
+        waiting = _waiting(kind)
+    # The broker is asked without the lock and outside the transaction: it may be silent.
+    lost = _unannounced(kind, waiting, clock)
     for row in lost:
         work_send(kind, row)
     return Swept(requeued=requeued, given_up=given_up, sent=len(lost))
@@ -75,14 +80,17 @@ def _requeue(kind: LeaseKind) -> int:
     return leases_requeue(left_behind, kind)
 
 
-def _unannounced(kind: LeaseKind, clock: Clock) -> Sequence[Any]:
+def _waiting(kind: LeaseKind) -> list[Leased]:
+    columns = ("pk", kind.since, *kind.queue_columns)
+    return list(leases_claimable(kind).order_by(kind.since).only(*columns))
+
+
+def _unannounced(kind: LeaseKind, waiting: Collection[Leased], clock: Clock) -> list[Leased]:
     """Return what has waited for a while, in queues that hold fewer messages than rows wait for.
 
     A message too many is harmless, so which row lacks one need not be known; while workers are
     busy the queue does not grow.
     """
-    columns = ("pk", kind.since, *kind.queue_columns)
-    waiting = list(leases_claimable(kind).order_by(kind.since).only(*columns))
     late = clock.now() - timedelta(seconds=SEND_AGAIN_SECONDS)
     overdue = [row for row in waiting if getattr(row, kind.since) < late]
     counts = Counter(map(kind.queue_of, waiting))
@@ -92,4 +100,10 @@ def _unannounced(kind: LeaseKind, clock: Clock) -> Sequence[Any]:
 
 def _is_short(queue: str, waiting: int) -> bool:
     # The control queue holds the beat's ticks too; whoever sweeps reads it, so it does not pile up.
-    return queue == CONTROL_QUEUE or queue_length(queue) < waiting
+    if queue == CONTROL_QUEUE:
+        return True
+    try:
+        return queue_length(queue) < waiting
+    except HintLost as error:
+        _log.warning("%s: its messages were not counted: %s", queue, error)
+        return False

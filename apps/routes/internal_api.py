@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from apps.accounts.routes_version import routes_version_current
 from apps.fleet.internal_authentication import calling_gateway
 from apps.fleet.services import gateway_applied, gateway_seen
-from apps.rest.internal import internal_view, read_body
+from apps.rest.internal import internal_view, read_body, read_body_of_records
 from apps.rest.machine_bodies import Count, MachineBody
 from apps.routes.book import BOOK
 from apps.routes.services import usage_ingest
@@ -32,7 +32,7 @@ class UsageBody(BaseModel):
     journal: UUID
     from_offset: Count
     to_offset: Count
-    records: list[dict[str, Any]] = Field(max_length=10_000)
+    records: list[Any] = Field(max_length=10_000)
 
 
 @internal_view("GET")
@@ -69,7 +69,7 @@ def gateways_applied(request: HttpRequest) -> HttpResponseBase:
 def usage(request: HttpRequest) -> HttpResponseBase:
     """Count a stretch of a gateway's journal; a repeat is a no-op, a gap is refused."""
     gateway = calling_gateway(request)
-    body = read_body(request, UsageBody)
+    body = read_body_of_records(request, UsageBody)
     try:
         committed = usage_ingest(
             journal=body.journal,

@@ -1,8 +1,7 @@
 """What gateways hand in: usage, counted once, and the keys that it was caused by."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -20,7 +19,7 @@ def usage_ingest(
     gateway: Gateway,
     from_offset: int,
     to_offset: int,
-    records: Sequence[Mapping[str, Any]],
+    records: Sequence[object],
 ) -> int:
     """Return the offset up to which the journal is counted, after this stretch of it.
 

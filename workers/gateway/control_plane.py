@@ -24,6 +24,10 @@ class ControlPlaneAway(Exception):
     """It did not answer, or not with sense; everything goes on from what is known."""
 
 
+class BatchRefused(ControlPlaneAway):
+    """It answered, and cannot read what it was sent."""
+
+
 class CredentialRefused(Exception):
     """It answered, and does not know this credential or token."""
 
@@ -134,6 +138,8 @@ class HttpControlPlane:
 def _check_status(path: str, status: int) -> None:
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         raise CredentialRefused(f"{path} answered {status}")
+    if status == HTTPStatus.BAD_REQUEST:
+        raise BatchRefused(f"{path} answered {status}")
     if status >= HTTPStatus.MULTIPLE_CHOICES:
         raise ControlPlaneAway(f"{path} answered {status}")
 

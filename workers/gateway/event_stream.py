@@ -3,7 +3,8 @@
 import json
 import re
 
-from workers.gateway.usage import TokenCounts, find_usage
+from workers.gateway.usage import TokenCounts
+from workers.gateway.usage_search import EVENT, find_usage
 
 LONGEST_EVENT_BYTES = 8 * 1024 * 1024
 _LONGEST_BOUNDARY_BYTES = 4
@@ -66,7 +67,7 @@ class EventFilter:
             self.done = self.done or _says_done(event)
         if b'"usage"' not in event:
             return event
-        counts = find_usage(event)
+        counts = find_usage(event, EVENT)
         if counts is None:
             return event
         self.counts = counts

@@ -6,7 +6,10 @@ from workers.gateway.refusals import Refusal, malformed
 from workers.gateway.request import Request
 
 # A second one of these would be read by some and passed over by others.
-_ONCE = frozenset({b"host", b"authorization", b"content-type", b"content-length", b"expect"})
+_ONCE = frozenset(
+    {b"host", b"authorization", b"content-type", b"content-length", b"expect", b"transfer-encoding"}
+)
+_SHOWN_BYTES = 60
 _VERSIONS = frozenset({"1.0", "1.1"})
 
 
@@ -16,6 +19,25 @@ def ambiguity(request: Request, version: str) -> Refusal | None:
         return malformed(f"HTTP/{version} is not spoken here. Send HTTP/1.1.", status=505)
     if request.http_10 and request.chunked:
         return malformed("HTTP/1.0 knows no `Transfer-Encoding`. Send a `Content-Length`.")
+    if not request.http_10 and b"host" not in request.named:
+        return malformed("HTTP/1.1 wants a `Host`, and this head has none.")
+    return _repeated(request) or _coding(request)
+
+
+def _coding(request: Request) -> Refusal | None:
+    """Return why a body is refused that was coded before it was cut into chunks, or None.
+
+    The chunks are taken apart here and nothing else: its engine would read packed bytes as JSON.
+    """
+    coding = request.named.get(b"transfer-encoding", b"chunked")
+    if coding.strip().lower() == b"chunked":
+        return None
+    shown = coding[:_SHOWN_BYTES].decode("latin-1")
+    words = f"`Transfer-Encoding: {shown}` is not taken here. Send `chunked` or a `Content-Length`."
+    return malformed(words)
+
+
+def _repeated(request: Request) -> Refusal | None:
     if len(request.named) == len(request.headers):
         return None
     names = [name for name, _ in request.headers]

@@ -117,7 +117,10 @@ def segments_in(directory: Path) -> list[Segment]:
 
 
 def _interrupted(line: bytes) -> bytes:
-    record = json.loads(line) | {"state": "closed", "status": None}
+    try:
+        record = json.loads(line) | {"state": "closed", "status": None}
+    except (ValueError, TypeError, RecursionError):
+        return b""  # harmed on its disk: it is told as it is
     return json.dumps(record, separators=(",", ":")).encode() + b"\n"
 
 

@@ -13,7 +13,7 @@ _LONGEST_VALUE = 60
 
 
 def require_plain_words(data: Mapping[str, object]) -> None:
-    """Return if `stream`, `stream_options` and `background` are plain. Raises Refused."""
+    """Return if the words are plain by which an answer is asked for. Raises Refused."""
     stream, options = data.get("stream"), data.get("stream_options")
     if not (stream is None or isinstance(stream, bool)):
         raise _refused("stream", stream, "Send `true`, `false` or nothing")
@@ -21,6 +21,10 @@ def require_plain_words(data: Mapping[str, object]) -> None:
         raise _refused("stream_options", options, "Send an object or nothing")
     if data.get("background") not in (None, False):
         raise _refused("background", data["background"], "Answers are not fetched later here")
+    # An engine keeps answers for whoever knows an id: of keys, and of tenants, it knows nothing.
+    if data.get("previous_response_id") is not None:
+        what_to_do = "Answers are not kept for a key; send the conversation in `input`"
+        raise _refused("previous_response_id", data["previous_response_id"], what_to_do)
 
 
 def _refused(name: str, value: object, what_to_do: str) -> Refused:

@@ -8,10 +8,10 @@ from workers.gateway.headers import Header, response_head
 from workers.gateway.refusals import Refusal, event
 from workers.gateway.request import Admission, Request
 from workers.gateway.request_body import Prepared
-from workers.gateway.usage import COMPUTED_TOKENS, TokenCounts, counted_by_header, find_usage
+from workers.gateway.usage import COMPUTED_TOKENS, TokenCounts, counted_by_header
+from workers.gateway.usage_search import UsageSearch, find_usage
 
 CLIENT_LEFT_STATUS = 499
-_USAGE_TAIL_BYTES = 4096
 _LONGEST_ERROR_BYTES = 64 * 1024
 _LAST_CHUNK = b"0\r\n\r\n"
 _UNBUFFERED = (b"cache-control: no-cache", b"x-accel-buffering: no")
@@ -22,8 +22,8 @@ class Reply:
     """Feed it the answer in order; it returns what is ready for the client."""
 
     __slots__ = (
-        "_chunked", "_closes", "_counts", "_error", "_events", "_headers", "_held", "_http_10",
-        "_request_id", "_tail", "has_body", "status",
+        "_chunked", "_closes", "_counts", "_error", "_events", "_first_piece", "_headers", "_held",
+        "_http_10", "_request_id", "_search", "has_body", "status",
     )  # fmt: skip
 
     def __init__(
@@ -42,7 +42,8 @@ class Reply:
         self._request_id, self._http_10, self._closes = request_id, request.http_10, closes
         self._headers = headers
         self._held = b""
-        self._tail = b""
+        self._first_piece = b""
+        self._search: UsageSearch | None = None
         self._counts = counted_by_header(named.get(COMPUTED_TOKENS))
         streams = named.get(b"content-type", b"").startswith(b"text/event-stream")
         self._events = EventFilter(hides_usage=prepared.hides_usage) if streams else None
@@ -86,7 +87,7 @@ class Reply:
         elif self._error is not None:
             return self._feed_error(data)
         else:
-            self._tail = (self._tail + data)[-_USAGE_TAIL_BYTES:] if self._tail else data
+            self._look_for_usage(data)
         return self._framed(data)
 
     def hold(self, data: bytes) -> None:
@@ -101,7 +102,9 @@ class Reply:
         elif self._events is not None:
             last = self._framed(self._events.finish())
         else:
-            self._counts = find_usage(self._tail) or self._counts
+            search = self._search
+            found = search.counts if search else find_usage(self._first_piece)
+            self._counts = found or self._counts
             last = self._framed(b"")
         return last + _LAST_CHUNK if self._chunked else last
 
@@ -137,6 +140,17 @@ class Reply:
             ours=ours,
             request_id=self._request_id,
         )
+
+    def _look_for_usage(self, data: bytes) -> None:
+        if self._search is not None:
+            self._search.feed(data)
+        elif self._first_piece:
+            self._search = UsageSearch()
+            self._search.feed(self._first_piece)
+            self._search.feed(data)
+            self._first_piece = b""
+        else:
+            self._first_piece = data  # most answers are one read, which needs no state
 
     def _framed(self, data: bytes) -> bytes:
         if self._chunked and data:

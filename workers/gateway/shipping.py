@@ -1,14 +1,16 @@
 """Sends the journal to the control plane, and deletes a segment once it is committed whole."""
 
 import asyncio
+import json
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-from workers.gateway.control_plane import ControlPlane, ControlPlaneAway, Credential
+from workers.gateway.control_plane import BatchRefused, ControlPlane, ControlPlaneAway, Credential
 from workers.gateway.journal import KEY_SLICE, Segment
 
 BATCH_BYTES = 1024 * 1024
+_SHOWN_BYTES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,11 @@ class Shipper:
         if offset is None:
             offset = await self._send(segment, Batch(_wrap(segment, 0, 0, []), 0, 0), credential)
         while (batch := next_batch(segment, offset)) is not None:
-            committed = await self._send(segment, batch, credential)
+            try:
+                committed = await self._send(segment, batch, credential)
+            except BatchRefused:
+                batch = await asyncio.to_thread(_only_readable, segment, offset)
+                committed = await self._send(segment, batch, credential)
             if committed == offset:
                 raise ControlPlaneAway(f"usage after offset {offset} was not committed")
             offset = committed
@@ -72,9 +78,31 @@ def next_batch(segment: Segment, offset: int) -> Batch | None:
     end = chunk.rfind(b"\n") + 1
     if end == 0:
         return None
-    newest = {line[KEY_SLICE]: line for line in chunk[: end - 1].split(b"\n")}
-    body = _wrap(segment, offset, offset + end, list(newest.values()))
-    return Batch(body, offset, offset + end)
+    return _batch(segment, offset, chunk[:end])
+
+
+def _batch(segment: Segment, offset: int, chunk: bytes, *, checks: bool = False) -> Batch:
+    newest = {line[KEY_SLICE]: line for line in chunk[:-1].split(b"\n")}
+    lines = [_readable(line) for line in newest.values()] if checks else list(newest.values())
+    end = offset + len(chunk)
+    return Batch(_wrap(segment, offset, end, lines), offset, end)
+
+
+def _only_readable(segment: Segment, offset: int) -> Batch:
+    """Return the next batch, in which lines that a full or failing disk harmed are mere text.
+
+    One of them would keep the whole journal behind it; the control plane sets a text aside.
+    """
+    chunk = _read(segment.path, offset)
+    return _batch(segment, offset, chunk[: chunk.rfind(b"\n") + 1], checks=True)
+
+
+def _readable(line: bytes) -> bytes:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return json.dumps(line[:_SHOWN_BYTES].decode("latin-1")).encode()
+    return line
 
 
 def _read(path: Path, offset: int) -> bytes:

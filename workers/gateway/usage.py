@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 _PROMPT = re.compile(rb'"(?:prompt|input)_tokens"\s*:\s*(\d{1,15})(?!\d)')
 _COMPLETION = re.compile(rb'"(?:completion|output)_tokens"\s*:\s*(\d{1,15})(?!\d)')
-_LONGEST_USAGE_BYTES = 2048
+LONGEST_USAGE_BYTES = 2048
 _MOST_DIGITS = 15
 """A count of more is none, and Python reads no number of some thousand digits."""
 
@@ -18,19 +18,12 @@ class TokenCounts(NamedTuple):
     completion: int
 
 
-def find_usage(text: bytes) -> TokenCounts | None:
-    """Return the counts of the last `usage` object in `text`.
-
-    A quote inside a JSON string is escaped, so generated text cannot pose as the key.
-    """
-    start = text.rfind(b'"usage"')
-    if start < 0:
-        return None
-    piece = text[start : start + _LONGEST_USAGE_BYTES]
-    prompt = _PROMPT.search(piece)
+def counts_in(usage: bytes) -> TokenCounts | None:
+    """Return the counts in the text of a `usage` object."""
+    prompt = _PROMPT.search(usage)
     if prompt is None:
         return None
-    completion = _COMPLETION.search(piece)
+    completion = _COMPLETION.search(usage)
     return TokenCounts(int(prompt[1]), int(completion[1]) if completion else 0)
 
 

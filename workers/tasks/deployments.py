@@ -2,11 +2,11 @@
 
 import logging
 
-import kombu.exceptions
 from celery import shared_task
 
 from apps.deployments.services import deployments_after_build, deployments_sweep
 from controlplane.celery import CONTROL_QUEUE, PAYLOAD_FORMAT
+from controlplane.hints import HintLost, hint_send
 
 _log = logging.getLogger(__name__)
 
@@ -33,11 +33,11 @@ def announce_end(build_id: str) -> None:
     A build worker itself has no right to rows of deployments.
     """
     try:
-        after_build.apply_async(
-            kwargs={"build_id": build_id, "format": PAYLOAD_FORMAT},
+        hint_send(
+            after_build.name,
             queue=CONTROL_QUEUE,
-            retry=False,
+            arguments={"build_id": build_id, "format": PAYLOAD_FORMAT},
         )
-    except kombu.exceptions.OperationalError as error:
+    except HintLost as error:
         # The row is the truth: the sweep looks at it too.
         _log.warning("the end of build %s was not announced: %s", build_id, error)

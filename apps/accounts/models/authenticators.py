@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
-from apps.accounts.key_ring import KeyRing, Sealed, key_ring_load
+from apps.accounts.key_ring import KeyRing, KeyRingError, Sealed, key_ring_load
 from apps.accounts.sealing import key_ring_prepare, ring_as_it_is
 
 _NONCE_BYTES = 12
@@ -25,7 +25,7 @@ class Authenticator(TOTPDevice):  # type: ignore[misc]
     def bin_key(self) -> bytes:
         """The seed. Raises KeyRingError where the ring does not open it."""
         if not self.is_sealed:
-            return bytes.fromhex(self.key)
+            return self._plain_seed()
         with ring_as_it_is():
             return self.seed(key_ring_load(settings.KEY_RING_FILE))
 
@@ -51,11 +51,23 @@ class Authenticator(TOTPDevice):  # type: ignore[misc]
     def seed(self, ring: KeyRing) -> bytes:
         """Return the seed. Raises KeyRingError where this ring does not open it."""
         if not self.is_sealed:
-            return bytes.fromhex(self.key)
-        packed = b64decode(self.key.partition(":")[2])
+            return self._plain_seed()
+        packed = self._packed()
         nonce, ciphertext = packed[:_NONCE_BYTES], packed[_NONCE_BYTES:]
         sealed = Sealed(key_id=self.key_id, nonce=nonce, ciphertext=ciphertext)
         return ring.open_bytes(sealed, bound_to=self._binding)
+
+    def _plain_seed(self) -> bytes:
+        try:
+            return bytes.fromhex(self.key)
+        except ValueError:
+            raise KeyRingError("The seed of an authenticator app is unreadable.") from None
+
+    def _packed(self) -> bytes:
+        try:
+            return b64decode(self.key.partition(":")[2], validate=True)
+        except ValueError:
+            raise KeyRingError("The seed of an authenticator app is unreadable.") from None
 
     def sealed_by(self, ring: KeyRing) -> str:
         """Return what `key` is under the ring's newest key."""

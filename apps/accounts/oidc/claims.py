@@ -26,17 +26,17 @@ class Vouched:
     subject: str
     nonce: str
     name: str
-    claims: Mapping[str, Any] = field(repr=False)
+    documents: tuple[Mapping[str, Any], ...] = field(repr=False)
+    """The ID token, and what the provider said when asked: each speaks for itself alone."""
 
     def email(self) -> str:
-        """Return the address that the provider has verified. Raises ClaimsRefused."""
-        told = self.claims.get("email")
-        if told in (None, ""):
+        """Return the address that a document tells and calls verified. Raises ClaimsRefused."""
+        telling = [each for each in self.documents if each.get("email") not in (None, "")]
+        if not telling:
             raise ClaimsRefused("told no e-mail address.")
-        if not isinstance(told, str):
-            raise ClaimsRefused("told an e-mail address that is no text.")
-        email = _checked(told)
-        if self.claims.get("email_verified") is not True:
+        sure = [each for each in telling if each.get("email_verified") is True]
+        email = _address(sure[0] if sure else telling[0])
+        if not sure:
             raise ClaimsRefused(f"has not verified {email}.")
         return email
 
@@ -52,13 +52,12 @@ def vouched_in(data: Mapping[str, Any]) -> Vouched:
     subject = _text(token, "sub", longest=_LONGEST_SUBJECT)
     if more and more.get("sub") != subject:
         raise ClaimsRefused("spoke of two people in one answer (`sub`).")
-    claims = {**token, **more}
     return Vouched(
         issuer=_text(token, "iss", longest=_LONGEST_ISSUER),
         subject=subject,
         nonce=_text(token, "nonce", longest=_LONGEST_SUBJECT),
-        name=_name(claims.get("name")),
-        claims=claims,
+        name=_name(more.get("name")) or _name(token.get("name")),
+        documents=(token, more),
     )
 
 
@@ -69,6 +68,13 @@ def _text(token: Mapping[str, Any], name: str, *, longest: int) -> str:
             f"sent an ID token whose `{name}` is no text of 1 to {longest} letters."
         )
     return value
+
+
+def _address(document: Mapping[str, Any]) -> str:
+    told = document["email"]
+    if not isinstance(told, str):
+        raise ClaimsRefused("told an e-mail address that is no text.")
+    return _checked(told)
 
 
 def _name(told: Any) -> str:

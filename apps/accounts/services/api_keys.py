@@ -13,7 +13,7 @@ from apps.accounts.audit import audit
 from apps.accounts.hashing import new_secret, sha256_hex
 from apps.accounts.models import ApiKey, ApiKeyType, Team, User
 from apps.accounts.routes_version import routes_version_bump
-from apps.accounts.team_models import unknown_models
+from apps.accounts.team_models import unknown_environments, unknown_models
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.identifiers import new_id
 from controlplane import clock
@@ -63,6 +63,7 @@ def api_key_create(
     """Return a new key of 256 random bits. Raises InvalidInput."""
     _check_reach(type, model_ids, limits)
     _check_models(team, model_ids or ())
+    _check_environments(team, limits.environments or (), model_ids)
     if (type == ApiKeyType.PERSONAL) != (owner is not None):
         raise InvalidInput("A personal key has an owner, and no other key has.", fields=["type"])
     prefix = new_id()
@@ -149,4 +150,14 @@ def _check_models(team: Team, model_ids: Sequence[str]) -> None:
             f"The team `{team.name}` has no model {', '.join(f'`{id}`' for id in unknown)}.",
             fields=["model_ids"],
             hint="Give ids as the models' pages and `GET /v1/models` show them.",
+        )
+
+
+def _check_environments(team: Team, names: Sequence[str], model_ids: Sequence[str] | None) -> None:
+    if unknown := unknown_environments(team, names, model_ids):
+        whose = f"The team `{team.name}` has" if model_ids is None else "These models have"
+        raise InvalidInput(
+            f"{whose} no environment {', '.join(f'`{name}`' for name in unknown)}.",
+            fields=["environments"],
+            hint="Give names as the models' pages show them; make an environment before its keys.",
         )

@@ -9,11 +9,13 @@ from apps.accounts.models import User
 from apps.configs.remote_code.models import RemoteCodeGrant
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane import clock
+from controlplane.domain.spec.checkpoint_repository import is_hub_id
 from controlplane.domain.spec.choices import CheckpointSource
-from controlplane.domain.spec.repository_forms import shown
+from controlplane.domain.spec.repository_forms import is_well_formed, shown
 
 _HUB_COMMIT = re.compile(r"[0-9a-f]{40}")
 _LONGEST_REPO_BYTES = 2000
+_SHOWN_LETTERS = 100
 _COMMIT = re.compile(r"([a-z]+-)?[0-9a-f]{40,64}")
 
 
@@ -23,7 +25,7 @@ def remote_code_grant(
     """Return the new grant. Raises InvalidInput, or Conflict where it is granted already."""
     values = {
         "source": CheckpointSource(source).value,
-        "repo": _named(repo),
+        "repo": _named(source, repo),
         "commit": _whole(source, commit.strip().lower()),
         "reason": _said(reason, "Say why this code may run."),
     }
@@ -65,11 +67,28 @@ def remote_code_revoke(
     return grant
 
 
-def _named(repo: str) -> str:
-    named = shown(repo.strip())
+def _named(source: str, repo: str) -> str:
+    """Return the repository as grants keep it. Raises InvalidInput for what no config could name.
+
+    Such a grant would lift nothing, which is noticed far from here.
+    """
+    wanted = repo.strip()
+    named = shown(wanted)
     if not named or len(named.encode()) > _LONGEST_REPO_BYTES:
         raise InvalidInput("Name the repository as the config does.", fields=["repo"])
+    if not _is_name(CheckpointSource(source), wanted):
+        raise InvalidInput(
+            f"`{named[:_SHOWN_LETTERS]}` is no repository of the source `{source}`.",
+            fields=["repo"],
+            hint="Name it as the config does, such as `owner/name` for the hub.",
+        )
     return named
+
+
+def _is_name(source: CheckpointSource, repo: str) -> bool:
+    if source is CheckpointSource.HF:
+        return is_hub_id(repo)
+    return repo.isprintable() and is_well_formed(source, repo)
 
 
 def _whole(source: str, commit: str) -> str:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.db import transaction
@@ -17,7 +17,8 @@ from apps.telemetry.services.usage_sums import usage_sums_add
 from controlplane import clock
 from controlplane.domain.storable import storable
 
-CLOSED = "closed"
+_BEGUN = ("open", "running")
+"""States that say nothing which the closed one does not."""
 CLIENT_LEFT = 499
 _FUTURE_SECONDS = 3600.0
 """How far a gateway's clock may be ahead of the database's."""
@@ -46,7 +47,7 @@ class UsageRecord(BaseModel):
     model_config = ConfigDict(frozen=True, protected_namespaces=())
 
     request_id: str
-    state: str
+    state: Literal["closed"]
     at: float
     model_id: Id
     deployment_id: Id
@@ -110,11 +111,11 @@ class SetAside:
         _log.error("usage is set aside: %s", self.reason)
 
 
-def read_records(records: Sequence[Mapping[str, Any]], set_aside: SetAside) -> list[UsageRecord]:
+def read_records(records: Sequence[object], set_aside: SetAside) -> list[UsageRecord]:
     """Return the closed requests; those that cannot be read go to `set_aside`."""
     read = []
     for record in records:
-        if record.get("state") != CLOSED:
+        if isinstance(record, Mapping) and record.get("state") in _BEGUN:
             continue
         try:
             read.append(UsageRecord.model_validate(record))
@@ -123,8 +124,9 @@ def read_records(records: Sequence[Mapping[str, Any]], set_aside: SetAside) -> l
     return read
 
 
-def _named(record: Mapping[str, Any]) -> str:
-    return storable(f"request {str(record.get('request_id'))[:64]}")  # type: ignore[no-any-return]
+def _named(record: object) -> str:
+    id = record.get("request_id") if isinstance(record, Mapping) else record
+    return storable(f"request {str(id)[:64]}")  # type: ignore[no-any-return]
 
 
 def _wrong_fields(error: ValidationError) -> str:

@@ -15,7 +15,7 @@ from apps.routes.snapshot import routes_snapshot
 from controlplane import clock
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import RestClient, client_of
-from tests.factories import Cast, make_api_key, make_cast, make_model
+from tests.factories import Cast, make_api_key, make_cast, make_environment, make_model
 
 pytestmark = pytest.mark.django_db
 
@@ -192,6 +192,28 @@ def test_a_key_is_limited_to_models_of_its_team_alone(cast: Cast) -> None:
     assert not ApiKey.objects.filter(type="WORKSPACE_INVOKE").exists()
 
 
+def test_a_key_is_limited_to_environments_that_there_are(cast: Cast) -> None:
+    own, bare = make_model(team=cast.team), make_model(team=cast.team)
+    make_environment(model=own, name="staging")
+    make_environment(model=make_model(team=cast.outsider.team), name="theirs")
+    client = client_of(cast.owner)
+    wanted = {"type": "WORKSPACE_INVOKE"}
+    for names, unknown in (
+        (["prodution"], "`prodution`"),
+        (["staging", "theirs", "production2"], "`theirs`, `production2`"),
+    ):
+        status, answer = client.post("/v1/api_keys", wanted | {"environments": names})
+        assert (status, answer["fields"]) == (400, ["environments"])
+        assert f"has no environment {unknown}." in answer["message"]
+    limited = wanted | {"environments": ["staging"], "model_ids": [bare.id]}
+    status, answer = client.post("/v1/api_keys", limited)
+    assert (status, answer["fields"]) == (400, ["environments"])
+    assert "These models have no environment `staging`." in answer["message"]
+    assert not ApiKey.objects.filter(type="WORKSPACE_INVOKE").exists()
+    whole = {"environments": ["staging", "production", "development"]}
+    assert client.post("/v1/api_keys", wanted | whole)[0] == 200
+
+
 @pytest.mark.parametrize(
     "body", [{"name": "My Key"}, {"environments": ["My Key"]}], ids=["name", "environments"]
 )
@@ -265,6 +287,7 @@ def test_limits_that_cannot_be_are_refused(cast: Cast, limits: dict[str, Any]) -
 
 
 def test_the_page_takes_limits_and_shows_them(cast: Cast) -> None:
+    make_environment(model=make_model(team=cast.team), name="staging")
     browser = signed_in(cast.owner)
     form = {"name": "ci", "type": "WORKSPACE_INVOKE", "environments": "staging"}
     page = browser.post("/keys/create/", form | {"tokens_per_minute": "500"})

@@ -190,6 +190,38 @@ def test_words_of_a_provider_that_say_nobody_for_sure_are_refused(answer: dict[s
         vouched_in(answer)
 
 
+MINE = {"email": "mine@a.example", "email_verified": True}
+LISA = {"email": "lisa@a.example"}
+
+
+@pytest.mark.parametrize(
+    ("token", "userinfo", "email"),
+    [
+        (MINE, LISA, "mine@a.example"),
+        (MINE, LISA | {"email_verified": False}, "mine@a.example"),
+        (MINE, LISA | {"email_verified": True}, "mine@a.example"),
+        (LISA, MINE, "mine@a.example"),
+        (MINE, {"email": None}, "mine@a.example"),
+        (MINE, {"email_verified": False}, "mine@a.example"),
+        ({}, MINE, "mine@a.example"),
+        (LISA, {"email_verified": True}, None),
+        ({"email_verified": True}, LISA, None),
+        (LISA | {"email_verified": False}, LISA, None),
+        ({"email_verified": True}, {"email_verified": True}, None),
+    ],
+)
+def test_an_address_and_the_word_that_it_is_verified_are_of_one_document(
+    token: dict[str, Any], userinfo: dict[str, Any], email: str | None
+) -> None:
+    token = {"iss": "i", "sub": "a", "nonce": "n"} | token
+    vouched = vouched_in({"id_token": token, "userinfo": {"sub": "a"} | userinfo})
+    if email is None:
+        with pytest.raises(ClaimsRefused):
+            vouched.email()
+    else:
+        assert vouched.email() == email
+
+
 def test_a_name_is_taken_as_far_as_it_can_be_shown() -> None:
     token = {"iss": "i", "sub": "a", "nonce": "n"}
     assert vouched_in({"id_token": token | {"name": "A\x00da\n" + "x" * 200}}).name == (

@@ -13,8 +13,9 @@ from apps.builds.services import build_cancel, build_claim, build_create, build_
 from apps.configs.models import CheckpointRecord, Revision
 from apps.fleet.services import pool_assign
 from apps.rest.errors import Conflict, InvalidInput
-from controlplane.celery import build_queue, queue_length
+from controlplane.celery import build_queue
 from controlplane.domain.spec import parse_text
+from controlplane.hints import queue_length
 from tests import factories
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of

@@ -89,6 +89,33 @@ def test_a_grant_is_for_one_whole_commit_given_once_and_listed_page_by_page(
 
 
 @pytest.mark.parametrize(
+    ("source", "repo"),
+    [("HF", "a b"), ("HF", "Ä"), ("HF", "a/b/c"), ("HF", "acme/own.git"), ("HF", "a\u200bb"),
+     ("S3", "acme/own"), ("GCS", "s3://bucket/own"), ("AZURE", "az://B/own"), ("LOCAL", "a\x00b"),
+     ("REMOTE_URL", "acme/own"), ("REMOTE_URL", "https://host/a b.tar")],
+)  # fmt: skip
+def test_a_grant_names_a_repository_that_a_config_could_name(
+    cast: factories.Cast, source: str, repo: str
+) -> None:
+    wanted = WANTED | {"source": source, "repo": repo, "commit": COMMIT}
+    status, answer = client_of(cast.organisation_admin).post(PATH, wanted)
+    assert (status, answer["fields"]) == (400, ["repo"])
+    assert not RemoteCodeGrant.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "repo"),
+    [("HF", "gpt2"), ("S3", "s3://bucket/own"), ("LOCAL", "/models/Mein Modell ä"),
+     ("REMOTE_URL", "https://host/a.tar?sig=1")],
+)  # fmt: skip
+def test_a_grant_takes_the_forms_of_each_source(
+    cast: factories.Cast, source: str, repo: str
+) -> None:
+    wanted = WANTED | {"source": source, "repo": repo, "commit": COMMIT}
+    assert client_of(cast.organisation_admin).post(PATH, wanted)[0] == 201
+
+
+@pytest.mark.parametrize(
     ("commit", "code", "blocks"),
     [(None, "EH830", True), (OTHER, "EH830", True), (COMMIT, "EH832", False)],
 )

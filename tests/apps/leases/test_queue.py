@@ -1,18 +1,18 @@
 """A message is a hint: lost ones are sent again, and the queue does not grow."""
 
-from unittest.mock import patch
+from typing import Any
 
 import pytest
 import redis
-from celery import Celery
-from redis.connection import Connection
+from django.db import connection
 
 from apps.builds.leasing import BUILD
 from apps.builds.models import Build
 from apps.leases.queue import work_send
 from apps.leases.sweeping import leases_sweep
 from controlplane import clock
-from controlplane.celery import app, build_queue, queue_length
+from controlplane.celery import build_queue
+from controlplane.hints import queue_length
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -61,19 +61,37 @@ def test_an_emptied_broker_is_filled_again(broker: str) -> None:
     assert queue_length(build_queue(POOL)) == 1
 
 
-def test_a_broker_that_is_away_costs_a_request_little(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_a_broker_that_is_away_costs_a_request_a_line_in_the_log(
+    settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    away = Celery(broker="redis://127.0.0.1:1/0")
-    away.conf.broker_transport_options = app.conf.broker_transport_options
-    monkeypatch.setattr("apps.leases.queue.app", away)
-    slept: list[float] = []
-    for waiting in ("kombu.utils.functional.sleep", "redis.retry.sleep"):
-        monkeypatch.setattr(waiting, slept.append)
+    settings.BROKER_URL = "redis://127.0.0.1:1/0"
     build = factories.make_build(pool=POOL)
-    connect = Connection._connect
-    with patch.object(Connection, "_connect", autospec=True, side_effect=connect) as tries:
-        work_send(BUILD, build)
-    assert tries.call_count <= 4
-    assert sum(slept) <= 0.2
+    work_send(BUILD, build)
     assert f"build {build.id} was not announced" in caplog.text
+
+
+def test_a_sweep_outlives_a_broker_that_counts_no_messages(
+    settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_old_builds(1)
+    settings.BROKER_URL = "redis://127.0.0.1:1/0"
+    assert leases_sweep(BUILD).sent == 0
+    assert "were not counted" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_broker_is_asked_outside_the_transaction_and_without_the_lock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make_old_builds(1)
+    seen: list[tuple[bool, int]] = []
+
+    def look(queue: str) -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+            seen.append((connection.in_atomic_block, cursor.fetchone()[0]))
+        return 0
+
+    monkeypatch.setattr("apps.leases.sweeping.queue_length", look)
+    assert leases_sweep(BUILD).sent == 1
+    assert seen == [(False, 0)]

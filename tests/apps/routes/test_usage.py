@@ -144,6 +144,60 @@ def test_what_no_column_holds_is_set_aside_counted_and_told(
     assert journal.set_aside_at is not None
 
 
+@pytest.mark.parametrize(
+    "state", ["clozed", "Closed", "", None, 7, ["closed"], {"closed": 1}, "\ud800"], ids=ascii
+)
+def test_a_state_that_is_none_is_set_aside_and_not_lost_in_silence(
+    client: Client, key: ApiKey, state: object
+) -> None:
+    answer = _send(client, uuid4(), 0, 100, [_record(key, state=state), _record(key)])
+    assert answer.json() == {"committed_offset": 100}
+    assert UsageMinute.objects.get().requests == 1
+    journal = UsageJournal.objects.get()
+    assert journal.set_aside == 1
+    assert journal.set_aside_reason.startswith("request r: state: ")
+
+
+def test_a_record_without_a_state_is_set_aside(client: Client, key: ApiKey) -> None:
+    record = _record(key)
+    del record["state"]
+    _send(client, uuid4(), 0, 100, [record])
+    assert UsageJournal.objects.get().set_aside == 1
+
+
+@pytest.mark.parametrize(
+    "record",
+    [None, True, 7, "text", "\ud800", [], [{"state": "closed"}], {}, {"request_id": "\ud800"},
+     "1" * 5000],
+    ids=lambda record: ascii(record)[:40],
+)  # fmt: skip
+def test_what_is_no_record_is_set_aside_and_the_journal_goes_on(
+    client: Client, key: ApiKey, record: object
+) -> None:
+    journal = uuid4()
+    written = record if isinstance(record, str) and record.isdigit() else json.dumps(record)
+    body = json.dumps(_stretch(journal, 0, 100, [_record(key)]))
+    body = body.replace('"records": [', f'"records": [{written}, ')
+    answer = _post(client, body)
+    assert answer.json() == {"committed_offset": 100}
+    assert UsageMinute.objects.get().requests == 1
+    assert UsageJournal.objects.get().set_aside == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("key_id", "\ud800"), ("model_id", "a\udfff"), ("environment", "\ud800"), ("at", 1e999)],
+)
+def test_half_a_letter_sets_its_record_aside_alone(
+    client: Client, key: ApiKey, field: str, value: object
+) -> None:
+    records = [_record(key, **{field: value}), _record(key, route="\ud800")]
+    answer = _send(client, uuid4(), 0, 100, records)
+    assert answer.json() == {"committed_offset": 100}
+    assert UsageMinute.objects.get().requests == 1
+    assert field in UsageJournal.objects.get().set_aside_reason
+
+
 def test_a_minute_holds_more_of_the_largest_requests_than_a_stretch_can_bring(
     client: Client, key: ApiKey
 ) -> None:
@@ -191,16 +245,17 @@ def _record(key: ApiKey, **changes: Any) -> dict[str, Any]:
 
 
 def _send(client: Client, journal: UUID, start: int, end: int, records: Any) -> Any:
+    return _post(client, json.dumps(_stretch(journal, start, end, records)))
+
+
+def _stretch(journal: UUID, start: int, end: int, records: Any) -> dict[str, Any]:
+    return {"journal": str(journal), "from_offset": start, "to_offset": end, "records": records}
+
+
+def _post(client: Client, body: str) -> Any:
     return client.post(
         "/internal/v1/usage",
-        json.dumps(
-            {
-                "journal": str(journal),
-                "from_offset": start,
-                "to_offset": end,
-                "records": records,
-            }
-        ),
+        body,
         content_type="application/json",
         headers={"Authorization": "Bearer gw"},
     )

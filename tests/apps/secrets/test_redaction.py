@@ -66,15 +66,26 @@ def test_a_config_that_holds_the_value_of_a_secret_is_not_saved() -> None:
     assert outsider.post("/v1/configs", {"name": "chat", "text": text})[0] in (200, 201)
 
 
-def damage(name: str) -> None:
-    Secret.objects.filter(name=name).update(key_id="k0123456789ab")
+DAMAGES: tuple[dict[str, Any], ...] = (
+    {"key_id": "k0123456789ab"},
+    {"nonce": b""},
+    {"nonce": b"n" * 300},
+    {"ciphertext": b""},
+)
 
 
-def test_a_secret_that_does_not_open_blocks_no_config_and_no_log_of_its_team() -> None:
+def damage(name: str, columns: dict[str, Any]) -> None:
+    Secret.objects.filter(name=name).update(**columns)
+
+
+@pytest.mark.parametrize("damaged", DAMAGES, ids=str)
+def test_a_secret_that_does_not_open_blocks_no_config_and_no_log_of_its_team(
+    damaged: dict[str, Any],
+) -> None:
     cast = make_cast()
     secret_set(team=cast.team, name="lost", value="another-value-of-theirs")
     secret_set(team=cast.team, name="team_token", value=VALUE)
-    damage("lost")
+    damage("lost", damaged)
     client = client_of(cast.member)
     assert client.post("/v1/configs", {"name": "chat", "text": config_text()})[0] == 201
     text = config_text() + f"environment_variables:\n  TOKEN: {VALUE}\n"
@@ -82,11 +93,14 @@ def test_a_secret_that_does_not_open_blocks_no_config_and_no_log_of_its_team() -
     assert secret_redactor(team=cast.team).text(f"got {VALUE}") == "got [redacted]"
 
 
-def test_a_secret_that_does_not_open_is_shown_as_such_and_fails_its_own_use_alone() -> None:
+@pytest.mark.parametrize("damaged", DAMAGES, ids=str)
+def test_a_secret_that_does_not_open_is_shown_as_such_and_fails_its_own_use_alone(
+    damaged: dict[str, Any],
+) -> None:
     cast = make_cast()
     for name in ("lost", "whole"):
         secret_set(team=cast.team, name=name, value=VALUE)
-    damage("lost")
+    damage("lost", damaged)
     status, told = client_of(cast.member).get("/v1/secrets")
     assert status == 200
     assert {each["name"]: each["is_readable"] for each in told["secrets"]} == {

@@ -261,14 +261,18 @@ def test_a_secret_that_does_not_open_keeps_its_key_and_stops_no_rotation(
     key_ring: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rotation_module, "BATCH_ROWS", 2)
-    team = store(5, key_ring)
+    team = store(7, key_ring)
     old = key_ring_load(key_ring).primary
     Secret.objects.filter(name="s1").update(ciphertext=b"damaged beyond repair")
     Secret.objects.filter(name="s2").update(key_id="kffffffffffff")
+    Secret.objects.filter(name="s0").update(nonce=b"")
+    Secret.objects.filter(name="s3").update(nonce=b"n" * 300)
     call_command("secret_rotate")
     said = capsys.readouterr()
     assert f"s1 of {team.name} does not open" in said.err
     assert f"s2 of {team.name} does not open" in said.err
+    assert f"s0 of {team.name} does not open" in said.err
+    assert f"s3 of {team.name} does not open" in said.err
     assert "3 secrets are under the new key" in said.out
     assert old in keys_in(key_ring)
     assert secret_reveal(team=team, name="s4") == "value-4"
@@ -277,7 +281,9 @@ def test_a_secret_that_does_not_open_keeps_its_key_and_stops_no_rotation(
 def test_seeds_of_authenticator_apps_rotate_along_and_keep_their_key(key_ring: Path) -> None:
     sealed = Authenticator.objects.create(user=make_user())
     plain = TOTPDevice.objects.create(user=make_user())
-    lost = TOTPDevice.objects.create(user=make_user(), key=f"{sealed.key_id}:{'A' * 64}")
+    TOTPDevice.objects.create(user=make_user(), key=f"{sealed.key_id}:{'A' * 64}")
+    for damaged in ("no hex", f"{sealed.key_id}:", f"{sealed.key_id}:A", f"{sealed.key_id}:ä"):
+        TOTPDevice.objects.create(user=make_user(), key=damaged)
     seeds = {sealed.id: sealed.bin_key, plain.id: plain.bin_key}
     old = keys_in(key_ring)
     done = secret_rotate()
@@ -285,5 +291,5 @@ def test_seeds_of_authenticator_apps_rotate_along_and_keep_their_key(key_ring: P
         device = Authenticator.objects.get(id=id)
         assert (device.key_id, device.bin_key) == (done.key_id, seed)
     assert keys_in(key_ring) == {*old, done.key_id}, "the lost one names the old key"
-    lost.delete()
+    TOTPDevice.objects.exclude(id__in=seeds).delete()
     assert set(secret_rotate().retired) == {*old, done.key_id}

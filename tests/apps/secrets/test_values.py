@@ -1,5 +1,6 @@
 """Secrets are sealed at rest, open only where they belong, and outlive the rotation of keys."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,12 @@ def test_a_broken_ring_is_named(key_ring: Path, content: str) -> None:
 def test_a_missing_secret_cannot_be_deleted() -> None:
     with pytest.raises(NotFound):
         secret_delete(team=make_team(), name="nothing")
+
+
+def test_a_ring_whose_key_was_cut_says_so(key_ring: Path) -> None:
+    key_ring_ensure(key_ring)
+    content = json.loads(key_ring.read_text())
+    content["keys"] = {name: key[:8] for name, key in content["keys"].items()}
+    key_ring.write_text(json.dumps(content))
+    with pytest.raises(KeyRingError, match="a key has 48 bits instead of 256"):
+        key_ring_load(key_ring)

@@ -70,6 +70,17 @@ def test_every_command_is_one_that_its_version_takes(version: str) -> None:
         assert list(_complaints(words, version)) == [], words
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_vllm_fetches_nothing_that_a_request_names(version: str) -> None:
+    for spec in cases().values():
+        words = _after_serve(launch_of("vllm", spec, version=version))
+        assert words.count("--allowed-media-domains") == 1
+        after = words[words.index("--allowed-media-domains") + 1 :]
+        assert after[0] == "none.invalid"
+        assert after[1].startswith("--"), "the option takes all words up to the next one"
+        assert "--allowed-local-media-path" not in words
+
+
 def test_a_flag_of_another_version_would_be_seen() -> None:
     assert list(_complaints(("--max-num-partial-prefills", "2"), "0.27"))
     assert list(_complaints(("--kv-cache-dtype", "fp9"), "0.30"))

@@ -1,11 +1,13 @@
 """Whole answers: what reaches the engine, what comes back, in every framing."""
 
+import json
+
 import pytest
 
 from tests.workers.gateway.stage.connections import read_answer, read_until_closed, request_bytes
 from tests.workers.gateway.stage.engine import Call
 from tests.workers.gateway.stage.routes import CHAT, KEY
-from tests.workers.gateway.stage.scripts import answers
+from tests.workers.gateway.stage.scripts import USAGE, answers
 
 BASE = "/m/modelaaa/environments/production"
 
@@ -58,6 +60,38 @@ def test_scores_without_usage_are_metered_by_the_engines_header(house, serve, ht
     record = house.record_of(answer)
     assert (record["prompt_tokens"], record["completion_tokens"]) == (17, 0)
     assert record["route"] == "/rerank"
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        {"prompt_token_ids": list(range(60_000))},
+        {"prompt_logprobs": [{"5": {"logprob": -0.5, "decoded_token": '"}'}}] * 5_000},
+        {"user": "x" * 400_000},
+        {"user": "usage"},
+    ],
+    ids=["token ids", "logprobs", "user", "the word"],
+)
+@pytest.mark.parametrize("chunked", [False, True])
+def test_usage_is_metered_whatever_stands_behind_it(house, serve, http, behind, chunked):
+    content = json.dumps({"choices": [], "usage": USAGE} | behind).encode()
+
+    def answer_with_more(call: Call) -> None:
+        if not chunked:
+            call.answer(content)
+            return
+        call.send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        for start in range(0, len(content), 5_000):
+            call.chunk(content[start : start + 5_000])
+        call.send(b"0\r\n\r\n")
+
+    gateway, _ = serve(answer_with_more)
+
+    answer = http.post(gateway.url + CHAT, json={"messages": [], "return_token_ids": True})
+
+    assert answer.content == content
+    record = house.record_of(answer)
+    assert (record["prompt_tokens"], record["completion_tokens"]) == (7, 3)
 
 
 def test_predict_goes_to_the_deployments_own_route(serve, http):

@@ -57,6 +57,14 @@ AMBIGUOUS = {
     ),
     "two lengths": "content-length: 2\r\ncontent-length: 3\r\n\r\n{}",
     "an unknown coding": "transfer-encoding: gzip\r\n\r\n{}",
+    "a coding below the chunks": "transfer-encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    "a coding in a line of its own": (
+        "transfer-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    ),
+    "chunks in chunks": "transfer-encoding: chunked, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    "chunks twice": (
+        "transfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    ),
     "a folded header": "x: a\r\n b\r\ncontent-length: 2\r\n\r\n{}",
     "a space before the colon": "content-length : 2\r\n\r\n{}",
     "a length that is no number": "content-length: 0x2\r\n\r\n{}",
@@ -80,6 +88,34 @@ def test_a_request_that_two_readers_could_read_differently_is_refused(serve, res
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert b"connection: close" in answer
     assert engine.calls == []
+
+
+def test_a_head_without_a_host_is_refused_but_for_http_10(serve):
+    gateway, engine = serve(answers)
+    rest = f"authorization: Bearer {KEY}\r\ncontent-length: 2\r\n\r\n{{}}"
+
+    with gateway.connect() as client:
+        client.sendall(f"POST {CHAT} HTTP/1.1\r\n{rest}".encode())
+        refused = read_until_closed(client)
+    with gateway.connect() as client:
+        client.sendall(f"POST {CHAT} HTTP/1.0\r\n{rest}".encode())
+        answer = read_until_closed(client)
+
+    assert refused.startswith(b"HTTP/1.1 400 ")
+    assert b"`Host`" in refused
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert len(engine.calls) == 1
+
+
+def test_chunks_are_taken_however_their_coding_is_written(serve):
+    gateway, engine = serve(answers)
+
+    with gateway.connect() as client:
+        head = f"POST {CHAT} HTTP/1.1\r\nhost: g\r\nauthorization: Bearer {KEY}\r\n"
+        client.sendall(f"{head}Transfer-Encoding: CHUNKED \r\n\r\n2\r\n{{}}\r\n0\r\n\r\n".encode())
+        assert read_answer(client)[0] == 200
+
+    assert len(engine.calls) == 1
 
 
 def test_an_offer_to_upgrade_is_ignored_and_the_body_still_read(serve):

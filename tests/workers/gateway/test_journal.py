@@ -6,7 +6,7 @@ import resource
 
 import pytest
 
-from workers.gateway.control_plane import ControlPlaneAway, Credential
+from workers.gateway.control_plane import BatchRefused, ControlPlaneAway, Credential
 from workers.gateway.journal import Journal, close_interrupted, segments_in
 from workers.gateway.shipping import Shipper, next_batch
 
@@ -34,7 +34,10 @@ class Ledger:
         self.loses_answers = False
 
     async def send_usage(self, batch: bytes, credential: Credential) -> int:
-        body = json.loads(batch)
+        try:
+            body = json.loads(batch)
+        except (ValueError, RecursionError):
+            raise BatchRefused("usage answered 400") from None
         committed = self.committed.setdefault(body["journal"], 0)
         if body["from_offset"] == committed:
             self.rows += body["records"]
@@ -144,6 +147,24 @@ def test_a_batch_holds_the_newest_state_of_each_request_and_whole_lines_only(tmp
     assert [r["state"] for r in body["records"]] == ["closed", "open"]
     assert (body["from_offset"], body["to_offset"]) == (0, journal.size_bytes - 18)
     assert next_batch(journal.segment, batch.to_offset) is None
+    journal.close()
+
+
+@pytest.mark.parametrize(
+    "harmed", [b"\0" * 60, b'{"request_id":"0', b"\xff\xfe", b'"\xc3', b"[" * 100_000, b"}]}"]
+)
+def test_a_line_that_a_disk_has_harmed_goes_as_text_and_holds_nothing_up(tmp_path, harmed):
+    journal, ledger = Journal(tmp_path), Ledger()
+    for each in (line(1), harmed + b"\n", line(2)):
+        journal.append(each)
+    journal.flush()
+
+    close_interrupted(tmp_path)
+    asyncio.run(Shipper(ledger).ship(journal.segment, CREDENTIAL))
+
+    assert [row["request_id"][-1] for row in ledger.rows if isinstance(row, dict)] == ["1", "2"]
+    assert [row for row in ledger.rows if isinstance(row, str)] == [harmed[:200].decode("latin-1")]
+    assert ledger.committed[journal.segment.id] == journal.size_bytes
     journal.close()
 
 

@@ -97,6 +97,7 @@ def test_deployments_of_one_engine_share_one_table():
         *(("stream", value) for value in ('"true"', "1", "0", "1.0", '"yes"', "[]", "{}", '""')),
         *(("stream_options", value) for value in ("true", "[]", '"{}"')),
         *(("background", value) for value in ("true", '"true"', "1")),
+        *(("previous_response_id", value) for value in ('"resp_1"', '""', "1", "[]")),
     ],
 )
 @pytest.mark.parametrize("route", ["v1/chat/completions", "v1/responses", "v1/messages"])

@@ -16,7 +16,8 @@ from workers.gateway.request_reader import RequestReader
 from workers.gateway.routing import Action, Place, parse_target
 from workers.gateway.settings import Bounds
 from workers.gateway.snapshot import UnreadableSnapshot, read
-from workers.gateway.usage import TokenCounts, find_usage
+from workers.gateway.usage import TokenCounts
+from workers.gateway.usage_search import EVENT, UsageSearch, find_usage
 
 EVENTS = (
     b': comment\n\ndata: {"choices":[{"delta":{"content":"say \\"usage\\": [DONE]"}}]}\n\n'
@@ -107,8 +108,10 @@ class Sink:
 REQUESTS = (
     b"POST /m/a/production/predict?q=1 HTTP/1.1\r\nHost: g\r\nX-Kept: Yes\r\n"
     b"Content-Length: 5\r\n\r\nhello"
-    b"POST /chunks HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
-    b"POST /up HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nok"
+    b"POST /chunks HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+    b"POST /up HTTP/1.1\r\nHost: g\r\n"
+    b"Connection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nok"
 )
 
 
@@ -198,6 +201,59 @@ def test_any_path_is_a_target_or_a_refusal(path):
 )  # fmt: skip
 def test_usage_is_found_without_parsing(text, counts):
     assert find_usage(text) == counts
+
+
+FORGED = b'{"tools":[{"schema":{"usage":{"prompt_tokens":9}}}],'
+SEARCHED = (
+    (FORGED + b'"usage":{"prompt_tokens":3,"completion_tokens":4}}', TokenCounts(3, 4)),
+    (b'{"usage" : {"prompt_tokens":3},"user":"usage"}', TokenCounts(3, 0)),
+    (b'{"usage":{"prompt_tokens":3},' + FORGED[1:-1] + b"}", TokenCounts(3, 0)),
+    (b'{"a":"\\\\","usage":{"prompt_tokens":3},"user":"\\"usage\\":{"}', TokenCounts(3, 0)),
+    (b'{"usage":{"prompt_tokens":1},"a":"}]\\"","usage":{"prompt_tokens":2}}', TokenCounts(2, 0)),
+    (b'{"usage":{"input_tokens":1,"x":{"y":[{}]},"output_tokens":2}}', TokenCounts(1, 2)),
+    (FORGED + b'"usage":null}', None),
+    (b'{"usage":{"note":"' + b"x" * 5000 + b'"},"usage":{"prompt_tokens":2}}', TokenCounts(2, 0)),
+)
+
+
+@given(st.sampled_from(SEARCHED), st.lists(st.integers(0, 10_000), max_size=60))
+def test_usage_is_the_last_of_the_answers_own_wherever_it_is_cut(text_and_counts, places):
+    text, counts = text_and_counts
+    search = UsageSearch()
+    for piece in cut(text, places):
+        search.feed(piece)
+    assert search.counts == find_usage(text) == counts
+
+
+@pytest.mark.parametrize(("text", "counts"), SEARCHED)
+def test_usage_is_found_byte_by_byte(text, counts):
+    search = UsageSearch()
+    for place in range(len(text)):
+        search.feed(text[place : place + 1])
+    assert search.counts == counts
+
+
+@pytest.mark.parametrize(
+    "filler",
+    [b"1, ", b'"usage":{', b'\\"', b"\\\\", b'"', b"[", b'"usage"   ', b'"usage":{"a":"', b" "],
+)
+def test_a_search_keeps_little_of_whatever_it_is_fed(filler):
+    search = UsageSearch()
+    search.feed(b'{"a":[')
+    for _ in range(100):
+        search.feed(filler * 1000)
+        assert len(search._rest) < 4096
+
+
+def test_an_event_that_repeats_the_request_is_metered_by_its_own_usage():
+    event = (
+        b'data: {"type":"response.completed","response":' + FORGED + b'"usage":'
+        b'{"input_tokens":3,"output_tokens":4},"user":"usage"}}\n\n'
+    )
+    events = EventFilter(hides_usage=False)
+    assert events.feed(event) == event
+    assert events.counts == TokenCounts(3, 4)
+    assert find_usage(event, EVENT) == TokenCounts(3, 4)
 
 
 @pytest.mark.parametrize(

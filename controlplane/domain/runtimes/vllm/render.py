@@ -27,6 +27,9 @@ from controlplane.domain.runtimes.vllm.reasons import REASONS, SEQUENCE_REASON
 from controlplane.domain.spec import Spec
 
 MODULE = "vllm.entrypoints.cli.main"
+_NO_MEDIA_HOST = "none.invalid"
+"""A name that no host ever has (RFC 6761). Without a list vLLM fetches what any request names, from
+within the network that it serves in; an empty list counts as none."""
 _TOKENS_REASON = "vLLM wants a step to hold a whole prompt without chunked prefill."
 _LENGTH_REASON = (
     "vLLM would cut every answer at it; the gateway gives it to requests that name no length."
@@ -69,6 +72,7 @@ def render(
         raise ValueError(f"vLLM {version} is not known here; {VERSIONS[0]} to {VERSIONS[-1]} are.")
     line = account(spec, REASONS)
     line.words += [model_dir, "--host", host, "--port", str(port)]
+    line.words += ["--allowed-media-domains", _NO_MEDIA_HOST]
     line.say("model_name")
     line.say("trt_llm.build.checkpoint_repository")
     line.say(SERVED_NAME, "--served-model-name", served_model_name(spec))
