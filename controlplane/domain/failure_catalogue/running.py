@@ -54,6 +54,8 @@ BUILD = (
           "Check the web process and CONTROL_PLANE_URL of the build worker."),
     entry("EHB-UNSTORABLE", OURS, "The database refused what a step said of the cause.",
           "Read the log of the step; the blame is that of the cause."),
+    entry("EHB-WORKER-LOST", MACHINE, "The build worker was lost ten times in one attempt.",
+          "Read its log and the kernel's (memory may have run out), then retry."),
     entry("EHB-INTERNAL", OURS, "The build worker itself broke.",
           "Retry; if it happens again, report it with the worker's log."),
     entry("EHB-CRASHED", OURS, "A process ended, and nobody knows why.",
