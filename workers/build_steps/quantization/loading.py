@@ -139,7 +139,9 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
             trust_remote_code=checkpoint.runs_own_code,
             local_files_only=True,
         )
-    except (ValueError, OSError, KeyError, TypeError, AttributeError, ImportError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a stranger's files come to
         raise failures.no_tokenizer(_first_line(error)) from error
 
 
