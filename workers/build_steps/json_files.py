@@ -3,6 +3,7 @@
 A loader that meets nonsense in one of them breaks wherever it stands, and names no file.
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,32 @@ def _fault(path: Path, kind: type) -> str | None:
         content = read_json(path.read_bytes().decode())
     except ValueError as error:
         return f"it is not JSON ({error})"
-    return _fault_of_content(content, kind)
+    return _fault_of_content(content, kind) or _odd_number(path.name, content)
+
+
+def _odd_number(file: str, content: Any) -> str | None:
+    """Return the setting of a config.json that is no number or infinite, where there is one."""
+    if file != "config.json":
+        return None
+    odd = (name for name, value in _numbers(content) if _is_odd(name, value))
+    name = next(odd, None)
+    return f"`{name}` is infinite or not a number" if name else None
+
+
+def _is_odd(name: str, value: float) -> bool:
+    # Mamba's `time_step_limit` is `[0.0, Infinity]` in published models.
+    return math.isnan(value) or (math.isinf(value) and "time_step" not in name)
+
+
+def _numbers(content: Any, name: str = "") -> Iterator[tuple[str, float]]:
+    if isinstance(content, float):
+        yield name, content
+    elif isinstance(content, dict):
+        for key, each in content.items():
+            yield from _numbers(each, f"{name}.{key}".lstrip("."))
+    elif isinstance(content, list):
+        for place, each in enumerate(content):
+            yield from _numbers(each, f"{name}[{place}]")
 
 
 def _fault_of_content(content: Any, kind: type) -> str | None:

@@ -19,6 +19,8 @@ BUILD = (
     entry("EHB-TENSOR-MISSING", CHECKPOINT,
           "The model class needs a tensor that the checkpoint does not have.",
           "Save or upload the weights again; config.json and weights must belong together."),
+    entry("EHB-CONFIG-UNFIT", CHECKPOINT, "The model class cannot be made of config.json.",
+          "Repair it as the sentence says, or name another revision."),
     entry("EHB-NOT-FINITE", CHECKPOINT, "A tensor holds infinities or what is no number at all.",
           "Save the weights again, or name an earlier revision."),
     entry("EHB-OUTPUT-CHANGED", MACHINE, "A finished step's files changed on disk.",

@@ -72,6 +72,19 @@ def test_a_list_of_modules_has_to_be_a_list(tmp_path: Path) -> None:
     assert "not a JSON list" in refused(write(tmp_path, "modules.json", "{}"))
 
 
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_setting_that_is_no_number_is_told_by_name(tmp_path: Path, value: str) -> None:
+    write(tmp_path, "config.json", f'{{"rope": [{{"factor": {value}}}]}}')
+    assert "`rope[0].factor` is infinite or not a number" in refused(tmp_path)
+
+
+def test_a_limit_of_time_steps_may_be_infinite_as_published_models_have_it(tmp_path: Path) -> None:
+    write(tmp_path, "config.json", '{"time_step_limit": [0.0, Infinity]}')
+    check_json_files(tmp_path, "org/model")
+    write(tmp_path, "config.json", '{"time_step_limit": [0.0, NaN]}')
+    assert "time_step_limit[1]" in refused(tmp_path)
+
+
 def test_a_file_too_large_to_be_one_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "vocab.json").open("wb") as sparse:
         sparse.truncate(300 * 1024**2)
