@@ -1,19 +1,23 @@
 """Builds as work that a worker leases."""
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 
-from apps.builds.models import Build
+from apps.builds.models import Build, BuildStep
 from apps.fleet.services import cards_release
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind
 from apps.secrets.services import secrets_reveal
 from controlplane.celery import build_queue
-from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState
+from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, StepState
 from controlplane.domain.spec import Spec
 
+MOST_CLAIMS = 10
+"""In one attempt. More than of short work: hosts restart, and an outage of the database counts."""
 RUNNING = frozenset(BuildState) - BUILD_TERMINAL - {BuildState.QUEUED}
 
 
@@ -25,6 +29,26 @@ def card_holder(build_id: str) -> str:
 def _release_cards(build_ids: Collection[str]) -> None:
     for build_id in build_ids:
         cards_release(holder=card_holder(build_id))
+
+
+def _given_up() -> Mapping[str, Any]:
+    failure = Failure(
+        code="EHB-WORKER-LOST",
+        blame=Blame.MACHINE,
+        sentence=f"The build worker was lost {MOST_CLAIMS} times while it did this build.",
+        hint="Read the build worker's log and the kernel's (`dmesg`: memory may have run out on "
+        "that host), then retry: finished steps are kept.",
+    )
+    return {
+        "state": BuildState.FAILED,
+        "failure": failure.to_json(),
+        "finished_at": ClockTimestamp(),
+    }
+
+
+def _fail_steps(build_ids: Collection[str]) -> None:
+    running = BuildStep.objects.filter(build__in=build_ids, state=StepState.RUNNING)
+    running.update(state=StepState.FAILED, finished_at=ClockTimestamp())
 
 
 def _secrets_of(build: Build) -> Mapping[str, str]:
@@ -53,4 +77,7 @@ BUILD = LeaseKind(
     },
     cancel_column="cancel_requested_at",
     let_go=_release_cards,
+    most_claims=MOST_CLAIMS,
+    given_up=_given_up,
+    end_parts=_fail_steps,
 )

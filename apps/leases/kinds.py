@@ -33,6 +33,11 @@ class LeaseKind:
     """The Celery task that carries it out, given `<name>_id`."""
     queue_of: Callable[[Any], str]
     """The queue of one row."""
+    most_claims: int
+    """How often it is begun; work that ends its worker each time must not go round for ever.
+
+    What a worker that is being stopped hands over does not count.
+    """
     queue_columns: tuple[str, ...] = ()
     """The columns that decide it."""
     secrets_of: Callable[[Any], Mapping[str, str]]
@@ -53,10 +58,10 @@ class LeaseKind:
     """Gives back what rows of these ids held, in the transaction that takes them from a holder."""
     tidy: Callable[[], object] = _no_tidying
     """Runs in each sweep before rows are sent again: forgets what is old."""
-    most_claims: int | None = None
-    """How often it is begun; work that ends its worker each time must not go round for ever."""
     given_up: Callable[[], Columns] = dict
     """What a row says after so many claims."""
+    end_parts: Callable[[Collection[str]], None] = _nothing
+    """Ends what rows of these ids consist of, in the transaction that gives them up."""
     related: tuple[str, ...] = ()
     """What is read along with a row that is redeemed."""
 

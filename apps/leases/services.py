@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Greatest
 
 from apps.accounts.hashing import new_secret, sha256_hex
 from apps.leases.database_clock import ClockTimestamp
@@ -31,6 +32,8 @@ UNHELD: Mapping[str, Any] = {
     "lease_secret_sha256": "",
 }
 _NEXT_TOKEN = F("lease_token") + 1
+# Not below zero: what is wanted anew counts from there, also while somebody holds it.
+_ONE_CLAIM_LESS = Greatest(F("lease_claims") - 1, 0)
 TAKEN_AWAY: Mapping[str, Any] = {**UNHELD, "lease_token": _NEXT_TOKEN}
 """What a row says from the moment that its holder, if it comes back, is refused."""
 _STANDS = "WHERE id = %(id)s AND lease_token = %(token)s AND lease_expires_at > clock_timestamp()"
@@ -108,19 +111,19 @@ def lease_end(*, lease: Lease, **columns: Any) -> bool:
 
 
 def lease_release(*, lease: Lease) -> None:
-    """Hand over work that its worker cannot go on with: it waits again, and is sent at once."""
+    """Hand over work that its worker cannot go on with: it waits again, and is sent at once.
+
+    Its claim does not count: a worker that is stopped in order is not one that the work has ended.
+    """
     held = _of(lease).filter(lease.kind.is_open)
     row = held.first()
-    if row is not None and leases_requeue(held, lease.kind):
+    if row is not None and leases_requeue(held, lease.kind, lease_claims=_ONE_CLAIM_LESS):
         work_send(lease.kind, row)
 
 
 def leases_claimable(kind: LeaseKind) -> QuerySet[Any]:
     """Return what a worker may take."""
-    claimable = leases_unheld(kind).filter(kind.may_be_claimed)
-    if kind.most_claims is not None:
-        claimable = claimable.filter(lease_claims__lt=kind.most_claims)
-    return claimable
+    return leases_unheld(kind).filter(kind.may_be_claimed, lease_claims__lt=kind.most_claims)
 
 
 def leases_unheld(kind: LeaseKind) -> QuerySet[Any]:
@@ -130,11 +133,12 @@ def leases_unheld(kind: LeaseKind) -> QuerySet[Any]:
 
 
 @transaction.atomic
-def leases_requeue(rows: QuerySet[Any], kind: LeaseKind) -> int:
+def leases_requeue(rows: QuerySet[Any], kind: LeaseKind, **columns: Any) -> int:
     """Return how many of these rows wait again, and hold nothing that others could use."""
     ids = list(rows.select_for_update(no_key=True).values_list("pk", flat=True))
     kind.let_go(ids)
-    return kind.model._default_manager.filter(pk__in=ids).update(**kind.waiting, **TAKEN_AWAY)
+    changes = {**kind.waiting, **TAKEN_AWAY, **columns}
+    return kind.model._default_manager.filter(pk__in=ids).update(**changes)
 
 
 def leases_expire(*, owners: Collection[str]) -> int:

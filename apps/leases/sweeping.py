@@ -67,10 +67,12 @@ def _is_alone(kind: LeaseKind) -> bool:
 
 
 def _give_up(kind: LeaseKind) -> int:
-    if kind.most_claims is None:
-        return 0
-    hopeless = leases_unheld(kind).filter(lease_claims__gte=kind.most_claims)
-    return hopeless.update(**kind.given_up(), **TAKEN_AWAY)
+    hopeless = leases_unheld(kind).filter(kind.may_be_claimed, lease_claims__gte=kind.most_claims)
+    ids = list(hopeless.select_for_update(no_key=True).values_list("pk", flat=True))
+    kind.let_go(ids)
+    kind.end_parts(ids)
+    rows = kind.model._default_manager.filter(pk__in=ids)
+    return rows.update(**kind.given_up(), **TAKEN_AWAY)
 
 
 def _requeue(kind: LeaseKind) -> int:

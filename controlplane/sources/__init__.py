@@ -3,7 +3,7 @@
 from controlplane.sources.cache import prune
 from controlplane.sources.checkpoints import fetch, read_facts, resolve
 from controlplane.sources.facts import folder_facts
-from controlplane.sources.failures import SourceFailure
+from controlplane.sources.failures import SourceFailure, bad_file
 from controlplane.sources.options import SourceOptions
 from controlplane.sources.resolved import Resolved, SourceFile
 
@@ -12,6 +12,7 @@ __all__ = [
     "SourceFailure",
     "SourceFile",
     "SourceOptions",
+    "bad_file",
     "fetch",
     "folder_facts",
     "prune",

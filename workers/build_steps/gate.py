@@ -23,6 +23,7 @@ from workers.build_steps.gating import encoding, failures, generation, verdicts
 from workers.build_steps.gating.as_served import load_as_served
 from workers.build_steps.gating.calibrated import compare_with_calibration, expected_scales
 from workers.build_steps.gating.declaration import check_declaration
+from workers.build_steps.gating.descriptions import check_descriptions
 from workers.build_steps.gating.heads import find_heads
 from workers.build_steps.gating.originals import compare_with_original
 from workers.build_steps.gating.scales import check_scales
@@ -82,6 +83,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
     scales = check_scales(exported, found.quant_config, expected)
     told["scales"] = scales.counts
     check_declaration(exported, found, calibrated)
+    check_descriptions(original, exported)
     told["calibrated"] = compare_with_calibration(scales.values, expected).to_json()
     told["weights"] = compare_with_original(original.folder, exported).to_json()
     if reason := _why_unmeasured(gate, found):

@@ -16,6 +16,7 @@ from workers.build_steps.events import Events
 from workers.build_steps.failures import blocked, no_checkpoint
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.job import Job
+from workers.build_steps.json_files import check_json_files
 from workers.build_steps.step import StepResult
 from workers.build_steps.weights.checking import Weights, check
 from workers.runtimes.named import named_runtimes
@@ -34,6 +35,7 @@ def run(job: Job, events: Events) -> StepResult:
         commit=outputs.read(fetched).values["commit"],
         name=spec.checkpoint.repo,
     )
+    check_json_files(fetched / MODEL_FOLDER, spec.checkpoint.repo)
     code = own_code.look(job, fetched / MODEL_FOLDER)
     events.progress(1, 3, "steps")
     examination = examine(

@@ -16,6 +16,7 @@ from workers.build_steps.events import Events
 from workers.build_steps.failures import no_checkpoint
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.job import Job
+from workers.build_steps.json_files import check_json_files
 from workers.build_steps.step import StepResult
 
 log = logging.getLogger(__name__)
@@ -28,6 +29,7 @@ def run(job: Job, events: Events) -> StepResult:
         raise no_checkpoint()
     commit = _fetch_small_files(job, spec.checkpoint, events)
     folder = job.output / MODEL_FOLDER
+    check_json_files(folder, spec.checkpoint.repo)
     wanted = spec.engine_build.quantization_config
     max_length = min(wanted.calib_max_seq_length, _positions(folder) or wanted.calib_max_seq_length)
     found = preview(

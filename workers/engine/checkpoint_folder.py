@@ -1,5 +1,7 @@
 """What a checkpoint folder must hold before anything of it is loaded."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,21 @@ def read_config(folder: Path) -> dict[str, Any]:
     except ValueError as error:
         raise CheckpointRefused(f"`{path}` is not JSON: {error}.") from None
     return config
+
+
+@contextmanager
+def refusing_config(folder: Path, model_class: Any) -> Iterator[None]:
+    """Blame config.json for what a class breaks at that is made of it. Raises: `CheckpointRefused`.
+
+    What a machine breaks at (memory, files, cards) passes as it is.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise CheckpointRefused(
+            f"`{model_class.__name__}` cannot be made of `{folder / 'config.json'}`: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 def refuse_pickles(folder: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 import transformers
 from torch import nn
 
-from workers.engine.checkpoint_folder import read_config, refuse_pickles
+from workers.engine.checkpoint_folder import read_config, refuse_pickles, refusing_config
 from workers.engine.errors import CheckpointRefused
 from workers.engine.kv_cache import CacheScales, CacheShape
 from workers.engine.long_rope import LongRope, take_over_rope
@@ -103,10 +103,11 @@ def choose_dtype(name: str, device: str, *, pools: bool = False) -> torch.dtype:
 
 
 def _read_plain(model_class: Any, folder: Path, dtype: torch.dtype) -> nn.Module:
-    module, report = model_class.from_pretrained(
-        folder, dtype=dtype, attn_implementation=ATTENTION_NAME, use_safetensors=True,
-        local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True,
-    )  # fmt: skip
+    with refusing_config(folder, model_class):
+        module, report = model_class.from_pretrained(
+            folder, dtype=dtype, attn_implementation=ATTENTION_NAME, use_safetensors=True,
+            local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True,
+        )  # fmt: skip
     refuse_unfit(report)
     found: nn.Module = module
     return found

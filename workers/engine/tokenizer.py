@@ -28,8 +28,10 @@ def load_tokenizer(folder: Path) -> Any:
         tokenizer: Any = AutoTokenizer.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True
         )
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
+    except (MemoryError, ImportError):
+        raise
+    except Exception as error:  # whatever a stranger's files come to
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise CheckpointRefused(f"`{folder}` has no usable tokenizer: {reason}") from error
     if not getattr(tokenizer, "is_fast", False):
         raise CheckpointRefused(f"`{folder}` has no tokenizer.json, which the engine reads.")

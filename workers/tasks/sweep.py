@@ -20,9 +20,10 @@ def sweep(*, format: int, **unknown: object) -> None:
     done = builds_sweep()
     for build_id in done.cancelled:
         deployments_after_build(build_id=build_id)
-    if done.requeued or done.cancelled or done.sent:
+    if done.given_up or done.requeued or done.cancelled or done.sent:
         _log.info(
-            "builds: %s back in the queue, %s cancelled, %s sent again",
+            "builds: %s given up, %s back in the queue, %s cancelled, %s sent again",
+            done.given_up,
             done.requeued,
             len(done.cancelled),
             done.sent,

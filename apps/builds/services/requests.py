@@ -105,6 +105,7 @@ def build_retry(*, build: Build) -> Build:
             started_at=None,
             finished_at=None,
             cancel_requested_at=None,
+            lease_claims=0,
             **TAKEN_AWAY,
         )
         build.refresh_from_db()

@@ -17,6 +17,7 @@ from controlplane.domain.lifecycle import BuildState, StepState
 class Sweep:
     """What one sweep did."""
 
+    given_up: int = 0
     requeued: int = 0
     cancelled: tuple[str, ...] = ()
     sent: int = 0
@@ -26,12 +27,15 @@ def builds_sweep() -> Sweep:
     """Return what was put right.
 
     1. Builds that were to be cancelled and lost their worker are cancelled.
-    2. Builds whose lease ran out go back to the queue.
-    3. Queued builds that no message stands for are sent again.
+    2. Builds that lost their worker too often fail.
+    3. Builds whose lease ran out go back to the queue.
+    4. Queued builds that no message stands for are sent again.
     """
     cancelled = _cancel_abandoned()
     swept = leases_sweep(BUILD)
-    return Sweep(requeued=swept.requeued, cancelled=cancelled, sent=swept.sent)
+    return Sweep(
+        given_up=swept.given_up, requeued=swept.requeued, cancelled=cancelled, sent=swept.sent
+    )
 
 
 @transaction.atomic

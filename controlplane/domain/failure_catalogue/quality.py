@@ -115,6 +115,10 @@ GATE = (
           "A scale is not what the original weight or the calibration asks for.", _TYPE),
     entry("EHG-WEIGHT-FOREIGN", OURS, "Quantized numbers are not those of the original.", _TYPE),
     entry("EHG-DECLARATION", OURS, "The export says of itself what its files do not hold.", _TYPE),
+    entry("EHG-DESCRIPTION", OURS,
+          "The export's config, tokenizer or another small file is not the original's.", _TYPE),
+    entry("EHG-TENSOR-UNKNOWN", OURS, "The export has a tensor that its class does not know.",
+          _TYPE),
     entry("EHG-INCOMPLETE", OURS, "The export lacks a tensor, or has it in another shape.", _TYPE),
     entry("EHG-NOT-FINITE", OURS, "The model answers with what is no number.", _TYPE),
 )  # fmt: skip

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from apps.builds.leasing import MOST_CLAIMS
 from apps.builds.models import Build
 from apps.builds.services import (
     Progress,
@@ -12,6 +13,7 @@ from apps.builds.services import (
     build_claim,
     build_enter,
     build_fail,
+    build_retry,
     build_succeed,
     builds_sweep,
     step_finish,
@@ -41,6 +43,12 @@ def claim(build: Build, owner: str = "worker") -> Lease:
 def expire(build: Build) -> None:
     past = clock.now() - timedelta(seconds=1)
     Build.objects.filter(id=build.id).update(lease_expires_at=past)
+
+
+def lose_worker(build: Build, *, times: int) -> None:
+    for _ in range(times):
+        claim(build)
+        expire(build)
 
 
 def state_of(build: Build) -> str:
@@ -158,3 +166,38 @@ def test_the_sweep_cancels_what_lost_its_worker_and_frees_its_cards() -> None:
     assert build.steps.get(name="fetch").state == "cancelled"
     held.refresh_from_db()
     assert held.released_at is not None
+
+
+def test_a_build_that_ends_its_worker_each_time_fails_at_that_step_and_frees_its_cards() -> None:
+    build = factories.make_build()
+    held = factories.make_lease(holder=f"build:{build.id}")
+    lose_worker(build, times=MOST_CLAIMS - 1)
+    step_start(lease=claim(build), step="fetch")
+    expire(build)
+    assert builds_sweep().given_up == 1
+    assert state_of(build) == "failed"
+    assert build.failure["code"] == "EHB-WORKER-LOST"
+    assert build.finished_at is not None
+    assert build.steps.get(name="fetch").state == "failed"
+    held.refresh_from_db()
+    assert held.released_at is not None
+
+
+def test_a_retry_of_a_build_that_was_given_up_counts_anew() -> None:
+    build = factories.make_build()
+    lose_worker(build, times=MOST_CLAIMS)
+    builds_sweep()
+    build_retry(build=build)
+    lose_worker(build, times=MOST_CLAIMS - 1)
+    assert builds_sweep().given_up == 0
+    claim(build)
+
+
+def test_a_cancel_goes_before_a_giving_up() -> None:
+    build = factories.make_build()
+    lose_worker(build, times=MOST_CLAIMS - 1)
+    claim(build)
+    build_cancel(build=build)
+    expire(build)
+    assert builds_sweep().given_up == 0
+    assert state_of(build) == "cancelled"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from apps.leases.services import lease_release
 from apps.leases.sweeping import Swept, leases_sweep
 from tests.apps.leases.work import Work
 
@@ -30,19 +31,34 @@ def test_work_that_ends_its_worker_each_time_does_not_go_round_for_ever(
     work: Work, sent: list[str]
 ) -> None:
     most = work.kind.most_claims
-    for _ in range(most or 20):
+    for _ in range(most):
         work.claim()
         work.expire()
-    assert leases_sweep(work.kind).given_up == (most is not None)
-    if most is None:
-        work.claim()
-        return
+    assert leases_sweep(work.kind).given_up == 1
     work.row.refresh_from_db()
     assert work.row.state == "failed"
     ended_at = work.row.fetched_at if work.kind.name == "facts" else work.row.finished_at
     assert ended_at is not None
     assert work.try_to_claim() is None
     assert sent == []
+
+
+def test_a_worker_that_is_stopped_in_order_does_not_bring_work_nearer_to_its_end(
+    work: Work, sent: list[str]
+) -> None:
+    for _ in range(work.kind.most_claims):
+        lease_release(lease=work.claim())
+    assert leases_sweep(work.kind).given_up == 0
+    work.claim()
+
+
+def test_work_that_is_wanted_anew_while_it_is_held_can_be_handed_over(
+    work: Work, sent: list[str]
+) -> None:
+    lease = work.claim()
+    work.update(lease_claims=0)
+    lease_release(lease=lease)
+    work.claim()
 
 
 def test_a_sweep_stands_back_where_another_is_at_it(

@@ -25,8 +25,11 @@ from tests.workers.build_steps.quantizing import (
 )
 from workers.build_steps.gating.as_served import load_as_served
 from workers.build_steps.gating.calibrated import compare_with_calibration, expected_scales
+from workers.build_steps.gating.declaration import check_declaration
+from workers.build_steps.gating.descriptions import check_descriptions
 from workers.build_steps.quantization import loading
 from workers.build_steps.quantization.checkpoint import open_checkpoint
+from workers.build_steps.quantization.exported import read_export
 from workers.build_steps.quantization.forward import run_batch
 from workers.build_steps.quantization.loading import Device
 from workers.engine.quantized import dequantize
@@ -118,6 +121,8 @@ def test_a_family_in_a_type_has_the_tensors_of_the_type_and_loads_again(
     assert kinds == expected_tensors(before, promise)
     check_scales(before, after, promise)
     check_configs(original, exported, before, promise)
+    check_descriptions(open_checkpoint(original, served_as_encoder=is_encoder), exported)
+    check_declaration(exported, read_export(exported), values)
     check_amax(tmp_path / "calibrate", after, promise)
     check_values(values, after, kind, promise, is_encoder=is_encoder)
     check_loading(original, exported, after, promise)

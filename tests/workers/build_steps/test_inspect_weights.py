@@ -159,6 +159,23 @@ def test_an_answer_is_kept_for_checkpoints_of_the_same_config_and_shapes(
     assert [each.stat().st_ino for each in cache.rglob("comparison.json")] == [first]
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"hidden_act": "nonsense"}, '`hidden_act` is "nonsense"'),
+        ({"rope_parameters": {"rope_type": "odd", "rope_theta": 10000.0}}, "odd"),
+        ({"architectures": None}, "`architectures` names no class"),
+        ({"hidden_size": 10**30}, "LlamaForCausalLM"),
+    ],
+)
+def test_a_config_of_which_its_class_cannot_be_made_ends_the_build_by_setting(
+    inspect: Callable[..., StepResult], changes: dict[str, Any], said: str
+) -> None:
+    failure = refused(inspect, config(**changes))
+    assert failure.code == "EHB-CONFIG-UNFIT"
+    assert said in failure.sentence
+
+
 @pytest.mark.long
 def test_a_config_that_takes_a_class_for_ever_is_not_compared_and_does_not_take_the_machine(
     tmp_path: Path,

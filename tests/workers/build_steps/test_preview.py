@@ -100,3 +100,13 @@ def test_fetch_pins_a_kept_set_by_the_digest_of_its_file(
         "revision": told["revision"],
     }
     assert json.loads((supervisor.folder / "fetch.json").read_bytes())["options"]
+
+
+def test_a_file_that_no_loader_can_read_is_told_by_name(supervisor: Supervisor) -> None:
+    folder = make_tiny_checkpoint(supervisor.folder / "broken")
+    (folder / "tokenizer_config.json").write_text("[")
+    supervisor.options = {"local_checkpoint_roots": [str(supervisor.folder)]}
+    outcome = run(supervisor, "preview", previewed(folder, "team/chats"))
+    assert outcome.failure is not None
+    assert outcome.failure.code == "EHS-BAD-FILE"
+    assert "`tokenizer_config.json`" in outcome.failure.sentence

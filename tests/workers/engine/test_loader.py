@@ -93,6 +93,14 @@ def test_a_layer_that_only_config_json_has_is_refused(folder: Path) -> None:
     assert "no tensor `model.layers.2." in _refusal(folder)
 
 
+@pytest.mark.parametrize("changes", [{"hidden_act": "nonsense"}, {"hidden_size": 10**30}])
+def test_a_config_of_which_its_class_cannot_be_made_is_refused(
+    folder: Path, changes: dict[str, Any]
+) -> None:
+    _change(folder, **changes)
+    assert "`LlamaForCausalLM` cannot be made of" in _refusal(folder)
+
+
 def test_a_tensor_of_another_shape_is_refused_with_both(folder: Path) -> None:
     _change_tensors(folder, lambda tensors: tensors.update({UP: tensors[UP][:64].clone()}))
     assert f"`{UP}` is [64, 64] and should be [128, 64]" in _refusal(folder)

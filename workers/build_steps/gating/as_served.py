@@ -1,8 +1,11 @@
-"""The exported files as a runtime runs them: real scales, emulated numbers."""
+"""The exported tensors as a runtime runs them: real scales, emulated numbers.
+
+The settings are the original's; that the exported ones are the same is `descriptions` to check.
+"""
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ from workers.build_steps.gating import failures
 from workers.build_steps.gating.declaration import check_layers
 from workers.build_steps.gating.experts import emulate_experts
 from workers.build_steps.quantization.checkpoint import Checkpoint
+from workers.build_steps.quantization.exported import headers
 from workers.build_steps.quantization.loading import Device, load_model
 from workers.build_steps.quantization.renaming import class_names
 from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
@@ -59,11 +63,22 @@ def load_as_served(
 
 def _load(original: Checkpoint, **choices: Any) -> nn.Module:
     try:
-        return load_model(original, **choices)
+        return load_model(original, refuse_unread=_unknown_to(original), **choices)
     except StepFailure as error:
         if error.failure.blame is not Blame.CHECKPOINT:
             raise
         raise failures.not_whole(error.failure.sentence) from error
+
+
+def _unknown_to(original: Checkpoint) -> Callable[[Iterable[str]], None]:
+    """Return what refuses tensors that neither the class nor the original's files have."""
+
+    def refuse(unread: Iterable[str]) -> None:
+        known = {name for name, _, _ in headers(original.folder)}
+        if unknown := sorted(set(unread) - known):
+            raise failures.unread_tensor(unknown[0])
+
+    return refuse
 
 
 def _attention(original: Checkpoint) -> str:

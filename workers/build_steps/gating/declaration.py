@@ -14,6 +14,15 @@ from workers.engine.rounding import NVFP4_BLOCK
 from workers.engine.scheme import Scheme, read_scheme
 
 _STORED_AS = {"FP8": "F8_E4M3", "NVFP4": "U8"}
+_FP8 = {"dynamic": False, "num_bits": 8, "type": "float"}
+_NUMBERS: Mapping[str, Mapping[str, Any]] = {
+    "FP8": _FP8,
+    "NVFP4": {"dynamic": False, "num_bits": 4, "type": "float", "group_size": NVFP4_BLOCK},
+}
+"""What ModelOpt's words for the types are in config.json."""
+_BLOCK = frozenset({
+    "config_groups", "ignore", "kv_cache_scheme", "producer", "quant_algo", "quant_method",
+})  # fmt: skip
 _CACHE_ALGORITHM = "FP8"
 _EXPORT = "hf_quant_config.json"
 _CONFIG = "config.json"
@@ -68,7 +77,10 @@ def _check_config(folder: Path, declared: Mapping[str, Any]) -> None:
     _same(_CONFIG, "quantization_config.quant_method", block.get("quant_method"), "modelopt")
     for name, other in (("quant_algo", "quant_algo"), ("ignore", "exclude_modules")):
         _same(_CONFIG, f"quantization_config.{name}", block.get(name), declared.get(other))
+    _check_groups(block, str(declared.get("quant_algo")))
     has_cache = bool(block.get("kv_cache_scheme"))
+    if has_cache:
+        _same(_CONFIG, "quantization_config.kv_cache_scheme", block["kv_cache_scheme"], _FP8)
     if has_cache != bool(declared.get("kv_cache_quant_algo")):
         cache = declared.get("kv_cache_quant_algo")
         name = "quantization_config.kv_cache_scheme"
@@ -76,6 +88,16 @@ def _check_config(folder: Path, declared: Mapping[str, Any]) -> None:
             _CONFIG, name, block.get("kv_cache_scheme"),
             f"{_EXPORT} has `kv_cache_quant_algo` {json.dumps(cache)}",
         )  # fmt: skip
+
+
+def _check_groups(block: Mapping[str, Any], algorithm: str) -> None:
+    """Engines that know no ModelOpt read the numbers of weights and inputs here."""
+    numbers = _NUMBERS.get(algorithm)
+    group = {"input_activations": numbers, "weights": numbers, "targets": ["Linear"]}
+    name = "quantization_config.config_groups"
+    _same(_CONFIG, name, block.get("config_groups"), {"group_0": group})
+    if unknown := sorted(block.keys() - _BLOCK):
+        _same(_CONFIG, f"quantization_config.{unknown[0]}", block[unknown[0]], None)
 
 
 def _check_excluded(folder: Path, found: Exported) -> None:

@@ -131,10 +131,27 @@ def foreign_weight(name: str, found: str, expected: object) -> StepFailure:
 
 def declared_otherwise(file: str, name: str, found: object, held: str) -> StepFailure:
     """Return the failure for files that say of themselves what they do not hold."""
-    said = json.dumps(found)
-    if len(said) > _SHOWN_LETTERS:
-        said = f"{said[:_SHOWN_LETTERS]}…"
-    return _broken("EHG-DECLARATION", f"`{name}` of {file} is {said}, and {held}")
+    return _broken(
+        "EHG-DECLARATION", f"`{name}` of {file} is {_cut(json.dumps(found))}, and {held}"
+    )
+
+
+def described_otherwise(file: str, name: str, found: str, expected: str) -> StepFailure:
+    """Return the failure for a setting that quantization has no reason to change."""
+    return _broken(
+        "EHG-DESCRIPTION",
+        f"`{name}` of {file} is {_cut(found)}, and {_cut(expected)} in the original",
+    )
+
+
+def other_file(path: str, reason: str) -> StepFailure:
+    """Return the failure for a file that a runtime reads and that is not the original's."""
+    return _broken("EHG-DESCRIPTION", f"`{path}` {reason}")
+
+
+def unread_tensor(name: str) -> StepFailure:
+    """Return the failure for a tensor that neither the original nor its class knows."""
+    return _broken("EHG-TENSOR-UNKNOWN", f"`{name}` is no tensor of the original or its class")
 
 
 def not_declared(module: str) -> StepFailure:
@@ -170,6 +187,10 @@ def no_samples(name: str) -> StepFailure:
         "Name another evaluation set, or leave it away: then a part of the calibration set is "
         "held out.",
     )
+
+
+def _cut(said: str) -> str:
+    return said if len(said) <= _SHOWN_LETTERS else f"{said[:_SHOWN_LETTERS]}…"
 
 
 def _asked(expected: float | None) -> str:

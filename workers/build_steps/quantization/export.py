@@ -11,13 +11,17 @@ from torch import nn
 
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
+from workers.build_steps.quantization.descriptions import (
+    CONFIG,
+    config_of_export,
+    kept_files,
+)
 from workers.build_steps.quantization.exported import Exported, read_export
 from workers.build_steps.quantization.loading import export_dtype
 from workers.build_steps.quantization.modelopt import export_hf_checkpoint, logged_warnings
 
 _OS_ERROR = re.compile(r"os error (?P<number>\d+)")
 _SHARD_SIZE = "5GB"
-_WRITTEN_HERE = ("config.json", "hf_quant_config.json")
 
 
 def export(model: nn.Module, checkpoint: Checkpoint, folder: Path) -> Exported:
@@ -56,32 +60,15 @@ def _keep_in(dtype: torch.dtype, model: nn.Module) -> None:
 
 
 def _restore_descriptions(checkpoint: Checkpoint, folder: Path) -> None:
-    exported = json.loads((folder / "config.json").read_bytes())
+    exported = json.loads((folder / CONFIG).read_bytes())
     if "quantization_config" not in exported:
         raise failures.not_exported("config.json has no `quantization_config`")
-    config = json.loads((checkpoint.folder / "config.json").read_bytes())
-    config["quantization_config"] = exported["quantization_config"]
-    dtype = str(export_dtype(checkpoint)).removeprefix("torch.")
-    for name in ("dtype", "torch_dtype"):
-        if name in config or (name == "dtype" and "torch_dtype" not in config):
-            config[name] = dtype
-    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-    for source in sorted(checkpoint.folder.rglob("*")):
-        path = source.relative_to(checkpoint.folder)
+    config = config_of_export(checkpoint, exported["quantization_config"])
+    (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
+    # What ModelOpt has made up, such as a generation_config.json that the original does without.
+    for path in list(kept_files(folder)):
+        (folder / path).unlink()
+    for path in kept_files(checkpoint.folder):
         target = folder / path
-        # A `config.json` below is another's: that of a sentence encoder's pooling, say.
-        is_kept = not _is_weights(source) and path.as_posix() not in _WRITTEN_HERE
-        if source.is_file() and is_kept:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
-
-
-def _is_weights(path: Path) -> bool:
-    # Nested safetensors are the dense layers of a sentence encoder: small, and never quantized.
-    return path.name.endswith(".safetensors.index.json") or (
-        path.suffix == ".safetensors" and not _is_folder_of_a_module(path)
-    )
-
-
-def _is_folder_of_a_module(path: Path) -> bool:
-    return path.parent.name[:1].isdecimal() and "_" in path.parent.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(checkpoint.folder / path, target)

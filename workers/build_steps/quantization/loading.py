@@ -1,7 +1,7 @@
 """A checkpoint into memory: on the CPU or spread over the leased cards, in a fitting type."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,9 +89,12 @@ def load_model(
     device: Device,
     dtype: torch.dtype,
     weights: Mapping[str, Tensor] | None = None,
+    refuse_unread: Callable[[Iterable[str]], None] | None = None,
     **choices: Any,
 ) -> nn.Module:
     """Return the model, ready to run; `weights` stand in for those of the folder.
+
+    `refuse_unread` is told the tensors that the class does not know.
 
     Raises StepFailure when the weights do not fit the class, or the cards do not hold them.
     """
@@ -123,6 +126,8 @@ def load_model(
     except (ValueError, RuntimeError, OSError, KeyError) as error:
         raise failures.not_loaded(checkpoint.architecture, _first_line(error)) from error
     _refuse_incomplete(checkpoint, report)
+    if refuse_unread is not None:
+        refuse_unread(report["unexpected_keys"])
     if name := first_not_finite(model.named_parameters()):
         raise failures.not_loaded(
             checkpoint.architecture, f"`{name}` holds infinities or what is no number."
@@ -139,7 +144,9 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
             trust_remote_code=checkpoint.runs_own_code,
             local_files_only=True,
         )
-    except (ValueError, OSError, KeyError, TypeError, AttributeError, ImportError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a stranger's files come to
         raise failures.no_tokenizer(_first_line(error)) from error
 
 

@@ -9,7 +9,8 @@ import json
 import os
 import resource
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from workers.imports import import_transformers, without_collecting
@@ -36,9 +37,10 @@ def main(folder: str) -> None:
     try:
         _prepare_libraries()
         told = _Loading(folder, json.load(sys.stdin)).told()
+    except ConfigRefused as error:
+        told = {"config_refused": str(error)}
     except Exception as error:  # whatever a stranger's config.json makes Transformers raise
-        reason = (str(error).strip().splitlines() or [""])[0]
-        told = {"not_loadable": f"{type(error).__name__}: {reason}"[:300]}
+        told = {"not_loadable": _named(error)}
     with answer:
         json.dump(told, answer)
 
@@ -53,6 +55,10 @@ def _prepare_libraries() -> None:
     torch.set_num_threads(1)
     transformers.utils.logging.set_verbosity(transformers.logging.CRITICAL)
     transformers.utils.logging.disable_progress_bar()
+
+
+class ConfigRefused(Exception):
+    """Transformers knows the class and cannot make it of this config; the text is why."""
 
 
 class _Stored:
@@ -76,18 +82,28 @@ class _Loading:
 
         self._shapes = shapes
         self._read: set[str] = set()
-        self._config = transformers.AutoConfig.from_pretrained(
-            folder, trust_remote_code=False, local_files_only=True
+        self._raw = json.loads((Path(folder) / "config.json").read_bytes())
+        if not _is_known(self._raw):
+            raise LookupError(f"Transformers has no `{_architecture(self._raw) or 'none'}`")
+        if not _architecture(self._raw):
+            raise ConfigRefused("`architectures` names no class.")
+        self._config = self._made(
+            lambda: transformers.AutoConfig.from_pretrained(
+                folder, trust_remote_code=False, local_files_only=True
+            )
         )
         if hasattr(self._config, "quantization_config"):
             del self._config.quantization_config  # names and shapes are those of plain weights
-        self._class: Any = getattr(transformers, self._config.architectures[0])
+        self._class: Any = getattr(transformers, _architecture(self._raw))
 
     def told(self) -> dict[str, Any]:
         """Return what is missing, what is of another shape, and what is stored for nothing."""
         try:
             model, report = self._load()
-        except RuntimeError as error:
+        except Exception as error:
+            self._made(self._empty)
+            if not isinstance(error, RuntimeError):
+                raise
             return self._not_put_together(error)
         missing, wrong = sorted(report["missing_keys"]), sorted(report["mismatched_keys"])
         if not (missing or wrong):
@@ -100,6 +116,17 @@ class _Loading:
             wrong=[each for each in wrong if not parts or each[0] in saved],
             body=[*self._of_body(model, named), *parts],
         )
+
+    def _made(self, make: Callable[[], Any]) -> Any:
+        """Return what is made of the config alone. Raises ConfigRefused where that is at fault."""
+        try:
+            return make()
+        except (ImportError, MemoryError, OSError):
+            raise
+        except Exception as error:  # whatever a stranger's config.json makes Transformers raise
+            if "memory" in str(error):
+                raise
+            raise ConfigRefused(f"{_blamed(self._raw, error)}{_named(error)}") from error
 
     def _load(self) -> Any:
         return self._class.from_pretrained(
@@ -166,6 +193,42 @@ class _Loading:
         prefix = f"{model.base_model_prefix}."
         is_body = model.base_model is model
         return [each for each in names if is_body or each.startswith(prefix)]
+
+
+def _is_known(config: Mapping[str, Any]) -> bool:
+    import transformers
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    named = _architecture(config)
+    return config.get("model_type") in CONFIG_MAPPING and (
+        not named or hasattr(transformers, named)
+    )
+
+
+def _architecture(config: Mapping[str, Any]) -> str:
+    named = config.get("architectures")
+    return str(named[0]) if isinstance(named, list) and named else ""
+
+
+def _blamed(config: Any, error: Exception) -> str:
+    """Return the setting whose value was looked up in vain, as a sentence begins; or nothing."""
+    if not (isinstance(error, KeyError) and error.args):
+        return ""
+    name = _place(config, error.args[0])
+    return f"`{name}` is {json.dumps(error.args[0])}: " if name else ""
+
+
+def _place(config: Any, value: Any, name: str = "") -> str | None:
+    """Return the dotted path of a text in a config, or None."""
+    if not isinstance(config, dict):
+        return name if isinstance(value, str) and config == value else None
+    below = (_place(each, value, f"{name}.{key}".lstrip(".")) for key, each in config.items())
+    return next(filter(None, below), None)
+
+
+def _named(error: Exception) -> str:
+    reason = (str(error).strip().splitlines() or [""])[0]
+    return f"{type(error).__name__}: {reason}"[:300]
 
 
 if __name__ == "__main__":

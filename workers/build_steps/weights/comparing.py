@@ -42,13 +42,22 @@ class NotCompared(Exception):
     """The class could not say; the text is why."""
 
 
+class ConfigUnfit(Exception):
+    """The class cannot be made of this config.json; the text is why."""
+
+
 def compare(folder: Path, shapes: Shapes, *, cache_dir: Path | None) -> Comparison:
-    """Return how tensors of these shapes fit the class of the folder. Raises NotCompared."""
+    """Return how tensors of these shapes fit the class of the folder.
+
+    Raises NotCompared, or ConfigUnfit where the class cannot be made of the folder's config.json.
+    """
     place = _place(folder, shapes, cache_dir)
     told = _kept(place)
     if told is None:
         told = _asked(folder, shapes)
         _keep(place, told)
+    if reason := told.get("config_refused"):
+        raise ConfigUnfit(reason)
     if reason := told.get("not_loadable") or told.get("refused_for_now"):
         raise NotCompared(reason)
     return Comparison(

@@ -7,6 +7,15 @@ from workers.build_steps.failures import StepFailure, of_checkpoint
 _SHOWN = 20
 
 
+def config_unfit(architecture: str, reason: str) -> StepFailure:
+    """Return the failure for a config.json of which its own class cannot be made."""
+    return of_checkpoint(
+        "EHB-CONFIG-UNFIT",
+        f"`{architecture}` cannot be made of this config.json: {reason}",
+        hint="Repair config.json, or name a revision in which it and the weights belong together.",
+    )
+
+
 def missing(architecture: str, names: Sequence[str]) -> StepFailure:
     """Return the failure for tensors that the class wants and no file holds."""
     more = f", and {len(names) - 1} more" if len(names) > 1 else ""

@@ -10,7 +10,7 @@ import transformers
 from torch import nn
 
 from controlplane.domain.runtimes.native.capabilities import POOLED_FAMILIES, POOLED_HEADS, pools
-from workers.engine.checkpoint_folder import read_config, refuse_pickles
+from workers.engine.checkpoint_folder import read_config, refuse_pickles, refusing_config
 from workers.engine.errors import CheckpointRefused
 from workers.engine.loader import choose_dtype
 from workers.engine.pooling.dense import load_dense
@@ -131,10 +131,11 @@ def _read_module(
     if scheme is not None:
         found = load_emulated(model_class, folder, scheme, dtype=dtype, attention=attention)
         return found.module, found.emulated
-    module, report = model_class.from_pretrained(
-        folder, dtype=dtype, attn_implementation=attention, use_safetensors=True,
-        local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True,
-    )  # fmt: skip
+    with refusing_config(folder, model_class):
+        module, report = model_class.from_pretrained(
+            folder, dtype=dtype, attn_implementation=attention, use_safetensors=True,
+            local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True,
+        )  # fmt: skip
     missing = sorted(report["missing_keys"])
     if not reads_head:
         missing = [name for name in missing if _is_read(name, module)]

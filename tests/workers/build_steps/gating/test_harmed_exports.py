@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import torch
 from torch import Tensor
 
 from controlplane.domain.failures import Failure
-from tests.workers.build_steps.gated import Quantized
+from tests.workers.build_steps.gated import TRAINED, Quantized
 from tests.workers.build_steps.quantizing import change_export, reseal, tensors_of
 from workers.build_steps.failures import StepFailure
+from workers.build_steps.quantization import export
 from workers.build_steps.quantization.amax import AMAX_FILE
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
@@ -160,6 +162,8 @@ def test_scales_of_another_shape_are_refused(kv: Quantized) -> None:
         ("config.json", "quantization_config.quant_algo", "NVFP4"),
         ("config.json", "quantization_config.kv_cache_scheme", ABSENT),
         ("config.json", "quantization_config.ignore", []),
+        ("config.json", "quantization_config.config_groups", {}),
+        ("config.json", "quantization_config.kv_cache_scheme", {"num_bits": 4}),
     ],
 )
 def test_a_declaration_that_the_files_deny_is_refused(
@@ -231,3 +235,82 @@ def test_scales_of_blocks_are_compared_with_their_own_largest_values(tmp_path: P
         foreign = "EHG-WEIGHT-FOREIGN" if kind == "weight" else "EHG-SCALE-FOREIGN"
         assert failure.code == foreign
         assert f"`{name}`" in failure.sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("num_hidden_layers", 1),
+        ("rms_norm_eps", 0.5),
+        ("hidden_act", "relu"),
+        ("num_attention_heads", 8),
+        ("architectures", ["MistralForCausalLM"]),
+        ("tie_word_embeddings", True),
+        ("vocab_size", ABSENT),
+        ("dtype", "float32"),
+    ],
+)
+def test_a_setting_that_quantization_has_no_reason_to_change_is_named(
+    name: str, value: object, kv: Quantized
+) -> None:
+    declare(kv.model / "config.json", name, value=value)
+    failure = refused(kv)
+    assert failure.code == "EHG-DESCRIPTION"
+    assert f"`{name}` of config.json is" in failure.sentence
+
+
+@pytest.mark.parametrize("added", [{"sliding_window": 4}, {"rope_scaling": {"factor": 2.0}}])
+def test_a_setting_that_the_original_does_not_have_is_named(
+    added: dict[str, Any], kv: Quantized
+) -> None:
+    path = kv.model / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | added))
+    reseal(kv.calibrate)
+    failure = refused(kv)
+    assert failure.code == "EHG-DESCRIPTION"
+    assert f"`{next(iter(added))}" in failure.sentence
+
+
+@pytest.mark.parametrize("name", ["tokenizer_config.json", "generation_config.json"])
+@pytest.mark.parametrize("content", ["{}", None])
+def test_a_file_that_is_not_the_originals_is_named(
+    name: str, content: str | None, kv: Quantized
+) -> None:
+    path = kv.model / name
+    path.unlink() if content is None else path.write_text(content)
+    reseal(kv.calibrate)
+    failure = refused(kv)
+    assert failure.code == "EHG-DESCRIPTION"
+    assert f"`{name}`" in failure.sentence
+
+
+@pytest.mark.parametrize("name", ["added_tokens.json", "model.safetensors.index.json"])
+def test_a_file_more_than_the_original_has_is_named(name: str, kv: Quantized) -> None:
+    (kv.model / name).write_text('{"weight_map": {}}')
+    reseal(kv.calibrate)
+    failure = refused(kv)
+    assert failure.code == "EHG-DESCRIPTION"
+    assert f"`{name}`" in failure.sentence
+
+
+def test_tensors_in_a_second_file_that_no_index_names_are_refused(kv: Quantized) -> None:
+    shutil.copyfile(kv.model / "model.safetensors", kv.model / "more.safetensors")
+    reseal(kv.calibrate)
+    assert "`model.safetensors.index.json` is missing" in refused(kv).sentence
+
+
+@pytest.mark.parametrize("name", [f"{UP}.bias", "extra.weight"])
+def test_a_tensor_that_the_class_does_not_know_is_named(name: str, kv: Quantized) -> None:
+    change_export(kv.model, {name: torch.ones(4)})
+    failure = refused(kv)
+    assert failure.code == "EHG-TENSOR-UNKNOWN"
+    assert f"`{name}`" in failure.sentence
+
+
+def test_an_export_in_several_files_with_its_index_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "_SHARD_SIZE", "100KB")
+    made = Quantized(TRAINED, "fp8", tmp_path / "made")
+    assert len(list(made.model.glob("*.safetensors"))) > 1
+    assert made.gate()["state"] == "passed"
