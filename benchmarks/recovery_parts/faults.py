@@ -170,8 +170,9 @@ def _stopped_for(serving: Serving, kind: str, seconds: float) -> _Harmed:
     with _stopped(serving, kind):
         time.sleep(seconds)
         waiting = serving.traffic.on_their_way()
-    # They reach the engines at once, which may have no room for so many.
-    return _Harmed(asked=frozenset(waiting if kind == "gateway" else ()))
+    # Those at a gateway reach the engines at once, which may have no room for so many; of those at
+    # an engine it may close what has been idle for too long by its clock.
+    return _Harmed(asked=frozenset(() if kind in (*CONTROL_PLANE, SUPERVISOR) else waiting))
 
 
 def _supervisor_killed(serving: Serving) -> _Harmed:
