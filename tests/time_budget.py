@@ -33,7 +33,7 @@ BUDGET_CPU_SECONDS = {
     "workers/runtimes": 75,
     "workers/tasks": 225,
     "browser": 175,
-    "e2e": 385,
+    "e2e": 440,
 }
 _OTHER_CPU_SECONDS = 10
 _DEAREST_FILES = 40

@@ -66,6 +66,11 @@ class GatewayThread:
         finally:
             asking.cancel()
 
+    def has_heard_a_suspect(self) -> bool:
+        """Return whether one has answered since the clock moved last, and is not being asked."""
+        now = self._clock.monotonic()
+        return now in self._loop.call(lambda: [*self.inner.suspects._answered_at.values()])
+
     def is_served_by_suspects(self) -> bool:
         """Return whether a suspect of the first deployment may be chosen."""
         snapshot = self.inner.snapshot
