@@ -95,7 +95,7 @@ def deployment_states(*, team: Team) -> list[tuple[str, int, int]]:
     Those are counted among the others.
     """
     running = Replica.objects.filter(deployment=OuterRef("pk"), state__in=_RUNNING)
-    unheard = Exists(running) & ~Exists(running.filter(observed_at__gt=_HEARD_SINCE))
+    unheard = Exists(running) & ~Exists(running.filter(_IS_HEARD))
     rows = Deployment.objects.filter(model__team=team).annotate(is_unheard=unheard)
     counts = rows.values("state").annotate(
         count=Count("id"), unheard=Count("id", filter=Q(is_unheard=True))

@@ -10,7 +10,7 @@ from django.views.defaults import server_error
 from apps.accounts.models import User
 from apps.configs.models import Revision
 from apps.dashboard.first_steps import Newcomer, first_steps
-from apps.fleet.services import worker_arrived
+from apps.fleet.services import node_replicas_heard, worker_arrived
 from controlplane import clock
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import committed_queries, queries_of, signed_in
@@ -108,6 +108,17 @@ def test_the_overview_counts_deployments_of_which_nothing_was_heard_lately() -> 
     shown = page.get("/").content.decode()
     assert ">3 active<" in shown
     assert ">1 not confirmed<" in shown
+
+
+def test_what_says_the_same_for_hours_is_confirmed_by_its_node() -> None:
+    cast = make_cast()
+    replica = make_replica(
+        deployment=make_deployment(team=cast.team), observed_at=clock.now() - timedelta(hours=6)
+    )
+    page = signed_in(cast.owner)
+    assert "not confirmed" in page.get("/").content.decode()
+    node_replicas_heard(node=replica.node)
+    assert "not confirmed" not in page.get("/").content.decode()
 
 
 def test_the_overview_takes_the_committed_number_of_queries() -> None:
