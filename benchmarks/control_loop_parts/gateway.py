@@ -33,7 +33,12 @@ class FollowingGateway:
         )
         self.snapshot: Snapshot | None = None
         self._sync = RoutesSync(
-            self._control_plane, membership, storage, self._take, poll_seconds=1.0
+            self._control_plane,
+            membership,
+            storage,
+            self._take,
+            confirmed=lambda: None,
+            poll_seconds=1.0,
         )
 
     def follow(self) -> int:
