@@ -4,7 +4,6 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,6 +15,7 @@ from redis.connection import Connection
 from controlplane.hints import HintLost, Hints
 from controlplane.processes import ports, valkey
 from tests.manual_clock import ManualClock
+from tests.silent_server import attempts_at
 from tests.waiting import DEADLINE_SECONDS
 
 QUEUE = "hints-test"
@@ -23,17 +23,6 @@ QUEUE = "hints-test"
 
 def send(hints: Hints) -> None:
     hints.send("no.such_task", queue=QUEUE, arguments={"format": 1})
-
-
-def attempts_at(silent: socket.socket) -> int:
-    """Return how many connections wait at a server that takes up none."""
-    silent.setblocking(False)
-    found = 0
-    with suppress(BlockingIOError):
-        while True:
-            silent.accept()[0].close()
-            found += 1
-    return found
 
 
 @pytest.fixture

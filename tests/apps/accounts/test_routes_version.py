@@ -1,13 +1,13 @@
 """The routes version grows with the change it stands for."""
 
 import socket
-from contextlib import suppress
 from typing import Any
 
 import pytest
 from django.db import transaction
 
 from apps.accounts.routes_version import routes_version_bump, routes_version_current
+from tests.silent_server import attempts_at
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,17 +29,6 @@ def test_a_broker_that_hangs_does_not_hold_the_change_up(
         assert attempts_at(silent) == 1
     assert routes_version_current() == version
     assert "was not announced" in caplog.text
-
-
-def attempts_at(silent: socket.socket) -> int:
-    """Return how many connections wait at a server that takes up none."""
-    silent.setblocking(False)
-    found = 0
-    with suppress(BlockingIOError):
-        while True:
-            silent.accept()[0].close()
-            found += 1
-    return found
 
 
 def test_a_bump_outside_a_transaction_is_refused() -> None:
