@@ -110,6 +110,8 @@ def test_without_a_free_connection_the_answer_is_503_and_the_next_one_is_whole(
     browser: httpx.Client, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection.close()
+    connection.ensure_connection()  # which opens the pool, where another test had closed it
+    connection.close()
     pool = connection.pool
     monkeypatch.setattr(pool, "timeout", 0.05)
     taken = [pool.getconn(timeout=DEADLINE_SECONDS) for _ in range(pool.max_size)]
