@@ -7,6 +7,7 @@ no older than a few seconds. Where the control plane alone cannot reach a host, 
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.wire.identity import IDENTITY_PATH, LONGEST_IDENTITY_BYTES
@@ -14,8 +15,10 @@ from workers.gateway.snapshot import Deployment, Replica, Snapshot, Suspect
 
 ASK_SECONDS = 1.0
 TRUSTED_SECONDS = 3.0
+ANSWER_SECONDS = TRUSTED_SECONDS
+"""An answer that takes longer than a second is one: the host may be busy, or the gateway's own."""
 LATE_SECONDS = 15.0
-"""A runner that answered so lately is waited for, though its last answer is too old to go by."""
+"""A runner that answered, or was heard by the control plane, so lately is waited for."""
 MOST_AT_ONCE = 1024
 """So that hosts which answer nothing leave the others their turn of each second."""
 _LONGEST_ANSWER_BYTES = LONGEST_IDENTITY_BYTES + 1024
@@ -29,62 +32,89 @@ class Suspects:
         self._clock = clock
         self._came = came
         self._news = asyncio.Event()
-        self._answered_at: dict[Suspect, float | None] = {}
-        """When each answered last; None for one that was not asked yet."""
+        self._known: dict[Suspect, _Known] = {}
+        self._under_way: set[Suspect] = set()
+        self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
 
     def keep_only(self, snapshot: Snapshot) -> None:
         """Forget those that are none any more, and ask new ones at once."""
-        known = self._answered_at
-        self._answered_at = {each: known.get(each) for each in _suspects_in(snapshot)}
-        if None in self._answered_at.values():
+        known, now = self._known, self._clock.monotonic()
+        self._known = {each: known.get(each) or _Known(now) for each in _suspects_in(snapshot)}
+        if self._known.keys() - known.keys():
             self._news.set()
 
     def answering(self, deployment: Deployment) -> Iterator[Replica]:
         """Yield the deployment's suspects that may be chosen."""
         fresh = self._clock.monotonic() - TRUSTED_SECONDS
         for each in deployment.suspects:
-            if (self._answered_at.get(each) or _NEVER) >= fresh:
+            if each in self._known and self._known[each].answered_at >= fresh:
                 yield each.replica
 
     def may_answer(self, deployment: Deployment) -> bool:
-        """Return whether it is worth a moment to wait for one: not asked yet, or late."""
+        """Return whether it is worth a moment to wait for one: new, or late."""
         lately = self._clock.monotonic() - LATE_SECONDS
-        return any(self._heard_since(each, lately) for each in deployment.suspects)
-
-    def _heard_since(self, suspect: Suspect, moment: float) -> bool:
-        answered_at = self._answered_at.get(suspect)
-        return answered_at is None or answered_at >= moment
+        return any(
+            each in self._known and self._known[each].lived_at >= lately
+            for each in deployment.suspects
+        )
 
     async def run(self) -> None:
         """Ask all of them once a second, and new ones at once."""
-        while True:
-            self._news.clear()
-            await self.ask()
-            with suppress(TimeoutError):
-                async with self._clock.timeout(ASK_SECONDS):
-                    await self._news.wait()
+        async with asyncio.TaskGroup() as rounds:
+            while True:
+                self._news.clear()
+                rounds.create_task(self.ask())
+                with suppress(TimeoutError):
+                    async with self._clock.timeout(ASK_SECONDS):
+                        await self._news.wait()
 
     async def ask(self) -> None:
-        """Ask each of them once."""
-        at_once = asyncio.Semaphore(MOST_AT_ONCE)
-        await asyncio.gather(*(self._ask(each, at_once) for each in list(self._answered_at)))
+        """Ask each of them once, but for those that were asked and may still answer."""
+        asked = self._known.keys() - self._under_way
+        self._under_way |= asked
+        await asyncio.gather(*map(self._ask, asked))
 
-    async def _ask(self, suspect: Suspect, at_once: asyncio.Semaphore) -> None:
-        async with at_once:
-            lives = await self._tells_who_it_is(suspect)
-        if suspect not in self._answered_at:
-            return
-        before = self._answered_at[suspect]
-        self._answered_at[suspect] = self._clock.monotonic() if lives else before or _NEVER
-        if lives and (before or _NEVER) < self._clock.monotonic() - TRUSTED_SECONDS:
+    async def _ask(self, suspect: Suspect) -> None:
+        try:
+            async with self._at_once:
+                lives = await self._tells_who_it_is(suspect)
+        finally:
+            self._under_way.discard(suspect)
+        if suspect in self._known:
+            self._told(self._known[suspect], lives)
+
+    def _told(self, known: "_Known", lives: bool | None) -> None:
+        now = self._clock.monotonic()
+        came = lives and known.answered_at < now - TRUSTED_SECONDS
+        if lives:
+            known.answered_at = now
+        elif lives is False:
+            known.since = _NEVER
+        if came:
             self._came()
 
-    async def _tells_who_it_is(self, suspect: Suspect) -> bool:
+    async def _tells_who_it_is(self, suspect: Suspect) -> bool | None:
+        """Return None where nobody said anything, which a busy host does too."""
         try:
-            async with self._clock.timeout(ASK_SECONDS):
+            async with self._clock.timeout(ANSWER_SECONDS):
                 return suspect.identity.is_told_by(await _identity_at(suspect))
-        except (TimeoutError, OSError, ValueError, OverflowError):
+        except TimeoutError:
+            return None
+        except (OSError, ValueError, OverflowError):
             return False
+
+
+@dataclass
+class _Known:
+    """What is known of one suspect, in seconds of the gateway's clock."""
+
+    since: float
+    """When the control plane named it here; never, once something else answered in its place."""
+    answered_at: float = _NEVER
+
+    @property
+    def lived_at(self) -> float:
+        return max(self.since, self.answered_at)
 
 
 async def _identity_at(suspect: Suspect) -> bytes:

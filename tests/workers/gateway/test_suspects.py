@@ -13,7 +13,7 @@ from tests.workers.gateway.stage.routes import CHAT, routes
 from tests.workers.gateway.stage.runner import Runner, suspect_row
 from tests.workers.gateway.stage.scripts import answers
 from workers.gateway.snapshot import read
-from workers.gateway.suspects import LATE_SECONDS, TRUSTED_SECONDS
+from workers.gateway.suspects import ANSWER_SECONDS, LATE_SECONDS, TRUSTED_SECONDS
 
 
 @pytest.fixture
@@ -160,7 +160,36 @@ def test_one_that_takes_connections_and_says_nothing_holds_nobody_up(house, http
         wait_for(lambda: gateway.is_served_by_suspects(), what="the answer of the first")
         assert status(http, gateway) == 200
         house.clock.wait_for_waiters()
-        gateway.advance(1)
+        gateway.advance(ANSWER_SECONDS)
+        asking.result(DEADLINE_SECONDS)
+
+
+def test_a_request_waits_for_a_runner_that_says_nothing_yet(house, http, background):
+    engine, gateway = house.engine(answers), house.gateway()
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        cut_off(house, suspect_row(engine.port, busy.getsockname()[1]))
+        asking = gateway.begin_to_ask_suspects()
+        house.clock.wait_for_waiters()
+        gateway.advance(ANSWER_SECONDS)
+        asking.result(DEADLINE_SECONDS)
+        asked = background.submit(http.post, gateway.url + CHAT, json={})
+        wait_for(lambda: gateway.waiting == 1, what="the request to be held")
+        gateway.advance(LATE_SECONDS)
+        assert asked.result(DEADLINE_SECONDS).status_code == 503
+        assert status(http, gateway) == 503, "nobody waits for one that was silent for so long"
+
+
+def test_one_that_is_slow_to_answer_leaves_the_others_their_turn(house, http, runner):
+    engine, gateway = house.engine(answers), house.gateway()
+    with socket.create_server(("127.0.0.1", 0)) as dumb:
+        silent = suspect_row(engine.port, dumb.getsockname()[1], id="rep01")
+        cut_off(house, suspect_row(engine.port, runner().port), silent)
+        asking = gateway.begin_to_ask_suspects()
+        wait_for(lambda: gateway.is_served_by_suspects(), what="the answer of the first")
+        gateway.advance(2)
+        gateway.ask_suspects()
+        gateway.advance(2)
+        assert status(http, gateway) == 200, "it answered again while the other was waited for"
         asking.result(DEADLINE_SECONDS)
 
 

@@ -69,7 +69,9 @@ class GatewayThread:
     def has_heard_a_suspect(self) -> bool:
         """Return whether one has answered since the clock moved last, and is not being asked."""
         now = self._clock.monotonic()
-        return now in self._loop.call(lambda: [*self.inner.suspects._answered_at.values()])
+        return now in self._loop.call(
+            lambda: [each.answered_at for each in self.inner.suspects._known.values()]
+        )
 
     def is_served_by_suspects(self) -> bool:
         """Return whether a suspect of the first deployment may be chosen."""
