@@ -6,9 +6,9 @@ from typing import Any
 
 from apps.builds.fixes import Proposal, fix_made, fix_proposal
 from apps.builds.models import Build
-from controlplane.domain.failure_patterns import UNKNOWN_CODE
+from controlplane.domain.failure_patterns import UNKNREMOTE_CODE
 from controlplane.domain.failures import Blame
-from controlplane.domain.own_code import MOVED, NOT_GRANTED
+from controlplane.domain.remote_code import MOVED, NOT_GRANTED
 
 _BLAME_WORDS = {
     Blame.CONFIGURATION: "The config has to change",
@@ -35,7 +35,7 @@ class FailureCard:
     @property
     def is_unknown(self) -> bool:
         """Whether nobody has explained this one yet."""
-        return bool(self.failure["code"] == UNKNOWN_CODE)
+        return bool(self.failure["code"] == UNKNREMOTE_CODE)
 
     @property
     def wants_grant(self) -> bool:

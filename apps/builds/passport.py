@@ -50,8 +50,8 @@ def passport_rows(
         rows += calibration_rows(passport)
     if with_gate and (gate := passport.get("gate")):
         rows.append(PassportRow(label="Quality gate", value=gate_words(gate)))
-    if own := passport.get("own_code"):
-        rows.append(PassportRow(label="Own code", value=own_code_words(own)))
+    if own := passport.get("remote_code"):
+        rows.append(PassportRow(label="Remote code", value=remote_code_words(own)))
     if promoted := passport.get("promoted"):
         by = promoted["by"] or "an API key"
         rows.append(PassportRow(label="Promoted", value=f"by {by}: {promoted['reason']}"))
@@ -68,7 +68,7 @@ def weights_words(passport: Mapping[str, Any]) -> str:
     return f"{weights['tensors']:,}, could not be compared with a model class: {weights['reason']}"
 
 
-def own_code_words(own: Mapping[str, Any]) -> str:
+def remote_code_words(own: Mapping[str, Any]) -> str:
     """Return whose Python the artifact runs, by whose grant and why."""
     files, grant = ", ".join(each["path"] for each in own["files"] or ()), own["grant"]
     return (

@@ -11,8 +11,8 @@ from apps.builds.passport import (
     PassportRow,
     adapter_rows,
     calibration_rows,
-    own_code_words,
     quantized_words,
+    remote_code_words,
     short_digest,
     weights_words,
 )
@@ -58,10 +58,10 @@ class PassportPage:
         return self.passport.get("promoted")
 
     @property
-    def own_code(self) -> str:
+    def remote_code(self) -> str:
         """Whose Python the artifact runs; empty where it runs none."""
-        found = self.passport.get("own_code")
-        return own_code_words(found) if found else ""
+        found = self.passport.get("remote_code")
+        return remote_code_words(found) if found else ""
 
     @property
     def identity(self) -> Sequence[PassportRow]:

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from apps.builds.models import Artifact, Build
-from apps.builds.own_code import is_granted
+from apps.builds.remote_code import is_granted
 from apps.configs.selectors import host_offers
 from apps.deployments.models import ServedModel
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.lifecycle import BuildState
-from controlplane.domain.own_code import short_commit
+from controlplane.domain.remote_code import short_commit
 from controlplane.domain.rules import Known, diagnose
 from controlplane.domain.rules.card_advice import MORE_REPLICAS
 from controlplane.domain.rules.context import Context

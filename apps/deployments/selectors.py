@@ -9,7 +9,7 @@ from django.db.models import Case, Count, Exists, OuterRef, Prefetch, Q, QuerySe
 from django.db.models.functions import Now
 
 from apps.accounts.models import Team
-from apps.builds.own_code import own_code_of
+from apps.builds.remote_code import remote_code_of
 from apps.deployments.backoff import FORGOTTEN_AFTER
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
 from apps.fleet.models import CardLease, Node
@@ -250,7 +250,7 @@ def _wanted(replica: Replica, cards: list[str]) -> dict[str, Any]:
         "spec": deployment.spec,
         "checkpoint": deployment.checkpoint,
         "content_digest": deployment.artifact.content_digest if deployment.artifact else None,
-        "runs_own_code": own_code_of(deployment.artifact) is not None,
+        "runs_remote_code": remote_code_of(deployment.artifact) is not None,
         "artifact_url": settings.ARTIFACT_URL,
         "served_model_name": served_model_name(deployment),
         "cards": cards,

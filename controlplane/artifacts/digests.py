@@ -94,19 +94,19 @@ def input_document(
     calibration: Mapping[str, Any] | None = None,
     evaluation: Mapping[str, Any] | None = None,
     adapters: Sequence[Mapping[str, Any]] | None = None,
-    own_code: Sequence[Mapping[str, Any]] | None = None,
+    remote_code: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Return everything that decides what a build makes, and what its gate says of it.
 
     `calibration` and `evaluation` name a data set and its revision, of a build that uses one;
-    `adapters` the commit of each adapter; `own_code` the checkpoint's Python, where it runs.
+    `adapters` the commit of each adapter; `remote_code` the checkpoint's Python, where it runs.
     """
     inputs = {"commit": commit, "spec": spec, "tool_versions": tool_versions}
     data = {
         "calibration": calibration,
         "evaluation": evaluation,
         "adapters": adapters or None,
-        "own_code": own_code or None,
+        "remote_code": remote_code or None,
     }
     return inputs | {name: told for name, told in data.items() if told is not None}
 

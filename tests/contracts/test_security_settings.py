@@ -48,7 +48,7 @@ def test_nothing_of_ours_loads_a_pickle() -> None:
     assert found == []
 
 
-def test_a_checkpoint_runs_its_own_code_only_where_a_grant_was_asked_for() -> None:
+def test_a_checkpoint_runs_its_remote_code_only_where_a_grant_was_asked_for() -> None:
     said = [
         (place.partition(":")[0], ast.unparse(each.value))
         for place, call in calls()
@@ -57,15 +57,15 @@ def test_a_checkpoint_runs_its_own_code_only_where_a_grant_was_asked_for() -> No
     ]
     loading = "workers/build_steps/quantization/loading.py"
     assert said == [
-        ("workers/build_steps/own_code.py", "True"),
-        *[(loading, "checkpoint.runs_own_code")] * 2,
+        ("workers/build_steps/remote_code.py", "True"),
+        *[(loading, "checkpoint.runs_remote_code")] * 2,
     ]
     classes = {
         place.partition(":")[0]
         for place, call in calls()
         if ast.unparse(call.func).endswith("get_class_from_dynamic_module")
     }
-    assert classes == {"workers/build_steps/own_code.py"}
+    assert classes == {"workers/build_steps/remote_code.py"}
 
 
 def calls() -> Iterator[tuple[str, ast.Call]]:

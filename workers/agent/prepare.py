@@ -80,7 +80,7 @@ def _launch(
     model_dir = standing_name(runtime, folder.path, model, digest)
     launch = _rendered(wanted, run, installed, model_dir=model_dir, **address)
     own = {**installed.environment, **visible_cards(cards)}
-    if _runs_own_code(wanted):
+    if _runs_remote_code(wanted):
         own["HF_MODULES_CACHE"] = str(folder.path / "modules")
     return address | _as_process(folder, launch, own)
 
@@ -95,7 +95,7 @@ def _rendered(
         python=installed.python,
         threads=int(run["threads"]),
         memory_bytes=int(wanted["memory_bytes"]),
-        runs_own_code=_runs_own_code(wanted),
+        runs_remote_code=_runs_remote_code(wanted),
         **place,
         **({"version": installed.version} if installed.version else {}),
         **_of_processor(runtime, wanted),
@@ -103,9 +103,9 @@ def _rendered(
     return launch
 
 
-def _runs_own_code(wanted: Mapping[str, Any]) -> bool:
+def _runs_remote_code(wanted: Mapping[str, Any]) -> bool:
     # What an older control plane does not say is not run.
-    return bool(wanted.get("runs_own_code", False))
+    return bool(wanted.get("runs_remote_code", False))
 
 
 def _of_processor(runtime: str, wanted: Mapping[str, Any]) -> Mapping[str, bool]:

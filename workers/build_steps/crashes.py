@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from controlplane.domain.failure_patterns import UNKNOWN_CODE, Remains, explain
+from controlplane.domain.failure_patterns import UNKNREMOTE_CODE, Remains, explain
 from controlplane.domain.failures import Failure
 
 _SAY_LITTLE = frozenset({"EHQ-LOAD", "EHQ-TOKENIZER", "EHQ-EXPORT"})
@@ -48,7 +48,7 @@ def told_apart(
     known = explain_crash(f"Step `{step}`", 1, words, spec=spec)
     if failure.code in _KNOW_NO_CONFIG:
         return replace(failure, fix=known.fix) if known.code == failure.code else failure
-    return failure if known.code == UNKNOWN_CODE else known
+    return failure if known.code == UNKNREMOTE_CODE else known
 
 
 def spec_of_job(job_path: Path) -> Mapping[str, Any]:

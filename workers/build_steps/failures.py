@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controlplane.domain.failures import Blame, Failure
-from controlplane.domain.own_code import REPO_FIELD
+from controlplane.domain.remote_code import REPO_FIELD
 
 
 class StepFailure(Exception):

@@ -6,7 +6,7 @@ from typing import Any
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.repository_forms import shown
 from controlplane.sources import SourceOptions, fetch, resolve
-from workers.build_steps import own_code
+from workers.build_steps import remote_code
 from workers.build_steps.adapters import fetch_adapters
 from workers.build_steps.events import Events
 from workers.build_steps.failures import no_checkpoint
@@ -39,7 +39,7 @@ def run(job: Job, events: Events) -> StepResult:
         token=token,
         options=options,
         commit=job.options.get("commit"),
-        with_code=lambda commit: own_code.grant_at(job, commit) is not None,
+        with_code=lambda commit: remote_code.grant_at(job, commit) is not None,
         on_progress=show,
     )
     log.info(
@@ -58,8 +58,8 @@ def run(job: Job, events: Events) -> StepResult:
         on_progress=show,
         look=seen.look,
     )
-    is_granted = own_code.grant_at(job, resolved.commit) is not None
-    files, code = own_code.kept(files, job.output / MODEL_FOLDER, is_granted=is_granted)
+    is_granted = remote_code.grant_at(job, resolved.commit) is not None
+    files, code = remote_code.kept(files, job.output / MODEL_FOLDER, is_granted=is_granted)
     adapters, adapter_digests = fetch_adapters(job, job.output / MODEL_FOLDER, options, events)
     log.info("fetched and verified")
     return StepResult(

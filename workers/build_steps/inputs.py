@@ -16,5 +16,5 @@ def build_inputs(spec: Mapping[str, Any], fetched: Mapping[str, Any]) -> dict[st
         fetched.get("calibration"),
         fetched.get("evaluation"),
         fetched.get("adapters"),
-        fetched.get("own_code"),
+        fetched.get("remote_code"),
     )

@@ -10,7 +10,7 @@ from controlplane.domain.rules import CardOffer, Known, examine
 from controlplane.domain.rules.context import CodeGrant, SecretExpiry
 from controlplane.domain.spec import Spec
 from controlplane.sources import folder_facts
-from workers.build_steps import outputs, own_code
+from workers.build_steps import outputs, remote_code
 from workers.build_steps.calibration.kept import known_sets
 from workers.build_steps.events import Events
 from workers.build_steps.failures import blocked, no_checkpoint
@@ -36,7 +36,7 @@ def run(job: Job, events: Events) -> StepResult:
         name=spec.checkpoint.repo,
     )
     check_json_files(fetched / MODEL_FOLDER, spec.checkpoint.repo)
-    code = own_code.look(job, fetched / MODEL_FOLDER)
+    code = remote_code.look(job, fetched / MODEL_FOLDER)
     events.progress(1, 3, "steps")
     examination = examine(
         spec,
@@ -63,7 +63,7 @@ def run(job: Job, events: Events) -> StepResult:
         values={
             "checkpoint": facts.model_dump(mode="json"),
             "examination": told,
-            "own_code": code,
+            "remote_code": code,
             "weights": weights,
         }
     )
@@ -92,7 +92,7 @@ def _expiries(job: Job) -> tuple[SecretExpiry, ...]:
 
 def _grants(job: Job) -> tuple[CodeGrant, ...]:
     """Return the live grants of the repository, as the checks read them."""
-    live = (job.options.get("own_code") or {}).get("live", ())
+    live = (job.options.get("remote_code") or {}).get("live", ())
     return tuple(
         CodeGrant(commit=each["commit"], by=each["by"], on=date.fromisoformat(each["at"][:10]))
         for each in live

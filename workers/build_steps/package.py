@@ -100,7 +100,7 @@ def _passport(job: Job, files: tuple[FileEntry, ...], inputs: Mapping[str, Any])
         "quantization": {name: quantized[name] for name in _QUANTIZATION} if quantized else None,
         "gate": gate,
         "promoted": job.options.get("promoted"),
-        "own_code": _own_code(inspected, inputs),
+        "remote_code": _remote_code(inspected, inputs),
         "tools": inputs["tool_versions"],
         "built": {
             "build_id": job.build_id,
@@ -111,9 +111,9 @@ def _passport(job: Job, files: tuple[FileEntry, ...], inputs: Mapping[str, Any])
     }
 
 
-def _own_code(inspected: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any] | None:
+def _remote_code(inspected: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return whose Python the artifact runs and who let it; None for one that runs none."""
-    found = inspected.get("own_code") or {}
+    found = inspected.get("remote_code") or {}
     if not found.get("runs"):
         return None
     return {"commit": inputs["commit"], "grant": found["grant"], "files": found["files"]}

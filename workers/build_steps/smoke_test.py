@@ -12,7 +12,7 @@ from controlplane.artifacts import ArtifactStore
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.runtimes import RUNTIMES, Launch
 from controlplane.domain.spec import Spec
-from workers.build_steps import outputs, own_code
+from workers.build_steps import outputs, remote_code
 from workers.build_steps.adapter_questions import ask_adapters
 from workers.build_steps.encoder_question import EncoderAnswer, ask_encoder
 from workers.build_steps.engine_process import EngineProcess
@@ -120,7 +120,7 @@ def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
         python=installed.python,
         threads=int(job.options["cpu_threads"]),
         memory_bytes=int(job.options["memory_bytes"]),
-        runs_own_code=own_code.runs(job),
+        runs_remote_code=remote_code.runs(job),
         **({"version": installed.version} if installed.version else {}),
         **_of_processor(spec),
     )

@@ -4,7 +4,7 @@ from django.db import models
 
 from apps.accounts.models import User
 from apps.rest.identifiers import new_id
-from controlplane.domain.own_code import short_commit
+from controlplane.domain.remote_code import short_commit
 
 
 class RemoteCodeGrant(models.Model):

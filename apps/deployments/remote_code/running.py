@@ -25,7 +25,7 @@ def running_by(grants: Sequence[RemoteCodeGrant]) -> dict[str, list[Deployment]]
 
 def _running(commits: set[str]) -> QuerySet[Deployment]:
     return (
-        Deployment.objects.filter(artifact__passport__own_code__commit__in=list(commits))
+        Deployment.objects.filter(artifact__passport__remote_code__commit__in=list(commits))
         .exclude(state__in=DEPLOYMENT_TERMINAL)
         .select_related("artifact", "model__team")
         .defer("artifact__files", "checkpoint")

@@ -16,7 +16,7 @@ from apps.deployments.remote_code.forms import GrantForm, RevokeForm
 from apps.rest.errors import ApiError, InvalidInput, NotFound
 from apps.rest.numbers import whole_number
 from apps.ui.listing import page_in
-from controlplane.domain.own_code import short_commit
+from controlplane.domain.remote_code import short_commit
 from controlplane.domain.spec import CheckpointRepository, Spec, parse_text
 from controlplane.domain.spec.repository_forms import shown
 

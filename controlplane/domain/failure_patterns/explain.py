@@ -11,7 +11,7 @@ from controlplane.domain.failure_patterns.table import PATTERNS
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.redaction import Redactor
 
-UNKNOWN_CODE = "EHB-CRASHED"
+UNKNREMOTE_CODE = "EHB-CRASHED"
 _DETAIL_LINES = 30
 _LONGEST_DETAIL_LINE = 600
 _TRACEBACK = "Traceback (most recent call last):"
@@ -97,7 +97,7 @@ def _word(name: str, value: str | None) -> str:
 
 def _unknown(remains: Remains) -> Failure:
     return Failure(
-        code=UNKNOWN_CODE,
+        code=UNKNREMOTE_CODE,
         blame=Blame.OURS,
         sentence=f"{remains.subject} {_ending(remains.exit_code)}, and what it printed is no "
         "failure that is known here.",

@@ -153,7 +153,7 @@ PREVIEW = Rule(
     good=Example(config=V2, checkpoint=LLAMA_8B),
 )
 
-OWN_CODE = Rule(
+REMOTE_CODE = Rule(
     code="EH623",
     name="trusted-remote-code",
     severity=Severity.WARNING,
@@ -255,4 +255,4 @@ ELSEWHERE = Rule(
     good=v2_example({}),
 )
 
-RULES = (SHADOWED, UNKNOWN, PREVIEW, OWN_CODE, KV_TYPE, ROUTER, HALF_DIVIDED, ELSEWHERE)
+RULES = (SHADOWED, UNKNOWN, PREVIEW, REMOTE_CODE, KV_TYPE, ROUTER, HALF_DIVIDED, ELSEWHERE)

@@ -11,7 +11,7 @@ from controlplane.domain.spec.trt_llm import TrtLlmV1, VersionOverrides
 _BUILD = "trt_llm.build"
 _OVERRIDES = "trt_llm.version_overrides"
 _SWITCHES = ("max_prompt_embedding_table_size", "gather_all_token_logits", "strongly_typed")
-_OWN_CODE = ("model_module_dir", "model_class_filename", "model_class_name", "use_local_src")
+_REMOTE_CODE = ("model_module_dir", "model_class_filename", "model_class_name", "use_local_src")
 _L4: Config = {"resources.accelerator": "L4"}
 
 
@@ -25,8 +25,10 @@ def _switches(c: Context) -> list[str]:
     return [name for name in _SWITCHES if getattr(build, name)]
 
 
-def _own_code(c: Context) -> list[str]:
-    return [name for name in _OWN_CODE if getattr(c.spec, name) != Spec.model_fields[name].default]
+def _remote_code(c: Context) -> list[str]:
+    return [
+        name for name in _REMOTE_CODE if getattr(c.spec, name) != Spec.model_fields[name].default
+    ]
 
 
 VERSIONS = Rule(
@@ -68,19 +70,19 @@ ENGINE_SWITCHES = Rule(
     good=on_trtllm(Example(config=_L4)),
 )
 
-OWN_CODE = Rule(
+REMOTE_CODE = Rule(
     code="EH910",
     name="own-model-code",
     severity=Severity.WARNING,
-    fields=lambda c: tuple(_own_code(c)) or ("model_class_name",),
-    when=lambda c: bool(_own_code(c)),
+    fields=lambda c: tuple(_remote_code(c)) or ("model_class_name",),
+    when=lambda c: bool(_remote_code(c)),
     message=lambda c: (
         "A `model.py` of one's own runs in the hosted product's container, around the engine; no "
         "code of a config runs here, so the engine answers by itself. Named by "
-        + ", ".join(f"`{name}`" for name in _own_code(c))
+        + ", ".join(f"`{name}`" for name in _remote_code(c))
         + "."
     ),
-    fix=Fix(label="Serve without it", patch=lambda c: dict.fromkeys(_own_code(c)), safe=False),
+    fix=Fix(label="Serve without it", patch=lambda c: dict.fromkeys(_remote_code(c)), safe=False),
     source=sources.truss("custom engine builder, model.py"),
     bad=Example(config={"model_class_filename": "my_model.py"}),
     good=Example(),
@@ -148,4 +150,4 @@ AUTOSCALING = Rule(
     good=Example(),
 )
 
-RULES = (VERSIONS, ENGINE_SWITCHES, OWN_CODE, SKIPPED_BUILD, OLD_PYTHON, AUTOSCALING)
+RULES = (VERSIONS, ENGINE_SWITCHES, REMOTE_CODE, SKIPPED_BUILD, OLD_PYTHON, AUTOSCALING)

@@ -18,7 +18,7 @@ from controlplane.domain.spec import parse_text
 from tests import factories
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import RestClient, client_of
-from workers.tasks.building.own_code import grants_of_build, refuse_own_code, was_left_out
+from workers.tasks.building.remote_code import grants_of_build, refuse_remote_code, was_left_out
 from workers.tasks.building.stopped import StepFailed
 
 pytestmark = pytest.mark.django_db
@@ -138,19 +138,22 @@ def test_a_revocation_stops_a_build_at_its_next_step_and_what_it_left_out_is_fet
     cast: factories.Cast,
 ) -> None:
     build = factories.make_build(team=cast.team, revision=_revision(cast))
-    left = {"commit": COMMIT, "own_code_state": "left"}
+    left = {"commit": COMMIT, "remote_code_state": "left"}
     assert not was_left_out(build, "fetch", left)
     grant = remote_code_grant(**WANTED, user=cast.organisation_admin)
     assert was_left_out(build, "fetch", left)
     assert [each["commit"] for each in grants_of_build(build)["live"]] == [COMMIT]
     results = {
         "fetch": {"commit": COMMIT},
-        "inspect": {"own_code": {"runs": True}, "checkpoint": {"architecture": "OwnForCausalLM"}},
+        "inspect": {
+            "remote_code": {"runs": True},
+            "checkpoint": {"architecture": "OwnForCausalLM"},
+        },
     }
-    refuse_own_code(build, results)
+    refuse_remote_code(build, results)
     remote_code_revoke(grant=grant, reason="a hole was found", user=cast.organisation_admin)
     with pytest.raises(StepFailed, match="a hole was found") as stopped:
-        refuse_own_code(build, results)
+        refuse_remote_code(build, results)
     assert stopped.value.failure.code == "EHQ-REMOTE-CODE"
 
 
@@ -162,7 +165,7 @@ def test_a_revocation_blocks_new_deployments_and_names_what_still_runs(
     served = _deployment(cast)
     node = factories.make_node()
     factories.make_replica(deployment=served, node=node)
-    assert wanted_replicas_of(node=node)[0]["runs_own_code"] is True
+    assert wanted_replicas_of(node=node)[0]["runs_remote_code"] is True
     told = admin.post(f"{PATH}/{grant.id}/revoke", {"reason": "no"})[1]
     assert [each["deployment_id"] for each in told["running"]] == [served.id]
     page = signed_in(cast.organisation_admin).get("/remote-code/").content.decode()
@@ -232,7 +235,7 @@ def _deployment(cast: factories.Cast) -> Deployment:
     passport = {
         "format": 1,
         "checkpoint": {"source": "HF", "repo": "acme/own", "commit": COMMIT},
-        "own_code": {"commit": COMMIT, "grant": {}, "files": []},
+        "remote_code": {"commit": COMMIT, "grant": {}, "files": []},
     }
     artifact = factories.make_artifact(team=cast.team, passport=passport)
     build: Build = factories.make_finished_build(team=cast.team, artifact=artifact)

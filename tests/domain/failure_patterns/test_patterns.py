@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from controlplane.domain.failure_patterns import PATTERNS, UNKNOWN_CODE, Pattern, Remains, explain
+from controlplane.domain.failure_patterns import (
+    PATTERNS,
+    UNKNREMOTE_CODE,
+    Pattern,
+    Remains,
+    explain,
+)
 from controlplane.domain.failure_patterns.table import FAMILIES
 from controlplane.domain.failures import Blame
 from controlplane.domain.spec import edit_yaml, parse_text
@@ -95,7 +101,7 @@ def test_a_fix_changes_the_config_into_one_that_is_valid(pattern: Pattern) -> No
 @pytest.mark.parametrize("text", NOTHING_KNOWN)
 def test_what_no_pattern_knows_is_told_by_its_last_lines(text: str) -> None:
     failure = explain(Remains(subject="Step `gate`", exit_code=3, log_tail=text))
-    assert failure.code == UNKNOWN_CODE
+    assert failure.code == UNKNREMOTE_CODE
     assert failure.blame is Blame.OURS
     assert "Step `gate` ended with status 3" in failure.sentence
     assert "support bundle" in (failure.hint or "")
@@ -119,7 +125,7 @@ def test_the_exception_that_ended_the_process_wins_over_those_it_survived() -> N
     )
     assert explain(Remains(subject="It", exit_code=1, log_tail=text)).code == "EHB-REFUSED"
     later = text + 'Traceback (most recent call last):\n  File "x.py"\nValueError: another thing\n'
-    assert explain(Remains(subject="It", exit_code=1, log_tail=later)).code == UNKNOWN_CODE
+    assert explain(Remains(subject="It", exit_code=1, log_tail=later)).code == UNKNREMOTE_CODE
 
 
 def test_a_reason_printed_ahead_of_a_vague_exception_is_found() -> None:

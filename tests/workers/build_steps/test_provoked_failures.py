@@ -80,7 +80,7 @@ def ask_beyond_vocabulary(folder: Folder) -> None:
 
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 4976698672\n"
-OWN_CODE = {"AutoConfig": "configuration_own.OwnConfig"}
+REMOTE_CODE = {"AutoConfig": "configuration_own.OwnConfig"}
 AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "version": "gemm"}
 
 OF_CHECKPOINTS = [
@@ -96,7 +96,7 @@ OF_CHECKPOINTS = [
     ("EHP-WRONG-CLASS", config(model_type="vit"), load, "`ViTConfig`"),
     ("EHP-QUANTIZATION-PACKAGE", config(quantization_config=AWQ), load, "gptqmodel"),
     ("EHQ-ARCHITECTURE", config(model_type="kimi_k9"), load, "`kimi_k9`"),
-    ("EHQ-REMOTE-CODE", config(model_type="own", auto_map=OWN_CODE), load, "`org/m`"),
+    ("EHQ-REMOTE-CODE", config(model_type="own", auto_map=REMOTE_CODE), load, "`org/m`"),
     ("EHT-NONE", without("tokenizer.json", "tokenizer_config.json"), pad, "`org/m`"),
     ("EHT-NO-PAD", lambda folder: _edit(folder / "tokenizer_config.json", {"pad_token": None}), pad,
      "`org/m`"),

@@ -18,7 +18,7 @@ from apps.secrets.services import secret_set
 from apps.telemetry.logs import log_lines
 from controlplane.artifacts import ArtifactStore
 from controlplane.domain.failures import Blame, Failure
-from tests.own_code_checkpoint import make_own_code_checkpoint
+from tests.remote_code_checkpoint import make_remote_code_checkpoint
 from tests.workers.tasks.building import MakeBuild, make_buildable, steps
 from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, run_step
 from workers.tasks.build import build_run
@@ -97,7 +97,7 @@ def test_a_retry_reuses_what_verifies_and_does_the_rest_again(
 def test_once_the_code_of_a_checkpoint_is_granted_a_retry_makes_every_step_again(
     make_build: MakeBuild, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = make_own_code_checkpoint(data_dir / "checkpoints" / "granted", data_dir / "ran")
+    folder = make_remote_code_checkpoint(data_dir / "checkpoints" / "granted", data_dir / "ran")
     # Transformers has the class, so `inspect` passes without the code that `fetch` leaves out.
     config = json.loads((folder / "config.json").read_bytes())
     known = {"architectures": ["LlamaForCausalLM"], "model_type": "llama"}
@@ -106,7 +106,7 @@ def test_once_the_code_of_a_checkpoint_is_granted_a_retry_makes_every_step_again
     build = run(make_build(revision=make_buildable(folder)))
     assert steps(build)["inspect"] == "finished", build.failure
     left = build.steps.get(name="fetch").result
-    assert left["own_code_state"] == "left"
+    assert left["remote_code_state"] == "left"
     run(build_retry(build=build))
     assert (steps(build)["fetch"], steps(build)["inspect"]) == ("reused", "reused")
 
@@ -117,7 +117,7 @@ def test_once_the_code_of_a_checkpoint_is_granted_a_retry_makes_every_step_again
     breaking(monkeypatch, "inspect")
     run(build_retry(build=build))
     assert steps(build)["fetch"] == "finished"
-    assert build.steps.get(name="fetch").result["own_code_state"] != "left"
+    assert build.steps.get(name="fetch").result["remote_code_state"] != "left"
     breaking(monkeypatch, "package")
     run(build_retry(build=build))
     assert (steps(build)["fetch"], steps(build)["inspect"]) == ("reused", "finished")

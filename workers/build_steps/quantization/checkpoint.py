@@ -10,7 +10,7 @@ import transformers
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.json_text import read_json
 from controlplane.sources import folder_facts
-from workers.build_steps import own_code
+from workers.build_steps import remote_code
 from workers.build_steps.job import Job
 from workers.build_steps.quantization import failures
 
@@ -27,7 +27,7 @@ class Checkpoint:
     facts: CheckpointFacts
     is_encoder: bool
     """It gives vectors, scores or labels instead of text."""
-    runs_own_code: bool = False
+    runs_remote_code: bool = False
     """Its class is Python of its own, which somebody let run."""
 
     @property
@@ -53,9 +53,9 @@ def open_checkpoint(folder: Path, *, served_as_encoder: bool, job: Job | None = 
     named = config.get("architectures") or [None]
     architecture: str | None = named[0]
     model_class = getattr(transformers, architecture, None) if architecture else None
-    runs_own_code = own_code.brings_code(folder) and _may_run(folder, job, architecture)
-    if architecture is not None and model_class is None and runs_own_code:
-        model_class = own_code.model_class(folder)
+    runs_remote_code = remote_code.brings_code(folder) and _may_run(folder, job, architecture)
+    if architecture is not None and model_class is None and runs_remote_code:
+        model_class = remote_code.model_class(folder)
     if architecture is None or model_class is None:
         raise failures.unknown_architecture(architecture, transformers.__version__)
     if config.get("is_encoder_decoder") and architecture.endswith(_CAUSAL):
@@ -66,7 +66,7 @@ def open_checkpoint(folder: Path, *, served_as_encoder: bool, job: Job | None = 
         model_class=model_class,
         facts=folder_facts(folder, commit="", name=architecture),
         is_encoder=served_as_encoder or not architecture.endswith(_CAUSAL),
-        runs_own_code=runs_own_code,
+        runs_remote_code=runs_remote_code,
     )
 
 
@@ -75,10 +75,10 @@ def _may_run(folder: Path, job: Job | None, architecture: str | None) -> bool:
 
     Where Transformers has the classes, its own are taken, whatever is granted.
     """
-    if job is None or not own_code.is_needed(folder):
+    if job is None or not remote_code.is_needed(folder):
         return False
-    if own_code.grant_of(job) is None:
-        raise own_code.refused(job, architecture)
+    if remote_code.grant_of(job) is None:
+        raise remote_code.refused(job, architecture)
     return True
 
 

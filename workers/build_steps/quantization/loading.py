@@ -101,7 +101,7 @@ def load_model(
     transformers.utils.logging.disable_progress_bar()
     config = transformers.AutoConfig.from_pretrained(
         checkpoint.folder,
-        trust_remote_code=checkpoint.runs_own_code,
+        trust_remote_code=checkpoint.runs_remote_code,
         local_files_only=True,
     )
     if weights is not None and hasattr(config, "quantization_config"):
@@ -141,7 +141,7 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
     try:
         return transformers.AutoTokenizer.from_pretrained(
             checkpoint.folder,
-            trust_remote_code=checkpoint.runs_own_code,
+            trust_remote_code=checkpoint.runs_remote_code,
             local_files_only=True,
         )
     except MemoryError:

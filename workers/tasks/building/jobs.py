@@ -20,7 +20,7 @@ from controlplane.domain.spec import Spec
 from workers.build_steps.job import Job
 from workers.tasks.building.cards import HeldCards
 from workers.tasks.building.folders import BuildFolder
-from workers.tasks.building.own_code import grants_of_build
+from workers.tasks.building.remote_code import grants_of_build
 from workers.tasks.checkpoint_sources import source_settings
 
 
@@ -53,7 +53,7 @@ def step_job(
             "built_by": build_requester(build),
             "built_at": clock.now().isoformat(),
             "promoted": build.promotion,
-            "own_code": grants_of_build(build),
+            "remote_code": grants_of_build(build),
             "calibration_sets": sets_of_job(
                 team=build.team,
                 spec=Spec.model_validate(build.revision.spec),

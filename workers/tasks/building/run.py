@@ -31,7 +31,7 @@ from workers.tasks.building.cards import HeldCards, StepCards
 from workers.tasks.building.folders import BuildFolder
 from workers.tasks.building.jobs import step_job
 from workers.tasks.building.needs import STEPS_WITH_CARDS, step_need
-from workers.tasks.building.own_code import refuse_own_code, runs_own_code, was_left_out
+from workers.tasks.building.remote_code import refuse_remote_code, runs_remote_code, was_left_out
 from workers.tasks.building.report import StepReport
 from workers.tasks.building.reuse import known_artifact, known_results, published_result
 from workers.tasks.building.secrets import secrets_of_build
@@ -85,7 +85,7 @@ class BuildRun:
         self._enter(step)
         if "inspect" in self._results and not self._has_looked:
             self._look_for_artifact()
-        insist(self._keeper, lambda: refuse_own_code(self._build, self._results))
+        insist(self._keeper, lambda: refuse_remote_code(self._build, self._results))
         result = self._reused(step)
         self._results[step] = self._made(step) if result is None else result
         if step == "gate":
@@ -164,7 +164,7 @@ class BuildRun:
         cards = self._cards(step, report)
         secrets = (
             secrets_of_build(self._keeper, self._spec.secret_names)
-            if step in _STEPS_WITH_SECRETS and not runs_own_code(self._results)
+            if step in _STEPS_WITH_SECRETS and not runs_remote_code(self._results)
             else {}
         )
         done = tuple(self._results)

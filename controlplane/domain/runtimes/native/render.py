@@ -44,13 +44,13 @@ def render(
     threads: int,
     memory_bytes: int,
     computes_bfloat16: bool = False,
-    runs_own_code: bool = False,
+    runs_remote_code: bool = False,
 ) -> Launch:
     """Return the launch of an engine that keeps within `memory_bytes` of the host or its GPU.
 
     Raises ValueError for an artifact that only its own Python can load.
     """
-    if runs_own_code:
+    if runs_remote_code:
         raise ValueError("The native engine executes nothing from a checkpoint; vLLM does.")
     settings = engine_settings(
         spec,

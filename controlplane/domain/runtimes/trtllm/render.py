@@ -56,12 +56,12 @@ def render(
     version: str = VERSION,
     exported: ExistingQuantization | None = None,
     adapter_dirs: Mapping[str, str] | None = None,
-    runs_own_code: bool = False,
+    runs_remote_code: bool = False,
 ) -> Launch:
     """Return the launch of TensorRT-LLM on the artifact in `model_dir`.
 
     It takes its memory by the config's share of what is free, so `memory_bytes` does not show.
-    `runs_own_code` only where an admin granted the artifact's own Python. Raises ValueError for a
+    `runs_remote_code` only where an admin granted the artifact's own Python. Raises ValueError for a
     version that is not known here.
     """
     if version not in VERSIONS:
@@ -78,7 +78,7 @@ def render(
         keys |= _adapters(line, {name: folders.get(name) or f"{model_dir}/adapters/{name}"
                                  for name in spec.engine_build.lora_adapters or {}})  # fmt: skip
     _add_kv_type(spec, exported or checkpoint.existing_quantization, keys)
-    keys = _drivers_own(spec) | keys | ({"trust_remote_code": True} if runs_own_code else {})
+    keys = _drivers_own(spec) | keys | ({"trust_remote_code": True} if runs_remote_code else {})
     words = [model_dir, "--host", host, "--port", str(port), "--backend", "pytorch"]
     words += [word for name, value in sorted(flags.items()) for word in (f"--{name}", value)]
     return Launch(

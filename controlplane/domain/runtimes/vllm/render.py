@@ -60,12 +60,12 @@ def render(
     version: str = VERSION,
     exported: ExistingQuantization | None = None,
     adapter_dirs: Mapping[str, str] | None = None,
-    runs_own_code: bool = False,
+    runs_remote_code: bool = False,
 ) -> Launch:
     """Return the launch of vLLM on the artifact in `model_dir`.
 
     `exported` is how the artifact is quantized, where that was read from its own files; adapters
-    lie below the artifact unless `adapter_dirs` says otherwise. `runs_own_code` only where an admin
+    lie below the artifact unless `adapter_dirs` says otherwise. `runs_remote_code` only where an admin
     granted the artifact's own Python. Raises ValueError for a version that is not known here.
     """
     if version not in VERSIONS:
@@ -90,7 +90,7 @@ def render(
     )
     arguments.say_pooling(line)
     say_engine_arguments(line, cards=cards, version=version)
-    line.words += ["--trust-remote-code"] * runs_own_code
+    line.words += ["--trust-remote-code"] * runs_remote_code
     for field in ("enginehouse.runtime", "model_metadata.enginehouse.runtime"):
         line.say(field)
     return Launch(

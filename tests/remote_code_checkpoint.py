@@ -33,7 +33,7 @@ class OwnForCausalLM(LlamaForCausalLM):
 """
 
 
-def make_own_code_checkpoint(folder: Path, marker: Path) -> Path:
+def make_remote_code_checkpoint(folder: Path, marker: Path) -> Path:
     """Fill `folder`; whoever runs its code adds its process id to `marker`."""
     make_tiny_checkpoint(folder)
     config = json.loads((folder / "config.json").read_bytes())

@@ -9,9 +9,9 @@ from typing import Any
 
 from apps.builds.models import Build
 from apps.configs.remote_code.selectors import grants_told
-from controlplane.domain.own_code import refusal
+from controlplane.domain.remote_code import refusal
 from controlplane.domain.spec import Spec
-from workers.build_steps.own_code import LEFT
+from workers.build_steps.remote_code import LEFT
 from workers.tasks.building.stopped import StepFailed
 
 Results = Mapping[str, Mapping[str, Any]]
@@ -22,18 +22,18 @@ def grants_of_build(build: Build) -> Mapping[str, Any]:
     return grants_told(Spec.model_validate(build.revision.spec).checkpoint)
 
 
-def runs_own_code(results: Results) -> bool:
+def runs_remote_code(results: Results) -> bool:
     """Return whether the steps from here on run the checkpoint's own code.
 
     Such a step is handed no secret: the code could read it.
     """
-    found = results.get("inspect", {}).get("own_code") or {}
+    found = results.get("inspect", {}).get("remote_code") or {}
     return bool(found.get("runs"))
 
 
-def refuse_own_code(build: Build, results: Results) -> None:
+def refuse_remote_code(build: Build, results: Results) -> None:
     """Raise StepFailed where the build runs code by a grant that holds no more."""
-    if not runs_own_code(results):
+    if not runs_remote_code(results):
         return
     grants, commit = grants_of_build(build), str(results["fetch"]["commit"])
     if not any(each["commit"] == commit for each in grants["live"]):
@@ -43,7 +43,7 @@ def refuse_own_code(build: Build, results: Results) -> None:
 
 def was_left_out(build: Build, step: str, result: Mapping[str, Any]) -> bool:
     """Return whether an earlier `fetch` left out code that is granted by now."""
-    if step != "fetch" or result.get("own_code_state") != LEFT:
+    if step != "fetch" or result.get("remote_code_state") != LEFT:
         return False
     live = grants_of_build(build)["live"]
     return any(each["commit"] == result["commit"] for each in live)

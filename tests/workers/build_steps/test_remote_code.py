@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from controlplane.domain.spec import parse_mapping
-from tests.own_code_checkpoint import make_own_code_checkpoint, ran_in
+from tests.remote_code_checkpoint import make_remote_code_checkpoint, ran_in
 from tests.workers.build_steps.quantizing import CALIBRATION, read_json, run_here
 from tests.workers.build_steps.supervising import Supervisor, finished
 from workers.build_steps import outputs
@@ -52,25 +52,25 @@ class Own:
         assert parsed.spec is not None, parsed.errors
         return parsed.spec.model_dump(mode="json")
 
-    def options(self, **own_code: Any) -> dict[str, Any]:
+    def options(self, **remote_code: Any) -> dict[str, Any]:
         return {
             "local_checkpoint_roots": [str(self.folder.parent)],
             "memory_bytes": 8_000_000_000,
             "cards": CARDS,
-            "own_code": {"live": [], "revoked": [], **own_code},
+            "remote_code": {"live": [], "revoked": [], **remote_code},
         }
 
-    def fetch(self, name: str, **own_code: Any) -> Path:
+    def fetch(self, name: str, **remote_code: Any) -> Path:
         """Return a fetch step, which executes nothing, done in this process."""
         into = self.root / name
-        run_here("fetch", self.spec(), into, self.options(**own_code))
+        run_here("fetch", self.spec(), into, self.options(**remote_code))
         return into
 
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Own:
     root = tmp_path_factory.mktemp("own-code")
-    folder = make_own_code_checkpoint(root / "roots" / "own", root / "marker")
+    folder = make_remote_code_checkpoint(root / "roots" / "own", root / "marker")
     return Own(folder=folder, marker=root / "marker", root=root)
 
 
@@ -118,14 +118,14 @@ def test_fetch_takes_the_code_only_where_it_is_granted(own: Own, commit: str) ->
     without = own.fetch("without", live=[grant("local-" + "0" * 40)])
     with_code = own.fetch("with", live=[grant(commit)])
     assert not {each.path for each in outputs.read(without).files} & {f"model/{c}" for c in CODE}
-    assert outputs.read(without).values["own_code_state"] == "left"
+    assert outputs.read(without).values["remote_code_state"] == "left"
     values = outputs.read(with_code).values
-    assert {each["path"] for each in values["own_code"]} == CODE
+    assert {each["path"] for each in values["remote_code"]} == CODE
     assert values["commit"] == commit, "whether it is taken or not"
 
 
 def test_python_that_no_class_of_the_model_names_stays_out_of_the_artifact(tmp_path: Path) -> None:
-    made = make_own_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
+    made = make_remote_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
     mine = Own(folder=made, marker=tmp_path / "marker", root=tmp_path)
     config = read_json(made / "config.json")
     del config["auto_map"]
@@ -133,7 +133,7 @@ def test_python_that_no_class_of_the_model_names_stays_out_of_the_artifact(tmp_p
     commit = str(outputs.read(mine.fetch("commit")).values["commit"])
     fetched = mine.fetch("with", live=[grant(commit)])
     assert not {each.path for each in outputs.read(fetched).files} & {f"model/{c}" for c in CODE}
-    assert "own_code" not in outputs.read(fetched).values
+    assert "remote_code" not in outputs.read(fetched).values
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_neither_preview_nor_engine_runs_a_tokenizers_code_though_a_terminal_say
     opened: Callable[[Path], Any],
     refusal: type[Exception],
 ) -> None:
-    made = make_own_code_checkpoint(tmp_path / "own", tmp_path / "marker")
+    made = make_remote_code_checkpoint(tmp_path / "own", tmp_path / "marker")
     config = read_json(made / "tokenizer_config.json")
     config["tokenizer_class"] = "OwnTokenizer"
     config["auto_map"] = {"AutoTokenizer": [None, "configuration_own.OwnConfig"]}
@@ -197,7 +197,7 @@ def test_code_that_lies_in_another_repository_is_no_part_of_a_grant(
 def test_code_that_lies_elsewhere_is_looked_for_once_and_not_again_at_each_retry(
     tmp_path: Path,
 ) -> None:
-    made = make_own_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
+    made = make_remote_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
     mine = Own(folder=made, marker=tmp_path / "marker", root=tmp_path)
     config = read_json(made / "config.json")
     config["auto_map"] = {"AutoModelForCausalLM": "other/repo--modeling.Own"}
@@ -206,7 +206,7 @@ def test_code_that_lies_elsewhere_is_looked_for_once_and_not_again_at_each_retry
         (made / code).unlink()
     without = outputs.read(mine.fetch("without")).values
     granted = outputs.read(mine.fetch("with", live=[grant(without["commit"])])).values
-    assert (without["own_code_state"], granted["own_code_state"]) == ("left", "unneeded")
+    assert (without["remote_code_state"], granted["remote_code_state"]) == ("left", "unneeded")
 
 
 @pytest.fixture
@@ -219,7 +219,7 @@ def vllm_host(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_with_a_grant_the_code_runs_in_the_steps_processes_and_stays_in_the_artifact(
     vllm_host: None, tmp_path: Path
 ) -> None:
-    made = make_own_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
+    made = make_remote_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
     mine = Own(folder=made, marker=tmp_path / "marker", root=tmp_path)
     commit = str(outputs.read(mine.fetch("commit")).values["commit"])
     supervisor = Supervisor(folder=tmp_path, roots=(str(made.parent),))
@@ -232,7 +232,7 @@ def test_with_a_grant_the_code_runs_in_the_steps_processes_and_stays_in_the_arti
     assert os.getpid() not in ran
     exported = folders["calibrate"] / "model"
     assert {each.name for each in exported.iterdir()} >= CODE
-    told = outputs.read(folders["inspect"]).values["own_code"]
+    told = outputs.read(folders["inspect"]).values["remote_code"]
     assert told["runs"]
     assert told["grant"]["by"] == "ada@example.com"
     assert {each["path"] for each in told["files"]} == CODE
@@ -243,7 +243,7 @@ def test_with_a_grant_the_code_runs_in_the_steps_processes_and_stays_in_the_arti
 @pytest.mark.long
 @pytest.mark.process
 def test_the_gate_runs_it_too_and_the_passport_says_so(vllm_host: None, tmp_path: Path) -> None:
-    made = make_own_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
+    made = make_remote_code_checkpoint(tmp_path / "roots" / "own", tmp_path / "marker")
     mine = Own(folder=made, marker=tmp_path / "marker", root=tmp_path)
     commit = str(outputs.read(mine.fetch("commit")).values["commit"])
     supervisor = Supervisor(folder=tmp_path, roots=(str(made.parent),))
@@ -253,6 +253,6 @@ def test_the_gate_runs_it_too_and_the_passport_says_so(vllm_host: None, tmp_path
         folders[step] = finished(supervisor, step, mine.spec(), **folders)
     assert len(set(ran_in(mine.marker))) == 3
     values = outputs.read(folders["package"]).values
-    assert values["passport"]["own_code"]["grant"] == grant(commit)
-    assert {each["path"] for each in values["passport"]["own_code"]["files"]} == CODE
+    assert values["passport"]["remote_code"]["grant"] == grant(commit)
+    assert {each["path"] for each in values["passport"]["remote_code"]["files"]} == CODE
     assert {each["path"] for each in values["manifest"]} >= CODE

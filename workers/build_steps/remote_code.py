@@ -13,7 +13,7 @@ from controlplane.artifacts.digests import FileEntry
 from controlplane.domain.json_text import read_json
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
-from workers.build_steps import own_code_failures as failures
+from workers.build_steps import remote_code_failures as failures
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.job import Job
 
@@ -30,7 +30,7 @@ _MODEL_KEYS = (
 
 def grant_at(job: Job, commit: str) -> Mapping[str, Any] | None:
     """Return the live grant for the repository at `commit`."""
-    live: Sequence[Mapping[str, Any]] = (job.options.get("own_code") or {}).get("live", ())
+    live: Sequence[Mapping[str, Any]] = (job.options.get("remote_code") or {}).get("live", ())
     return next((each for each in live if each["commit"] == commit), None)
 
 
@@ -41,7 +41,7 @@ def grant_of(job: Job) -> Mapping[str, Any] | None:
 
 def runs(job: Job) -> bool:
     """Return whether an engine of this build runs the checkpoint's own code."""
-    found = outputs.read(job.input("inspect")).values.get("own_code") or {}
+    found = outputs.read(job.input("inspect")).values.get("remote_code") or {}
     return bool(found.get("runs")) and grant_of(job) is not None
 
 
@@ -68,10 +68,10 @@ def kept(
     code = [each for each in files if each.path.endswith(".py")]
     if code and brings_code(folder) and is_needed(folder):
         named = [{"path": each.path, "sha256": each.sha256} for each in code]
-        return files, {"own_code_state": KEPT, "own_code": named}
+        return files, {"remote_code_state": KEPT, "remote_code": named}
     for each in code:
         (folder / each.path).unlink()
-    told = {"own_code_state": UNNEEDED if is_granted else LEFT} if brings_code(folder) else {}
+    told = {"remote_code_state": UNNEEDED if is_granted else LEFT} if brings_code(folder) else {}
     return tuple(each for each in files if each not in code), told
 
 
@@ -98,7 +98,7 @@ def look(job: Job, folder: Path) -> dict[str, Any] | None:
         "needed": needed,
         "runs": runs,
         "grant": dict(grant) if grant is not None and runs else None,
-        "files": outputs.read(job.input("fetch")).values.get("own_code") if runs else None,
+        "files": outputs.read(job.input("fetch")).values.get("remote_code") if runs else None,
     }
 
 
@@ -123,7 +123,7 @@ def model_class(folder: Path) -> Any:
 
 def refused(job: Job, architecture: str | None) -> StepFailure:
     """Return why the code is not run: never granted, revoked, or granted at another commit."""
-    told: Mapping[str, Any] = job.options.get("own_code") or {}
+    told: Mapping[str, Any] = job.options.get("remote_code") or {}
     commit = str(outputs.read(job.input("fetch")).values["commit"])
     return failures.refusal(commit, told, architecture)
 

@@ -4,7 +4,7 @@ from datetime import date
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.known_architectures import is_known_generator
-from controlplane.domain.own_code import short_commit
+from controlplane.domain.remote_code import short_commit
 from controlplane.domain.rules.context import CodeGrant, Context
 from controlplane.domain.rules.examples import Example, facts
 from controlplane.domain.rules.rule import GPU_RUNTIMES, NATIVE, Rule, Severity, at
@@ -33,7 +33,7 @@ def grant_of(c: Context) -> CodeGrant | None:
     return next(found, None)
 
 
-def needs_own_code(c: Context) -> bool:
+def needs_remote_code(c: Context) -> bool:
     """Return whether no runtime knows the class, and the checkpoint brings it."""
     checkpoint = c.checkpoint
     return checkpoint.remote_code and not is_known_generator(checkpoint.architecture or "")
@@ -59,7 +59,7 @@ BRINGS_CODE = Rule(
     severity=Severity.WARNING,
     needs=("checkpoint",),
     fields=at(_REPO),
-    when=lambda c: c.checkpoint.remote_code and not needs_own_code(c) and grant_of(c) is None,
+    when=lambda c: c.checkpoint.remote_code and not needs_remote_code(c) and grant_of(c) is None,
     message=lambda c: (
         f"`{_repo(c)}` brings Python code of its own, which is not executed; it serves if the "
         f"runtime knows `{c.checkpoint.model_type or c.checkpoint.architecture}` itself. Nobody "
@@ -77,7 +77,7 @@ NOT_GRANTED = Rule(
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(_REPO, _REVISION),
-    when=lambda c: needs_own_code(c) and grant_of(c) is None,
+    when=lambda c: needs_remote_code(c) and grant_of(c) is None,
     message=lambda c: (
         f"Only Python code inside `{_repo(c)}` can load `{c.checkpoint.architecture}`, and nobody "
         f"has granted it{_at(c)}: no build runs it.{_granted_elsewhere(c)} {_HOW}"
@@ -94,7 +94,7 @@ ON_NATIVE = Rule(
     runtimes=NATIVE,
     needs=("checkpoint",),
     fields=at(_REPO, _RUNTIME),
-    when=needs_own_code,
+    when=needs_remote_code,
     message=lambda c: (
         f"Only Python code inside `{_repo(c)}` can load `{c.checkpoint.architecture}`, and the "
         "native engine executes nothing from a checkpoint, whatever is granted. vLLM does, with a "

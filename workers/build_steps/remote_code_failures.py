@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from controlplane.domain import own_code
+from controlplane.domain import remote_code
 from workers.build_steps.failures import StepFailure, of_checkpoint
 
 _DETAIL_LETTERS = 1000
@@ -11,7 +11,7 @@ _DETAIL_LETTERS = 1000
 
 def refusal(commit: str, grants: Mapping[str, Any], architecture: str | None) -> StepFailure:
     """Return the failure of code that nobody lets run at this commit."""
-    return StepFailure(own_code.refusal(commit, grants, architecture))
+    return StepFailure(remote_code.refusal(commit, grants, architecture))
 
 
 def native_runs_none(architecture: str | None) -> StepFailure:

@@ -27,7 +27,7 @@ def test_vllm_trusts_the_code_of_a_granted_artifact_and_of_no_other(
 ) -> None:
     for spec in (make_spec(), asking):
         assert FLAG not in launch_of("vllm", spec).argv
-        assert launch_of("vllm", spec, runs_own_code=True).argv.count(FLAG) == 1
+        assert launch_of("vllm", spec, runs_remote_code=True).argv.count(FLAG) == 1
 
 
 def test_tensorrt_llm_trusts_the_code_of_a_granted_artifact_and_of_no_other(
@@ -35,13 +35,13 @@ def test_tensorrt_llm_trusts_the_code_of_a_granted_artifact_and_of_no_other(
 ) -> None:
     for spec in (make_spec(), asking):
         for granted in (False, True):
-            launch = launch_of("trtllm", spec, runs_own_code=granted)
+            launch = launch_of("trtllm", spec, runs_remote_code=granted)
             [file] = launch.files.values()
             assert yaml.safe_load(file).get(KEY, False) is granted
             assert KEY not in " ".join(launch.argv).replace("-", "_")
 
 
-def test_the_native_engine_is_not_started_on_an_artifact_that_runs_its_own_code(
+def test_the_native_engine_is_not_started_on_an_artifact_that_runs_its_remote_code(
     make_spec: MakeSpec,
 ) -> None:
     with pytest.raises(ValueError, match="executes nothing from a checkpoint"):
@@ -54,5 +54,5 @@ def test_the_native_engine_is_not_started_on_an_artifact_that_runs_its_own_code(
             python="python",
             threads=1,
             memory_bytes=4 * GIB,
-            runs_own_code=True,
+            runs_remote_code=True,
         )
