@@ -8,11 +8,11 @@ from apps.accounts.audit import audit_foreign_read
 from apps.accounts.models import Team, User
 from apps.accounts.permissions import Action, Actor, actor_of
 from apps.accounts.selectors import team_list
+from apps.rest.api_view import ApiView
 from apps.rest.errors import NotFound
-from apps.rest.manners import ManneredView
 
 
-class TeamView(ManneredView):
+class TeamView(ApiView):
     """A view within the caller's team; `actions` names what each method needs beyond the usual."""
 
     actions: ClassVar[Mapping[str, Action]] = {}

@@ -18,7 +18,7 @@ from apps.accounts.hashing import new_secret
 from apps.accounts.models import ApiKey
 from apps.configs.models import Config
 from apps.rest import rate_limits
-from apps.rest.manners import ManneredView
+from apps.rest.api_view import ApiView
 from apps.rest.models import AnsweredRequest
 from apps.rest.rate_limits import RateLimits
 from tests.factories import Cast, config_text, make_api_key, make_cast
@@ -135,7 +135,7 @@ def test_an_invitations_link_is_not_kept_with_its_answer(cast: Cast) -> None:
 
 
 def test_no_view_has_to_say_that_its_answer_shows_a_new_secret() -> None:
-    class Unsuspecting(ManneredView):
+    class Unsuspecting(ApiView):
         authentication_classes = permission_classes = ()
 
         def post(self, request: Request) -> Response:
@@ -193,7 +193,7 @@ def test_a_revision_can_be_guarded_by_the_list_of_revisions(cast: Cast) -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
     """By which callers are counted, in a process that has counted nobody yet."""
     clock = ManualClock(datetime(2026, 11, 27, 12, 1, 52, 400_000, tzinfo=UTC))
-    monkeypatch.setattr(ManneredView, "rate_limits", RateLimits(clock=clock))
+    monkeypatch.setattr(ApiView, "rate_limits", RateLimits(clock=clock))
     return clock
 
 

@@ -16,7 +16,7 @@ from apps.rest.models import AnsweredRequest
 from apps.rest.rate_limits import Allowance, RateLimits
 
 
-class ManneredView(APIView):
+class ApiView(APIView):
     """A view whose callers are counted, may repeat a POST safely and may guard a change."""
 
     rate_limits: ClassVar[RateLimits] = RateLimits()
