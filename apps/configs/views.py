@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from apps.accounts.pages import page, person
 from apps.configs.calibration_sets.selectors import set_names
+from apps.configs.config_rows import config_rows
 from apps.configs.drafts import PostedDraft, opened_draft, posted_draft
 from apps.configs.editor import Draft
 from apps.configs.effective_command import effective_command
@@ -23,7 +24,6 @@ from apps.configs.selectors import (
     revision_difference,
     revision_get,
 )
-from apps.configs.whereabouts import whereabouts
 from apps.secrets.selectors import secret_names
 from apps.ui.fragments import live_answer, part_answer
 from apps.ui.listing import asked_in, page_in
@@ -44,7 +44,7 @@ def configs(request: HttpRequest) -> HttpResponse:
         request,
         page="configs/list.html",
         part="configs/_list.html",
-        context={"rows": whereabouts(list(shown)), "page": shown, "asked": asked},
+        context={"rows": config_rows(list(shown)), "page": shown, "asked": asked},
     )
 
 

@@ -14,7 +14,7 @@ from apps.configs.models import Config, Revision
 
 
 @dataclass(kw_only=True)
-class Whereabouts:
+class ConfigRow:
     """One line of the list of configs."""
 
     config: Config
@@ -53,9 +53,9 @@ class Whereabouts:
         return sum(finding["severity"] == severity for finding in findings)
 
 
-def whereabouts(configs: Sequence[Config]) -> Sequence[Whereabouts]:
+def config_rows(configs: Sequence[Config]) -> Sequence[ConfigRow]:
     """Return one line for each config, in three queries for any number of them."""
-    found = {config.id: Whereabouts(config=config) for config in configs}
+    found = {config.id: ConfigRow(config=config) for config in configs}
     revisions = Revision.objects.filter(config__in=found)
     newer = Revision.objects.filter(config=OuterRef("config"), number__gt=OuterRef("number"))
     for revision in revisions.filter(~Exists(newer)):
