@@ -15,10 +15,10 @@ import openai
 
 from apps.dashboard.demo.access import grant_access
 from apps.dashboard.demo.checkpoint import ensure_checkpoint
+from apps.dashboard.demo.console import Console
 from apps.dashboard.demo.job import Job
 from apps.dashboard.demo.machine import running_machine
 from apps.dashboard.demo.question import endpoint
-from apps.dashboard.demo.voice import Voice
 from controlplane.domain.facts.gpus import IDLE_BYTES
 from workers.agent import nvidia
 
@@ -152,15 +152,15 @@ class Show:
 @contextmanager
 def open_show(data: Path) -> Iterator[Show]:
     """Start the product on `data` while SmolLM2 is made into its local checkpoint."""
-    voice = Voice()
+    console = Console()
     with running_machine(data) as machine:
-        checkpoint = ensure_checkpoint(data, voice)
+        checkpoint = ensure_checkpoint(data, console)
         services = machine.wait_until_ready()
         access = grant_access(data)
         with Job(
             public_url=services.public_url,
             api_key=access.api_key,
-            voice=voice,
+            console=console,
             watch=machine.check_alive,
         ) as job:
             show = Show(

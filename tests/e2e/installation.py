@@ -15,10 +15,10 @@ import psutil
 import pytest
 
 from apps.dashboard.demo.access import grant_access
+from apps.dashboard.demo.console import Console
 from apps.dashboard.demo.job import Job
 from apps.dashboard.demo.machine import Machine, running_machine
 from apps.dashboard.demo.question import endpoint
-from apps.dashboard.demo.voice import Voice
 from controlplane.processes.running import RunningServices
 from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.waiting import DEADLINE_SECONDS, wait_for
@@ -94,7 +94,7 @@ class Installation:
         return Job(
             public_url=self.services.public_url,
             api_key=self.api_key,
-            voice=Voice(),
+            console=Console(),
             watch=self.machine.check_alive,
         )
 

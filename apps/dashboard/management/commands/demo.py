@@ -10,12 +10,12 @@ from django.core.management.base import BaseCommand, CommandError
 from apps.dashboard.demo.access import Access, grant_access
 from apps.dashboard.demo.checkpoint import ensure_checkpoint
 from apps.dashboard.demo.configs import RUNS_HERE, RUNS_HERE_YAML
+from apps.dashboard.demo.console import Console
 from apps.dashboard.demo.failure import DemoFailed
 from apps.dashboard.demo.job import Job
 from apps.dashboard.demo.machine import Machine, running_machine
 from apps.dashboard.demo.quality import emulation_words, quality_lines
 from apps.dashboard.demo.question import QUESTION, ask, curl_line, endpoint
-from apps.dashboard.demo.voice import Voice
 from controlplane.clock import SYSTEM, Clock
 from controlplane.processes.running import RunningServices
 
@@ -32,71 +32,71 @@ class Command(BaseCommand):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
         try:
-            demonstrate(Voice(), once=once)
+            demonstrate(Console(), once=once)
         except DemoFailed as failure:
             raise CommandError(str(failure)) from None
         except KeyboardInterrupt:
             self.stdout.write("\nStopped.")
 
 
-def demonstrate(voice: Voice, *, once: bool, clock: Clock = SYSTEM) -> None:
+def demonstrate(console: Console, *, once: bool, clock: Clock = SYSTEM) -> None:
     """Run the whole main job, then serve until Ctrl-C unless `once`."""
     started = clock.monotonic()
     with running_machine(settings.DATA_DIR, clock=clock) as machine:
-        with voice.stage("Starting Enginehouse on this machine"):
+        with console.stage("Starting Enginehouse on this machine"):
             services = machine.wait_until_ready()
             access = grant_access(settings.DATA_DIR)
-        base_url, build = _deploy(voice, machine, services, access, clock)
-        voice.say(f"\nAsking it through the gateway: {QUESTION}\n")
-        ask(base_url=base_url, api_key=access.api_key, voice=voice)
-        voice.say(f"\nAnswered from the FP8 artifact. {emulation_words(build)}")
-        _summary(voice, services, access, base_url, clock.monotonic() - started)
+        base_url, build = _deploy(console, machine, services, access, clock)
+        console.say(f"\nAsking it through the gateway: {QUESTION}\n")
+        ask(base_url=base_url, api_key=access.api_key, console=console)
+        console.say(f"\nAnswered from the FP8 artifact. {emulation_words(build)}")
+        _summary(console, services, access, base_url, clock.monotonic() - started)
         if not once:
-            voice.say("\nServing until Ctrl-C.")
+            console.say("\nServing until Ctrl-C.")
             machine.wait()
             machine.check_alive()
 
 
 def _deploy(
-    voice: Voice, machine: Machine, services: RunningServices, access: Access, clock: Clock
+    console: Console, machine: Machine, services: RunningServices, access: Access, clock: Clock
 ) -> tuple[str, dict[str, Any]]:
     """Return the endpoint and the build behind it."""
     with Job(
         public_url=services.public_url,
         api_key=access.api_key,
-        voice=voice,
+        console=console,
         watch=machine.check_alive,
         clock=clock,
     ) as job:
-        model, build = _carry_out(voice, job)
+        model, build = _carry_out(console, job)
     return endpoint(gateway_url=services.gateway_url, model_id=model["id"]), build
 
 
-def _carry_out(voice: Voice, job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
-    with voice.stage("Turning the bundled SmolLM2-135M-Instruct into a checkpoint folder"):
-        ensure_checkpoint(settings.DATA_DIR, voice)
-    with voice.stage("Checking two configs"):
+def _carry_out(console: Console, job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
+    with console.stage("Turning the bundled SmolLM2-135M-Instruct into a checkpoint folder"):
+        ensure_checkpoint(settings.DATA_DIR, console)
+    with console.stage("Checking two configs"):
         config = job.config(RUNS_HERE, RUNS_HERE_YAML)
         findings = job.store_what_cannot_run_here()
-        voice.say(f"  one cannot be built here and says why: {findings} findings")
+        console.say(f"  one cannot be built here and says why: {findings} findings")
         if job.wait_until_checked(RUNS_HERE_YAML)["blocks_build"]:
             raise DemoFailed(f"The config {RUNS_HERE} does not pass its checks on this machine.")
-    with voice.stage("Building it in FP8"):
+    with console.stage("Building it in FP8"):
         build = job.build(config)
         for line in quality_lines(build):
-            voice.say(f"  {line}")
-    with voice.stage("Deploying to production"):
+            console.say(f"  {line}")
+    with console.stage("Deploying to production"):
         return job.deployed(name=RUNS_HERE, build=build), build
 
 
 def _summary(
-    voice: Voice, services: RunningServices, access: Access, base_url: str, seconds: float
+    console: Console, services: RunningServices, access: Access, base_url: str, seconds: float
 ) -> None:
-    voice.say(f"\nAnswered {seconds:.0f} s after the start.\n")
-    voice.say(f"Endpoint   {base_url}")
-    voice.say(f"API key    {access.api_key}")
-    voice.say(f"Dashboard  {services.public_url}")
-    voice.say(f"Chat       {services.public_url}/models/try/")
-    voice.say(f"Sign in    {access.sign_in_link}")
-    voice.say("\nTry it:\n")
-    voice.say(curl_line(base_url=base_url, api_key=access.api_key))
+    console.say(f"\nAnswered {seconds:.0f} s after the start.\n")
+    console.say(f"Endpoint   {base_url}")
+    console.say(f"API key    {access.api_key}")
+    console.say(f"Dashboard  {services.public_url}")
+    console.say(f"Chat       {services.public_url}/models/try/")
+    console.say(f"Sign in    {access.sign_in_link}")
+    console.say("\nTry it:\n")
+    console.say(curl_line(base_url=base_url, api_key=access.api_key))

@@ -8,7 +8,7 @@ from typing import TextIO
 from controlplane.clock import SYSTEM, Clock
 
 
-class Voice:
+class Console:
     """Prints stages and their progress; rewrites a line only on a terminal."""
 
     def __init__(self, out: TextIO = sys.stdout, *, clock: Clock = SYSTEM) -> None:
