@@ -21,7 +21,7 @@ from workers.tasks.deployments import announce_end
 from workers.tasks.leasing import (
     Interrupted,
     LeaseKeeper,
-    Standing,
+    LeaseStatus,
     claimed,
     drop_or_hand_over,
     insist,
@@ -80,10 +80,10 @@ def _run(build: Build, keeper: LeaseKeeper, folder: BuildFolder) -> None:
 
 
 def _stop(keeper: LeaseKeeper, stopped: Interrupted) -> None:
-    if stopped.standing is Standing.CANCEL:
+    if stopped.standing is LeaseStatus.CANCEL:
         _log.info("cancelled")
         insist(keeper, lambda: build_cancelled(lease=keeper.lease))
-    elif stopped.standing is Standing.LOST:
+    elif stopped.standing is LeaseStatus.LOST:
         raise stopped
     else:
         drop_or_hand_over(keeper, stopped)

@@ -25,7 +25,7 @@ from workers.tasks.checkpoint_sources import source_settings
 from workers.tasks.leasing import (
     Interrupted,
     LeaseKeeper,
-    Standing,
+    LeaseStatus,
     Unredeemed,
     claimed,
     drop_or_hand_over,
@@ -120,7 +120,7 @@ def _failure_of(outcome: StepOutcome, keeper: LeaseKeeper) -> Failure:
     if outcome.kind is OutcomeKind.CANCELLED:
         return _too_slow()
     keeper.check()
-    raise Interrupted(Standing.LOST)
+    raise Interrupted(LeaseStatus.LOST)
 
 
 def _too_slow() -> Failure:
@@ -153,7 +153,7 @@ class _Heartbeat:
 
     def beat(self) -> Verdict:
         """Return whether the child goes on."""
-        if self._keeper.standing is not Standing.HELD:
+        if self._keeper.standing is not LeaseStatus.HELD:
             return Verdict.LOST
         is_late = self._keeper.clock.monotonic() > self._give_up_at
         return Verdict.CANCEL if is_late else Verdict.CONTINUE

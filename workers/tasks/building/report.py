@@ -18,7 +18,7 @@ from apps.telemetry.logs import log_next_sequence
 from workers.build_steps.child import StepOutcome
 from workers.build_steps.events import Progress as ReportedProgress
 from workers.build_steps.outputs import size_of
-from workers.tasks.leasing import LeaseKeeper, Standing, insist
+from workers.tasks.leasing import LeaseKeeper, LeaseStatus, insist
 
 _WRITE_SECONDS = 0.5
 _LARGEST_CHUNK = 64_000
@@ -69,7 +69,7 @@ class StepReport:
 
     def measure(self, outcome: StepOutcome, output: Path) -> None:
         """Store what the run took, however it ended; `output` is the folder that it wrote to."""
-        if self._keeper.standing is Standing.LOST:
+        if self._keeper.standing is LeaseStatus.LOST:
             return
         measured = _measured(outcome, size_of(output) or None)
         insist(

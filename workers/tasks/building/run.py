@@ -36,10 +36,10 @@ from workers.tasks.building.report import StepReport
 from workers.tasks.building.reuse import known_artifact, known_results, published_result
 from workers.tasks.building.secrets import secrets_of_build
 from workers.tasks.building.stopped import StepFailed
-from workers.tasks.leasing import Interrupted, LeaseKeeper, Standing, insist
+from workers.tasks.leasing import Interrupted, LeaseKeeper, LeaseStatus, insist
 
 _STATE_OF_STEP = {step: state for state, step in STEP_OF_STATE.items()}
-_VERDICTS = {Standing.HELD: Verdict.CONTINUE, Standing.CANCEL: Verdict.CANCEL}
+_VERDICTS = {LeaseStatus.HELD: Verdict.CONTINUE, LeaseStatus.CANCEL: Verdict.CANCEL}
 _STEPS_WITH_SECRETS = frozenset({"fetch", "calibrate", "gate"})
 
 _log = logging.getLogger(__name__)
@@ -157,7 +157,7 @@ class BuildRun:
             raise
         finally:
             # A lost lease is told by whatever is raised already.
-            if self._keeper.standing is not Standing.LOST:
+            if self._keeper.standing is not LeaseStatus.LOST:
                 report.close()
 
     def _command(self, step: str, report: StepReport) -> StepCommand:
@@ -211,10 +211,10 @@ class BuildRun:
             raise StepFailed(outcome.failure)
         if outcome.kind is not OutcomeKind.FINISHED or outcome.values is None:
             self._keeper.check()
-            raise Interrupted(Standing.LOST)
+            raise Interrupted(LeaseStatus.LOST)
         values = outcome.values
-        if self._keeper.standing is Standing.LOST:
-            raise Interrupted(Standing.LOST)
+        if self._keeper.standing is LeaseStatus.LOST:
+            raise Interrupted(LeaseStatus.LOST)
         outputs.publish(self._folder.draft(step), self._folder.published(step))
         insist(
             self._keeper,

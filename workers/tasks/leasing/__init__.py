@@ -2,7 +2,7 @@
 
 from workers.tasks.leasing.claiming import claimed, drop_or_hand_over
 from workers.tasks.leasing.insisting import insist
-from workers.tasks.leasing.keeper import Interrupted, LeaseKeeper, Standing
+from workers.tasks.leasing.keeper import Interrupted, LeaseKeeper, LeaseStatus
 from workers.tasks.leasing.redeeming import Unredeemed, redeem_secrets
 from workers.tasks.leasing.stopping import STOPPING
 
@@ -10,7 +10,7 @@ __all__ = [
     "STOPPING",
     "Interrupted",
     "LeaseKeeper",
-    "Standing",
+    "LeaseStatus",
     "Unredeemed",
     "claimed",
     "drop_or_hand_over",

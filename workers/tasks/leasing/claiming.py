@@ -11,7 +11,7 @@ from apps.leases.services import lease_release
 from controlplane.clock import SYSTEM, Clock
 from workers.gates import pass_gate
 from workers.tasks.leasing.insisting import insist
-from workers.tasks.leasing.keeper import Interrupted, LeaseKeeper, Standing
+from workers.tasks.leasing.keeper import Interrupted, LeaseKeeper, LeaseStatus
 from workers.tasks.leasing.owner import process_owner
 
 _PATIENCE_SECONDS = 10.0
@@ -45,7 +45,7 @@ def claimed(claim: Callable[[str], Lease | None], *, clock: Clock = SYSTEM) -> L
 
 def drop_or_hand_over(keeper: LeaseKeeper, stopped: Interrupted) -> None:
     """Give the work back where this worker is being stopped; what was lost is another's already."""
-    if stopped.standing is Standing.STOPPING:
+    if stopped.standing is LeaseStatus.STOPPING:
         _log.info("%s given back, because this worker is being stopped", keeper.lease.marker)
         insist(keeper, lambda: lease_release(lease=keeper.lease))
     else:

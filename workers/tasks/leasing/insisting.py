@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
 
-from workers.tasks.leasing.keeper import Interrupted, LeaseKeeper, Standing
+from workers.tasks.leasing.keeper import Interrupted, LeaseKeeper, LeaseStatus
 
 _PAUSE_SECONDS = 0.3
 _Result = TypeVar("_Result")
@@ -18,8 +18,8 @@ def insist(keeper: LeaseKeeper, write: Callable[[], _Result]) -> _Result:
         Interrupted: the lease ran out before the database answered.
     """
     while True:
-        if keeper.standing is Standing.LOST:
-            raise Interrupted(Standing.LOST)
+        if keeper.standing is LeaseStatus.LOST:
+            raise Interrupted(LeaseStatus.LOST)
         try:
             return write()
         except (OperationalError, InterfaceError):

@@ -20,7 +20,7 @@ _RECONNECT_SECONDS = 0.3
 _log = logging.getLogger(__name__)
 
 
-class Standing(StrEnum):
+class LeaseStatus(StrEnum):
     """What the holder of a lease should do."""
 
     HELD = "held"
@@ -33,7 +33,7 @@ class Standing(StrEnum):
 class Interrupted(Exception):
     """The work cannot go on in this worker."""
 
-    def __init__(self, standing: Standing) -> None:
+    def __init__(self, standing: LeaseStatus) -> None:
         super().__init__(standing.value)
         self.standing = standing
 
@@ -71,18 +71,18 @@ class LeaseKeeper:
         self._thread.join()
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> LeaseStatus:
         """How the lease stands at this moment."""
         if self._is_lost or self.clock.monotonic() - self._renewed_at >= LEASE_SECONDS:
             self._is_lost = True
-            return Standing.LOST
+            return LeaseStatus.LOST
         if self._is_cancel_requested:
-            return Standing.CANCEL
-        return Standing.STOPPING if self._stopping.is_set() else Standing.HELD
+            return LeaseStatus.CANCEL
+        return LeaseStatus.STOPPING if self._stopping.is_set() else LeaseStatus.HELD
 
     def check(self) -> None:
         """Return while the work may go on. Raises Interrupted."""
-        if (standing := self.standing) is not Standing.HELD:
+        if (standing := self.standing) is not LeaseStatus.HELD:
             raise Interrupted(standing)
 
     def _keep(self) -> None:

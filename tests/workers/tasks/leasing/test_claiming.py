@@ -11,7 +11,7 @@ from apps.builds.services import build_claim
 from apps.leases.lease import Lease
 from tests import factories
 from tests.manual_clock import ManualClock
-from workers.tasks.leasing import Interrupted, LeaseKeeper, Standing, claimed, drop_or_hand_over
+from workers.tasks.leasing import Interrupted, LeaseKeeper, LeaseStatus, claimed, drop_or_hand_over
 from workers.tasks.leasing.owner import process_owner
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
@@ -48,10 +48,10 @@ def test_what_another_has_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("standing", "state"), [(Standing.STOPPING, "queued"), (Standing.LOST, "fetching")]
+    ("standing", "state"), [(LeaseStatus.STOPPING, "queued"), (LeaseStatus.LOST, "fetching")]
 )
 def test_work_goes_back_where_its_worker_stops_and_stays_where_it_is_anothers(
-    standing: Standing, state: str
+    standing: LeaseStatus, state: str
 ) -> None:
     build = factories.make_build()
     lease = build_claim(build_id=build.id, owner=process_owner("here"))

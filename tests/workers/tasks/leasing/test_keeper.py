@@ -13,7 +13,7 @@ from apps.leases.services import leases_expire
 from tests import factories
 from tests.manual_clock import ManualClock
 from tests.waiting import wait_for
-from workers.tasks.leasing import Interrupted, LeaseKeeper, Standing, insist
+from workers.tasks.leasing import Interrupted, LeaseKeeper, LeaseStatus, insist
 from workers.tasks.leasing import keeper as keeper_module
 from workers.tasks.leasing.owner import process_owner
 
@@ -55,7 +55,7 @@ def row(lease: Lease) -> Build:
     return Build.objects.get(id=lease.id)
 
 
-def wait_for_standing(keeper: LeaseKeeper, standing: Standing) -> None:
+def wait_for_standing(keeper: LeaseKeeper, standing: LeaseStatus) -> None:
     wait_for(lambda: keeper.standing is standing, what=lambda: f"{standing}: {keeper.standing}")
 
 
@@ -77,16 +77,16 @@ def test_a_kept_lease_is_renewed_once_that_is_due(
     renewals = [number for number, name in enumerate(looks) if name == "lease_renew"]
     assert renewals == [1, 4]
     assert (renewals[1] - renewals[0]) * LOOK_SECONDS == RENEW_SECONDS
-    assert keeper.standing is Standing.HELD
+    assert keeper.standing is LeaseStatus.HELD
 
 
 def test_a_cancel_is_seen_at_the_next_look(
     keeper: LeaseKeeper, lease: Lease, clock: ManualClock
 ) -> None:
     build_cancel(build=row(lease))
-    assert keeper.standing is Standing.HELD
+    assert keeper.standing is LeaseStatus.HELD
     clock.advance(LOOK_SECONDS)
-    wait_for_standing(keeper, Standing.CANCEL)
+    wait_for_standing(keeper, LeaseStatus.CANCEL)
     with pytest.raises(Interrupted):
         keeper.check()
 
@@ -96,14 +96,14 @@ def test_a_lease_that_was_taken_is_lost_for_good(
 ) -> None:
     leases_expire(owners=[row(lease).lease_owner])
     clock.advance(LOOK_SECONDS)
-    wait_for_standing(keeper, Standing.LOST)
+    wait_for_standing(keeper, LeaseStatus.LOST)
     with pytest.raises(Interrupted):
         insist(keeper, lambda: None)
 
 
 def test_a_worker_that_is_stopped_is_told(keeper: LeaseKeeper, stopping: threading.Event) -> None:
     stopping.set()
-    assert keeper.standing is Standing.STOPPING
+    assert keeper.standing is LeaseStatus.STOPPING
 
 
 def test_a_database_that_stays_away_for_a_lease_loses_it(
@@ -118,9 +118,9 @@ def test_a_database_that_stays_away_for_a_lease_loses_it(
     wait_for(lambda: not keeper.is_reachable, what="its first look")
     # Its claim counts as a look older than it is: better a moment too early than too late.
     clock.advance(LEASE_SECONDS - 2 * LOOK_SECONDS - 0.1)
-    assert keeper.standing is Standing.HELD
+    assert keeper.standing is LeaseStatus.HELD
     clock.advance(0.1)
-    assert keeper.standing is Standing.LOST
+    assert keeper.standing is LeaseStatus.LOST
     assert not keeper.is_reachable
 
 
@@ -137,4 +137,4 @@ def test_a_database_that_comes_back_in_time_costs_nothing(
         clock.wait_for_waiters()
     clock.advance(LOOK_SECONDS)
     wait_for(lambda: keeper.is_reachable, what="an answer")
-    assert keeper.standing is Standing.HELD
+    assert keeper.standing is LeaseStatus.HELD
