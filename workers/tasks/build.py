@@ -24,7 +24,7 @@ from workers.tasks.leasing import (
     LeaseStatus,
     claimed,
     drop_or_hand_over,
-    insist,
+    retry_on_db_error,
 )
 
 _log = logging.getLogger(__name__)
@@ -50,8 +50,8 @@ def _carry_out(lease: Lease) -> bool:
     with LeaseKeeper(lease) as keeper:
         try:
             folder.prepare()
-            insist(keeper, reap_dead)
-            build = insist(keeper, lambda: build_to_run(build_id=lease.id))
+            retry_on_db_error(keeper, reap_dead)
+            build = retry_on_db_error(keeper, lambda: build_to_run(build_id=lease.id))
             _run(build, keeper, folder)
         except (Interrupted, LeaseLost) as stopped:
             _log.warning("the lease is lost, the result is dropped: %s", stopped)
@@ -82,7 +82,7 @@ def _run(build: Build, keeper: LeaseKeeper, folder: BuildFolder) -> None:
 def _stop(keeper: LeaseKeeper, stopped: Interrupted) -> None:
     if stopped.standing is LeaseStatus.CANCEL:
         _log.info("cancelled")
-        insist(keeper, lambda: build_cancelled(lease=keeper.lease))
+        retry_on_db_error(keeper, lambda: build_cancelled(lease=keeper.lease))
     elif stopped.standing is LeaseStatus.LOST:
         raise stopped
     else:
@@ -92,11 +92,13 @@ def _stop(keeper: LeaseKeeper, stopped: Interrupted) -> None:
 def _fail(keeper: LeaseKeeper, failure: Failure) -> None:
     _log.warning("failed: %s: %s", failure.code, failure.sentence)
     try:
-        insist(keeper, lambda: build_fail(lease=keeper.lease, failure=failure))
+        retry_on_db_error(keeper, lambda: build_fail(lease=keeper.lease, failure=failure))
     except DataError:
         # A build whose end cannot be stored would be queued again, for ever.
         _log.exception("the database refused the failure")
-        insist(keeper, lambda: build_fail(lease=keeper.lease, failure=_unstorable(failure.blame)))
+        retry_on_db_error(
+            keeper, lambda: build_fail(lease=keeper.lease, failure=_unstorable(failure.blame))
+        )
 
 
 def _unstorable(blame: Blame) -> Failure:

@@ -27,8 +27,8 @@ from workers.tasks.leasing import (
     Unredeemed,
     claimed,
     drop_or_hand_over,
-    insist,
     redeem_secrets,
+    retry_on_db_error,
 )
 
 _log = logging.getLogger(__name__)
@@ -59,9 +59,9 @@ def sweep(**newer: Any) -> None:
 
 def _read_and_store(keeper: LeaseKeeper) -> bool:
     lease = keeper.lease
-    wanted = insist(keeper, lambda: facts_to_read(facts_id=lease.id))
+    wanted = retry_on_db_error(keeper, lambda: facts_to_read(facts_id=lease.id))
     read = _read(keeper, wanted)
-    is_stored = insist(keeper, lambda: facts_finish(lease=lease, read=read))
+    is_stored = retry_on_db_error(keeper, lambda: facts_finish(lease=lease, read=read))
     if not is_stored:
         _log.warning("facts %s were taken over; this result is dropped", lease.id)
     return is_stored

@@ -29,8 +29,8 @@ from workers.tasks.leasing import (
     Unredeemed,
     claimed,
     drop_or_hand_over,
-    insist,
     redeem_secrets,
+    retry_on_db_error,
 )
 
 LONGEST_SECONDS = 600.0
@@ -59,13 +59,13 @@ def _make_and_store(keeper: LeaseKeeper, folder: Path) -> None:
         made = _made(keeper, folder)
     except Unredeemed as error:
         made = {"failure": _unredeemed(error)}
-    if not insist(keeper, lambda: preview_finish(lease=lease, **made)):
+    if not retry_on_db_error(keeper, lambda: preview_finish(lease=lease, **made)):
         _log.warning("preview %s was taken over; this result is dropped", lease.id)
 
 
 def _made(keeper: LeaseKeeper, folder: Path) -> dict[str, Any]:
     """Return the result or the failure. Raises Unredeemed or Interrupted."""
-    preview = insist(keeper, lambda: preview_to_make(preview_id=keeper.lease.id))
+    preview = retry_on_db_error(keeper, lambda: preview_to_make(preview_id=keeper.lease.id))
     outcome = run_step(
         _command(keeper, preview, folder),
         on_progress=lambda progress: None,
@@ -80,7 +80,7 @@ def _made(keeper: LeaseKeeper, folder: Path) -> dict[str, Any]:
 def _command(keeper: LeaseKeeper, preview: CalibrationPreview, folder: Path) -> StepCommand:
     spec = _spec_of(preview)
     wanted = Spec.model_validate(spec)
-    sets = insist(keeper, lambda: sets_of_job(team=preview.team, spec=wanted))
+    sets = retry_on_db_error(keeper, lambda: sets_of_job(team=preview.team, spec=wanted))
     job = Job(
         build_id=preview.id,
         attempt=keeper.lease.token,

@@ -23,8 +23,8 @@ from workers.tasks.leasing import (
     Unredeemed,
     claimed,
     drop_or_hand_over,
-    insist,
     redeem_secrets,
+    retry_on_db_error,
 )
 
 _log = logging.getLogger(__name__)
@@ -45,8 +45,8 @@ def test_secret(secret_test_id: str, **newer: Any) -> None:
 
 def _try_and_store(keeper: LeaseKeeper) -> None:
     lease = keeper.lease
-    answer = _answer(keeper, insist(keeper, lambda: secret_to_test(test_id=lease.id)))
-    if not insist(keeper, lambda: secret_test_finish(lease=lease, answer=answer)):
+    answer = _answer(keeper, retry_on_db_error(keeper, lambda: secret_to_test(test_id=lease.id)))
+    if not retry_on_db_error(keeper, lambda: secret_test_finish(lease=lease, answer=answer)):
         _log.warning("the test %s was taken over; this answer is dropped", lease.id)
 
 

@@ -25,7 +25,7 @@ from workers.agent import nvidia
 from workers.agent.clean_cards import what_holds
 from workers.tasks.building.report import StepReport
 from workers.tasks.building.stopped import StepFailed
-from workers.tasks.leasing import LeaseKeeper, insist
+from workers.tasks.leasing import LeaseKeeper, retry_on_db_error
 
 _PATIENCE_SECONDS = 600.0
 """For replicas and strangers, which do not end by themselves; other builds are waited for."""
@@ -101,7 +101,7 @@ class StepCards:
             Interrupted: the build may not go on.
         """
         kind = spec.accelerator.kind if spec.accelerator else CPU
-        if not insist(self._keeper, lambda: _own_nodes().exists()):
+        if not retry_on_db_error(self._keeper, lambda: _own_nodes().exists()):
             self._report.say(
                 f"no node named {settings.NODE_NAME} is enrolled: running on this host's CPU "
                 "without a lease on its memory"
@@ -124,17 +124,19 @@ class StepCards:
 
     def release(self) -> None:
         """Give back what the build holds: the step needs no card."""
-        insist(self._keeper, lambda: build_cards_release(lease=self._keeper.lease))
+        retry_on_db_error(self._keeper, lambda: build_cards_release(lease=self._keeper.lease))
 
     def _ask(self, kind: str, need: Need) -> HeldCards | _Refusal:
-        return insist(self._keeper, lambda: _claimed(self._keeper, kind, need))
+        return retry_on_db_error(self._keeper, lambda: _claimed(self._keeper, kind, need))
 
     def _tell(self, reason: str) -> None:
         if reason == self._told:
             return
         self._report.say(f"waiting for room: {reason}" if reason else "got room")
         lease = self._keeper.lease
-        insist(self._keeper, lambda: step_wait(lease=lease, step=self._step, reason=reason))
+        retry_on_db_error(
+            self._keeper, lambda: step_wait(lease=lease, step=self._step, reason=reason)
+        )
         self._told = reason
 
 

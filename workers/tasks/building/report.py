@@ -18,7 +18,7 @@ from apps.telemetry.logs import log_next_sequence
 from workers.build_steps.child import StepOutcome
 from workers.build_steps.events import Progress as ReportedProgress
 from workers.build_steps.outputs import size_of
-from workers.tasks.leasing import LeaseKeeper, LeaseStatus, insist
+from workers.tasks.leasing import LeaseKeeper, LeaseStatus, retry_on_db_error
 
 _WRITE_SECONDS = 0.5
 _LARGEST_CHUNK = 64_000
@@ -39,7 +39,9 @@ class StepReport:
         self._stored_progress: Progress | None = None
         self._written_at = 0.0
         owner = step_log_owner(build_id=self._lease.id, step=step)
-        self._sequence = insist(keeper, lambda: log_next_sequence(owner=owner, attempt=attempt))
+        self._sequence = retry_on_db_error(
+            keeper, lambda: log_next_sequence(owner=owner, attempt=attempt)
+        )
 
     @property
     def progress(self) -> Progress | None:
@@ -72,7 +74,7 @@ class StepReport:
         if self._keeper.standing is LeaseStatus.LOST:
             return
         measured = _measured(outcome, size_of(output) or None)
-        insist(
+        retry_on_db_error(
             self._keeper,
             lambda: step_measure(lease=self._lease, step=self._step, measured=measured),
         )
@@ -92,7 +94,7 @@ class StepReport:
 
     def close(self) -> None:
         """Store the rest, as long as the lease holds."""
-        insist(self._keeper, self._write)
+        retry_on_db_error(self._keeper, self._write)
 
     def _write(self) -> None:
         while self._text:

@@ -13,7 +13,7 @@ from workers.build_steps import outputs
 from workers.build_steps.inputs import build_inputs
 from workers.build_steps.model_files import was_measured
 from workers.tasks.building.folders import BuildFolder
-from workers.tasks.leasing import LeaseKeeper, insist
+from workers.tasks.leasing import LeaseKeeper, retry_on_db_error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ def known_artifact(keeper: LeaseKeeper, build: Build, fetched: Mapping[str, Any]
     """Return what the team has of the same inputs; `fetched` is the result of that step."""
     inputs = build_inputs(build.spec, fetched)
     digest = input_digest(inputs)
-    artifact = insist(
+    artifact = retry_on_db_error(
         keeper, lambda: artifact_of_inputs(team_id=build.team_id, input_digest=digest)
     )
     if artifact is None:

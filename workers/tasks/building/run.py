@@ -36,7 +36,7 @@ from workers.tasks.building.report import StepReport
 from workers.tasks.building.reuse import known_artifact, known_results, published_result
 from workers.tasks.building.secrets import secrets_of_build
 from workers.tasks.building.stopped import StepFailed
-from workers.tasks.leasing import Interrupted, LeaseKeeper, LeaseStatus, insist
+from workers.tasks.leasing import Interrupted, LeaseKeeper, LeaseStatus, retry_on_db_error
 
 _STATE_OF_STEP = {step: state for state, step in STEP_OF_STATE.items()}
 _VERDICTS = {LeaseStatus.HELD: Verdict.CONTINUE, LeaseStatus.CANCEL: Verdict.CANCEL}
@@ -72,7 +72,7 @@ class BuildRun:
         """Return once the build has succeeded. Raises StepFailed, Interrupted or LeaseLost."""
         for step in self._rows:
             self._step(step)
-        insist(
+        retry_on_db_error(
             self._keeper,
             lambda: build_succeed(
                 lease=self._lease,
@@ -85,7 +85,7 @@ class BuildRun:
         self._enter(step)
         if "inspect" in self._results and not self._has_looked:
             self._look_for_artifact()
-        insist(self._keeper, lambda: refuse_remote_code(self._build, self._results))
+        retry_on_db_error(self._keeper, lambda: refuse_remote_code(self._build, self._results))
         result = self._reused(step)
         self._results[step] = self._made(step) if result is None else result
         if step == "gate":
@@ -94,14 +94,14 @@ class BuildRun:
     def _enter(self, step: str) -> None:
         self._keeper.check()
         state: BuildState = _STATE_OF_STEP[step]
-        insist(self._keeper, lambda: build_enter(lease=self._lease, state=state))
+        retry_on_db_error(self._keeper, lambda: build_enter(lease=self._lease, state=state))
 
     def _look_for_artifact(self) -> None:
         """Note what the team has of the same inputs: then nothing after `inspect` need run."""
         self._has_looked = True
         known = known_artifact(self._keeper, self._build, self._results["fetch"])
         self._lost_content_digest = known.lost_content_digest
-        insist(
+        retry_on_db_error(
             self._keeper,
             lambda: build_explain_reuse(
                 lease=self._lease,
@@ -120,14 +120,14 @@ class BuildRun:
         failure = Failure.from_json(gate["failure"])
         if (self._build.promotion or {}).get("accepted") == failure.sentence:
             return
-        insist(self._keeper, lambda: step_refuse(lease=self._lease, step="gate"))
+        retry_on_db_error(self._keeper, lambda: step_refuse(lease=self._lease, step="gate"))
         raise StepFailed(failure)
 
     def _reused(self, step: str) -> Mapping[str, Any] | None:
         result = self._known_results.get(step)
         if result is None:
             result = published_result(self._keeper, self._folder, step)
-        if result is not None and insist(
+        if result is not None and retry_on_db_error(
             self._keeper, lambda: was_left_out(self._build, step, result)
         ):
             # Code was granted since the steps ran, so nothing that they made holds.
@@ -137,11 +137,13 @@ class BuildRun:
         # A step that this attempt finished, before its worker was lost, stays as it is.
         if result is not None and self._rows[step].state != StepState.FINISHED:
             _log.info("reusing what %s made before", step)
-            insist(self._keeper, lambda: step_reuse(lease=self._lease, step=step, result=result))
+            retry_on_db_error(
+                self._keeper, lambda: step_reuse(lease=self._lease, step=step, result=result)
+            )
         return result
 
     def _made(self, step: str) -> Mapping[str, Any]:
-        insist(self._keeper, lambda: step_start(lease=self._lease, step=step))
+        retry_on_db_error(self._keeper, lambda: step_start(lease=self._lease, step=step))
         report = StepReport(self._keeper, step=step, attempt=self._build.attempt)
         try:
             outcome = run_step(
@@ -168,7 +170,7 @@ class BuildRun:
             else {}
         )
         done = tuple(self._results)
-        job = insist(
+        job = retry_on_db_error(
             self._keeper,
             lambda: step_job(
                 self._build,
@@ -216,7 +218,7 @@ class BuildRun:
         if self._keeper.standing is LeaseStatus.LOST:
             raise Interrupted(LeaseStatus.LOST)
         outputs.publish(self._folder.draft(step), self._folder.published(step))
-        insist(
+        retry_on_db_error(
             self._keeper,
             lambda: step_finish(
                 lease=self._lease, step=step, result=values, progress=report.progress

@@ -1,7 +1,7 @@
 """Work under a lease: claimed, kept, written under, exchanged for secrets, handed over."""
 
 from workers.tasks.leasing.claiming import claimed, drop_or_hand_over
-from workers.tasks.leasing.insisting import insist
+from workers.tasks.leasing.database_retry import retry_on_db_error
 from workers.tasks.leasing.keeper import Interrupted, LeaseKeeper, LeaseStatus
 from workers.tasks.leasing.redeeming import Unredeemed, redeem_secrets
 from workers.tasks.leasing.stopping import STOPPING
@@ -14,6 +14,6 @@ __all__ = [
     "Unredeemed",
     "claimed",
     "drop_or_hand_over",
-    "insist",
     "redeem_secrets",
+    "retry_on_db_error",
 ]

@@ -10,7 +10,7 @@ from apps.leases.lease import Lease
 from apps.leases.services import lease_release
 from controlplane.clock import SYSTEM, Clock
 from workers.gates import pass_gate
-from workers.tasks.leasing.insisting import insist
+from workers.tasks.leasing.database_retry import retry_on_db_error
 from workers.tasks.leasing.keeper import Interrupted, LeaseKeeper, LeaseStatus
 from workers.tasks.leasing.owner import process_owner
 
@@ -47,6 +47,6 @@ def drop_or_hand_over(keeper: LeaseKeeper, stopped: Interrupted) -> None:
     """Give the work back where this worker is being stopped; what was lost is another's already."""
     if stopped.standing is LeaseStatus.STOPPING:
         _log.info("%s given back, because this worker is being stopped", keeper.lease.marker)
-        insist(keeper, lambda: lease_release(lease=keeper.lease))
+        retry_on_db_error(keeper, lambda: lease_release(lease=keeper.lease))
     else:
         _log.warning("the lease %s is lost, the result is dropped", keeper.lease.marker)

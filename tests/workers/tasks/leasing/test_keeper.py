@@ -13,7 +13,7 @@ from apps.leases.services import leases_expire
 from tests import factories
 from tests.manual_clock import ManualClock
 from tests.waiting import wait_for
-from workers.tasks.leasing import Interrupted, LeaseKeeper, LeaseStatus, insist
+from workers.tasks.leasing import Interrupted, LeaseKeeper, LeaseStatus, retry_on_db_error
 from workers.tasks.leasing import keeper as keeper_module
 from workers.tasks.leasing.owner import process_owner
 
@@ -98,7 +98,7 @@ def test_a_lease_that_was_taken_is_lost_for_good(
     clock.advance(LOOK_SECONDS)
     wait_for_standing(keeper, LeaseStatus.LOST)
     with pytest.raises(Interrupted):
-        insist(keeper, lambda: None)
+        retry_on_db_error(keeper, lambda: None)
 
 
 def test_a_worker_that_is_stopped_is_told(keeper: LeaseKeeper, stopping: threading.Event) -> None:

@@ -11,7 +11,7 @@ _PAUSE_SECONDS = 0.3
 _Result = TypeVar("_Result")
 
 
-def insist(keeper: LeaseKeeper, write: Callable[[], _Result]) -> _Result:
+def retry_on_db_error(keeper: LeaseKeeper, write: Callable[[], _Result]) -> _Result:
     """Return what `write` returns; it may run twice, so it must be one that may.
 
     Raises:

@@ -6,7 +6,7 @@ from django.db import OperationalError
 from apps.builds.leasing import BUILD
 from apps.leases.lease import LEASE_SECONDS, Lease
 from tests.manual_clock import ManualClock
-from workers.tasks.leasing import Interrupted, LeaseKeeper, insist
+from workers.tasks.leasing import Interrupted, LeaseKeeper, retry_on_db_error
 
 pytestmark = pytest.mark.django_db
 
@@ -26,7 +26,7 @@ def test_a_write_waits_for_a_database_that_comes_back(keeper: LeaseKeeper) -> No
             raise error
         return "written"
 
-    assert insist(keeper, write) == "written"
+    assert retry_on_db_error(keeper, write) == "written"
 
 
 def test_a_write_is_given_up_once_the_lease_may_be_anothers(keeper: LeaseKeeper) -> None:
@@ -35,5 +35,5 @@ def test_a_write_is_given_up_once_the_lease_may_be_anothers(keeper: LeaseKeeper)
 
     began_at = keeper.clock.monotonic()
     with pytest.raises(Interrupted):
-        insist(keeper, write)
+        retry_on_db_error(keeper, write)
     assert keeper.clock.monotonic() - began_at <= LEASE_SECONDS
