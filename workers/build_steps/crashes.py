@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from controlplane.domain.failure_patterns import UNKNREMOTE_CODE, Remains, explain
+from controlplane.domain.failure_patterns import UNKNREMOTE_CODE, CrashEvidence, explain
 from controlplane.domain.failures import Failure
 
 _SAY_LITTLE = frozenset({"EHQ-LOAD", "EHQ-TOKENIZER", "EHQ-EXPORT"})
@@ -25,7 +25,7 @@ def explain_crash(
 ) -> Failure:
     """Return the failure that the remains of a process point to; `subject` opens its sentence."""
     return explain(
-        Remains(
+        CrashEvidence(
             subject=subject,
             exit_code=exit_code,
             log_tail=last_lines,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from controlplane.domain.failure_catalogue import quality, running, sources
 from controlplane.domain.failure_catalogue.entry import Entry
+from controlplane.domain.failure_patterns.crash_evidence import CrashEvidence
 from controlplane.domain.failure_patterns.pattern import Pattern
-from controlplane.domain.failure_patterns.remains import Remains
 from controlplane.domain.failure_patterns.table import FAMILIES
 from controlplane.domain.runtimes import trtllm, vllm
 from controlplane.domain.runtimes.native.failures import PATTERNS as ENGINE_PATTERNS
@@ -20,7 +20,7 @@ class Family:
     entries: tuple[Entry, ...]
 
 
-_NOBODY = Remains(subject="The step", exit_code=1, log_tail="")
+_NOBODY = CrashEvidence(subject="The step", exit_code=1, log_tail="")
 _RAISED = (
     Family(title="Checkpoints of any source", entries=sources.OF_ANY),
     Family(title="Local folders", entries=sources.LOCAL),

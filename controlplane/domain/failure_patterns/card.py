@@ -3,9 +3,9 @@
 import re
 
 from controlplane.domain.failure_patterns import card_sharing
+from controlplane.domain.failure_patterns.crash_evidence import BUILD, REPOSITORY
 from controlplane.domain.failure_patterns.fixes import more_cards
 from controlplane.domain.failure_patterns.pattern import Example, Pattern
-from controlplane.domain.failure_patterns.remains import BUILD, REPOSITORY
 from controlplane.domain.failures import Blame
 
 _CHECKED = "2026-11-28"

@@ -40,7 +40,7 @@ PATTERNS = (
         code="EHB-FILE-SIZE",
         blame=Blame.MACHINE,
         expression=re.compile(r"File too large|\[Errno 27\]|os error 27"),
-        ending=lambda remains: remains.exit_code == -signal.SIGXFSZ,
+        ending=lambda evidence: evidence.exit_code == -signal.SIGXFSZ,
         sentence="{subject} wrote a file larger than this machine allows.",
         hint="Raise `ulimit -f` for the build worker, or use a file system without that limit.",
         example=Example(
@@ -120,7 +120,7 @@ PATTERNS = (
             r"insufficient shared memory|unable to allocate shared memory|"
             r"Error while creating shared memory segment|unable to open shared memory object"
         ),
-        ending=lambda remains: remains.exit_code in (-signal.SIGBUS, 128 + signal.SIGBUS),
+        ending=lambda evidence: evidence.exit_code in (-signal.SIGBUS, 128 + signal.SIGBUS),
         sentence="{subject} found no room in shared memory (/dev/shm).",
         hint="Start the container with a larger one, such as `--shm-size=16g` or `--ipc=host`. A "
         "bus error also follows when a mapped file was cut short under the process.",

@@ -1,12 +1,12 @@
-"""Remains -> failure: the pattern that speaks last, else how it ended, else that nobody knows."""
+"""Evidence -> failure: the pattern that speaks last, else how it ended, else that nobody knows."""
 
 import re
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from controlplane.domain.failure_patterns.crash_evidence import CrashEvidence
 from controlplane.domain.failure_patterns.pattern import Pattern
-from controlplane.domain.failure_patterns.remains import Remains
 from controlplane.domain.failure_patterns.table import PATTERNS
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.redaction import Redactor
@@ -31,7 +31,7 @@ class _Found:
     match: re.Match[str]
 
 
-def explain(remains: Remains) -> Failure:
+def explain(evidence: CrashEvidence) -> Failure:
     """Return the failure that the remains point to.
 
     1. In the last traceback and what follows it, the words that stand last win: of a chain of
@@ -39,7 +39,7 @@ def explain(remains: Remains) -> Failure:
     2. Some libraries print the reason ahead of an exception that says little.
     3. Where no words are known, the signal or the kernel's count may tell.
     """
-    text = remains.log_tail
+    text = evidence.log_tail
     start = _last_traceback(text)
     found = _last(PATTERNS, text[start:]) or _last(
         (each for each in PATTERNS if each.stands_before_traceback), text[:start]
@@ -47,11 +47,11 @@ def explain(remains: Remains) -> Failure:
     if found is not None:
         groups = {name: _word(name, value) for name, value in found.match.groupdict().items()}
         line = _line_at(found.match.string, found.match.start())
-        return _failure(found.pattern, remains, groups, line)
+        return _failure(found.pattern, evidence, groups, line)
     for pattern in PATTERNS:
-        if pattern.ending and pattern.ending(remains):
-            return _failure(pattern, remains, {}, _last_lines(text))
-    return _unknown(remains)
+        if pattern.ending and pattern.ending(evidence):
+            return _failure(pattern, evidence, {}, _last_lines(text))
+    return _unknown(evidence)
 
 
 def _last(patterns: Iterable[Pattern], text: str) -> _Found | None:
@@ -76,16 +76,16 @@ def _last_traceback(text: str) -> int:
 
 
 def _failure(
-    pattern: Pattern, remains: Remains, groups: dict[str, str], detail: str | None
+    pattern: Pattern, evidence: CrashEvidence, groups: dict[str, str], detail: str | None
 ) -> Failure:
-    words = remains.words | groups
+    words = evidence.words | groups
     return Failure(
         code=pattern.code,
         blame=pattern.blame,
         sentence=_LOOKS_SECRET.text(pattern.say(words)),
         field=pattern.field,
         hint=pattern.hint.format_map(words),
-        fix=pattern.fix(remains) if pattern.fix else None,
+        fix=pattern.fix(evidence) if pattern.fix else None,
         detail=detail,
     )
 
@@ -95,15 +95,15 @@ def _word(name: str, value: str | None) -> str:
     return f"{int(value):,}" if value and name in _COUNTS else value or ""
 
 
-def _unknown(remains: Remains) -> Failure:
+def _unknown(evidence: CrashEvidence) -> Failure:
     return Failure(
         code=UNKNREMOTE_CODE,
         blame=Blame.OURS,
-        sentence=f"{remains.subject} {_ending(remains.exit_code)}, and what it printed is no "
+        sentence=f"{evidence.subject} {_ending(evidence.exit_code)}, and what it printed is no "
         "failure that is known here.",
         hint="The last lines of its log are below. Retry; if it persists, download the support "
         "bundle and report it.",
-        detail=_last_lines(remains.log_tail),
+        detail=_last_lines(evidence.log_tail),
     )
 
 

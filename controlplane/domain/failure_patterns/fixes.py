@@ -1,7 +1,12 @@
 """Changes of a config that a failure can offer; each returns None where it changes nothing."""
 
+from controlplane.domain.failure_patterns.crash_evidence import (
+    BUILD,
+    CALIBRATION,
+    REPOSITORY,
+    CrashEvidence,
+)
 from controlplane.domain.failure_patterns.pattern import Fix
-from controlplane.domain.failure_patterns.remains import BUILD, CALIBRATION, REPOSITORY, Remains
 
 TYPE_FIELD = f"{BUILD}.quantization_type"
 _MOST_CARDS = 8
@@ -10,46 +15,46 @@ _SHORTEST_SAMPLE_TOKENS = 256
 GENERAL_DATASET = "enginehouse/general"
 
 
-def more_cards(remains: Remains) -> Fix | None:
+def more_cards(evidence: CrashEvidence) -> Fix | None:
     """Twice as many cards for the build."""
-    now = int(remains.asked(f"{BUILD}.num_builder_gpus") or 1)
+    now = int(evidence.asked(f"{BUILD}.num_builder_gpus") or 1)
     return {f"{BUILD}.num_builder_gpus": min(2 * now, _MOST_CARDS)} if now < _MOST_CARDS else None
 
 
-def shorter_samples(remains: Remains) -> Fix | None:
+def shorter_samples(evidence: CrashEvidence) -> Fix | None:
     """Calibration samples of half the length."""
-    if not _quantizes(remains):
+    if not _quantizes(evidence):
         return None
     field = f"{CALIBRATION}.calib_max_seq_length"
-    now = int(remains.asked(field) or _DEFAULT_SAMPLE_TOKENS)
+    now = int(evidence.asked(field) or _DEFAULT_SAMPLE_TOKENS)
     shorter = max(now // 2, _SHORTEST_SAMPLE_TOKENS)
     return {field: shorter} if shorter < now else None
 
 
-def plain_fp8(remains: Remains) -> Fix | None:
+def plain_fp8(evidence: CrashEvidence) -> Fix | None:
     """FP8 weights, the type that most models bear."""
-    now = remains.asked(TYPE_FIELD)
-    return {TYPE_FIELD: "fp8"} if _quantizes(remains) and now != "fp8" else None
+    now = evidence.asked(TYPE_FIELD)
+    return {TYPE_FIELD: "fp8"} if _quantizes(evidence) and now != "fp8" else None
 
 
-def unquantized(remains: Remains) -> Fix | None:
+def unquantized(evidence: CrashEvidence) -> Fix | None:
     """The checkpoint as it is."""
-    return {TYPE_FIELD: "no_quant"} if _quantizes(remains) else None
+    return {TYPE_FIELD: "no_quant"} if _quantizes(evidence) else None
 
 
-def default_branch(remains: Remains) -> Fix | None:
+def default_branch(evidence: CrashEvidence) -> Fix | None:
     """The repository's main branch in place of a revision that is not there."""
     field = f"{REPOSITORY}.revision"
-    return {field: None} if remains.asked(field) else None
+    return {field: None} if evidence.asked(field) else None
 
 
-def general_dataset(remains: Remains) -> Fix | None:
+def general_dataset(evidence: CrashEvidence) -> Fix | None:
     """The calibration set that ships here, which needs no network and no template."""
     field = f"{CALIBRATION}.calib_dataset"
-    if not _quantizes(remains) or remains.asked(field) == GENERAL_DATASET:
+    if not _quantizes(evidence) or evidence.asked(field) == GENERAL_DATASET:
         return None
     return {field: GENERAL_DATASET}
 
 
-def _quantizes(remains: Remains) -> bool:
-    return (remains.asked(TYPE_FIELD) or "no_quant") != "no_quant"
+def _quantizes(evidence: CrashEvidence) -> bool:
+    return (evidence.asked(TYPE_FIELD) or "no_quant") != "no_quant"

@@ -3,17 +3,17 @@
 import re
 import signal
 
+from controlplane.domain.failure_patterns.crash_evidence import CALIBRATION, CrashEvidence
 from controlplane.domain.failure_patterns.fixes import shorter_samples
 from controlplane.domain.failure_patterns.pattern import Example, Pattern
-from controlplane.domain.failure_patterns.remains import CALIBRATION, Remains
 from controlplane.domain.failures import Blame
 
 _CHECKED = "2026-11-28"
 _SAMPLE_LENGTH = f"{CALIBRATION}.calib_max_seq_length"
 
 
-def _is_killed(remains: Remains) -> bool:
-    return remains.exit_code in (-signal.SIGKILL, 128 + signal.SIGKILL)
+def _is_killed(evidence: CrashEvidence) -> bool:
+    return evidence.exit_code in (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
 PATTERNS = (
@@ -64,7 +64,7 @@ PATTERNS = (
     Pattern(
         code="EHB-OOM-KILLED",
         blame=Blame.MACHINE,
-        ending=lambda remains: _is_killed(remains) and remains.was_oom_killed,
+        ending=lambda evidence: _is_killed(evidence) and evidence.was_oom_killed,
         sentence="{subject} was killed by the kernel because memory ran out: its count of such "
         "kills (oom_kill) rose while the step ran.",
         hint="Free memory on the build machine, raise the container's limit, or calibrate on "
@@ -82,7 +82,7 @@ PATTERNS = (
     Pattern(
         code="EHB-KILLED",
         blame=Blame.MACHINE,
-        ending=lambda remains: _is_killed(remains) and not remains.was_oom_killed,
+        ending=lambda evidence: _is_killed(evidence) and not evidence.was_oom_killed,
         sentence="{subject} was killed from outside (SIGKILL).",
         hint="When nobody did it, the kernel or the container's runtime ended it for want of "
         "memory: look at `dmesg`, free memory and retry.",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controlplane.domain.failure_patterns.remains import Remains
+from controlplane.domain.failure_patterns.crash_evidence import CrashEvidence
 from controlplane.domain.failures import Blame
 
 Fix = Mapping[str, Any]
@@ -32,16 +32,16 @@ class Pattern:
     blame: Blame
     expression: re.Pattern[str] | None = None
     """None where the way it ended is all there is."""
-    ending: Callable[[Remains], bool] | None = None
+    ending: Callable[[CrashEvidence], bool] | None = None
     holds: Callable[[re.Match[str]], bool] | None = None
     """What the words of a match must say besides, by their figures."""
     sentence: str
-    """With the names of groups and of `Remains.words` in braces."""
+    """With the names of groups and of `CrashEvidence.words` in braces."""
     more: str = ""
     """A second sentence, left out where one of its groups did not match."""
     hint: str
     field: str | None = None
-    fix: Callable[[Remains], Fix | None] | None = None
+    fix: Callable[[CrashEvidence], Fix | None] | None = None
     """What to change in this config, None where that would change nothing."""
     stands_before_traceback: bool = False
     """Whether its words are printed ahead of an exception that says less."""

@@ -69,7 +69,7 @@ PATTERNS = (
         code="EHB-OLD-PROCESSOR",
         blame=Blame.MACHINE,
         expression=re.compile(r"Illegal instruction"),
-        ending=lambda remains: remains.exit_code in (-signal.SIGILL, 128 + signal.SIGILL),
+        ending=lambda evidence: evidence.exit_code in (-signal.SIGILL, 128 + signal.SIGILL),
         sentence="The processor of this machine lacks instructions that {it} needs.",
         hint="Build on a machine with AVX2.",
         example=Example(text="", source="signal(7)", checked=_CHECKED, exit_code=-signal.SIGILL),
@@ -77,7 +77,7 @@ PATTERNS = (
     Pattern(
         code="EHB-TERMINATED",
         blame=Blame.MACHINE,
-        ending=lambda remains: remains.exit_code in (-signal.SIGTERM, 128 + signal.SIGTERM),
+        ending=lambda evidence: evidence.exit_code in (-signal.SIGTERM, 128 + signal.SIGTERM),
         sentence="{subject} was asked to stop from outside (SIGTERM), and nobody here asked.",
         hint="Look for a shutdown of the machine or its container, then retry: finished steps are "
         "reused.",

@@ -2,9 +2,9 @@
 
 import re
 
+from controlplane.domain.failure_patterns.crash_evidence import CALIBRATION, REPOSITORY
 from controlplane.domain.failure_patterns.fixes import general_dataset
 from controlplane.domain.failure_patterns.pattern import Example, Pattern
-from controlplane.domain.failure_patterns.remains import CALIBRATION, REPOSITORY
 from controlplane.domain.failures import Blame
 
 _CHECKED = "2026-11-28"

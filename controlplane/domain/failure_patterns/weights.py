@@ -2,9 +2,9 @@
 
 import re
 
+from controlplane.domain.failure_patterns.crash_evidence import REPOSITORY
 from controlplane.domain.failure_patterns.fixes import default_branch
 from controlplane.domain.failure_patterns.pattern import Example, Pattern
-from controlplane.domain.failure_patterns.remains import REPOSITORY
 from controlplane.domain.failures import Blame
 
 _CHECKED = "2026-11-28"

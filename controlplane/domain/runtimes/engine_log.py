@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from controlplane.domain.failure_patterns.crash_evidence import CrashEvidence
 from controlplane.domain.failure_patterns.pattern import Example, Fix, Pattern
-from controlplane.domain.failure_patterns.remains import Remains
 from controlplane.domain.failures import Blame, Failure
 
 LENGTH, BATCH, TOKENS = "max_seq_len", "max_batch_size", "max_num_tokens"
@@ -34,7 +34,7 @@ def explain_log(
             best = (match, pattern)
     if best is None:
         return None
-    return _failure(best[1], best[0], Remains(subject="The engine", exit_code=1, log_tail=tail,
+    return _failure(best[1], best[0], CrashEvidence(subject="The engine", exit_code=1, log_tail=tail,
                                               spec=spec or {}))  # fmt: skip
 
 
@@ -62,9 +62,9 @@ def log_pattern(
 def half(name: str) -> Any:
     """Return the fix that halves a limit of either stack."""
 
-    def fix(remains: Remains) -> Fix | None:
-        block = limits_block(remains)
-        now = remains.asked(f"{block}.{name}") or _USUAL.get(name)
+    def fix(evidence: CrashEvidence) -> Fix | None:
+        block = limits_block(evidence)
+        now = evidence.asked(f"{block}.{name}") or _USUAL.get(name)
         if not isinstance(now, int) or now // 2 < _LEAST[name]:
             return None
         return {f"{block}.{name}": now // 2}
@@ -72,32 +72,32 @@ def half(name: str) -> Any:
     return fix
 
 
-def less_kv_cache(remains: Remains) -> Fix | None:
+def less_kv_cache(evidence: CrashEvidence) -> Fix | None:
     """Leave a tenth more of the free memory to everything that is not KV cache."""
-    now = remains.asked(KV_FRACTION)
+    now = evidence.asked(KV_FRACTION)
     lower = round(float(now or 0.9) - 0.1, 2)
-    if remains.asked("trt_llm.inference_stack") == "v2" or lower < 0.3:
+    if evidence.asked("trt_llm.inference_stack") == "v2" or lower < 0.3:
         return None
     return {KV_FRACTION: lower}
 
 
-def no_drafts(remains: Remains) -> Fix | None:
+def no_drafts(evidence: CrashEvidence) -> Fix | None:
     """Serve without speculation, which answers the same."""
-    return {SPECULATOR: None} if remains.asked(SPECULATOR) else None
+    return {SPECULATOR: None} if evidence.asked(SPECULATOR) else None
 
 
-def chunked_prefill(remains: Remains) -> Fix | None:
+def chunked_prefill(evidence: CrashEvidence) -> Fix | None:
     """Let long prompts in by pieces."""
-    if remains.asked("trt_llm.inference_stack") == "v2":
+    if evidence.asked("trt_llm.inference_stack") == "v2":
         return {"trt_llm.runtime.enable_chunked_prefill": True}
     return (
-        {"trt_llm.runtime.enable_chunked_context": True} if not remains.asked(SPECULATOR) else None
+        {"trt_llm.runtime.enable_chunked_context": True} if not evidence.asked(SPECULATOR) else None
     )
 
 
-def limits_block(remains: Remains) -> str:
+def limits_block(evidence: CrashEvidence) -> str:
     """Return where lengths and batch size stand in this config's stack."""
-    is_v2 = remains.asked("trt_llm.inference_stack") == "v2"
+    is_v2 = evidence.asked("trt_llm.inference_stack") == "v2"
     return "trt_llm.runtime" if is_v2 else "trt_llm.build"
 
 
@@ -106,8 +106,8 @@ def codes(patterns: Iterable[Pattern]) -> tuple[str, ...]:
     return tuple(pattern.code for pattern in patterns)
 
 
-def _failure(pattern: Pattern, match: re.Match[str], remains: Remains) -> Failure:
-    words = remains.words | {name: value or "" for name, value in match.groupdict().items()}
+def _failure(pattern: Pattern, match: re.Match[str], evidence: CrashEvidence) -> Failure:
+    words = evidence.words | {name: value or "" for name, value in match.groupdict().items()}
     text = match.string
     start = text.rfind("\n", 0, match.start()) + 1
     end = text.find("\n", match.start())
@@ -117,6 +117,6 @@ def _failure(pattern: Pattern, match: re.Match[str], remains: Remains) -> Failur
         sentence=pattern.say(words),
         field=pattern.field,
         hint=pattern.hint.format_map(words),
-        fix=pattern.fix(remains) if pattern.fix else None,
+        fix=pattern.fix(evidence) if pattern.fix else None,
         detail=text[start : end if end >= 0 else len(text)].strip()[:_DETAIL_CHARACTERS],
     )

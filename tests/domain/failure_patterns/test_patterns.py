@@ -12,8 +12,8 @@ import pytest
 from controlplane.domain.failure_patterns import (
     PATTERNS,
     UNKNREMOTE_CODE,
+    CrashEvidence,
     Pattern,
-    Remains,
     explain,
 )
 from controlplane.domain.failure_patterns.table import FAMILIES
@@ -51,8 +51,8 @@ def spec() -> dict[str, Any]:
     return parsed.spec.model_dump(mode="json")
 
 
-def remains_of(pattern: Pattern) -> Remains:
-    return Remains(
+def remains_of(pattern: Pattern) -> CrashEvidence:
+    return CrashEvidence(
         subject="Step `calibrate`",
         exit_code=pattern.example.exit_code,
         log_tail=pattern.example.text,
@@ -63,20 +63,20 @@ def remains_of(pattern: Pattern) -> Remains:
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.code)
 def test_a_pattern_explains_its_example_and_no_other_does(pattern: Pattern) -> None:
-    remains = remains_of(pattern)
-    failure = explain(remains)
+    evidence = remains_of(pattern)
+    failure = explain(evidence)
     assert failure.code == pattern.code
     assert failure.blame is pattern.blame
     others = [each for each in PATTERNS if each is not pattern]
-    assert [each.code for each in others if each.last_match(remains.log_tail)] == []
-    if not remains.log_tail:
-        assert [each.code for each in others if each.ending and each.ending(remains)] == []
+    assert [each.code for each in others if each.last_match(evidence.log_tail)] == []
+    if not evidence.log_tail:
+        assert [each.code for each in others if each.ending and each.ending(evidence)] == []
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.code)
 def test_a_pattern_speaks_in_whole_sentences_with_every_value_filled_in(pattern: Pattern) -> None:
-    for remains in (remains_of(pattern), replace(remains_of(pattern), spec={})):
-        failure = explain(remains)
+    for evidence in (remains_of(pattern), replace(remains_of(pattern), spec={})):
+        failure = explain(evidence)
         for text in (failure.sentence, failure.hint or ""):
             assert text[0].isupper() or text.startswith(("`", "config.json", "tokenizer"))
             assert not re.search(r"\{[a-z]+\}|``|  | \.(?:\s|$)", text)
@@ -100,7 +100,7 @@ def test_a_fix_changes_the_config_into_one_that_is_valid(pattern: Pattern) -> No
 
 @pytest.mark.parametrize("text", NOTHING_KNOWN)
 def test_what_no_pattern_knows_is_told_by_its_last_lines(text: str) -> None:
-    failure = explain(Remains(subject="Step `gate`", exit_code=3, log_tail=text))
+    failure = explain(CrashEvidence(subject="Step `gate`", exit_code=3, log_tail=text))
     assert failure.code == UNKNREMOTE_CODE
     assert failure.blame is Blame.OURS
     assert "Step `gate` ended with status 3" in failure.sentence
@@ -123,9 +123,9 @@ def test_the_exception_that_ended_the_process_wins_over_those_it_survived() -> N
         "Traceback (most recent call last):\n"
         "huggingface_hub.errors.LocalEntryNotFoundError: the hub cannot be asked\n"
     )
-    assert explain(Remains(subject="It", exit_code=1, log_tail=text)).code == "EHB-REFUSED"
+    assert explain(CrashEvidence(subject="It", exit_code=1, log_tail=text)).code == "EHB-REFUSED"
     later = text + 'Traceback (most recent call last):\n  File "x.py"\nValueError: another thing\n'
-    assert explain(Remains(subject="It", exit_code=1, log_tail=later)).code == UNKNREMOTE_CODE
+    assert explain(CrashEvidence(subject="It", exit_code=1, log_tail=later)).code == UNKNREMOTE_CODE
 
 
 def test_a_reason_printed_ahead_of_a_vague_exception_is_found() -> None:
@@ -135,11 +135,11 @@ def test_a_reason_printed_ahead_of_a_vague_exception_is_found() -> None:
         "Traceback (most recent call last):\n"
         "RuntimeError: You set `ignore_mismatched_sizes` to `False`, thus raising an error.\n"
     )
-    assert explain(Remains(subject="It", exit_code=1, log_tail=text)).code == "EHP-SHAPE"
+    assert explain(CrashEvidence(subject="It", exit_code=1, log_tail=text)).code == "EHP-SHAPE"
 
 
 def test_words_win_over_the_signal_and_a_kill_for_memory_is_told_from_any_other() -> None:
-    killed = Remains(subject="Step `gate`", exit_code=-signal.SIGKILL, log_tail="working\n")
+    killed = CrashEvidence(subject="Step `gate`", exit_code=-signal.SIGKILL, log_tail="working\n")
     assert explain(killed).code == "EHB-KILLED"
     assert explain(replace(killed, was_oom_killed=True)).code == "EHB-OOM-KILLED"
     assert explain(replace(killed, log_tail="MemoryError\n")).code == "EHB-OUT-OF-MEMORY"
@@ -147,14 +147,14 @@ def test_words_win_over_the_signal_and_a_kill_for_memory_is_told_from_any_other(
 
 def test_counts_of_bytes_can_be_read() -> None:
     text = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 4294967296 bytes."
-    failure = explain(Remains(subject="It", exit_code=1, log_tail=text))
+    failure = explain(CrashEvidence(subject="It", exit_code=1, log_tail=text))
     assert "4,294,967,296 bytes" in failure.sentence
 
 
 def test_what_looks_like_a_secret_is_in_neither_sentence_nor_detail() -> None:
     token = "hf_" + "a" * 34
     for text in (f"weird thing happened with {token}", f"NCCL error: refused {token} there"):
-        failure = explain(Remains(subject="It", exit_code=1, log_tail=text))
+        failure = explain(CrashEvidence(subject="It", exit_code=1, log_tail=text))
         assert token not in str(failure.to_json())
         assert "[redacted]" in (failure.detail or "")
 
@@ -172,6 +172,6 @@ OWN = (
 def test_whose_memory_a_full_card_holds_decides_what_is_told(own: str, code: str) -> None:
     # The number of the process is of another container, and says nothing.
     words = OWN.replace("75.00 GiB", own)
-    found = explain(Remains(subject="Step `calibrate`", exit_code=1, log_tail=words))
+    found = explain(CrashEvidence(subject="Step `calibrate`", exit_code=1, log_tail=words))
     assert found.code == code
     assert (found.field is None) == (code == "EHB-CARD-SHARED")

@@ -12,7 +12,7 @@ CALIBRATION = f"{BUILD}.quantization_config"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Remains:
+class CrashEvidence:
     """The end of a log, how the process ended, and the config that it worked on."""
 
     subject: str
