@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from controlplane.domain.commands.draft import REPOSITORY, Draft
-from controlplane.domain.commands.invocation import Around
+from controlplane.domain.commands.invocation import CommandContext
 from controlplane.domain.commands.numbers import clean
 from controlplane.domain.commands.options import Option
 from controlplane.domain.commands.report import Choice
@@ -36,7 +36,7 @@ _LOCAL = (
 
 
 def carry_checkpoint(
-    draft: Draft, flag: str, word: Word, around: Around, secrets: SecretsFound
+    draft: Draft, flag: str, word: Word, context: CommandContext, secrets: SecretsFound
 ) -> None:
     """Set the checkpoint that the word names, or ask for it."""
     text = clean(word)
@@ -47,7 +47,7 @@ def carry_checkpoint(
     place = {"source": source.value, "repo": repo}
     shown = f"{flag} {text}".strip()
     if source is CheckpointSource.LOCAL:
-        _carry_folder(draft, shown, place, around)
+        _carry_folder(draft, shown, place, context)
         return
     if secret := _BUCKET_SECRETS.get(source):
         place["runtime_secret_name"] = secret
@@ -77,11 +77,11 @@ def ask_checkpoint(draft: Draft, flag: str | None, why: str) -> None:
     )
 
 
-def adapter_place(text: str, around: Around) -> dict[str, Any]:
+def adapter_place(text: str, context: CommandContext) -> dict[str, Any]:
     """Return where an adapter's files are."""
     source, repo = _source_of(text)
     folder = source is CheckpointSource.LOCAL
-    return {"source": source.value, "repo": _on_host(repo, around) if folder else repo}
+    return {"source": source.value, "repo": _on_host(repo, context) if folder else repo}
 
 
 def model_argument(place: CheckpointRepository) -> str:
@@ -103,18 +103,18 @@ def _source_of(text: str) -> tuple[CheckpointSource, str]:
     return (CheckpointSource.HF if is_hub_id(text) else CheckpointSource.LOCAL), text
 
 
-def _carry_folder(draft: Draft, shown: str, place: dict[str, Any], around: Around) -> None:
-    host = _on_host(place["repo"], around)
+def _carry_folder(draft: Draft, shown: str, place: dict[str, Any], context: CommandContext) -> None:
+    host = _on_host(place["repo"], context)
     reason = _LOCAL
     if host != place["repo"]:
         reason = f"The container sees the host's `{host}` there. {_LOCAL}"
     draft.change(shown, REPOSITORY, {**place, "repo": host}, reason)
 
 
-def _on_host(path: str, around: Around) -> str:
+def _on_host(path: str, context: CommandContext) -> str:
     """Return the folder on the host that a path inside the container is."""
     inside = PurePosixPath(path)
-    for folder, host in sorted(around.folders.items(), key=lambda pair: -len(pair[0])):
+    for folder, host in sorted(context.folders.items(), key=lambda pair: -len(pair[0])):
         if folder and inside.is_relative_to(folder):
             return str(PurePosixPath(host) / inside.relative_to(folder))
     return path

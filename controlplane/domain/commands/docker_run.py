@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from controlplane.domain.commands.invocation import Around
+from controlplane.domain.commands.invocation import CommandContext
 from controlplane.domain.commands.words import Word
 
 _PROGRAMS = frozenset({"docker", "podman", "nerdctl"})
@@ -23,7 +23,7 @@ class Container:
 
     image: str
     words: tuple[Word, ...]
-    around: Around
+    context: CommandContext
 
 
 def read_docker_run(words: Sequence[Word]) -> Container | None:
@@ -49,7 +49,7 @@ def _read(words: Sequence[Word]) -> Container | None:
     return Container(
         image=words[position].text,
         words=(*options.entrypoint, *words[position + 1 :]),
-        around=options.around(),
+        context=options.context(),
     )
 
 
@@ -100,8 +100,8 @@ class _Options:
         if source and target:
             self.folders[target.rstrip("/")] = source
 
-    def around(self) -> Around:
-        return Around(
+    def context(self) -> CommandContext:
+        return CommandContext(
             environment=self.environment,
             folders=self.folders,
             gpus=self.gpus,

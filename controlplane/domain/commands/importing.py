@@ -22,8 +22,8 @@ def import_invocation(invocation: Invocation) -> CommandImport:
     """Return the config that a found command means."""
     reader = vllm.parse if invocation.server is Server.VLLM else trtllm.parse
     arguments, secrets = reader.read(invocation)
-    plain = take_environment(invocation.around.environment, secrets)
+    plain = take_environment(invocation.context.environment, secrets)
     draft = Draft(invocation.server, secrets.hidden())
-    reader.parse(draft, arguments, invocation.around, secrets)
-    take_surroundings(draft, invocation.around, plain, secrets)
+    reader.parse(draft, arguments, invocation.context, secrets)
+    take_surroundings(draft, invocation.context, plain, secrets)
     return draft.finish(tuple(secrets.offered.values()))

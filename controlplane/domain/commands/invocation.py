@@ -30,7 +30,7 @@ class RefusedCommandError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Around:
+class CommandContext:
     """What stands around the server's own arguments."""
 
     environment: Mapping[str, Word] = field(default_factory=dict)
@@ -49,4 +49,4 @@ class Invocation:
 
     server: Server
     arguments: tuple[Word, ...]
-    around: Around = field(default_factory=Around)
+    context: CommandContext = field(default_factory=CommandContext)

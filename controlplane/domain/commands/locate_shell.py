@@ -16,7 +16,7 @@ from controlplane.domain.commands.anchors import (
 from controlplane.domain.commands.docker_run import Container, read_docker_run
 from controlplane.domain.commands.invocation import (
     MAX_COMMAND_BYTES,
-    Around,
+    CommandContext,
     Invocation,
     RefusedCommandError,
 )
@@ -29,7 +29,9 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=", re.ASCII)
 _DECLARES = frozenset({"export", "declare", "set", "local", "readonly", "typeset"})
 
 
-def find_in_shell(text: str, *, around: Around | None = None, depth: int = 0) -> Invocation | None:
+def find_in_shell(
+    text: str, *, context: CommandContext | None = None, depth: int = 0
+) -> Invocation | None:
     """Return the first serving command in the text, or None.
 
     Raises RefusedCommandError for text that no shell could read.
@@ -40,24 +42,24 @@ def find_in_shell(text: str, *, around: Around | None = None, depth: int = 0) ->
         raise RefusedCommandError(str(error), "Paste the command whole.") from None
     if sum(len(command.words) for command in commands) > MAX_WORDS:
         raise RefusedCommandError(f"The text holds more than {MAX_WORDS:,} words.")
-    return _Search(around=around or Around(), depth=depth).run(commands)
+    return _Search(context=context or CommandContext(), depth=depth).run(commands)
 
 
 def find_in_words(
-    words: Sequence[Word], *, around: Around, image: str | None = None, depth: int = 0
+    words: Sequence[Word], *, context: CommandContext, image: str | None = None, depth: int = 0
 ) -> Invocation | None:
     """Return the serving command in words that need no shell, or None."""
     if container := read_docker_run(words):
-        return _in_container(container, around, depth)
+        return _in_container(container, context, depth)
     if found := find_server(words):
         server, start = found
         inline = assignments(words[:start])
-        around = replace(around, environment={**around.environment, **inline})
-        return Invocation(server=server, arguments=tuple(words[start:]), around=around)
+        context = replace(context, environment={**context.environment, **inline})
+        return Invocation(server=server, arguments=tuple(words[start:]), context=context)
     if (script := shell_text(words)) and depth < MAX_SHELLS:
-        return find_in_shell(script.text, around=around, depth=depth + 1)
+        return find_in_shell(script.text, context=context, depth=depth + 1)
     if image and (of_image := server_of_image(image)):
-        return Invocation(server=of_image, arguments=tuple(words), around=around)
+        return Invocation(server=of_image, arguments=tuple(words), context=context)
     return None
 
 
@@ -67,15 +69,15 @@ def assignments(words: Iterable[Word]) -> dict[str, Word]:
     return {match[1]: word.after(match.end()) for match, word in found if match}
 
 
-def _in_container(container: Container, outer: Around, depth: int) -> Invocation | None:
-    around = Around(
-        environment={**outer.environment, **container.around.environment},
-        folders={**outer.folders, **container.around.folders},
-        gpus=container.around.gpus or outer.gpus,
+def _in_container(container: Container, outer: CommandContext, depth: int) -> Invocation | None:
+    context = CommandContext(
+        environment={**outer.environment, **container.context.environment},
+        folders={**outer.folders, **container.context.folders},
+        gpus=container.context.gpus or outer.gpus,
         files=outer.files,
-        dropped=(*outer.dropped, *container.around.dropped),
+        dropped=(*outer.dropped, *container.context.dropped),
     )
-    found = find_in_words(container.words, around=around, image=container.image, depth=depth)
+    found = find_in_words(container.words, context=context, image=container.image, depth=depth)
     if found is None and is_trtllm_image(container.image):
         raise RefusedCommandError(
             f"`{container.image[:80]}` is started without `trtllm-serve`.",
@@ -86,7 +88,7 @@ def _in_container(container: Container, outer: Around, depth: int) -> Invocation
 
 @dataclass(kw_only=True)
 class _Search:
-    around: Around
+    context: CommandContext
     depth: int
     variables: dict[str, str] = field(default_factory=dict)
     environment: dict[str, Word] = field(default_factory=dict)
@@ -101,7 +103,7 @@ class _Search:
             seen += [word.text for word in words]
             if self._only_assigns(words):
                 self._assign(words)
-            elif found := find_in_words(words, around=self._around(), depth=self.depth):
+            elif found := find_in_words(words, context=self._context(), depth=self.depth):
                 return found
         return self._loose_flags(commands[-1:], seen)
 
@@ -136,11 +138,11 @@ class _Search:
             if named:
                 self.files[named] = command.document
 
-    def _around(self) -> Around:
+    def _context(self) -> CommandContext:
         return replace(
-            self.around,
-            environment={**self.around.environment, **self.environment},
-            files={**self.around.files, **self.files},
+            self.context,
+            environment={**self.context.environment, **self.environment},
+            files={**self.context.files, **self.files},
         )
 
     def _loose_flags(
@@ -153,7 +155,7 @@ class _Search:
         server = server_of_flags(words)
         if server is None:
             return None
-        return Invocation(server=server, arguments=words, around=self._around())
+        return Invocation(server=server, arguments=words, context=self._context())
 
 
 def refuse_shell(text: str) -> RefusedCommandError:

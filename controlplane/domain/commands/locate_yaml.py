@@ -14,7 +14,7 @@ from controlplane.domain.commands.anchors import (
 from controlplane.domain.commands.docker_run import add_folder
 from controlplane.domain.commands.expansions import literal_word
 from controlplane.domain.commands.invocation import (
-    Around,
+    CommandContext,
     Invocation,
     RefusedCommandError,
     Server,
@@ -60,7 +60,7 @@ def _read(text: str) -> Document | Unreadable:
 
 def _find(data: Any) -> Invocation | None:
     if isinstance(data, list) and data and all(_is_plain(item) for item in data):
-        return find_in_words(_literal(data), around=Around()) or _bare_flags(data)
+        return find_in_words(_literal(data), context=CommandContext()) or _bare_flags(data)
     for mapping in _mappings(data):
         if found := _in_container(mapping):
             return found
@@ -75,7 +75,7 @@ def _settings_file(data: Any, text: str) -> Invocation | None:
     return Invocation(
         server=server,
         arguments=(Word(text="--config"), Word(text=_PASTED)),
-        around=Around(files={_PASTED: text}),
+        context=CommandContext(files={_PASTED: text}),
     )
 
 
@@ -114,17 +114,17 @@ def _mappings(data: Any) -> Iterator[Mapping[str, Any]]:
 def _in_container(container: Mapping[str, Any]) -> Invocation | None:
     words = [word for key in _COMMAND_KEYS for word in _words(container.get(key))]
     image = container.get("image")
-    around = _around(container)
+    context = _context(container)
     single = container.get("command") or container.get("start_command") or container.get("args")
     if isinstance(single, str) and len([key for key in _COMMAND_KEYS if key in container]) == 1:
-        found = find_in_shell(single, around=around)
+        found = find_in_shell(single, context=context)
         if found:
             return found
     if not words:
         return None
     kind = image if isinstance(image, str) else _kind_of(words)
-    found = find_in_words(words, around=around, image=kind)
-    return replace(found, around=_merged(found.around, around)) if found else None
+    found = find_in_words(words, context=context, image=kind)
+    return replace(found, context=_merged(found.context, context)) if found else None
 
 
 def _kind_of(words: Sequence[Word]) -> str | None:
@@ -132,7 +132,7 @@ def _kind_of(words: Sequence[Word]) -> str | None:
     return "vllm" if names_of(words) & (VLLM_NAMES - {"model", "quantization"}) else None
 
 
-def _merged(inner: Around, outer: Around) -> Around:
+def _merged(inner: CommandContext, outer: CommandContext) -> CommandContext:
     return replace(inner, environment={**outer.environment, **inner.environment})
 
 
@@ -163,12 +163,12 @@ def _literal(items: Sequence[Any]) -> tuple[Word, ...]:
     return tuple(words)
 
 
-def _around(container: Mapping[str, Any]) -> Around:
+def _context(container: Mapping[str, Any]) -> CommandContext:
     folders: dict[str, str] = {}
     for volume in container.get("volumes") or ():
         if isinstance(volume, str):
             add_folder(folders, volume)
-    return Around(
+    return CommandContext(
         environment=_environment(container.get("environment") or container.get("env")),
         folders=folders,
         gpus=_gpus(container),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from controlplane.domain.commands.draft import ADAPTERS, REPOSITORY, Draft
-from controlplane.domain.commands.invocation import Around
+from controlplane.domain.commands.invocation import CommandContext
 from controlplane.domain.commands.report import Choice
 from controlplane.domain.commands.secrets import SecretsFound
 from controlplane.domain.commands.words import Word
@@ -24,15 +24,15 @@ _HIDDEN_KINDS = frozenset({"B10", "CPU"})
 
 
 def take_surroundings(
-    draft: Draft, around: Around, plain: Sequence[str], secrets: SecretsFound
+    draft: Draft, context: CommandContext, plain: Sequence[str], secrets: SecretsFound
 ) -> None:
     """Note the plain variables and everything else around the arguments; list the hub's secret."""
     for name in plain:
-        text = f"{name}={around.environment[name].text}"
+        text = f"{name}={context.environment[name].text}"
         draft.leave(text, _CARDS if name in _VISIBLE else _VARIABLE)
     if DEFAULT_SECRET_NAME in secrets.offered and _loads_from_hub(draft):
         draft.fields[f"secrets.{DEFAULT_SECRET_NAME}"] = None
-    for flag, reason in around.dropped:
+    for flag, reason in context.dropped:
         draft.leave(flag, reason)
 
 
@@ -43,10 +43,10 @@ def _loads_from_hub(draft: Draft) -> bool:
     return any(place["source"] == CheckpointSource.HF for place in places)
 
 
-def ask_accelerator(draft: Draft, around: Around) -> None:
+def ask_accelerator(draft: Draft, context: CommandContext) -> None:
     """Ask which card, and say how many the parallel sizes need."""
     count = _world_size(draft)
-    seen = around.gpus or _visible(around.environment)
+    seen = context.gpus or _visible(context.environment)
     more = f" The command sees {seen}." if seen and seen != count else ""
     kinds = [kind for kind in ACCELERATOR_KINDS if kind not in _HIDDEN_KINDS]
     draft.ask(

@@ -6,7 +6,7 @@ from typing import Any
 
 from controlplane.domain.commands.checkpoints import adapter_place
 from controlplane.domain.commands.draft import ADAPTERS, Draft
-from controlplane.domain.commands.invocation import Around
+from controlplane.domain.commands.invocation import CommandContext
 from controlplane.domain.commands.lookahead import REASON, SPECULATOR, lookahead_for
 from controlplane.domain.commands.words import Word
 
@@ -76,7 +76,7 @@ class EngineKeys:
         return self.values.pop(name, None)
 
 
-def carry_engine_keys(draft: Draft, keys: EngineKeys, around: Around) -> None:
+def carry_engine_keys(draft: Draft, keys: EngineKeys, context: CommandContext) -> None:
     """Set the fields of v1, or of v2 where v1 cannot say everything."""
     for name, value in DRIVERS_OWN.items():
         if keys.values.get(name) == value:
@@ -84,7 +84,7 @@ def carry_engine_keys(draft: Draft, keys: EngineKeys, around: Around) -> None:
             keys.take(name)
     _lift_memory_share(keys)
     if _fits_v1(keys.values):
-        _carry_v1(draft, keys, around)
+        _carry_v1(draft, keys, context)
     else:
         _carry_v2(draft, keys)
 
@@ -115,7 +115,7 @@ def _fits_v1(values: Mapping[str, Any]) -> bool:
     )
 
 
-def _carry_v1(draft: Draft, keys: EngineKeys, around: Around) -> None:
+def _carry_v1(draft: Draft, keys: EngineKeys, context: CommandContext) -> None:
     for name, target in V1_FIELDS.items():
         _carry(draft, keys, name, target)
     _write_out_defaults(draft, V1_FIELDS)
@@ -128,7 +128,7 @@ def _carry_v1(draft: Draft, keys: EngineKeys, around: Around) -> None:
     if _inner(keys, "kv_cache_config", "enable_block_reuse") is not None:
         draft.leave("kv_cache_config.enable_block_reuse: true", "Prefixes are always reused.")
     _carry_speculation(draft, keys)
-    _carry_lora(draft, keys, around)
+    _carry_lora(draft, keys, context)
 
 
 def _carry_v2(draft: Draft, keys: EngineKeys) -> None:
@@ -184,14 +184,14 @@ def _carry_speculation(draft: Draft, keys: EngineKeys) -> None:
         draft.change(shown, SPECULATOR, lookahead_for(drafted), REASON)
 
 
-def _carry_lora(draft: Draft, keys: EngineKeys, around: Around) -> None:
+def _carry_lora(draft: Draft, keys: EngineKeys, context: CommandContext) -> None:
     given = keys.take("lora_config")
     if not isinstance(given, Mapping):
         return
     folders = given.get("lora_dir")
     folders = [one for one in folders if isinstance(one, str)] if isinstance(folders, list) else []
     if folders:
-        places = {_adapter_name(one): adapter_place(one, around) for one in folders}
+        places = {_adapter_name(one): adapter_place(one, context) for one in folders}
         reason = "The file names folders only, so each adapter is called like its folder."
         draft.change("lora_config.lora_dir", ADAPTERS, places, reason)
     else:

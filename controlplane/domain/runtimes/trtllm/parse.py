@@ -12,7 +12,7 @@ from controlplane.domain.commands.checkpoints import (
     carry_revision,
 )
 from controlplane.domain.commands.draft import Draft
-from controlplane.domain.commands.invocation import Around, Invocation
+from controlplane.domain.commands.invocation import CommandContext, Invocation
 from controlplane.domain.commands.numbers import clean, fraction, whole_number
 from controlplane.domain.commands.options import Arguments, Option, no_number, read_options
 from controlplane.domain.commands.secrets import SecretsFound, is_secret_variable
@@ -34,20 +34,22 @@ def read(invocation: Invocation) -> tuple[Arguments, SecretsFound]:
     return Arguments(options=kept, positionals=arguments.positionals, rest=arguments.rest), secrets
 
 
-def parse(draft: Draft, arguments: Arguments, around: Around, secrets: SecretsFound) -> None:
+def parse(
+    draft: Draft, arguments: Arguments, context: CommandContext, secrets: SecretsFound
+) -> None:
     """Carry everything in the arguments into the draft, or say why not."""
     options = {option.name: option for option in arguments.options}
     draft.fields |= {"trt_llm.build.base_model": "decoder"}
     keys = EngineKeys()
     for option in arguments.options:
-        _sort(draft, option, keys, around)
-    _carry_model(draft, arguments, options, keys, around, secrets)
-    carry_engine_keys(draft, keys, around)
+        _sort(draft, option, keys, context)
+    _carry_model(draft, arguments, options, keys, context, secrets)
+    carry_engine_keys(draft, keys, context)
     draft.carry("trtllm-serve", "enginehouse.runtime", "trtllm")
     if arguments.rest:
         text = " ".join(word.text for word in arguments.rest)
         draft.leave(f"-- {text}", "What follows `--` belongs to another program.")
-    ask_accelerator(draft, around)
+    ask_accelerator(draft, context)
 
 
 def _take_secret(option: Option, secrets: SecretsFound) -> bool:
@@ -58,12 +60,12 @@ def _take_secret(option: Option, secrets: SecretsFound) -> bool:
     return True
 
 
-def _sort(draft: Draft, option: Option, keys: EngineKeys, around: Around) -> None:
+def _sort(draft: Draft, option: Option, keys: EngineKeys, context: CommandContext) -> None:
     """Put an engine's option among the keys, and say of others why they stay behind."""
     if option.name in ENGINE_KEYS:
         _add_key(draft, option, keys)
     elif option.name == "config":
-        _add_file(draft, option, keys, around)
+        _add_file(draft, option, keys, context)
     elif option.name == "backend":
         if clean(option.value) != "pytorch":
             draft.leave(option.text, _OTHER_BACKEND)
@@ -93,8 +95,8 @@ def _number(text: str) -> int | float | None:
     return fraction(text) if whole is None else whole
 
 
-def _add_file(draft: Draft, option: Option, keys: EngineKeys, around: Around) -> None:
-    text = around.files.get(clean(option.value))
+def _add_file(draft: Draft, option: Option, keys: EngineKeys, context: CommandContext) -> None:
+    text = context.files.get(clean(option.value))
     if text is None:
         draft.leave(option.text, _NO_FILE)
         return
@@ -107,17 +109,17 @@ def _carry_model(
     arguments: Arguments,
     options: Mapping[str, Option],
     keys: EngineKeys,
-    around: Around,
+    context: CommandContext,
     secrets: SecretsFound,
 ) -> None:
     in_file = keys.take("model")
     named = options.get("model")
     if arguments.positionals:
-        carry_checkpoint(draft, "", arguments.positionals[0], around, secrets)
+        carry_checkpoint(draft, "", arguments.positionals[0], context, secrets)
     elif named and named.values:
-        carry_checkpoint(draft, named.flag, named.value, around, secrets)
+        carry_checkpoint(draft, named.flag, named.value, context, secrets)
     elif isinstance(in_file, str):
-        carry_checkpoint(draft, "model", Word(text=in_file), around, secrets)
+        carry_checkpoint(draft, "model", Word(text=in_file), context, secrets)
     else:
         ask_checkpoint(draft, None, "The line names no model.")
     for word in arguments.positionals[1:]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from controlplane.domain.commands.checkpoints import adapter_place
 from controlplane.domain.commands.draft import ADAPTERS, Draft
-from controlplane.domain.commands.invocation import Around
+from controlplane.domain.commands.invocation import CommandContext
 from controlplane.domain.commands.numbers import clean, json_value, whole_number
 from controlplane.domain.commands.options import Option, no_number
 
@@ -19,12 +19,12 @@ _AT_BUILD = (
 )
 
 
-def carry_adapters(draft: Draft, options: Mapping[str, Option], around: Around) -> None:
+def carry_adapters(draft: Draft, options: Mapping[str, Option], context: CommandContext) -> None:
     """Set the adapters and their rank; ask for them where the line loads them later."""
     modules = options.get("lora-modules")
     enabled = options.get("enable-lora")
     rank = options.get("max-lora-rank")
-    places = dict(_places(modules, around)) if modules else {}
+    places = dict(_places(modules, context)) if modules else {}
     if modules and places:
         draft.carry(modules.text, ADAPTERS, places)
         _leave_unread(draft, modules, len(places))
@@ -58,7 +58,7 @@ def _carry_rank(draft: Draft, rank: Option | None, adapters: bool) -> None:
         )
 
 
-def _places(modules: Option, around: Around) -> Iterator[tuple[str, dict[str, Any]]]:
+def _places(modules: Option, context: CommandContext) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each `name=path`, `{"name": …, "path": …}`, and those in one word apart by blanks."""
     for word in modules.values:
         text = clean(word)
@@ -70,7 +70,7 @@ def _places(modules: Option, around: Around) -> Iterator[tuple[str, dict[str, An
             else:
                 name, _, path = pair.partition("=")
             if isinstance(name, str) and isinstance(path, str) and name and path:
-                yield name, adapter_place(path, around)
+                yield name, adapter_place(path, context)
 
 
 def _leave_unread(draft: Draft, modules: Option, read: int) -> None:

@@ -8,7 +8,7 @@ from controlplane.domain.commands.checkpoints import (
     carry_revision,
 )
 from controlplane.domain.commands.draft import Draft
-from controlplane.domain.commands.invocation import Around, Invocation
+from controlplane.domain.commands.invocation import CommandContext, Invocation
 from controlplane.domain.commands.numbers import clean, fraction, json_value, whole_number
 from controlplane.domain.commands.options import (
     Arguments,
@@ -65,18 +65,20 @@ _SPECULATION = ("speculative-config", "speculative-model", "num-speculative-toke
 def read(invocation: Invocation) -> tuple[Arguments, SecretsFound]:
     """Return the options of the line, config files included, and the secrets among them."""
     arguments = read_options(invocation.arguments, GRAMMAR)
-    options = (*_from_files(arguments, invocation.around), *arguments.options)
+    options = (*_from_files(arguments, invocation.context), *arguments.options)
     secrets = SecretsFound()
     kept = tuple(option for option in options if not _take_secret(option, secrets))
     found = Arguments(options=kept, positionals=arguments.positionals, rest=arguments.rest)
     return found, secrets
 
 
-def parse(draft: Draft, arguments: Arguments, around: Around, secrets: SecretsFound) -> None:
+def parse(
+    draft: Draft, arguments: Arguments, context: CommandContext, secrets: SecretsFound
+) -> None:
     """Carry everything in the arguments into the draft, or say why not."""
     options = {option.name: option for option in arguments.options}
     draft.fields |= {BASE_MODEL: "decoder"}
-    _carry_model(draft, arguments, options, around, secrets)
+    _carry_model(draft, arguments, options, context, secrets)
     for name, field in COUNTS.items():
         _carry_count(draft, options.get(name), field)
     carry_precision(draft, options.get("quantization"), options.get("kv-cache-dtype"))
@@ -85,17 +87,17 @@ def parse(draft: Draft, arguments: Arguments, around: Around, secrets: SecretsFo
     carry_speculation(
         draft, [option for option in arguments.options if option.name in _SPECULATION]
     )
-    carry_adapters(draft, options, around)
+    carry_adapters(draft, options, context)
     _carry_pooling(draft, options)
     draft.carry("vllm serve", "enginehouse.runtime", "vllm")
-    _leave_others(draft, arguments, around)
-    ask_accelerator(draft, around)
+    _leave_others(draft, arguments, context)
+    ask_accelerator(draft, context)
 
 
-def _from_files(arguments: Arguments, around: Around) -> tuple[Option, ...]:
+def _from_files(arguments: Arguments, context: CommandContext) -> tuple[Option, ...]:
     """Return what `--config FILE` says, where the pasted text writes that file itself."""
     for option in arguments.options:
-        if option.name == "config" and (text := around.files.get(clean(option.value))):
+        if option.name == "config" and (text := context.files.get(clean(option.value))):
             return options_of(read_settings(text), GRAMMAR)
     return ()
 
@@ -119,15 +121,15 @@ def _carry_model(
     draft: Draft,
     arguments: Arguments,
     options: Mapping[str, Option],
-    around: Around,
+    context: CommandContext,
     secrets: SecretsFound,
 ) -> None:
     named = options.get("model") or options.get("model-tag")
     if named and named.values:
-        carry_checkpoint(draft, named.flag, named.value, around, secrets)
+        carry_checkpoint(draft, named.flag, named.value, context, secrets)
         unused = arguments.positionals
     elif arguments.positionals:
-        carry_checkpoint(draft, "", arguments.positionals[0], around, secrets)
+        carry_checkpoint(draft, "", arguments.positionals[0], context, secrets)
         unused = arguments.positionals[1:]
     else:
         ask_checkpoint(draft, None, "The line names no model.")
@@ -238,10 +240,10 @@ def _carry_pooling(draft: Draft, options: Mapping[str, Option]) -> None:
         draft.carry(flag, ROUTE, route)
 
 
-def _leave_others(draft: Draft, arguments: Arguments, around: Around) -> None:
+def _leave_others(draft: Draft, arguments: Arguments, context: CommandContext) -> None:
     for option in arguments.options:
         if option.name == "config":
-            if clean(option.value) not in around.files:
+            if clean(option.value) not in context.files:
                 draft.leave(option.text, "The file is not here; paste its content instead.")
         elif option.name in REASONS:
             draft.leave(option.text, REASONS[option.name])
