@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from controlplane.domain.commands.outgoing import Outgoing
+from controlplane.domain.commands.command_writer import CommandWriter
 from controlplane.domain.spec.spec import Spec
 
 _PEOPLE = "It describes the model to people and tools; an engine is told its served name alone."
@@ -56,6 +56,6 @@ OUTSIDE: Mapping[str, str] = MappingProxyType(
 """Dotted path, or the beginning of one -> the reason."""
 
 
-def account(spec: Spec, of_runtime: Mapping[str, str]) -> Outgoing:
+def account(spec: Spec, of_runtime: Mapping[str, str]) -> CommandWriter:
     """Return an empty command that keeps account of the config's settings."""
-    return Outgoing(spec, {**OUTSIDE, **of_runtime})
+    return CommandWriter(spec, {**OUTSIDE, **of_runtime})

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from controlplane.domain.commands.outgoing import NO_FLAG
+from controlplane.domain.commands.command_writer import NO_FLAG
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.facts.gpus import CPU, GPUS
 from controlplane.domain.failure_patterns.pattern import Pattern

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from controlplane.domain.commands.command_writer import CommandWriter
 from controlplane.domain.commands.lookahead import REASON, SPECULATOR, drafted_by, is_plain
-from controlplane.domain.commands.outgoing import Outgoing
 from controlplane.domain.runtimes.trtllm.capabilities import VERSION, has_suffix_automaton
 
 
-def say_lookahead(line: Outgoing, version: str = VERSION) -> dict[str, Any]:
+def say_lookahead(line: CommandWriter, version: str = VERSION) -> dict[str, Any]:
     """Return the keys that draft as many tokens, and say on the line what that changes."""
     speculator = line.spec.speculator
     drafted = drafted_by(speculator) if speculator else None

@@ -5,8 +5,8 @@ from typing import Any
 import yaml
 
 from controlplane.domain.commands.checkpoints import model_argument
+from controlplane.domain.commands.command_writer import CommandWriter, command_text
 from controlplane.domain.commands.draft import ADAPTERS
-from controlplane.domain.commands.outgoing import Outgoing, command_text
 from controlplane.domain.commands.report import ConfigExport
 from controlplane.domain.runtimes.trtllm.arguments import sort_arguments
 from controlplane.domain.runtimes.trtllm.capabilities import VERSION
@@ -33,7 +33,7 @@ _QUANTIZATION = "trt_llm.build.quantization_type"
 
 def export(spec: Spec) -> ConfigExport:
     """Return the command with its file, and everything that they cannot say."""
-    line = Outgoing(spec)
+    line = CommandWriter(spec)
     environment = line.environment()
     _say_checkpoint(line)
     keys = _v2_keys(line) if isinstance(spec.trt_llm, TrtLlmV2) else _v1_keys(line)
@@ -59,7 +59,7 @@ def export(spec: Spec) -> ConfigExport:
     )
 
 
-def _say_checkpoint(line: Outgoing) -> None:
+def _say_checkpoint(line: CommandWriter) -> None:
     place = line.spec.checkpoint
     if place is None:
         line.words.append("MODEL")
@@ -73,7 +73,7 @@ def _say_checkpoint(line: Outgoing) -> None:
         line.words += ["--revision", place.revision]
 
 
-def _v1_keys(line: Outgoing) -> dict[str, Any]:
+def _v1_keys(line: CommandWriter) -> dict[str, Any]:
     engine = line.spec.trt_llm
     assert isinstance(engine, TrtLlmV1)
     build, runtime = engine.build, engine.runtime
@@ -103,7 +103,7 @@ def _v1_keys(line: Outgoing) -> dict[str, Any]:
     return keys
 
 
-def _v2_keys(line: Outgoing) -> dict[str, Any]:
+def _v2_keys(line: CommandWriter) -> dict[str, Any]:
     engine = line.spec.trt_llm
     assert isinstance(engine, TrtLlmV2)
     runtime = engine.runtime
@@ -133,7 +133,7 @@ def _nest_memory_share(keys: dict[str, Any]) -> None:
         keys["kv_cache_config"] = {"free_gpu_memory_fraction": share}
 
 
-def _adapters(line: Outgoing) -> dict[str, Any]:
+def _adapters(line: CommandWriter) -> dict[str, Any]:
     build = line.spec.engine_build
     if not build.lora_adapters:
         return {}
@@ -152,7 +152,7 @@ def _adapters(line: Outgoing) -> dict[str, Any]:
     }
 
 
-def _leave_names(line: Outgoing) -> None:
+def _leave_names(line: CommandWriter) -> None:
     line.leave(
         "trt_llm.runtime.served_model_name",
         "trtllm-serve lists its model under the folder's name; the gateway serves the wanted one.",

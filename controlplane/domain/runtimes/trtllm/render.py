@@ -5,9 +5,9 @@ from typing import Any
 
 import yaml
 
+from controlplane.domain.commands.command_writer import CommandWriter
 from controlplane.domain.commands.draft import ADAPTERS
 from controlplane.domain.commands.lookahead import drafted_by
-from controlplane.domain.commands.outgoing import Outgoing
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.runtimes.launch import Launch
@@ -105,7 +105,7 @@ def _config_flag(version: str) -> str:
     return "--extra_llm_api_options" if version == "1.2" else "--config"
 
 
-def _v1_keys(line: Outgoing, engine: TrtLlmV1, version: str) -> dict[str, Any]:
+def _v1_keys(line: CommandWriter, engine: TrtLlmV1, version: str) -> dict[str, Any]:
     spec, runtime = line.spec, engine.runtime
     for field in V1_FIELDS.values():
         line.say(field)
@@ -137,7 +137,7 @@ def _step_tokens(spec: Spec) -> int:
     return max(spec.max_num_tokens, spec.max_batch_size * (drafted + 1) if drafted else 0)
 
 
-def _cache(line: Outgoing, engine: TrtLlmV1) -> dict[str, Any]:
+def _cache(line: CommandWriter, engine: TrtLlmV1) -> dict[str, Any]:
     cache: dict[str, Any] = {
         "free_gpu_memory_fraction": engine.runtime.kv_cache_free_gpu_mem_fraction,
         "enable_block_reuse": True,
@@ -149,7 +149,7 @@ def _cache(line: Outgoing, engine: TrtLlmV1) -> dict[str, Any]:
 
 
 def _v2_keys(
-    line: Outgoing, engine: TrtLlmV2, version: str, flags: dict[str, str]
+    line: CommandWriter, engine: TrtLlmV2, version: str, flags: dict[str, str]
 ) -> dict[str, Any]:
     runtime = engine.runtime
     keys: dict[str, Any] = {}
@@ -168,7 +168,7 @@ def _v2_keys(
     return {**given.keys, **keys, "kv_cache_config": merged}
 
 
-def _adapters(line: Outgoing, folders: Mapping[str, str]) -> dict[str, Any]:
+def _adapters(line: CommandWriter, folders: Mapping[str, str]) -> dict[str, Any]:
     build, runtime = line.spec.engine_build, line.spec.trt_llm.runtime
     for field in (RANK, MODULES):
         line.say(field)

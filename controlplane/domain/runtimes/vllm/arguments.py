@@ -3,9 +3,9 @@
 import json
 from collections.abc import Callable
 
+from controlplane.domain.commands.command_writer import CommandWriter
 from controlplane.domain.commands.draft import ADAPTERS
 from controlplane.domain.commands.lookahead import REASON, SPECULATOR, drafted_by, is_plain
-from controlplane.domain.commands.outgoing import Outgoing
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.runtimes.vllm.adapters import RANK, rank_for
@@ -33,14 +33,14 @@ _CONVERSIONS = {"/v1/embeddings": "embed", "/predict": "classify"}
 _HOST_REASON = "vLLM counts GiB over all cards together; here it is bytes for each."
 
 
-def say_host_cache(line: Outgoing, *, cards: int = 1) -> None:
+def say_host_cache(line: CommandWriter, *, cards: int = 1) -> None:
     """Add the room for keys and values in host memory, of all cards together."""
     if line.gives(KV_HOST_BYTES):
         gib = int(str(value_of(line.spec, KV_HOST_BYTES))) * cards / GIB
         line.change(KV_HOST_BYTES, ("--kv-offloading-size", _number(gib)), _HOST_REASON)
 
 
-def say_chunked_prefill(line: Outgoing) -> None:
+def say_chunked_prefill(line: CommandWriter) -> None:
     """Add the switch where the config has it."""
     for field in (CHUNKED, CHUNKED_V2):
         if line.gives(field):
@@ -48,7 +48,7 @@ def say_chunked_prefill(line: Outgoing) -> None:
             line.say(field, f"--{'' if on else 'no-'}enable-chunked-prefill")
 
 
-def say_default_tokens(line: Outgoing) -> None:
+def say_default_tokens(line: CommandWriter) -> None:
     """Add the length of answers to requests that name none."""
     if line.gives(DEFAULT_TOKENS):
         given = json.dumps({"max_new_tokens": line.spec.default_max_tokens})
@@ -56,7 +56,7 @@ def say_default_tokens(line: Outgoing) -> None:
         line.change(DEFAULT_TOKENS, ("--override-generation-config", given), reason)
 
 
-def say_experts(line: Outgoing) -> None:
+def say_experts(line: CommandWriter) -> None:
     """Add expert parallelism where it spans the cards as vLLM's does."""
     experts = line.spec.engine_build.moe_expert_parallel_option
     if line.gives(EXPERTS) and experts == line.spec.tensor_parallel:
@@ -65,7 +65,7 @@ def say_experts(line: Outgoing) -> None:
         line.leave(EXPERTS, "vLLM spreads experts over all cards of the tensor parallel size.")
 
 
-def say_lookahead(line: Outgoing) -> None:
+def say_lookahead(line: CommandWriter) -> None:
     """Add n-gram drafts of the same length as the config's lookahead."""
     speculator = line.spec.speculator
     drafted = drafted_by(speculator) if speculator else None
@@ -81,7 +81,7 @@ def say_lookahead(line: Outgoing) -> None:
     line.change(SPECULATOR, ("--speculative-config", json.dumps(given)), REASON + more)
 
 
-def say_adapters(line: Outgoing, place_of: Callable[[str, CheckpointRepository], str]) -> None:
+def say_adapters(line: CommandWriter, place_of: Callable[[str, CheckpointRepository], str]) -> None:
     """Add the adapters by name and place, and a rank that holds the largest of them."""
     build = line.spec.engine_build
     shape, places = build.lora_configuration, build.lora_adapters or {}
@@ -100,7 +100,7 @@ def say_adapters(line: Outgoing, place_of: Callable[[str, CheckpointRepository],
         line.change(RANK, ("--max-lora-rank", rank), "vLLM takes certain ranks only.")
 
 
-def say_pooling(line: Outgoing) -> None:
+def say_pooling(line: CommandWriter) -> None:
     """Add the pooling runner for encoders."""
     kind = line.spec.base_model
     if not kind.is_encoder:

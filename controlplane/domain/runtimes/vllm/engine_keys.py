@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from controlplane.domain.commands.outgoing import Outgoing
+from controlplane.domain.commands.command_writer import CommandWriter
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.runtimes.vllm.capabilities import VERSION
 from controlplane.domain.runtimes.vllm.drafts import draft_words
@@ -31,7 +31,7 @@ _CACHE_TYPES = {"fp8": "fp8", "auto": "auto", "bfloat16": "bfloat16", "float16":
 Words = tuple[object, ...] | None
 
 
-def say_engine_arguments(line: Outgoing, *, cards: int = 1, version: str = VERSION) -> None:
+def say_engine_arguments(line: CommandWriter, *, cards: int = 1, version: str = VERSION) -> None:
     """Add the flags of the arguments that have one, and say which have none."""
     arguments = arguments_of(line)
     if not arguments:
@@ -61,7 +61,7 @@ def untranslated(arguments: Mapping[str, Any], version: str = VERSION) -> tuple[
     )  # fmt: skip
 
 
-def arguments_of(line: Outgoing) -> Mapping[str, Any]:
+def arguments_of(line: CommandWriter) -> Mapping[str, Any]:
     """Return the arguments that a config passes on; none in the v1 stack."""
     engine = line.spec.trt_llm
     return engine.runtime.patch_kwargs if isinstance(engine, TrtLlmV2) else {}
@@ -84,7 +84,7 @@ def _words(name: str, value: Any, arguments: Mapping[str, Any], version: str) ->
     return translate(value, arguments) if translate else None
 
 
-def _say_cache(line: Outgoing, cache: Mapping[str, Any], cards: int) -> None:
+def _say_cache(line: CommandWriter, cache: Mapping[str, Any], cards: int) -> None:
     for name, value in sorted(cache.items()):
         path = f"{PATCH}.kv_cache_config.{name}"
         words = _cache_words(name, value, cards)

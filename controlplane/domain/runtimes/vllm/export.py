@@ -1,7 +1,7 @@
 """A config -> the `vllm serve` line that comes nearest to it."""
 
 from controlplane.domain.commands.checkpoints import model_argument
-from controlplane.domain.commands.outgoing import Outgoing, command_text
+from controlplane.domain.commands.command_writer import CommandWriter, command_text
 from controlplane.domain.commands.report import ConfigExport
 from controlplane.domain.runtimes.vllm.arguments import (
     FLAGS,
@@ -30,7 +30,7 @@ _LISTED_SOURCES = frozenset(
 
 def export(spec: Spec) -> ConfigExport:
     """Return the command, and everything that it cannot say."""
-    line = Outgoing(spec)
+    line = CommandWriter(spec)
     environment = line.environment()
     _say_checkpoint(line)
     for field, flag in FLAGS.items():
@@ -63,7 +63,7 @@ def export(spec: Spec) -> ConfigExport:
     )
 
 
-def _say_checkpoint(line: Outgoing) -> None:
+def _say_checkpoint(line: CommandWriter) -> None:
     place = line.spec.checkpoint
     if place is None:
         line.words.append("MODEL")
@@ -81,7 +81,7 @@ def _say_checkpoint(line: Outgoing) -> None:
         line.words += ["--revision", place.revision]
 
 
-def _say_precision(line: Outgoing) -> None:
+def _say_precision(line: CommandWriter) -> None:
     words, same = flags_for(line.spec.quantization_type)
     if same:
         line.say(QUANTIZATION, *words)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from controlplane.domain.commands.outgoing import Outgoing
+from controlplane.domain.commands.command_writer import CommandWriter
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.facts.gpus import CPU, PLANNABLE_GPUS
@@ -107,7 +107,7 @@ def render(
     )
 
 
-def _say_limits(line: Outgoing, checkpoint: CheckpointFacts) -> None:
+def _say_limits(line: CommandWriter, checkpoint: CheckpointFacts) -> None:
     """Say every limit, also those that are a default here: vLLM's own differ by card."""
     spec = line.spec
     _say_length(line, checkpoint)
@@ -123,7 +123,7 @@ def _say_limits(line: Outgoing, checkpoint: CheckpointFacts) -> None:
         line.words.append(f"--{'' if arguments.chunks(spec) else 'no-'}enable-chunked-prefill")
 
 
-def _say_length(line: Outgoing, checkpoint: CheckpointFacts) -> None:
+def _say_length(line: CommandWriter, checkpoint: CheckpointFacts) -> None:
     tokens = arguments.sequence_tokens(line.spec, checkpoint)
     if tokens == line.spec.max_seq_len:
         _say_size(line, "max_seq_len", tokens)
@@ -132,12 +132,12 @@ def _say_length(line: Outgoing, checkpoint: CheckpointFacts) -> None:
         line.change(field, (arguments.FLAGS[field], tokens), SEQUENCE_REASON)
 
 
-def _say_size(line: Outgoing, name: str, value: int | None) -> None:
+def _say_size(line: CommandWriter, name: str, value: int | None) -> None:
     field = f"{line.spec.limits_path}.{name}"
     line.say(field, *((arguments.FLAGS[field], value) if value is not None else ()))
 
 
-def _say_step(line: Outgoing, checkpoint: CheckpointFacts) -> None:
+def _say_step(line: CommandWriter, checkpoint: CheckpointFacts) -> None:
     """Say the tokens of a step, raised to what vLLM insists on."""
     spec = line.spec
     field = f"{spec.limits_path}.max_num_tokens"
@@ -150,7 +150,7 @@ def _say_step(line: Outgoing, checkpoint: CheckpointFacts) -> None:
         line.change(field, words, _TOKENS_REASON if tokens == needed else _BATCH_REASON)
 
 
-def _say_precision(line: Outgoing, stored: ExistingQuantization | None) -> None:
+def _say_precision(line: CommandWriter, stored: ExistingQuantization | None) -> None:
     """Say the KV cache's type; the artifact itself says how its weights are stored."""
     line.say("trt_llm.build.quantization_type")
     holds_fp8 = stored is not None and (stored.kv_cache or "").upper() == "FP8"
@@ -158,7 +158,7 @@ def _say_precision(line: Outgoing, stored: ExistingQuantization | None) -> None:
         line.words += ["--kv-cache-dtype", "fp8"]
 
 
-def _say_share(line: Outgoing, share: float) -> None:
+def _say_share(line: CommandWriter, share: float) -> None:
     words = ("--gpu-memory-utilization", f"{share:.3f}")
     if line.gives(KV_FRACTION):
         line.change(KV_FRACTION, words, _SHARE_REASON)

@@ -31,7 +31,7 @@ _REASONS: Mapping[str, str] = {
 NO_FLAG = "The command line has no flag for it."
 
 
-class Outgoing:
+class CommandWriter:
     """Holds the words of a command and keeps account of every setting that the config gives."""
 
     def __init__(self, spec: Spec, reasons: Mapping[str, str] | None = None) -> None:
