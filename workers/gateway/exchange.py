@@ -5,10 +5,10 @@ import asyncio
 from controlplane.clock import SYSTEM, Clock
 from workers.gateway import refusals
 from workers.gateway.containment import contained, contains
+from workers.gateway.engine_head import engine_head
 from workers.gateway.event_stream import EndlessEvent
 from workers.gateway.headers import Header
 from workers.gateway.meter import Meter
-from workers.gateway.outgoing import engine_head
 from workers.gateway.phase import Phase
 from workers.gateway.refusals import Refusal, Refused, no_replica
 from workers.gateway.reply import Reply, status_of_leaving
