@@ -155,7 +155,7 @@ class ClientConnection(asyncio.Protocol):
             if self._queue:
                 self._begin(self._queue.popleft())
             elif self._reader.slip is not None:
-                self._slipped(self._reader.request, self._reader.slip)
+                self._internal_error(self._reader.request, self._reader.slip)
             elif self._reader.broken is not None:
                 self._refuse_and_close(self._reader.request, self._reader.broken)
             elif self._backlog:
@@ -175,7 +175,7 @@ class ClientConnection(asyncio.Protocol):
         try:
             self._answer(request)
         except Exception as error:
-            self._slipped(request, error)
+            self._internal_error(request, error)
 
     def _answer(self, request: Request) -> None:
         if request.refusal is not None:
@@ -203,10 +203,10 @@ class ClientConnection(asyncio.Protocol):
             transport.resume_reading()
         self._read(data)
 
-    def _slipped(self, request: Request, error: Exception) -> None:
+    def _internal_error(self, request: Request, error: Exception) -> None:
         """Say that a mistake of ours ended a request before it was one."""
         id = self._handler.new_request_id()
-        self._handler.slipped(id, error)
+        self._handler.internal_error(id, error)
         self._refuse_and_close(request, refusals.GATEWAY_FAILED, id)
 
     def _refuse_and_close(

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 class Ending(Protocol):
     """What can end itself with an error of ours."""
 
-    def slipped(self, error: Exception) -> None: ...
+    def internal_error(self, error: Exception) -> None: ...
 
 
 Owner = TypeVar("Owner", bound=Ending)
@@ -33,6 +33,6 @@ def contained(step: Callable[..., None]) -> Callable[..., None]:
         try:
             step(owner, *args)
         except Exception as error:
-            owner.slipped(error)
+            owner.internal_error(error)
 
     return contained_step

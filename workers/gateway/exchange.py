@@ -30,7 +30,7 @@ HOLDING_STATUSES = frozenset({"ACTIVE", "UPDATING"})
 )  # fmt: skip
 class Exchange:
     __slots__ = (
-        "_client", "_client_is_full", "_clock", "_connection", "_connects", "_has_slipped",
+        "_client", "_client_is_full", "_clock", "_connection", "_connects", "_has_internal_error",
         "_held_until", "_last_moved_at", "_ledger", "_meter", "_phase", "_prepared", "_reply",
         "_tried", "_upstream", "_was_unheard", "admission", "is_counted_by_key", "request",
     )  # fmt: skip
@@ -56,7 +56,7 @@ class Exchange:
         self._connection: UpstreamConnection | None = None
         self._connects: asyncio.Task[None] | None = None
         self._tried: set[str] = set()
-        self._was_unheard = self._client_is_full = self._has_slipped = False
+        self._was_unheard = self._client_is_full = self._has_internal_error = False
         self._held_until: float | None = None
         self._last_moved_at = meter.started_at
 
@@ -156,7 +156,7 @@ class Exchange:
         except EndlessEvent:
             self._leave_mad_engine()
         except Exception as error:
-            self.slipped(error)
+            self.internal_error(error)
 
     def answer_ends(self, data: bytes) -> None:
         self._connection = None
@@ -189,14 +189,14 @@ class Exchange:
 
     # What a step of its own says.
 
-    def slipped(self, error: Exception) -> None:
+    def internal_error(self, error: Exception) -> None:
         """End it with an error of ours; where even that fails, without a word."""
-        self._ledger.slipped(self._meter.request_id, error)
-        if self._has_slipped or self._phase is Phase.ENDED:
+        self._ledger.internal_error(self._meter.request_id, error)
+        if self._has_internal_error or self._phase is Phase.ENDED:
             self._ledger.ended(self, None)
             self._client.abort()
         else:
-            self._has_slipped = True
+            self._has_internal_error = True
             self._reply = self._reply if self._meter.has_sent else None
             contained(Exchange._end_early)(self, refusals.GATEWAY_FAILED)
 
@@ -318,7 +318,7 @@ class Exchange:
         self._end(refusal.status)
         if last_words:
             # It ended as HTTP wants it, and the head said whether the connection stays.
-            self._client.answered(keep_alive=not (reply.closes or self._has_slipped))
+            self._client.answered(keep_alive=not (reply.closes or self._has_internal_error))
         else:
             self._client.abort()
 

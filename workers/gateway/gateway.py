@@ -182,7 +182,7 @@ class Gateway:
     def refused(self, status: int) -> None:
         self.metrics.refuse(status)
 
-    def slipped(self, request_id: bytes, error: Exception) -> None:
+    def internal_error(self, request_id: bytes, error: Exception) -> None:
         log.error("request %s failed by a mistake of ours", request_id.decode(), exc_info=error)
         self.metrics.slips += 1
 

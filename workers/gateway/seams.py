@@ -50,7 +50,7 @@ class Ledger(Protocol):
     def ended(self, exchange: "Exchange", used: TokenCounts | None) -> None:
         """Forget an exchange; the second time changes nothing."""
 
-    def slipped(self, request_id: bytes, error: Exception) -> None: ...
+    def internal_error(self, request_id: bytes, error: Exception) -> None: ...
 
 
 class Handler(Protocol):
@@ -81,7 +81,7 @@ class Handler(Protocol):
 
     def refused(self, status: int) -> None: ...
 
-    def slipped(self, request_id: bytes, error: Exception) -> None:
+    def internal_error(self, request_id: bytes, error: Exception) -> None:
         """Log and count a mistake of the gateway's own."""
 
 
