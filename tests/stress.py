@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 
 from controlplane.clock import SYSTEM
-from controlplane.processes.parenthood import end_with_parent
+from controlplane.processes.parent_death import end_with_parent
 from tests.stopping import Stopper, adopt_orphans
 from tests.tiers import NO_TESTS_COLLECTED, ROOT, SIDE_BY_SIDE
 

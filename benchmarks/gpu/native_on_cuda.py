@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from controlplane.processes.parenthood import end_with_parent
+from controlplane.processes.parent_death import end_with_parent
 from workers.runtimes.ports import free_port
 
 PROMPTS = (

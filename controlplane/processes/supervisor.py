@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from controlplane.clock import SYSTEM, Clock
-from controlplane.processes.parenthood import end_with_parent
+from controlplane.processes.parent_death import end_with_parent
 from controlplane.processes.server import ServerCommand
 
 FIRST_BACKOFF_SECONDS = 0.2

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from controlplane.processes.parenthood import end_with_parent
+from controlplane.processes.parent_death import end_with_parent
 from tests.compose_files import ROOT
 from tests.waiting import DEADLINE_SECONDS, wait_for
 

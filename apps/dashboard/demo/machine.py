@@ -13,7 +13,7 @@ import httpx
 
 from apps.dashboard.demo.failure import DemoFailed
 from controlplane.clock import SYSTEM, Clock
-from controlplane.processes.parenthood import end_with_parent
+from controlplane.processes.parent_death import end_with_parent
 from controlplane.processes.running import RunningServices, running_services
 
 MANAGE = str(Path(__file__).resolve().parents[3] / "manage.py")
