@@ -59,12 +59,12 @@ class Report:
             "bars": {name: str(bar) for name, bar in bars.items()},
             "bars_missed": missed,
             "bars_met": not missed,
-            **self._circumstances(),
+            **self._host_summary(),
         }
         print(json.dumps(told, indent=1) if self.as_json else _as_text(told, bars))
         return int(bool(missed))
 
-    def _circumstances(self) -> dict[str, Any]:
+    def _host_summary(self) -> dict[str, Any]:
         return {
             "machine": machine(),
             "machine_loop_seconds": round(loop_seconds(), 4),

@@ -109,12 +109,12 @@ def _ring(number: int, frame: object) -> None:
 
 
 def _write(out: Path, name: str, result: dict[str, Any]) -> None:
-    content = {"what": name, **_circumstances(), **result}
+    content = {"what": name, **_host_summary(), **result}
     (out / f"{name}.json").write_text(json.dumps(content, indent=1, default=str) + "\n")
     print(f"{name}: {json.dumps(result, default=str)[:1200]}", flush=True)
 
 
-def _circumstances() -> dict[str, Any]:
+def _host_summary() -> dict[str, Any]:
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "card": _card(),

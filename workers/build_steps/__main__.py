@@ -15,10 +15,10 @@ from controlplane.artifacts.durable import means_disk_full
 from controlplane.domain.failures import Failure
 from controlplane.sources import SourceFailure
 from workers.build_steps import lifeline, outputs
-from workers.build_steps.circumstances import circumstances
 from workers.build_steps.crashes import told_apart
 from workers.build_steps.events import Events
 from workers.build_steps.failures import StepFailure, disk_full
+from workers.build_steps.host_summary import host_summary
 from workers.build_steps.job import Job, read_job
 from workers.build_steps.processes import memory_of
 from workers.build_steps.step import StepResult
@@ -72,7 +72,7 @@ def _run(step: str, job: Job, events: Events) -> Failure | None:
         job.output.mkdir(parents=True)
         # A checkpoint's code that may run is imported from a folder of this step alone.
         os.environ["HF_MODULES_CACHE"] = str(job.output.with_name(f".modules{job.output.name}"))
-        log.info("on %s", circumstances(job.output))
+        log.info("on %s", host_summary(job.output))
         with without_collecting():
             _prepare_libraries(step)
             module = importlib.import_module(f"workers.build_steps.{step}")

@@ -10,7 +10,7 @@ import psutil
 from workers.build_steps.versions import tool_versions
 
 
-def circumstances(folder: Path) -> str:
+def host_summary(folder: Path) -> str:
     """Return system, processors, memory, disk and tool versions; nothing of the environment."""
     disk = shutil.disk_usage(folder)
     memory = psutil.virtual_memory()
