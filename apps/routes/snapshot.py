@@ -22,7 +22,7 @@ from apps.deployments.selectors import (
 )
 from controlplane import clock
 from controlplane.domain.lifecycle import ReplicaState
-from controlplane.domain.runtimes import OF_OWN_WORDS, SALTED_EVERYWHERE
+from controlplane.domain.runtimes import NON_OPENAI_DIALECT, SALTED_EVERYWHERE
 from controlplane.domain.runtimes.open_routes import open_routes
 
 FORMAT_BEFORE = 1
@@ -145,7 +145,7 @@ def _deployments(ids: Collection[str] | None, tables: dict[str, Any]) -> dict[st
             "shares_prefixes": shares_prefixes(deployment),
             "salts_every_route": deployment.runtime in SALTED_EVERYWHERE,
             "default_max_tokens": default_max_tokens(deployment),
-            "has_own_words": deployment.runtime in OF_OWN_WORDS,
+            "has_own_words": deployment.runtime in NON_OPENAI_DIALECT,
             "route_table": _route_table(deployment.runtime, versions.get(deployment.id), tables),
             "extra_routes": extra_routes(deployment),
         }

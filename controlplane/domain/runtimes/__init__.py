@@ -13,7 +13,7 @@ RUNTIMES: Mapping[str, ModuleType] = MappingProxyType(
 """Runtimes whose commands, capabilities, failures and metrics are known."""
 WITHOUT_DEFAULT_LENGTH = frozenset({"vllm", "trtllm"})
 """Those that cannot be told how long answers are where a request does not say; the gateway is."""
-OF_OWN_WORDS = frozenset({"trtllm"})
+NON_OPENAI_DIALECT = frozenset({"trtllm"})
 """Those that the gateway asks in TensorRT-LLM's words instead of OpenAI's.
 
 Requests name an adapter's folder on the engine's host, which the gateway does not know; a schema
@@ -29,7 +29,7 @@ native engine reuses beginnings on the routes of chats and completions alone. So
 """
 
 __all__ = [
-    "OF_OWN_WORDS",
+    "NON_OPENAI_DIALECT",
     "RUNTIMES",
     "SALTED_EVERYWHERE",
     "WITHOUT_DEFAULT_LENGTH",
