@@ -28,7 +28,7 @@ class EffectiveCommand:
     command: str
     files: Mapping[str, str]
     changed: tuple[Changed, ...]
-    without_effect: tuple[NotCarried, ...]
+    ignored_settings: tuple[NotCarried, ...]
     is_started_here: bool
     untested: tuple[str, ...] = ()
     """What it asks that we have not seen this runtime do on such a card."""
@@ -63,7 +63,7 @@ def effective_command(revision: Revision) -> EffectiveCommand | None:
         command=shlex.join(launch.argv),
         files=launch.files,
         changed=launch.changed,
-        without_effect=launch.without_effect,
+        ignored_settings=launch.ignored_settings,
         is_started_here=spec.runtime_name in started,
         untested=untested_features(spec, facts),
         card=kind_of(spec),

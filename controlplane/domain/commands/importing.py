@@ -1,11 +1,11 @@
 """A pasted command -> a config, with every difference said. Nothing is ever run or fetched."""
 
+from controlplane.domain.commands.command_context import take_context
 from controlplane.domain.commands.draft import Draft
 from controlplane.domain.commands.invocation import Invocation, Server
 from controlplane.domain.commands.locate import locate
 from controlplane.domain.commands.report import CommandImport
 from controlplane.domain.commands.secrets import take_environment
-from controlplane.domain.commands.surroundings import take_surroundings
 from controlplane.domain.runtimes import trtllm, vllm
 
 
@@ -25,5 +25,5 @@ def import_invocation(invocation: Invocation) -> CommandImport:
     plain = take_environment(invocation.context.environment, secrets)
     draft = Draft(invocation.server, secrets.hidden())
     reader.parse(draft, arguments, invocation.context, secrets)
-    take_surroundings(draft, invocation.context, plain, secrets)
+    take_context(draft, invocation.context, plain, secrets)
     return draft.finish(tuple(secrets.offered.values()))

@@ -7,15 +7,15 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.quantization import NVFP4_BYTES, PRECISIONS
 from controlplane.domain.memory.activations import gpu_activation_bytes
 from controlplane.domain.memory.adapters import adapter_bytes
-from controlplane.domain.memory.beside_weights import bytes_beside_weights
+from controlplane.domain.memory.engine_tables import engine_table_bytes
 from controlplane.domain.memory.estimates import estimates_of
 from controlplane.domain.memory.kv_cache import KvLayout, kv_bytes_per_token, layout_of
 from controlplane.domain.memory.memory_plan import MemoryPlan, PlanInputs, in_blocks
 from controlplane.domain.memory.missing import unplannable
 from controlplane.domain.memory.parallelism import Parallelism, parallelism_of
+from controlplane.domain.memory.planned_speed import speed_of
 from controlplane.domain.memory.runtime_memory import overhead_bytes, runtime_memory
 from controlplane.domain.memory.speculation import Drafting, drafting_of
-from controlplane.domain.memory.step_work import speed_of
 from controlplane.domain.memory.weights import Weights, gpu_weights
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.trt_llm import TrtLlmV2
@@ -103,7 +103,7 @@ def _fixed_bytes(inputs: PlanInputs, parts: _Parts) -> dict[str, int]:
     checkpoint, divided = inputs.checkpoint, parts.divided
     weights = parts.weights.per_card(divided, checkpoint.experts)
     return {
-        "weights_bytes": weights + parts.adapters_bytes + _beside_weights(inputs, parts),
+        "weights_bytes": weights + parts.adapters_bytes + _engine_table_bytes(inputs, parts),
         "activations_bytes": gpu_activation_bytes(
             checkpoint,
             max_num_tokens=parts.step_tokens,
@@ -125,12 +125,12 @@ def _rows(inputs: PlanInputs, drafting: Drafting) -> int:
     return inputs.spec.max_batch_size * (drafts + 1)
 
 
-def _beside_weights(inputs: PlanInputs, parts: _Parts) -> int:
-    if not runtime_memory(inputs.runtime_name).counts_beside_weights:
+def _engine_table_bytes(inputs: PlanInputs, parts: _Parts) -> int:
+    if not runtime_memory(inputs.runtime_name).counts_engine_tables:
         return 0
     stored = inputs.checkpoint.existing_quantization
     asked = PRECISIONS[inputs.spec.quantization_type.value].weight_bytes
-    return bytes_beside_weights(
+    return engine_table_bytes(
         inputs.checkpoint,
         number_bytes=stored.bytes_per_weight if stored else asked,
         cards=parts.divided.cards,

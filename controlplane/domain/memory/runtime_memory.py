@@ -29,7 +29,7 @@ class RuntimeMemory:
     block_reserve: float = 0.005
     """Share of the KV budget that the block allocator keeps, and that CUDA shows less than NVML."""
     block_tokens: int = 32
-    counts_beside_weights: bool = False
+    counts_engine_tables: bool = False
     """Whether its report counts position tables and rests of segments as weights."""
     most_of_card: float | None = None
     """Share of the card that the engine may use in all, where it is told one."""
@@ -48,7 +48,7 @@ RUNTIME_MEMORY: Mapping[str, RuntimeMemory] = MappingProxyType(
             context_bytes=GIB,
             quantized_workspace=0.0,
             block_tokens=16,
-            counts_beside_weights=True,
+            counts_engine_tables=True,
             most_of_card=MOST_OF_A_CARD,
             profiled_drafts=1,
         ),

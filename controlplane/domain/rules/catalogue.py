@@ -18,6 +18,7 @@ from controlplane.domain.rules import (
     engine_arguments,
     extra_routes,
     hardware,
+    ignored_settings,
     kv_precision,
     memory_advice,
     memory_fit,
@@ -37,7 +38,6 @@ from controlplane.domain.rules import (
     speculation,
     this_release,
     withdrawn,
-    without_effect,
 )
 from controlplane.domain.rules.rule import Rule
 
@@ -92,7 +92,7 @@ ALL_RULES: tuple[Rule, ...] = tuple(
             *serving_advice.RULES,
             *extra_routes.RULES,
             *sharding.RULES,
-            *without_effect.RULES,
+            *ignored_settings.RULES,
             *kv_precision.RULES,
             *scheduling.RULES,
             *this_release.RULES,

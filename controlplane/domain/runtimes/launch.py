@@ -16,7 +16,7 @@ class Launch:
     """File name -> content, written into one folder before the start."""
     changed: tuple[Changed, ...] = ()
     """Settings that the command says with another meaning or value."""
-    without_effect: tuple[NotCarried, ...] = ()
+    ignored_settings: tuple[NotCarried, ...] = ()
     """Settings that no word of the command says, by their dotted path, and why."""
 
     def argv_in(self, folder: str) -> tuple[str, ...]:

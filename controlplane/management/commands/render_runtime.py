@@ -45,7 +45,7 @@ class Command(BaseCommand):
             self.stdout.write(f"\n# {name}\n{text}")
         for changed in launch.changed:
             self.stdout.write(f"# changed: {changed.field}: {changed.reason}")
-        for left in launch.without_effect:
+        for left in launch.ignored_settings:
             self.stdout.write(f"# without effect: {left.flag}: {left.reason}")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.memory import MemoryPlan, plan
-from controlplane.domain.memory.beside_weights import bytes_beside_weights
+from controlplane.domain.memory.engine_tables import engine_table_bytes
 from controlplane.domain.runtimes.vllm.render import render
 from controlplane.domain.spec import parse_mapping
 from tests.domain.memory.models import QWEN3_8B, card, spec_for
@@ -43,8 +43,8 @@ def test_tokens_are_planned_within_three_percent_and_one_above(entry: dict[str, 
 
 def test_only_matrices_between_one_and_ten_megabytes_leave_rests_of_segments() -> None:
     table = (QWEN3_8B.max_positions or 0) * (QWEN3_8B.head_dim or 0) * 2
-    assert bytes_beside_weights(QWEN3_8B, number_bytes=2, cards=1) == table
-    assert bytes_beside_weights(QWEN3_8B, number_bytes=2, cards=8) > table
+    assert engine_table_bytes(QWEN3_8B, number_bytes=2, cards=1) == table
+    assert engine_table_bytes(QWEN3_8B, number_bytes=2, cards=8) > table
 
 
 def test_only_vllm_counts_tables_as_weights() -> None:
@@ -52,7 +52,7 @@ def test_only_vllm_counts_tables_as_weights() -> None:
     ours, theirs = (
         plan(spec, QWEN3_8B, card("H100"), name).weights_bytes for name in ("vllm", "trtllm")
     )
-    assert ours - theirs == bytes_beside_weights(QWEN3_8B, number_bytes=2, cards=1)
+    assert ours - theirs == engine_table_bytes(QWEN3_8B, number_bytes=2, cards=1)
 
 
 @pytest.mark.parametrize("kind", ["L4", "H100"])

@@ -78,7 +78,7 @@ def written(launch: Launch) -> str:
     content = {
         "environment": dict(launch.environment),
         "changed": {each.field: each.flag for each in launch.changed},
-        "without_effect": {each.flag: each.reason for each in launch.without_effect},
+        "ignored_settings": {each.flag: each.reason for each in launch.ignored_settings},
         "files": {name: yaml.load(text, LOADER) for name, text in launch.files.items()},
     }
     told = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)

@@ -70,12 +70,12 @@ def test_a_field_is_told_to_the_engine_or_said_to_have_no_effect(
     beside = {"trt_llm.build.lora_adapters": {"x": PLACE}} if "lora_c" in field else {}
     plain = launch_of(runtime, spec_with(beside, stack))
     launch = launch_of(runtime, spec_with({**beside, field: value}, stack))
-    said = [each.field for each in launch.changed] + [each.flag for each in launch.without_effect]
+    said = [each.field for each in launch.changed] + [each.flag for each in launch.ignored_settings]
     mentioned = any(each == field or each.startswith(f"{field}.") for each in said)
     by_artifact = field in ("trt_llm.build.checkpoint_repository", "enginehouse.runtime",
                             "trt_llm.build.max_beam_width")  # fmt: skip
     assert mentioned or by_artifact or _words(launch) != _words(plain)
-    assert NO_FLAG not in [each.reason for each in launch.without_effect]
+    assert NO_FLAG not in [each.reason for each in launch.ignored_settings]
 
 
 @pytest.mark.parametrize("version", vllm.capabilities.VERSIONS)
@@ -148,7 +148,7 @@ def test_drafts_that_a_version_of_tensorrt_llm_has_not_are_left_out_with_the_rea
         patch = {"trt_llm.runtime.patch_kwargs": {"speculative_config": given}}
         launch = launch_of("trtllm", spec_with(patch, "v2"), version="1.2")
         assert "speculative_config" not in yaml.safe_load(launch.files["engine.yaml"])
-        assert reason in [each.reason for each in launch.without_effect]
+        assert reason in [each.reason for each in launch.ignored_settings]
 
 
 LOGS = {

@@ -11,12 +11,12 @@ from controlplane.domain.commands.checkpoints import (
     carry_checkpoint,
     carry_revision,
 )
+from controlplane.domain.commands.command_context import ask_accelerator
 from controlplane.domain.commands.draft import Draft
 from controlplane.domain.commands.invocation import CommandContext, Invocation
 from controlplane.domain.commands.numbers import clean, fraction, whole_number
 from controlplane.domain.commands.options import Arguments, Option, no_number, read_options
 from controlplane.domain.commands.secrets import SecretsFound, is_secret_variable
-from controlplane.domain.commands.surroundings import ask_accelerator
 from controlplane.domain.commands.words import Word
 from controlplane.domain.commands.yaml_file import read_settings
 from controlplane.domain.runtimes.trtllm.engine_keys import EngineKeys, carry_engine_keys

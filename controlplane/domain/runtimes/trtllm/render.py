@@ -90,7 +90,7 @@ def render(
         },
         files={FILE_NAME: to_yaml(keys)},
         changed=tuple(line.changed),
-        without_effect=line.not_carried(),
+        ignored_settings=line.not_carried(),
     )
 
 

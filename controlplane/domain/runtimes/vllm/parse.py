@@ -7,6 +7,11 @@ from controlplane.domain.commands.checkpoints import (
     carry_checkpoint,
     carry_revision,
 )
+from controlplane.domain.commands.command_context import (
+    PIPELINE_PARALLEL,
+    TENSOR_PARALLEL,
+    ask_accelerator,
+)
 from controlplane.domain.commands.draft import Draft
 from controlplane.domain.commands.invocation import CommandContext, Invocation
 from controlplane.domain.commands.numbers import clean, fraction, json_value, whole_number
@@ -19,11 +24,6 @@ from controlplane.domain.commands.options import (
 )
 from controlplane.domain.commands.report import Choice
 from controlplane.domain.commands.secrets import SecretsFound, is_secret_variable
-from controlplane.domain.commands.surroundings import (
-    PIPELINE_PARALLEL,
-    TENSOR_PARALLEL,
-    ask_accelerator,
-)
 from controlplane.domain.commands.yaml_file import read_settings
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.runtimes.vllm.adapters import carry_adapters

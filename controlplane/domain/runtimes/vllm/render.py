@@ -103,7 +103,7 @@ def render(
         },
         files={},
         changed=tuple(line.changed),
-        without_effect=line.not_carried(),
+        ignored_settings=line.not_carried(),
     )
 
 

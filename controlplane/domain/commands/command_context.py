@@ -23,7 +23,7 @@ _VARIABLE = "Engines get their environment from their runtime's driver, not from
 _HIDDEN_KINDS = frozenset({"B10", "CPU"})
 
 
-def take_surroundings(
+def take_context(
     draft: Draft, context: CommandContext, plain: Sequence[str], secrets: SecretsFound
 ) -> None:
     """Note the plain variables and everything else around the arguments; list the hub's secret."""
