@@ -34,8 +34,8 @@ def explain_log(
             best = (match, pattern)
     if best is None:
         return None
-    return _failure(best[1], best[0], CrashEvidence(subject="The engine", exit_code=1, log_tail=tail,
-                                              spec=spec or {}))  # fmt: skip
+    seen = CrashEvidence(subject="The engine", exit_code=1, log_tail=tail, spec=spec or {})
+    return _failure(best[1], best[0], seen)
 
 
 def log_pattern(

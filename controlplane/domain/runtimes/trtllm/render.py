@@ -61,8 +61,8 @@ def render(
     """Return the launch of TensorRT-LLM on the artifact in `model_dir`.
 
     It takes its memory by the config's share of what is free, so `memory_bytes` does not show.
-    `runs_remote_code` only where an admin granted the artifact's own Python. Raises ValueError for a
-    version that is not known here.
+    `runs_remote_code` only where an admin granted the artifact's own Python. Raises ValueError for
+    a version that is not known here.
     """
     if version not in VERSIONS:
         raise ValueError(f"TensorRT-LLM {version} is not known here; {', '.join(VERSIONS)} are.")

@@ -65,8 +65,8 @@ def render(
     """Return the launch of vLLM on the artifact in `model_dir`.
 
     `exported` is how the artifact is quantized, where that was read from its own files; adapters
-    lie below the artifact unless `adapter_dirs` says otherwise. `runs_remote_code` only where an admin
-    granted the artifact's own Python. Raises ValueError for a version that is not known here.
+    lie below the artifact unless `adapter_dirs` says otherwise. `runs_remote_code` only where an
+    admin granted the artifact's own Python. Raises ValueError for a version not known here.
     """
     if version not in VERSIONS:
         raise ValueError(f"vLLM {version} is not known here; {VERSIONS[0]} to {VERSIONS[-1]} are.")
