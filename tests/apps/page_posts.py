@@ -182,9 +182,9 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
     "accounts:withdraw": lambda w: (f"/people/invitations/{_invitation(w).id}/withdraw/", {}),
     "accounts:set_role": lambda w: (f"/people/{w.member.id}/role/", {"role": "admin"}),
     "accounts:remove": _removed,
-    "accounts:set_standing": lambda w: (
-        f"/people/{w.member.id}/standing/",
-        {"standing": "admin"},
+    "accounts:set_account_status": lambda w: (
+        f"/people/{w.member.id}/status/",
+        {"status": "admin"},
     ),
     "accounts:restrict": lambda w: ("/people/restrict/", {"environment": "production"}),
     "accounts:release": _released,

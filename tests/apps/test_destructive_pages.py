@@ -40,7 +40,7 @@ def test_nothing_is_taken_away_without_its_name() -> None:
         f"/calibration-sets/{calibration.id}/delete/": {},
         f"/artifacts/{artifact.id}/delete/": {},
         f"/people/{cast.member.id}/remove/": {},
-        f"/people/{cast.member.id}/standing/": {"standing": "deactivated"},
+        f"/people/{cast.member.id}/status/": {"status": "deactivated"},
         f"/models/{deployment.model_id}/{deployment.id}/deactivate/": {},
     }
     client = signed_in(admin)

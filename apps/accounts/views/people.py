@@ -89,12 +89,12 @@ def remove(request: HttpRequest, user_id: str) -> HttpResponse:
 
 @allowed_page(Action.PEOPLE)
 @require_POST
-def set_standing(request: HttpRequest, user_id: str) -> HttpResponse:
+def set_account_status(request: HttpRequest, user_id: str) -> HttpResponse:
     """Deactivate somebody, make an admin of the organisation, or the reverse."""
     found = User.objects.filter(id=user_id).first()
     if found is None:
         raise NotFound(f"There is no user `{user_id}`.")
-    wanted = request.POST.get("standing", "")
+    wanted = request.POST.get("status", "")
     if wanted == "deactivated":
         _refuse_unless_typed(request, found.email)
         person_deactivate(user=found)
@@ -103,7 +103,7 @@ def set_standing(request: HttpRequest, user_id: str) -> HttpResponse:
     elif wanted in ("admin", "member"):
         person_set_admin(user=found, is_admin=wanted == "admin")
     else:
-        raise InvalidInput(f"`{wanted}` is no standing.", fields=["standing"])
+        raise InvalidInput(f"`{wanted}` is not a status.", fields=["status"])
     messages.success(request, f"{found.email} is changed.")
     return redirect("accounts:people")
 

@@ -12,7 +12,7 @@ from apps.configs.services.examination import examine_text
 from apps.configs.services.verdicts import verdict_fields, verdict_settle
 from apps.rest.errors import Conflict, InvalidInput
 from apps.secrets.names import normal_name
-from apps.secrets.services import secret_standing_in
+from apps.secrets.services import secret_in
 from controlplane import clock
 from controlplane.domain.rules.examine import Examination
 
@@ -94,7 +94,7 @@ def _examined(team: Team, text: str) -> Examination:
 
 def _refuse_values(team: Team, text: str) -> None:
     """A revision is kept for good and seen by all: a value in it would be out."""
-    name = secret_standing_in(team=team, text=text)
+    name = secret_in(team=team, text=text)
     if name is not None:
         raise InvalidInput(
             f"The config holds the value of the secret `{name}`; nothing was saved.",

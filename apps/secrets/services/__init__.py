@@ -1,8 +1,8 @@
 """Writes of secrets, and the one way to a value: `secret_reveal`."""
 
 from apps.secrets.services.redaction import (
+    secret_in,
     secret_redactor,
-    secret_standing_in,
     unreadable_secrets,
 )
 from apps.secrets.services.rotation import Rotation, secret_rotate
@@ -28,11 +28,11 @@ __all__ = [
     "SecretToTest",
     "secret_delete",
     "secret_expire",
+    "secret_in",
     "secret_redactor",
     "secret_reveal",
     "secret_rotate",
     "secret_set",
-    "secret_standing_in",
     "secret_test_claim",
     "secret_test_finish",
     "secret_test_request",

@@ -15,7 +15,7 @@ _SHORTEST_TELLING = 12
 """A shorter value may stand in a text by chance."""
 
 
-def secret_standing_in(*, team: Team, text: str) -> str | None:
+def secret_in(*, team: Team, text: str) -> str | None:
     """Return the name of a secret of the team whose value stands in a text that is to be kept.
 
     Raises KeyRingError without a ring; what the ring does not open cannot be looked for.

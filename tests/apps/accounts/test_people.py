@@ -252,7 +252,7 @@ def test_pages_refuse_what_rest_refuses(cast: Cast) -> None:
         "/people/invite/",
         f"/people/{cast.owner.id}/role/",
         f"/people/{cast.owner.id}/remove/",
-        f"/people/{cast.owner.id}/standing/",
+        f"/people/{cast.owner.id}/status/",
         "/people/restrict/",
         "/teams/create/",
     ):

@@ -135,7 +135,7 @@ def test_a_form_of_a_page_takes_no_more_fields_than_it_shows(cast: Cast) -> None
         {"email": "x@example.com", "role": "admin", "team": cast.outsider.team_id},
     )
     client.post(f"/people/{cast.member.id}/role/", {"role": "admin"})
-    client.post(f"/people/{cast.member.id}/standing/", {"is_admin": "on"})
+    client.post(f"/people/{cast.member.id}/status/", {"is_admin": "on"})
     member = User.objects.get(id=cast.member.id)
     assert (member.is_admin, member.team_id) == (False, cast.team.id)
     assert member.memberships.get().role == "member"
