@@ -80,10 +80,10 @@ def _run(build: Build, keeper: LeaseKeeper, folder: BuildFolder) -> None:
 
 
 def _stop(keeper: LeaseKeeper, stopped: Interrupted) -> None:
-    if stopped.standing is LeaseStatus.CANCEL:
+    if stopped.status is LeaseStatus.CANCEL:
         _log.info("cancelled")
         retry_on_db_error(keeper, lambda: build_cancelled(lease=keeper.lease))
-    elif stopped.standing is LeaseStatus.LOST:
+    elif stopped.status is LeaseStatus.LOST:
         raise stopped
     else:
         drop_or_hand_over(keeper, stopped)

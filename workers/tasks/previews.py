@@ -153,7 +153,7 @@ class _Heartbeat:
 
     def beat(self) -> Verdict:
         """Return whether the child goes on."""
-        if self._keeper.standing is not LeaseStatus.HELD:
+        if self._keeper.status is not LeaseStatus.HELD:
             return Verdict.LOST
         is_late = self._keeper.clock.monotonic() > self._give_up_at
         return Verdict.CANCEL if is_late else Verdict.CONTINUE

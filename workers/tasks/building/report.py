@@ -71,7 +71,7 @@ class StepReport:
 
     def measure(self, outcome: StepOutcome, output: Path) -> None:
         """Store what the run took, however it ended; `output` is the folder that it wrote to."""
-        if self._keeper.standing is LeaseStatus.LOST:
+        if self._keeper.status is LeaseStatus.LOST:
             return
         measured = _measured(outcome, size_of(output) or None)
         retry_on_db_error(

@@ -159,7 +159,7 @@ class BuildRun:
             raise
         finally:
             # A lost lease is told by whatever is raised already.
-            if self._keeper.standing is not LeaseStatus.LOST:
+            if self._keeper.status is not LeaseStatus.LOST:
                 report.close()
 
     def _command(self, step: str, report: StepReport) -> StepCommand:
@@ -205,7 +205,7 @@ class BuildRun:
     def _beat(self, report: StepReport) -> Verdict:
         report.tick()
         # A worker that is being stopped drops the step as one that lost its lease does.
-        return _VERDICTS.get(self._keeper.standing, Verdict.LOST)
+        return _VERDICTS.get(self._keeper.status, Verdict.LOST)
 
     def _published(self, step: str, outcome: StepOutcome, report: StepReport) -> Mapping[str, Any]:
         if outcome.kind in (OutcomeKind.FAILED, OutcomeKind.CRASHED):
@@ -215,7 +215,7 @@ class BuildRun:
             self._keeper.check()
             raise Interrupted(LeaseStatus.LOST)
         values = outcome.values
-        if self._keeper.standing is LeaseStatus.LOST:
+        if self._keeper.status is LeaseStatus.LOST:
             raise Interrupted(LeaseStatus.LOST)
         outputs.publish(self._folder.draft(step), self._folder.published(step))
         retry_on_db_error(

@@ -45,7 +45,7 @@ def claimed(claim: Callable[[str], Lease | None], *, clock: Clock = SYSTEM) -> L
 
 def drop_or_hand_over(keeper: LeaseKeeper, stopped: Interrupted) -> None:
     """Give the work back where this worker is being stopped; what was lost is another's already."""
-    if stopped.standing is LeaseStatus.STOPPING:
+    if stopped.status is LeaseStatus.STOPPING:
         _log.info("%s given back, because this worker is being stopped", keeper.lease.marker)
         retry_on_db_error(keeper, lambda: lease_release(lease=keeper.lease))
     else:

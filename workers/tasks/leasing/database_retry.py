@@ -18,7 +18,7 @@ def retry_on_db_error(keeper: LeaseKeeper, write: Callable[[], _Result]) -> _Res
         Interrupted: the lease ran out before the database answered.
     """
     while True:
-        if keeper.standing is LeaseStatus.LOST:
+        if keeper.status is LeaseStatus.LOST:
             raise Interrupted(LeaseStatus.LOST)
         try:
             return write()

@@ -33,9 +33,9 @@ class LeaseStatus(StrEnum):
 class Interrupted(Exception):
     """The work cannot go on in this worker."""
 
-    def __init__(self, standing: LeaseStatus) -> None:
-        super().__init__(standing.value)
-        self.standing = standing
+    def __init__(self, status: LeaseStatus) -> None:
+        super().__init__(status.value)
+        self.status = status
 
 
 class LeaseKeeper:
@@ -71,7 +71,7 @@ class LeaseKeeper:
         self._thread.join()
 
     @property
-    def standing(self) -> LeaseStatus:
+    def status(self) -> LeaseStatus:
         """How the lease stands at this moment."""
         if self._is_lost or self.clock.monotonic() - self._renewed_at >= LEASE_SECONDS:
             self._is_lost = True
@@ -82,8 +82,8 @@ class LeaseKeeper:
 
     def check(self) -> None:
         """Return while the work may go on. Raises Interrupted."""
-        if (standing := self.standing) is not LeaseStatus.HELD:
-            raise Interrupted(standing)
+        if (status := self.status) is not LeaseStatus.HELD:
+            raise Interrupted(status)
 
     def _keep(self) -> None:
         connection = _own_connection()

@@ -48,14 +48,14 @@ def test_what_another_has_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("standing", "state"), [(LeaseStatus.STOPPING, "queued"), (LeaseStatus.LOST, "fetching")]
+    ("status", "state"), [(LeaseStatus.STOPPING, "queued"), (LeaseStatus.LOST, "fetching")]
 )
 def test_work_goes_back_where_its_worker_stops_and_stays_where_it_is_anothers(
-    standing: LeaseStatus, state: str
+    status: LeaseStatus, state: str
 ) -> None:
     build = factories.make_build()
     lease = build_claim(build_id=build.id, owner=process_owner("here"))
     assert lease is not None
     keeper = LeaseKeeper(lease, clock=ManualClock())
-    drop_or_hand_over(keeper, Interrupted(standing))
+    drop_or_hand_over(keeper, Interrupted(status))
     assert Build.objects.get(id=build.id).state == state

@@ -55,8 +55,8 @@ def row(lease: Lease) -> Build:
     return Build.objects.get(id=lease.id)
 
 
-def wait_for_standing(keeper: LeaseKeeper, standing: LeaseStatus) -> None:
-    wait_for(lambda: keeper.standing is standing, what=lambda: f"{standing}: {keeper.standing}")
+def wait_for_status(keeper: LeaseKeeper, status: LeaseStatus) -> None:
+    wait_for(lambda: keeper.status is status, what=lambda: f"{status}: {keeper.status}")
 
 
 def test_a_kept_lease_is_renewed_once_that_is_due(
@@ -77,16 +77,16 @@ def test_a_kept_lease_is_renewed_once_that_is_due(
     renewals = [number for number, name in enumerate(looks) if name == "lease_renew"]
     assert renewals == [1, 4]
     assert (renewals[1] - renewals[0]) * LOOK_SECONDS == RENEW_SECONDS
-    assert keeper.standing is LeaseStatus.HELD
+    assert keeper.status is LeaseStatus.HELD
 
 
 def test_a_cancel_is_seen_at_the_next_look(
     keeper: LeaseKeeper, lease: Lease, clock: ManualClock
 ) -> None:
     build_cancel(build=row(lease))
-    assert keeper.standing is LeaseStatus.HELD
+    assert keeper.status is LeaseStatus.HELD
     clock.advance(LOOK_SECONDS)
-    wait_for_standing(keeper, LeaseStatus.CANCEL)
+    wait_for_status(keeper, LeaseStatus.CANCEL)
     with pytest.raises(Interrupted):
         keeper.check()
 
@@ -96,14 +96,14 @@ def test_a_lease_that_was_taken_is_lost_for_good(
 ) -> None:
     leases_expire(owners=[row(lease).lease_owner])
     clock.advance(LOOK_SECONDS)
-    wait_for_standing(keeper, LeaseStatus.LOST)
+    wait_for_status(keeper, LeaseStatus.LOST)
     with pytest.raises(Interrupted):
         retry_on_db_error(keeper, lambda: None)
 
 
 def test_a_worker_that_is_stopped_is_told(keeper: LeaseKeeper, stopping: threading.Event) -> None:
     stopping.set()
-    assert keeper.standing is LeaseStatus.STOPPING
+    assert keeper.status is LeaseStatus.STOPPING
 
 
 def test_a_database_that_stays_away_for_a_lease_loses_it(
@@ -118,9 +118,9 @@ def test_a_database_that_stays_away_for_a_lease_loses_it(
     wait_for(lambda: not keeper.is_reachable, what="its first look")
     # Its claim counts as a look older than it is: better a moment too early than too late.
     clock.advance(LEASE_SECONDS - 2 * LOOK_SECONDS - 0.1)
-    assert keeper.standing is LeaseStatus.HELD
+    assert keeper.status is LeaseStatus.HELD
     clock.advance(0.1)
-    assert keeper.standing is LeaseStatus.LOST
+    assert keeper.status is LeaseStatus.LOST
     assert not keeper.is_reachable
 
 
@@ -137,4 +137,4 @@ def test_a_database_that_comes_back_in_time_costs_nothing(
         clock.wait_for_waiters()
     clock.advance(LOOK_SECONDS)
     wait_for(lambda: keeper.is_reachable, what="an answer")
-    assert keeper.standing is LeaseStatus.HELD
+    assert keeper.status is LeaseStatus.HELD
