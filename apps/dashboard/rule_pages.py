@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 
 from apps.accounts.pages import page
 from controlplane.domain.rules.catalogue import ALL_RULES, FAMILIES
-from controlplane.domain.rules.reference import rule_says
+from controlplane.domain.rules.reference import fix_says, rule_says
 from controlplane.domain.rules.rule import ALL_RUNTIMES, Rule
 
 SEVERITIES = ("error", "warning", "hint")
@@ -71,7 +71,7 @@ def _line(rule: Rule) -> RuleLine:
         rule=rule,
         sentence=rule_says(rule),
         runtimes="" if rule.runtimes == ALL_RUNTIMES else " and ".join(sorted(rule.runtimes)),
-        fix=rule.fix.label if rule.fix else "",
+        fix=fix_says(rule),
         source={
             "document": source.document,
             "section": source.section,

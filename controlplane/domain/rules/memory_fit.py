@@ -192,7 +192,7 @@ BUILDERS = Rule(
     when=lambda c: (need := _builders(c)) is not None and need.cards > _asked_builders(c),
     message=_builder_message,
     fix=Fix(
-        label="Lease as many as it takes",
+        label=lambda c: f"Use {need.cards} builder GPUs" if (need := _builders(c)) else "",
         patch=lambda c: {_BUILDERS: need.cards} if (need := _builders(c)) else None,
         safe=True,
     ),

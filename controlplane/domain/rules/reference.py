@@ -24,7 +24,7 @@ while one waits. A fix marked *safe* cannot change what the endpoint answers.
 
 `manage.py check_config FILE [--facts PATH] [--format text|json]` runs them all; it exits 0 when the
 file is clean or has warnings, 1 when an error blocks it or a rule waits, 2 when it cannot be read.
-It has no fleet and no secret store to ask, so it takes every kind of card and every listed secret
+It has no fleet and no secret store to ask, so it takes every kind of GPU and every listed secret
 as there.
 
 Its JSON has `findings` (`code`, `name`, `severity`, `message`, `fields`, `line`, `fix` with
@@ -58,6 +58,11 @@ def rule_says(rule: Rule) -> str:
     return rule.message(_context(rule.bad))
 
 
+def fix_says(rule: Rule) -> str:
+    """Return what the button of its fix says there; empty where it has none."""
+    return rule.fix.label_for(_context(rule.bad)) if rule.fix else ""
+
+
 def _schema() -> Iterator[str]:
     for problem, words in _PROBLEM_WORDS.items():
         yield f"- **{problem.value}** {problem.label}: {words}"
@@ -81,7 +86,7 @@ def _rule(rule: Rule) -> Iterator[str]:
     yield from _change("Fires", rule.bad)
     yield from _change("Silent", rule.good)
     if rule.fix is not None:
-        yield f"- Fix: {rule.fix.label}{' (safe)' if rule.fix.safe else ''}."
+        yield f"- Fix: {fix_says(rule)}{' (safe)' if rule.fix.safe else ''}."
     if rule.needs:
         yield f"- Needs: {', '.join(rule.needs)}."
     source = rule.source

@@ -5,7 +5,7 @@ from typing import Any
 
 from controlplane.domain.facts.sources import Source
 from controlplane.domain.rules.context import Context
-from controlplane.domain.rules.rule import Patch, Rule, Severity
+from controlplane.domain.rules.rule import Fix, Patch, Rule, Severity
 from controlplane.domain.spec import SpecError
 from controlplane.domain.spec.document import Mark
 
@@ -114,8 +114,12 @@ def finding_of_rule(rule: Rule, context: Context, place: Mark | None) -> Finding
         source=rule.source,
         line=place.line if place else None,
         column=place.column if place else None,
-        fix=OfferedFix(label=fix.label, patch=patch, safe=fix.safe) if fix and patch else None,
+        fix=_offered(fix, patch, context) if fix and patch else None,
     )
+
+
+def _offered(fix: Fix, patch: Patch, context: Context) -> OfferedFix:
+    return OfferedFix(label=fix.label_for(context), patch=patch, safe=fix.safe)
 
 
 def finding_of_error(error: SpecError) -> Finding:

@@ -37,11 +37,15 @@ class Severity(StrEnum):
 class Fix:
     """A change to the config, shown as a button."""
 
-    label: str
+    label: str | Callable[[Context], str]
+    """What the button says; of the config where it names numbers."""
     patch: Callable[[Context], Patch | None]
     """Dotted path -> value (None removes); None where this config has no such fix."""
     safe: bool
     """True only if what the endpoint answers cannot change."""
+
+    def label_for(self, context: Context) -> str:
+        return self.label if isinstance(self.label, str) else self.label(context)
 
 
 def _everywhere(_: Context) -> bool:
