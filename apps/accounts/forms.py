@@ -12,7 +12,7 @@ KEY_TYPES = {
     ApiKeyType.WORKSPACE_INVOKE: "call models",
     ApiKeyType.WORKSPACE_MANAGE_ALL: "manage and call everything",
     ApiKeyType.WORKSPACE_EXPORT_METRICS: "read metrics",
-    ApiKeyType.PERSONAL: "do what I may",
+    ApiKeyType.PERSONAL: "same as my role",
 }
 
 
@@ -67,7 +67,7 @@ class ApiKeyForm(forms.Form):
         help_text="Their ids with spaces between; for keys that call models or read metrics.",
     )
     expires_at = forms.DateTimeField(
-        label="Ends (UTC)",
+        label="Expires (UTC)",
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
     )
@@ -75,7 +75,7 @@ class ApiKeyForm(forms.Form):
     tokens_per_minute = _limit("Tokens a minute")
     parallel_requests = _limit("Requests at a time")
     monthly_spend = forms.DecimalField(
-        label="Money a month", required=False, min_value=0, max_digits=12, decimal_places=2
+        label="Spend per month", required=False, min_value=0, max_digits=12, decimal_places=2
     )
 
     def limit_fields(self) -> list[forms.BoundField]:
@@ -94,7 +94,7 @@ class InvitationForm(forms.Form):
 
     email = EmailField(label="E-mail address")
     role = forms.ChoiceField(
-        label="As", choices=((TeamRole.MEMBER, "a member"), (TeamRole.ADMIN, "a team admin"))
+        label="Role", choices=((TeamRole.MEMBER, "member"), (TeamRole.ADMIN, "team admin"))
     )
 
 
@@ -120,16 +120,16 @@ class JoinForm(forms.Form):
 class AuditForm(forms.Form):
     """Which entries of the audit trail to show."""
 
-    actor = forms.CharField(label="Who", required=False, max_length=300)
-    action = forms.CharField(label="Did", required=False, max_length=64)
-    target = forms.CharField(label="To what", required=False, max_length=300)
+    actor = forms.CharField(label="Actor", required=False, max_length=300)
+    action = forms.CharField(label="Action", required=False, max_length=64)
+    target = forms.CharField(label="Target", required=False, max_length=300)
     since = forms.DateTimeField(
         label="From", required=False, widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
     )
     until = forms.DateTimeField(
         label="Before", required=False, widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
     )
-    admin_rights = forms.BooleanField(label="By rights of an organisation admin", required=False)
+    admin_rights = forms.BooleanField(label="Used organisation admin rights", required=False)
 
     def filters(self) -> dict[str, Any]:
         """Return what is valid of it, by the names of the trail's filters."""

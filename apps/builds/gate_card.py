@@ -129,7 +129,7 @@ def _of_generation(figures: Mapping[str, Any], limits: Mapping[str, Any]) -> Seq
             limit=formats.ABSENT if drift is None else _nats(drift),
         ),
         Figure(
-            label="Same likeliest token",
+            label="Top-1 agreement",
             measured=formats.percent(figures["same_choice"]),
             limit=formats.ABSENT if choice is None else f"at least {formats.percent(choice)}",
         ),

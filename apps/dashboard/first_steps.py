@@ -64,7 +64,7 @@ def first_steps(newcomer: Newcomer) -> Sequence[FirstStep]:
 
 def _come_back(newcomer: Newcomer) -> FirstStep:
     return FirstStep(
-        label="Be able to come back",
+        label="Set a password",
         is_done=newcomer.may_sign_in,
         says="The link that let you in works once. Choose a password to sign in with.",
         url=reverse("accounts:account"),
@@ -81,7 +81,7 @@ def _machine(newcomer: Newcomer) -> tuple[FirstStep, ...]:
             command="python manage.py up",
         ),
         FirstStep(
-            label="Have a card, or plan without one",
+            label="Add a GPU, or plan without one",
             is_done=newcomer.has_cards or newcomer.config_id is not None or newcomer.plans,
             says="An agent offers its host's cards, or its CPU. Without any, a config can still be "
             "planned and checked for every kind; only building needs the card.",

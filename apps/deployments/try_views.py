@@ -101,7 +101,7 @@ def _key_of(request: HttpRequest, model_id: str, route: str) -> str:
     try:
         user = request.user
         if not isinstance(user, User):
-            raise Unauthenticated("You are signed out.", hint="Sign in again to go on.")
+            raise Unauthenticated("You are signed out.", hint="Sign in again to continue.")
         require(actor_on(request), Action.WRITE)
         if route.removeprefix("sync") not in ASKED_ROUTES:
             raise NotFound(f"Pages do not ask at `{route}`.")

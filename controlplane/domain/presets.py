@@ -46,7 +46,7 @@ resources:
   cpu: '1'
   memory: 10Gi
 secrets:
-  hf_access_token: null  # meta-llama asks for a licence
+  hf_access_token: null  # meta-llama is gated
 trt_llm:
   build:
     base_model: decoder
@@ -72,7 +72,7 @@ resources:
   cpu: '4'
   memory: 40Gi
 secrets:
-  hf_access_token: null  # meta-llama asks for a licence
+  hf_access_token: null  # meta-llama is gated
 trt_llm:
   build:
     base_model: decoder
@@ -155,7 +155,7 @@ resources:
   cpu: '1'
   memory: 10Gi
 secrets:
-  hf_access_token: null  # meta-llama asks for a licence
+  hf_access_token: null  # meta-llama is gated
 trt_llm:
   build:
     base_model: decoder
@@ -182,7 +182,7 @@ resources:
   cpu: '1'
   memory: 10Gi
 secrets:
-  hf_access_token: null  # meta-llama asks for a licence
+  hf_access_token: null  # meta-llama is gated
 trt_llm:
   build:
     base_model: decoder

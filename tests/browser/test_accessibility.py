@@ -69,7 +69,7 @@ def test_the_sign_in_over_a_page_and_offered_drafts_have_none_and_fit_320_px(
     found = violations(page, "drafts")
     page.context.clear_cookies()
     page.get_by_role("button", name="Save").click()
-    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    dialog = page.get_by_role("dialog", name="Sign in to continue")
     expect(dialog.get_by_label("Password")).to_be_focused()
     assert found + violations(page, "sign-in over the page") == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

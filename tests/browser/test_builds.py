@@ -19,7 +19,7 @@ def test_the_editor_tells_what_the_build_takes_and_again_after_a_change(
 ) -> None:
     page = visit(f"/configs/{stage.small.id}/")
     forecast = page.locator("#forecast")
-    expect(forecast).to_contain_text("What it takes")
+    expect(forecast).to_contain_text("Estimated cost")
     expect(forecast).not_to_contain_text("Calibrate")
     page.get_by_label("Quantization").select_option("fp8")
     expect(forecast).to_contain_text("Calibrate")

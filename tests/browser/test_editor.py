@@ -194,7 +194,7 @@ def _tab_to(page: Page, identifier: str) -> None:
 def test_a_cell_of_the_fit_matrix_goes_into_the_config(visit: OpenPage, stage: "Stage") -> None:
     page = visit(f"/configs/{stage.blocked.id}/", viewport={"width": 320, "height": 800})
     page.wait_for_load_state("networkidle")
-    page.get_by_role("button", name="Where it fits").press("Enter")
+    page.get_by_role("button", name="GPU fit").press("Enter")
     expect(page.locator("#fit-title")).to_be_focused()
     expect(page.locator("#fit-title")).to_be_in_viewport()
     page.get_by_role("button", name="4 × H100 in fp8_kv", exact=True).press("Enter")

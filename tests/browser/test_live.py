@@ -103,7 +103,7 @@ def test_a_session_that_ended_overnight_is_begun_anew_over_the_page(
     page.evaluate(AWAY, True)
     page.context.clear_cookies()
     page.evaluate(AWAY, False)
-    expect(page.get_by_role("dialog", name="Sign in to go on")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Sign in to continue")).to_be_visible()
     expect(page.get_by_role("link", name="smollm2").first).to_be_visible()
 
 

@@ -61,7 +61,7 @@ def end_session(page: Page) -> None:
 
 
 def sign_in(page: Page) -> None:
-    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    dialog = page.get_by_role("dialog", name="Sign in to continue")
     expect(dialog.get_by_label("E-mail address")).to_have_value("owner@example.com")
     expect(dialog.get_by_label("Password")).to_be_focused()
     page.keyboard.type(PASSWORD)
@@ -117,7 +117,7 @@ def test_who_puts_the_sign_in_off_keeps_the_text_and_is_not_asked_at_every_lette
     page = editor(visit, stage, allowed=REFUSED)
     end_session(page)
     type_length(page)
-    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    dialog = page.get_by_role("dialog", name="Sign in to continue")
     dialog.get_by_role("button", name="Not now").click()
     notice = page.locator("#refused")
     expect(notice).to_contain_text("You are signed out")
@@ -136,7 +136,7 @@ def test_a_wrong_password_is_said_in_the_dialog(visit: OpenPage, stage: "Stage")
     page = editor(visit, stage, allowed=REFUSED)
     end_session(page)
     type_length(page)
-    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    dialog = page.get_by_role("dialog", name="Sign in to continue")
     expect(dialog.get_by_label("Password")).to_be_focused()
     page.keyboard.type("wrong")
     page.keyboard.press("Enter")
@@ -154,7 +154,7 @@ def test_who_signed_in_in_another_tab_goes_on_in_this_one(visit: OpenPage, stage
     ]
     end_session(page)
     type_length(page)
-    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    dialog = page.get_by_role("dialog", name="Sign in to continue")
     expect(dialog).to_be_visible()
     page.context.add_cookies(session)  # type: ignore[arg-type]
     page.evaluate("window.dispatchEvent(new Event('focus'))")
@@ -169,12 +169,12 @@ def test_somebody_else_does_not_go_on_with_what_another_typed(
     page = editor(visit, stage, allowed=REFUSED)
     end_session(page)
     type_length(page)
-    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    dialog = page.get_by_role("dialog", name="Sign in to continue")
     expect(dialog.get_by_label("Password")).to_be_focused()
     dialog.get_by_label("E-mail address").fill(stage.admin.email)
     dialog.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
-    expect(dialog.get_by_role("alert")).to_contain_text("Somebody else is signed in now")
+    expect(dialog.get_by_role("alert")).to_contain_text("Someone else is signed in now")
     expect(dialog).to_be_visible()
     expect(page.get_by_label("Sequence length")).to_have_value("912048")
 

@@ -96,7 +96,7 @@ def test_a_question_survives_the_session_in_which_it_was_typed(
     session = page.context.cookies()
     page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
     send(page, "Again.")
-    dialog = page.get_by_role("dialog", name="Sign in to go on")
+    dialog = page.get_by_role("dialog", name="Sign in to continue")
     expect(dialog).to_be_visible()
     page.context.add_cookies(session)  # type: ignore[arg-type]
     page.evaluate("window.dispatchEvent(new Event('focus'))")

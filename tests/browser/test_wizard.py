@@ -56,9 +56,9 @@ def test_a_pasted_command_says_what_became_of_each_flag(visit: OpenPage, stage: 
         "--gpu-memory-utilization 0.9"
     )
     page.get_by_role("button", name="Read it", exact=True).click()
-    told = page.get_by_role("region", name="What became of the vllm command")
+    told = page.get_by_role("region", name="Import summary")
     expect(told).to_contain_text("Different here: --gpu-memory-utilization 0.9")
-    expect(told).to_contain_text("Not carried: --port 9000")
+    expect(told).to_contain_text("Not imported: --port 9000")
     expect(told).to_contain_text("A secret: HF_TOKEN held one")
     expect(page.get_by_label("Sequence length")).to_have_value("2048")
     assert "hf_of_mine" not in page.content()
@@ -67,7 +67,7 @@ def test_a_pasted_command_says_what_became_of_each_flag(visit: OpenPage, stage: 
 @pytest.mark.parametrize("width", [1280, 320])
 def test_no_control_moves_when_hints_arrive(visit: OpenPage, stage: "Stage", width: int) -> None:
     page = visit(f"/configs/{stage.small.id}/", viewport={"width": width, "height": 860})
-    expect(page.locator("#forecast")).to_contain_text("What it takes")
+    expect(page.locator("#forecast")).to_contain_text("Estimated cost")
     page.wait_for_load_state("networkidle")
     before = page.evaluate(PLACES)
     page.evaluate(WATCH_SHIFTS)

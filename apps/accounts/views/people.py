@@ -143,4 +143,4 @@ def _member(request: HttpRequest, user_id: str) -> User:
 
 def _refuse_unless_typed(request: HttpRequest, email: str) -> None:
     if request.POST.get("name", "").strip() != email:
-        raise Conflict(f"Type `{email}` to go on.")
+        raise Conflict(f"Type `{email}` to confirm.")

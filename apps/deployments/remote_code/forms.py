@@ -17,9 +17,9 @@ class GrantForm(forms.Form):
         max_length=2000, label="Repository", widget=forms.TextInput(attrs=_PLAIN)
     )
     commit = forms.CharField(
-        max_length=128, label="Whole commit", widget=forms.TextInput(attrs=_PLAIN)
+        max_length=128, label="Full commit", widget=forms.TextInput(attrs=_PLAIN)
     )
-    reason = forms.CharField(max_length=1000, label="Why it may run")
+    reason = forms.CharField(max_length=1000, label="Reason")
 
     def said(self) -> dict[str, Any]:
         """Return what was sent, for the service."""
@@ -27,6 +27,6 @@ class GrantForm(forms.Form):
 
 
 class RevokeForm(forms.Form):
-    """Why it may run no more."""
+    """Reason for revoking."""
 
-    reason = forms.CharField(max_length=1000, label="Why it may run no more")
+    reason = forms.CharField(max_length=1000, label="Reason for revoking")

@@ -19,7 +19,7 @@ def import_notes(imported: CommandImport) -> Iterator[str]:
     yield from _section("Carried over", mapped)
     yield from _section("Carried over with another meaning", map(_changed, imported.changed))
     yield from _section("To decide", (line for each in imported.questions for line in _ask(each)))
-    yield from _section("Not carried over", map(_not_carried, imported.not_carried))
+    yield from _section("Not imported", map(_not_carried, imported.not_carried))
     secrets = (f"{each.name} (from {each.found_in}): {each.reason}" for each in imported.secrets)
     yield from _section("Secrets to make; their values were not kept", secrets)
     if not imported.complete:

@@ -108,7 +108,7 @@ LENGTH_LEFT_OPEN = Rule(
     concerns=lambda c: is_quantized(c) and c.spec.engine_build.gives("quantization_config"),
     when=lambda c: not _given(c).gives("calib_max_seq_length"),
     message=lambda c: (
-        f"`calib_max_seq_length` is left open and becomes {_given(c).calib_max_seq_length}, as in "
+        f"`calib_max_seq_length` is unset and becomes {_given(c).calib_max_seq_length}, as in "
         "the hosted product's code; its documentation says 2048."
     ),
     fix=Fix(

@@ -101,7 +101,7 @@ GATED_WITHOUT_SECRET = Rule(
     concerns=lambda c: _looks_gated(c) and _secret_name(c) == DEFAULT_SECRET_NAME,
     when=lambda c: _secret_name(c) not in c.spec.secret_names,
     message=lambda c: (
-        f"`{_repo(c)}` asks for a licence before a download, and the secret `{_secret_name(c)}` "
+        f"`{_repo(c)}` is a gated model, and the secret `{_secret_name(c)}` "
         "that would open it is not listed under `secrets`."
     ),
     fix=Fix(label="List the secret", patch=_list_secret, safe=True),

@@ -76,7 +76,7 @@ def _lines(examination: Examination, file: str) -> Iterator[str]:
             yield f"    fix: {finding.fix.label}: {json.dumps(dict(finding.fix.patch))}"
     yield from _waiting(examination, file)
     for value in examination.effective:
-        asked = "left open" if value.asked is None else value.asked
+        asked = "unset" if value.asked is None else value.asked
         yield f"{file}: effective {value.field}: {asked} -> {value.effective}. {value.reason}"
     yield _verdict(examination)
 

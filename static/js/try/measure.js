@@ -3,10 +3,10 @@ const THIN = "\u2009";
 const seconds = (value) => (value < 1000 ? `${Math.round(value)}${THIN}ms` : `${(value / 1000).toFixed(2)}${THIN}s`);
 const count = (value) => value.toLocaleString("en").replaceAll(",", THIN);
 const ENDS = {
-  stop: "by itself",
-  length: "at max tokens",
-  tool_calls: "with a tool call",
-  content_filter: "by a filter",
+  stop: "stop",
+  length: "length (max tokens)",
+  tool_calls: "tool call",
+  content_filter: "content filter",
 };
 
 export class Measure {
@@ -41,7 +41,7 @@ export class Measure {
     rows.push(this.usage
       ? ["Tokens", `${count(read)} in, ${count(written)} out`, "counted by the engine"]
       : ["Tokens", "not known", "the count comes with an answer's end"]);
-    if (this.finish) rows.push(["Ended", ENDS[this.finish] ?? this.finish, this.finish === "stopped" ? "the engine was told at once" : `finish reason ${this.finish}`]);
+    if (this.finish) rows.push(["Finish reason", ENDS[this.finish] ?? this.finish, this.finish === "stopped" ? "the engine was told at once" : `finish reason ${this.finish}`]);
     return rows;
   }
 }

@@ -243,7 +243,7 @@ def test_the_page_of_people_shows_members_what_they_may_change(cast: Cast) -> No
     assert "Invite somebody" not in as_member
     assert "member@example.com" in as_member
     assert "outsider@example.com" not in as_owner + as_member
-    assert "Everybody" in signed_in(cast.organisation_admin).get("/people/").content.decode()
+    assert "All users" in signed_in(cast.organisation_admin).get("/people/").content.decode()
 
 
 def test_pages_refuse_what_rest_refuses(cast: Cast) -> None:

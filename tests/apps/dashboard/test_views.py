@@ -34,7 +34,7 @@ def newcomer(user: User, **changes: Any) -> Newcomer:
 
 def test_an_empty_overview_leads_to_a_first_answer() -> None:
     page = signed_in(make_cast().owner).get("/").content.decode()
-    assert "From nothing to a first answer" in page
+    assert "Get started" in page
     assert "python manage.py up" in page
 
 
@@ -65,9 +65,9 @@ def test_a_newcomer_is_led_from_the_link_to_the_first_call_and_each_step_ticks_i
     cast.owner.save()
     told = first_steps(newcomer(cast.owner, has_cards=False, may_sign_in=False))
     assert [step.label for step in told if not step.is_done] == [
-        "Be able to come back",
+        "Set a password",
         "Have a worker that builds",
-        "Have a card, or plan without one",
+        "Add a GPU, or plan without one",
         "Write a config that passes the checks",
         "Build it",
         "Deploy it",
@@ -84,8 +84,8 @@ def test_the_first_steps_go_when_they_are_hidden_by_whoever_hid_them() -> None:
     cast = make_cast()
     owner = signed_in(cast.owner)
     assert owner.post("/first-steps/hide/").status_code == 302
-    assert "From nothing to a first answer" not in owner.get("/").content.decode()
-    assert "From nothing to a first answer" in signed_in(cast.member).get("/").content.decode()
+    assert "Get started" not in owner.get("/").content.decode()
+    assert "Get started" in signed_in(cast.member).get("/").content.decode()
 
 
 def test_an_outsider_sees_nothing_of_it() -> None:
