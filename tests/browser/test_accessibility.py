@@ -44,7 +44,7 @@ def test_the_second_step_of_a_sign_in_has_no_serious_violation_and_fits_320_px(
     page.get_by_label("E-mail address").fill(stage.owner.email)
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Second step")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Two-factor authentication")
     found = violations(page, "code")
     page.get_by_label("Code of your authenticator app").fill("never")
     page.keyboard.press("Enter")

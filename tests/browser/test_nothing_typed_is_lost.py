@@ -291,7 +291,7 @@ def test_what_was_typed_is_offered_back_after_the_tab_was_closed(
     shelf = later.get_by_role("region", name="Drafts")
     expect(shelf).to_contain_text("Not saved")
     expect(later.get_by_label("Sequence length")).to_have_value("2048")
-    shelf.get_by_role("button", name="Take it up").click()
+    shelf.get_by_role("button", name="Restore draft").click()
     expect(shelf).to_be_hidden()
     expect(later.get_by_label("Sequence length")).to_have_value("912048")
     expect(later.locator("#text")).to_have_value(re.compile("max_batch_size: 3"))
@@ -311,7 +311,7 @@ def test_a_draft_goes_on_from_the_revision_that_it_began_from(
     page.reload()
     shelf = page.get_by_role("region", name="Drafts")
     expect(shelf).to_contain_text("begun from revision 1")
-    shelf.get_by_role("button", name="Take it up").click()
+    shelf.get_by_role("button", name="Restore draft").click()
     expect(page.locator("#text")).to_have_value(re.compile("max_batch_size: 3"))
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert").first).to_contain_text("Revision 2 was saved")
@@ -346,7 +346,7 @@ def test_two_tabs_lose_nothing_to_each_other_and_a_draft_can_be_thrown_away(
     shelf = third.get_by_role("region", name="Drafts")
     expect(shelf.get_by_role("button", name="Discard")).to_have_count(2)
     shelf.get_by_role("button", name="Discard").first.click()
-    shelf.get_by_role("button", name="Take it up").click()
+    shelf.get_by_role("button", name="Restore draft").click()
     expect(third.get_by_label("Name", exact=True)).to_have_value("one")
 
 

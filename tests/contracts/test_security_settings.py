@@ -49,16 +49,16 @@ def test_nothing_of_ours_loads_a_pickle() -> None:
 
 
 def test_a_checkpoint_runs_its_remote_code_only_where_a_grant_was_asked_for() -> None:
-    said = [
+    said = sorted(
         (place.partition(":")[0], ast.unparse(each.value))
         for place, call in calls()
         for each in call.keywords
         if each.arg == "trust_remote_code" and ast.unparse(each.value) != "False"
-    ]
+    )
     loading = "workers/build_steps/quantization/loading.py"
     assert said == [
-        ("workers/build_steps/remote_code.py", "True"),
         *[(loading, "checkpoint.runs_remote_code")] * 2,
+        ("workers/build_steps/remote_code.py", "True"),
     ]
     classes = {
         place.partition(":")[0]

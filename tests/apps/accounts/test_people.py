@@ -239,8 +239,8 @@ def test_restrictions_are_made_changed_and_released_over_rest(cast: Cast) -> Non
 def test_the_page_of_people_shows_members_what_they_may_change(cast: Cast) -> None:
     as_owner = signed_in(cast.owner).get("/people/").content.decode()
     as_member = signed_in(cast.member).get("/people/").content.decode()
-    assert "Invite somebody" in as_owner
-    assert "Invite somebody" not in as_member
+    assert "Invite someone" in as_owner
+    assert "Invite someone" not in as_member
     assert "member@example.com" in as_member
     assert "outsider@example.com" not in as_owner + as_member
     assert "All users" in signed_in(cast.organisation_admin).get("/people/").content.decode()

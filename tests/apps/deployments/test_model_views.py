@@ -34,7 +34,7 @@ def test_a_model_that_serves_nowhere_has_no_code_and_a_poll_that_finds_nothing_n
     client, path = signed_in(cast.owner), f"/models/{model.id}/"
     page = client.get(path).content.decode()
     assert "No environment points at a deployment" in page
-    assert "Call it" not in page
+    assert "Call the endpoint" not in page
     part = polled(client, path)
     assert polled(client, path, **{"HX-PTag": part.headers["HX-PTag"]}).status_code == 304
 

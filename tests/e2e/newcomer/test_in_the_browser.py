@@ -87,7 +87,7 @@ def _read(page: Page, stack: Stack, repo: str) -> None:
     """Open the editor on what the wizard makes of a model's id."""
     page.goto(f"{stack.here.services.public_url}/configs/start/")
     page.get_by_label("Model id or folder").fill(repo)
-    page.get_by_role("button", name="Read its files").click()
+    page.get_by_role("button", name="Read checkpoint").click()
     expect(page.get_by_text("LlamaForCausalLM")).to_be_visible()
     expect(page.get_by_role("region", name="What we propose")).to_contain_text("native")
     page.get_by_role("link", name="Open the config").click()

@@ -136,7 +136,7 @@ def test_the_page_takes_the_committed_number_of_queries(
 
 def test_usage_that_was_set_aside_is_told_with_its_gateway_and_reason() -> None:
     client = signed_in(make_cast().organisation_admin)
-    assert "Usage set aside" not in client.get("/settings/").content.decode()
+    assert "Rejected usage records" not in client.get("/settings/").content.decode()
     for name, requests in (("gw-1", 1204), ("", 3)):
         UsageJournal.objects.create(
             journal=uuid4(), gateway_name=name, set_aside=requests,
