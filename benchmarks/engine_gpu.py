@@ -1,8 +1,8 @@
-"""What engines do on an NVIDIA card: runs `gpu/run.sh` where there is one.
+"""What engines do on an NVIDIA GPU: runs `gpu/run.sh` where there is one.
 
     python benchmarks/engine_gpu.py [--json] [--full]
 
-Where there is none it prints the newest results that are kept, with card and age, and exits 3. The
+Where there is none it prints the newest results that are kept, with GPU and age, and exits 3. The
 bars are on the Qwen3-8B shape: what the gateway costs of vLLM's tokens per second, 2 %, which only
 `--full` measures; and what the native engine takes in FP8 to verify 64 tokens of one row, 4.5 ms,
 which no stage measures. What was not measured is null and not judged. VLLM_PYTHON names an
@@ -39,7 +39,7 @@ _RIVALS = {
 
 
 def main() -> int:
-    """Return the exit status: 0 where stages and bars were met, 3 where there is no card."""
+    """Return the exit status: 0 where stages and bars were met, 3 where there is no GPU."""
     options = report.parser(__doc__, full="every stage, a quarter of an hour").parse_args()
     has_card = shutil.which("nvidia-smi") is not None
     found, status = _run(options.full) if has_card else (_newest(), report.NO_HARDWARE)
@@ -90,7 +90,7 @@ def _run(full: bool) -> tuple[list[dict[str, Any]], int]:
 
 
 def _newest() -> list[dict[str, Any]]:
-    """Return the newest kept result of each kind that was taken on a card."""
+    """Return the newest kept result of each kind that was taken on a GPU."""
     newest = {each["what"]: each for each in sorted(_kept(), key=lambda each: str(each["date"]))}
     return [newest[what] for what in sorted(newest)]
 
@@ -103,13 +103,13 @@ def _kept() -> Iterator[dict[str, Any]]:
 
 
 def _age(date: str) -> int:
-    """Return the days since; none by a clock that is behind the one of the card's host."""
+    """Return the days since; none by a clock that is behind the one of the GPU's host."""
     today = datetime.datetime.now(datetime.UTC).date()
     return max(0, (today - datetime.date.fromisoformat(date)).days)
 
 
 def _table(found: list[dict[str, Any]], *, has_card: bool) -> str:
-    lines = [] if has_card else ["No NVIDIA card here; the newest results that are kept:"]
+    lines = [] if has_card else ["No NVIDIA GPU here; the newest results that are kept:"]
     for each in found:
         age = f", {each['age_days']} days old" if "age_days" in each else ""
         lines.append(f"{each['what']:<14} {each.get('state', 'done'):<8} {each['card']}{age}")

@@ -36,7 +36,7 @@ BARS = {
     "report_worst_over_percent": report.at_most(1.0),
 }
 _SMALL_CACHE_SHARE = 0.5
-"""Below this share of the card the bar for KV tokens is half a GiB; within it no error counts."""
+"""Below this share of the GPU the bar for KV tokens is half a GiB; within it no error counts."""
 _SMALL_CACHE_BYTES = GIB // 2
 _RIVALS = {
     "aiconfigurator_constants": {"rows_within_2_percent": 70, "worst_over_percent": 7.1},
@@ -157,7 +157,7 @@ def _counts() -> dict[str, Any]:
 
 
 def _pace(full: bool) -> dict[str, Any]:
-    """Return the time of one plan and of a ranking over every kind of card."""
+    """Return the time of one plan and of a ranking over every kind of GPU."""
     checkpoint = checkpoints.read(_SHAPES["meta-llama/Meta-Llama-3.1-8B"])
     spec = _spec({"max_seq_len": 8192}, "H100", {})
     card = _Card(kind="H100", memory_bytes=80 * GIB)

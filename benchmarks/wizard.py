@@ -106,7 +106,7 @@ def _changes() -> dict[str, dict[str, str]]:
 
 
 def _fill() -> str:
-    """Return a sign-in token of a team that knows the checkpoint and has a card and secrets."""
+    """Return a sign-in token of a team that knows the checkpoint and has a GPU and secrets."""
     import django
 
     django.setup()

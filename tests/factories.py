@@ -266,7 +266,7 @@ def make_node(**changes: Any) -> Node:
 
 
 def make_card(**changes: Any) -> Card:
-    """A shared CPU card; give `kind` and `memory_bytes` for a GPU."""
+    """A shared CPU GPU; give `kind` and `memory_bytes` for a GPU."""
     node = changes.pop("node", None) or make_node()
     index = node.cards.count()
     defaults = {

@@ -1,4 +1,4 @@
-"""Machines for tests: nodes with cards, and gateways, as if they had enrolled."""
+"""Machines for tests: nodes with GPUs, and gateways, as if they had enrolled."""
 
 from datetime import timedelta
 from typing import Any
@@ -33,7 +33,7 @@ def listened() -> None:
 
 
 def make_serving_node(**changes: Any) -> Node:
-    """Return a node that spoke just now, with one CPU card of 8 GiB; its credential is its name."""
+    """Return a node that spoke just now, with one CPU GPU of 8 GiB; its credential is its name."""
     name = changes.pop("name", f"node-{new_id()}")
     memory_bytes = changes.pop("memory_bytes", 8 * GIB)
     node = Node.objects.create(
@@ -51,7 +51,7 @@ def make_serving_node(**changes: Any) -> Node:
 
 
 def make_serving_card(**changes: Any) -> Card:
-    """Return a card, by default the next GPU of its node."""
+    """Return a GPU, by default the next GPU of its node."""
     index = Card.objects.filter(node=changes["node"]).count()
     return Card.objects.create(
         **{

@@ -1,7 +1,7 @@
 """Who may do what: one function that every REST view, page and task asks.
 
 Source: baseten.md section 8 (roles and permissions), read 2026-11-28. What is not in its table,
-nodes and cards, is an organisation admin's, since they serve every team.
+nodes and GPUs, is an organisation admin's, since they serve every team.
 """
 
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ class Action(StrEnum):
     LABEL = "label"
     """Label nodes."""
     PRICE = "price"
-    """Say what an hour of a card costs."""
+    """Say what an hour of a GPU costs."""
     DRAIN = "drain"
     """Drain nodes."""
     CORDON = "cordon"
@@ -66,7 +66,7 @@ class Action(StrEnum):
     REMOVE_NODES = "remove_nodes"
     """Take nodes out, with what they hold."""
     ASSIGN_CARDS = "assign_cards"
-    """Assign cards to teams."""
+    """Assign GPUs to teams."""
     SETTINGS = "settings"
     """See what the installation runs with."""
     REMOTE_CODE = "remote_code"
@@ -101,7 +101,7 @@ _WORDS: Mapping[Action, str] = {
     Action.DRAIN: "drain nodes",
     Action.CORDON: "cordon nodes",
     Action.REMOVE_NODES: "remove nodes",
-    Action.ASSIGN_CARDS: "assign cards to teams",
+    Action.ASSIGN_CARDS: "assign GPUs to teams",
     Action.SETTINGS: "see what the installation runs with",
     Action.REMOTE_CODE: "let a repository run its own code",
 }

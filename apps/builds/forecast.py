@@ -94,7 +94,7 @@ def _why_absent(spec: Spec, known: Known) -> str | None:
             return "The checkpoint could not be read, so nobody knows its size."
         return "The checkpoint's files are still being read."
     if Context(spec=spec, known=known).card is None:
-        return "No host offers the card that the config asks for, and its memory is not known."
+        return "No host offers the GPU that the config asks for, and its memory is not known."
     return None
 
 

@@ -21,7 +21,7 @@ from controlplane.domain.lifecycle import BuildState
 _LABELS = {
     Amount.SECONDS: "Time",
     Amount.HOST: "Host memory at its peak",
-    Amount.CARD: "Card memory at its peak",
+    Amount.CARD: "GPU memory at its peak",
     Amount.DISK: "Disk: checkpoint and export",
 }
 

@@ -1,4 +1,4 @@
-"""Which cards a build holds, and what it waits for: for its page and for programs."""
+"""Which GPUs a build holds, and what it waits for: for its page and for programs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Waiting:
 
 
 def held_cards(build: Build) -> Sequence[CardLease]:
-    """Return the claims of a running build, with card and node; others hold nothing."""
+    """Return the claims of a running build, with GPU and node; others hold nothing."""
     return leases_of_holder(card_holder(build.id)) if build.state in RUNNING else ()
 
 
@@ -37,7 +37,7 @@ def waiting_of(build: Build) -> Waiting | None:
 
 
 def held_words(lease: CardLease) -> str:
-    """Return `H100 2`, or `4.0 GiB of memory` on a card that is shared."""
+    """Return `H100 2`, or `4.0 GiB of memory` on a GPU that is shared."""
     if lease.card.is_shared:
         return f"{formats.size(lease.memory_bytes)} of memory"
     return f"{lease.card.kind}\u00a0{lease.card.index}"

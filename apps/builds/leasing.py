@@ -22,7 +22,7 @@ RUNNING = frozenset(BuildState) - BUILD_TERMINAL - {BuildState.QUEUED}
 
 
 def card_holder(build_id: str) -> str:
-    """Return the name by which a build holds cards."""
+    """Return the name by which a build holds GPUs."""
     return f"build:{build_id}"
 
 

@@ -102,7 +102,7 @@ class BuildStep(models.Model):
     progress_unit = models.CharField(max_length=16, blank=True)
     progress_seconds_left = models.FloatField(null=True)
     waits_for = models.TextField(blank=True, default="", db_default="")
-    """Why its work has not begun, while it waits for cards or memory."""
+    """Why its work has not begun, while it waits for GPUs or memory."""
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     result = models.JSONField(null=True)

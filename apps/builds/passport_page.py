@@ -19,7 +19,7 @@ from apps.builds.passport import (
 from apps.builds.values import value_words
 from controlplane.domain.spec import Spec, write_yaml
 
-_NOT_RUN = "No card here computes in FP4, so nothing here has run this artifact."
+_NOT_RUN = "No GPU here computes in FP4, so nothing here has run this artifact."
 
 
 @dataclass(frozen=True, kw_only=True)

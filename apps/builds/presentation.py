@@ -87,7 +87,7 @@ class BuildRow:
 
     @property
     def hardware(self) -> str:
-        """The card kind and count that the revision asks for."""
+        """The GPU kind and count that the revision asks for."""
         resources = self.build.revision.spec.get("resources") or {}
         return hardware_words(resources.get("accelerator"))
 

@@ -140,7 +140,7 @@ class BuildFollowerObject(serializers.Serializer[Any]):
 
 
 class HeldCardObject(serializers.Serializer[Any]):
-    """A card that a running build holds, whole or in part."""
+    """A GPU that a running build holds, whole or in part."""
 
     id = serializers.CharField(source="card.id")
     node = serializers.CharField(source="card.node.name")

@@ -37,7 +37,7 @@ config.yaml    the config as it was saved
 checks.json    what the checks and the memory plan said of it
 logs/          the end of each step's log, one file per step for the last three attempts
 versions.json  the control plane's packages
-machines.json  the nodes and cards of the installation
+machines.json  the nodes and GPUs of the installation
 
 Values of secrets and environment variables are not in here. Names of secrets, repositories,
 machines and people are: read it before you pass it on.

@@ -70,7 +70,7 @@ class PostedDraft:
 
     @cached_property
     def offers(self) -> tuple[CardOffer, ...]:
-        """The cards that hosts have."""
+        """The GPUs that hosts have."""
         return card_offers()
 
     @property

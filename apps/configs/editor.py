@@ -20,7 +20,7 @@ from controlplane.domain.rules.context import CardOffer
 _CPU_ONLY = "none: the CPU does the work"
 _FACT_WORDS = {
     "checkpoint": "the checkpoint's files",
-    "cards": "the cards that hosts offer",
+    "cards": "the GPUs that hosts offer",
     "calibration_sets": "the team's calibration sets",
     "secret_names": "the stored secrets",
     "plan": "the memory plan",
@@ -153,7 +153,7 @@ class Draft:
 
     @property
     def is_on_cpu(self) -> bool:
-        """Whether memory is an engine's share of the host and not a card's."""
+        """Whether memory is an engine's share of the host and not a GPU's."""
         return value_at(self.data or {}, "resources.accelerator") is None
 
     @property
@@ -199,7 +199,7 @@ class Draft:
             what = "check waits" if len(waiting) == 1 else "checks wait"
             return f"{len(waiting)} {what} for {', '.join(self.waited_for)}."
         if absent := self.absent_cards:
-            return f"no host here has {absent}. The plan stands; only the build needs the card."
+            return f"no host here has {absent}. The plan stands; only the build needs the GPU."
         return ""
 
     @property
@@ -210,7 +210,7 @@ class Draft:
         wanted = int(count) if count.isdecimal() else 1
         if kind not in GPUS or any(o.kind == kind and o.count >= wanted for o in self.owned):
             return ""
-        return f"{wanted} × {kind}" if wanted > 1 else f"a card of the kind `{kind}`"
+        return f"{wanted} × {kind}" if wanted > 1 else f"a GPU of the kind `{kind}`"
 
     @property
     def waits(self) -> Sequence[WaitView]:

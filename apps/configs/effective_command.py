@@ -31,7 +31,7 @@ class EffectiveCommand:
     ignored_settings: tuple[NotCarried, ...]
     is_started_here: bool
     untested: tuple[str, ...] = ()
-    """What it asks that we have not seen this runtime do on such a card."""
+    """What it asks that we have not seen this runtime do on such a GPU."""
     card: str = ""
     """The kind asked for."""
 

@@ -69,7 +69,7 @@ EXAMINATION: dict[str, Any] = {
             "field": "trt_llm.build.num_builder_gpus",
             "asked": None,
             "effective": 1,
-            "reason": "A build leases as many cards as a replica, as no number is written.",
+            "reason": "A build leases as many GPUs as a replica, as no number is written.",
         }
     ],
     "runtime": "vllm",
@@ -122,7 +122,7 @@ IMPORTED: dict[str, Any] = {
     "not_carried": [
         {
             "flag": "--swap-space 4",
-            "reason": "Weights stay on the cards; the memory plan says how many that takes.",
+            "reason": "Weights stay on the GPUs; the memory plan says how many that takes.",
         }
     ],
     "secrets": [],

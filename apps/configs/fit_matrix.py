@@ -1,4 +1,4 @@
-"""GPU kinds x precision x number of cards for one draft, and what a taken cell changes in it."""
+"""GPU kinds x precision x number of GPUs for one draft, and what a taken cell changes in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from controlplane.domain.spec import parse_text
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One kind of card in one precision: the numbers of cards that hold it, or why none does."""
+    """One kind of GPU in one precision: the numbers of GPUs that hold it, or why none does."""
 
     precision: str
     rows: Sequence[FitRow]
@@ -24,7 +24,7 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class KindLine:
-    """One kind of card over all precisions."""
+    """One kind of GPU over all precisions."""
 
     kind: str
     owned: bool
@@ -46,7 +46,7 @@ class Matrix:
 
 
 def matrix_of(*, team: Team, text: str, might_get: bool) -> Matrix:
-    """Return where the draft fits: on the cards that are there, or on every kind."""
+    """Return where the draft fits: on the GPUs that are there, or on every kind."""
     spec = parse_text(text).spec
     if spec is None:
         return Matrix(waits="The checks name what has to be mended first.")

@@ -101,7 +101,7 @@ HARDWARE = Group(
         Field(
             name="accelerator", label="Accelerator", path="resources.accelerator",
             kind=Kind.ACCELERATOR, choices=tuple(kind for kind in GPUS if kind != CPU),
-            help="Any kind can be planned for; only the build needs the card.",
+            help="Any kind can be planned for; only the build needs the GPU.",
         ),
         Field(
             name="tensor_parallel", label="Tensor parallel", path=f"{_BUILD}.tensor_parallel_count",

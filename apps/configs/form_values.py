@@ -48,7 +48,7 @@ def field_text(data: Mapping[str, Any], field: Field) -> str:
 
 
 def accelerator_count(data: Mapping[str, Any]) -> str:
-    """Return how many cards the text asks for, empty where it asks for none."""
+    """Return how many GPUs the text asks for, empty where it asks for none."""
     value = value_at(data, "resources.accelerator")
     return "" if value is None else str(value).partition(":")[2] or "1"
 

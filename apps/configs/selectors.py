@@ -99,7 +99,7 @@ def facts_known(*, team: Team, checkpoint: CheckpointRepository | None) -> Check
 
 @dataclass(frozen=True, kw_only=True)
 class HostRuntimes:
-    """What a host starts, on which kind of card, in which pool."""
+    """What a host starts, on which kind of GPU, in which pool."""
 
     kind: str
     pool: str
@@ -119,7 +119,7 @@ class HostOffers:
 
     @property
     def most_cards(self) -> tuple[CardOffer, ...]:
-        """The most cards of each kind and size that one host has."""
+        """The most GPUs of each kind and size that one host has."""
         most: dict[tuple[str, int, bool], CardOffer] = {}
         for offer in self.cards:
             card = (offer.kind, offer.memory_bytes, offer.computes_bfloat16)
@@ -127,9 +127,9 @@ class HostOffers:
         return tuple(most.values())
 
     def runtimes(self, *, kind: str, pool: str) -> frozenset[str]:
-        """Return what the pool's hosts with such a card start, those of any pool where it has none.
+        """Return what the pool's hosts with such a GPU start, those of any pool where it has none.
 
-        Empty where no host has such a card.
+        Empty where no host has such a GPU.
         """
         return frozenset().union(*(host.runtimes for host in self._hosts(kind, pool)))
 
@@ -143,12 +143,12 @@ class HostOffers:
 
 
 def card_offers() -> tuple[CardOffer, ...]:
-    """Return the most cards of each kind and size that one host has, silent hosts included."""
+    """Return the most GPUs of each kind and size that one host has, silent hosts included."""
     return offers_of_hosts().most_cards
 
 
 def host_offers() -> tuple[CardOffer, ...]:
-    """Return the cards of each kind and size of every host, silent hosts included."""
+    """Return the GPUs of each kind and size of every host, silent hosts included."""
     return offers_of_hosts().cards
 
 
@@ -162,7 +162,7 @@ def offers_of_hosts() -> HostOffers:
         .order_by("kind", "memory_bytes")
     )
     counts: Counter[tuple[Any, ...]] = Counter()
-    for row in rows:  # a host's cards are counted over its pools
+    for row in rows:  # a host's GPUs are counted over its pools
         counts[tuple(row[name] for name in _HOST)] += row["count"]
     cards = tuple(_offer(host, count) for host, count in counts.items())
     return HostOffers(cards=cards, started=tuple(map(_started, rows)))

@@ -57,7 +57,7 @@ class ExaminationObject(serializers.Serializer[Any]):
     )
     untested = serializers.ListField(
         child=serializers.CharField(),
-        help_text="What it asks of that runtime and was not seen to run by us on such a card.",
+        help_text="What it asks of that runtime and was not seen to run by us on such a GPU.",
     )
     plan = serializers.DictField(allow_null=True)
     blocks_build = serializers.BooleanField()

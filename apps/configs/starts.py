@@ -55,7 +55,7 @@ class Reading:
 
     @property
     def choices(self) -> tuple[FitRow, ...]:
-        """The best row of each kind of card that nothing speaks against."""
+        """The best row of each kind of GPU that nothing speaks against."""
         first: dict[str, FitRow] = {}
         for row in self.rows:
             if not row.reasons and row.quantization_type in PROPOSED:
@@ -63,7 +63,7 @@ class Reading:
         return tuple(first.values())
 
     def proposal(self, asked: Mapping[str, str]) -> Proposal | None:
-        """Return the config for it, on the cards that were asked for where a row has them."""
+        """Return the config for it, on the GPUs that were asked for where a row has them."""
         if self.facts is None:
             return None
         wanted = (asked.get("gpu"), asked.get("precision"), asked.get("cards"))

@@ -50,7 +50,7 @@ class Newcomer:
 
     @property
     def plans(self) -> bool:
-        """Whether a config is there, which needs no card."""
+        """Whether a config is there, which needs no GPU."""
         return Revision.objects.filter(config__team=self.user.team).exists()
 
 
@@ -83,8 +83,8 @@ def _machine(newcomer: Newcomer) -> tuple[FirstStep, ...]:
         FirstStep(
             label="Add a GPU, or plan without one",
             is_done=newcomer.has_cards or newcomer.config_id is not None or newcomer.plans,
-            says="An agent offers its host's cards, or its CPU. Without any, a config can still be "
-            "planned and checked for every kind; only building needs the card.",
+            says="An agent offers its host's GPUs, or its CPU. Without any, a config can still be "
+            "planned and checked for every kind; only building needs the GPU.",
             command="python manage.py enrollment_token",
             url=reverse("configs:start"),
             verb="Plan only",

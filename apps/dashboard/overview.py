@@ -28,7 +28,7 @@ RUNNING_SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class CardsOfKind:
-    """How many cards of one kind live nodes have, and how much of them is free."""
+    """How many GPUs of one kind live nodes have, and how much of them is free."""
 
     kind: str
     total: int
@@ -38,7 +38,7 @@ class CardsOfKind:
 
     @property
     def is_shared(self) -> bool:
-        """Whether memory is what counts, not whole cards."""
+        """Whether memory is what counts, not whole GPUs."""
         return self.kind == "CPU"
 
 
@@ -80,7 +80,7 @@ def overview_context(user: User) -> dict[str, Any]:
 
 
 def cards_by_kind() -> Sequence[CardsOfKind]:
-    """Return the cards of live nodes by kind."""
+    """Return the GPUs of live nodes by kind."""
     held = Sum("leases__memory_bytes", filter=Q(leases__released_at=None), default=0)
     present = Card.objects.filter(is_present=True, node__in=nodes_alive()).annotate(held=held)
     by_kind: dict[str, list[tuple[int, int]]] = {}

@@ -54,7 +54,7 @@ def refuse_ungranted_code(artifact: Artifact | None) -> None:
 
 
 def refuse_more_replicas_than_cards(*, spec: Mapping[str, Any], replicas: int) -> None:
-    """Raise InvalidInput where all hosts together have too few cards for so many replicas."""
+    """Raise InvalidInput where all hosts together have too few GPUs for so many replicas."""
     known = Known(cards=host_offers(), replicas=max(1, replicas))
     context = Context(spec=Spec.model_validate(spec), known=known)
     for finding in diagnose(context, (MORE_REPLICAS,)).findings:
@@ -62,5 +62,5 @@ def refuse_more_replicas_than_cards(*, spec: Mapping[str, Any], replicas: int) -
             finding.message,
             code=finding.code,
             fields=["min_replica"],
-            hint="Ask for fewer replicas, or enroll more hosts with such cards.",
+            hint="Ask for fewer replicas, or enroll more hosts with such GPUs.",
         )

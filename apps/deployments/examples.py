@@ -84,7 +84,7 @@ _FAILED: dict[str, Any] = {
     "last_at": "2026-11-26T14:10:20.730551Z",
     "retry_at": "2026-11-26T14:10:24.730551Z",
 }
-_NO_DRIVER = "The driver of card 0 does not answer."
+_NO_DRIVER = "The driver of GPU 0 does not answer."
 FAILED_STARTS = _FAILED | {
     "node": "gpu-host-2",
     "failure": {"code": "EHN-NEVER-READY", "blame": "machine", "sentence": _NO_DRIVER},

@@ -17,7 +17,7 @@ def no_room(refusals: Sequence[NoRoom], kind: str, pool: str, closed: Mapping[st
         return Failure(
             code="EHD-NO-NODE",
             blame=Blame.MACHINE,
-            sentence=f"No live node of pool `{pool}` has a `{kind}` card."
+            sentence=f"No live node of pool `{pool}` has a `{kind}` GPU."
             + (f" Of those that have one, {told}." if told else ""),
             field="resources.accelerator",
             hint="Start an agent on such a machine, uncordon one, or name another accelerator.",
@@ -27,8 +27,8 @@ def no_room(refusals: Sequence[NoRoom], kind: str, pool: str, closed: Mapping[st
             code="EHD-CARD-IN-USE",
             blame=Blame.MACHINE,
             sentence=" ".join(reasons),
-            hint="End what uses the card, or take the card out of the pool; it starts by itself "
-            "when the card is free.",
+            hint="End what uses the GPU, or take the GPU out of the pool; it starts by itself "
+            "when the GPU is free.",
         )
     return Failure(
         code="EHD-NO-ROOM",
@@ -51,11 +51,11 @@ def backing_off(waiting: str, refusals: Sequence[NoRoom]) -> Failure:
 
 
 def pool_of_others(pool: str) -> Failure:
-    """Return why none of the pool's cards are for this team."""
+    """Return why none of the pool's GPUs are for this team."""
     return Failure(
         code="EHD-POOL",
         blame=Blame.CONFIGURATION,
-        sentence=f"The cards of pool `{pool}` are assigned to other teams.",
+        sentence=f"The GPUs of pool `{pool}` are assigned to other teams.",
         field="enginehouse.pool",
         hint="Name a pool of your team, or have an admin of the organisation assign this one.",
     )

@@ -1,4 +1,4 @@
-"""What one replica needs of a machine: which cards, and how much of each."""
+"""What one replica needs of a machine: which GPUs, and how much of each."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from controlplane.domain.spec import Spec
 
 @dataclass(frozen=True, kw_only=True)
 class Hardware:
-    """Which cards, how many, and of which pool."""
+    """Which GPUs, how many, and of which pool."""
 
     kind: str
     count: int
@@ -37,7 +37,7 @@ def hardware_of(deployment: Deployment) -> Hardware:
 def bytes_per_card(
     deployment: Deployment, *, kind: str, card_bytes: int, computes_bfloat16: bool = False
 ) -> int:
-    """Return the planned bytes on each card; a GPU is taken whole, since nobody shares it.
+    """Return the planned bytes on each GPU; a GPU is taken whole, since nobody shares it.
 
     Raises memory.UnplannableError.
     """

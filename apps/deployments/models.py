@@ -183,7 +183,7 @@ class Replica(models.Model):
 
     @property
     def card_holder(self) -> str:
-        """The name under which this replica holds cards."""
+        """The name under which this replica holds GPUs."""
         return f"replica:{self.id}"
 
     @property

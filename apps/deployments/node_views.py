@@ -1,4 +1,4 @@
-"""The page of one node: its labels, its cards, what runs there, and how far a drain is."""
+"""The page of one node: its labels, its GPUs, what runs there, and how far a drain is."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse

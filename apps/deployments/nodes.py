@@ -68,7 +68,7 @@ def failed_on(node: Node, actor: Actor) -> list[FailedOnNode]:
 
 
 def builds_on(node: Node) -> int:
-    """Return how many builds hold cards of the node; they end by themselves."""
+    """Return how many builds hold GPUs of the node; they end by themselves."""
     leases = CardLease.objects.filter(card__node=node, released_at=None)
     return leases.filter(holder__startswith="build:").values("holder").distinct().count()
 

@@ -1,6 +1,6 @@
 """What was used and what it cost, by day and by key, team or model.
 
-An hour of a deployment costs its card seconds at the price that held in that hour. The keys that
+An hour of a deployment costs its GPU seconds at the price that held in that hour. The keys that
 called it in that hour share the money by their tokens, by their requests where nothing counted
 tokens; an hour that nobody called belongs to no key.
 """

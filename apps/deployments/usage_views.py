@@ -45,9 +45,9 @@ class UsageForm(forms.Form):
 
 
 class PriceForm(forms.Form):
-    """What an hour of a kind of card costs."""
+    """What an hour of a kind of GPU costs."""
 
-    kind = forms.CharField(label="Kind of card", max_length=32)
+    kind = forms.CharField(label="Kind of GPU", max_length=32)
     per_hour = forms.DecimalField(
         label="Price of an hour", min_value=0, max_digits=12, decimal_places=4
     )
@@ -79,10 +79,10 @@ def usage(request: HttpRequest) -> HttpResponse:
 @allowed_page(Action.PRICE)
 @require_POST
 def set_price(request: HttpRequest) -> HttpResponse:
-    """Say what an hour of a kind of card costs from now on."""
+    """Say what an hour of a kind of GPU costs from now on."""
     form = PriceForm(request.POST)
     if not form.is_valid():
-        raise InvalidInput("A price has a kind of card and an amount of 0 or more.")
+        raise InvalidInput("A price has a kind of GPU and an amount of 0 or more.")
     price = price_set(**form.cleaned_data, user=person(request))
     messages.success(request, f"An hour of `{price.kind}` costs {price.per_hour:f} from now on.")
     return redirect("usage")

@@ -36,7 +36,7 @@ _MIB = 1024**2
 class NodeListView(TeamView):
     @extend_schema(parameters=[NodeQuery], responses=NodeListObject)
     def get(self, request: Request) -> Response:
-        """Return every node with its cards, or those with a label."""
+        """Return every node with its GPUs, or those with a label."""
         asked = validated(NodeQuery, request.query_params)
         nodes = labelled(node_list(), asked.pop("label", ""))
         page = page_of(nodes, by="name", **asked)

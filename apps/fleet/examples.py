@@ -1,4 +1,4 @@
-"""What nodes, cards and kinds of hardware look like."""
+"""What nodes, GPUs and kinds of hardware look like."""
 
 CARD = {
     "id": "x38u7zkd",

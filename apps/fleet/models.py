@@ -1,4 +1,4 @@
-"""What machines there are: nodes, their cards, who holds which card, and the gateways."""
+"""What machines there are: nodes, their GPUs, who holds which GPU, and the gateways."""
 
 from django.db import models
 
@@ -24,7 +24,7 @@ class Node(models.Model):
     host_memory_bytes = models.BigIntegerField(default=0)
     facts = models.JSONField(default=dict)
     pool = models.CharField(max_length=64, default="default")
-    """Of its cards that are assigned to none on their own."""
+    """Of its GPUs that are assigned to none on their own."""
     labels = models.JSONField(default=dict, db_default={})
     """What admins say of it: name -> value, to find it by."""
     runtimes = models.JSONField(default=list, db_default=[])
@@ -62,12 +62,12 @@ class EnrollmentToken(models.Model):
 
 
 class Card(models.Model):
-    """One accelerator of a node; a CPU is a card kind too, shared by memory, not held whole."""
+    """One accelerator of a node; a CPU is a GPU kind too, shared by memory, not held whole."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="cards")
     index = models.PositiveSmallIntegerField()
-    """Its slot when it was last seen; not unique, since an absent card may have left its slot."""
+    """Its slot when it was last seen; not unique, since an absent GPU may have left its slot."""
     uuid = models.CharField(max_length=64, unique=True)
     kind = models.CharField(max_length=32)
     name = models.CharField(max_length=128, blank=True)
@@ -89,26 +89,26 @@ class Card(models.Model):
 
     @property
     def is_shared(self) -> bool:
-        """Whether several holders may use the card at once, each with its own memory."""
+        """Whether several holders may use the GPU at once, each with its own memory."""
         return self.kind == "CPU"
 
     @property
     def users(self) -> list[CardUser]:
-        """Return the processes that are on the card."""
+        """Return the processes that are on the GPU."""
         return [CardUser.from_json(each) for each in self.used_by]
 
     @property
     def others(self) -> str:
-        """Return who or what is on the card while nobody here has a claim on it; empty if nobody.
+        """Return who or what is on the GPU while nobody here has a claim on it; empty if nobody.
 
         What its node saw last: a claim that has just ended may still be seen for seconds.
         """
         if self.users:
-            return in_use_by(f"Card {self.index}", self.users)
+            return in_use_by(f"GPU {self.index}", self.users)
         if not self.is_clean:
-            return f"Card {self.index} does not tell who is on it."
+            return f"GPU {self.index} does not tell who is on it."
         is_held = not self.is_shared and (self.used_bytes or 0) > IDLE_BYTES
-        return held_by_nobody_shown(f"card {self.index}", self.used_bytes or 0) if is_held else ""
+        return held_by_nobody_shown(f"GPU {self.index}", self.used_bytes or 0) if is_held else ""
 
 
 class PoolTeam(models.Model):
@@ -128,7 +128,7 @@ class PoolTeam(models.Model):
 
 
 class CardPrice(models.Model):
-    """What an hour of one card of a kind costs from then on; earlier rows are its history."""
+    """What an hour of one GPU of a kind costs from then on; earlier rows are its history."""
 
     id = models.BigAutoField(primary_key=True)
     kind = models.CharField(max_length=32)
@@ -146,7 +146,7 @@ class CardPrice(models.Model):
 
 
 class CardLease(models.Model):
-    """A claim on (part of) a card, with a fencing token that grows with every new claim."""
+    """A claim on (part of) a GPU, with a fencing token that grows with every new claim."""
 
     id = models.BigAutoField(primary_key=True)
     card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="leases")

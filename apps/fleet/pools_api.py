@@ -1,4 +1,4 @@
-"""Pools over REST: which cards are in one, and which teams it serves."""
+"""Pools over REST: which GPUs are in one, and which teams it serves."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -84,9 +84,9 @@ class CardDetailView(TeamView):
 
     @extend_schema(request=CardBody, responses=CardObject)
     def patch(self, request: Request, card_id: str) -> Response:
-        """Assign a card to a pool. What holds it keeps it."""
+        """Assign a GPU to a pool. What holds it keeps it."""
         card = Card.objects.filter(id=card_id).first()
         if card is None:
-            raise NotFound(f"There is no card `{card_id}`.")
+            raise NotFound(f"There is no GPU `{card_id}`.")
         pool = validated(CardBody, request.data)["pool"]
         return Response(CardObject(card_assign(card=card, pool=pool)).data)

@@ -4,7 +4,7 @@ from django.db import connection
 
 from controlplane.domain.facts.gpus import IDLE_BYTES
 
-# In the database: ten thousand cards must not travel every few seconds.
+# In the database: ten thousand GPUs must not travel every few seconds.
 _STAMP = """
     SELECT md5(concat_ws('|',
         (SELECT string_agg(concat_ws(',', id, cordoned, draining_since, pool, runtimes,
@@ -22,7 +22,7 @@ _STAMP = """
 
 
 def room_stamp() -> str:
-    """Return a text that differs once nodes, cards, claims or pools offer something else."""
+    """Return a text that differs once nodes, GPUs, claims or pools offer something else."""
     with connection.cursor() as cursor:
         cursor.execute(_STAMP, [IDLE_BYTES])
         return str(cursor.fetchone()[0])

@@ -36,7 +36,7 @@ def _heard(field: str) -> Q:
 
 
 def node_list() -> QuerySet[Node]:
-    """Return the nodes, but for removed ones, by name, with cards and the live claims on them."""
+    """Return the nodes, but for removed ones, by name, with GPUs and the live claims on them."""
     live = CardLease.objects.filter(released_at=None).order_by("id")
     cards = Card.objects.order_by("index").prefetch_related(
         Prefetch("leases", queryset=live, to_attr="live_leases")
@@ -67,14 +67,14 @@ def nodes_silent() -> QuerySet[Node]:
 
 
 def nodes_for(*, kind: str, pool: str) -> Sequence[Node]:
-    """Return where something new for `kind` may go: alive, not cordoned, with cards of the pool."""
+    """Return where something new for `kind` may go: alive, not cordoned, with GPUs of the pool."""
     cards = Card.objects.filter(cards_of_pool(pool), kind=kind, is_present=True)
     ids = cards.values("node_id")
     return list(nodes_alive().filter(cordoned=False, id__in=ids).order_by("name"))
 
 
 def nodes_closed(*, kind: str, pool: str) -> dict[str, str]:
-    """Return which nodes with such cards take nothing new now, by name, and why."""
+    """Return which nodes with such GPUs take nothing new now, by name, and why."""
     cards = Card.objects.filter(cards_of_pool(pool), kind=kind, is_present=True)
     here = Node.objects.filter(removed_at=None, id__in=cards.values("node_id"))
     told = here.annotate(is_alive=_heard("last_heartbeat_at")).order_by("name")
@@ -99,7 +99,7 @@ def pool_is_cordoned(pool: str) -> bool:
 
 
 def cards_of_pool(pool: str) -> Q:
-    """Return what finds the cards of a pool: assigned to it, or to none on a node of it."""
+    """Return what finds the GPUs of a pool: assigned to it, or to none on a node of it."""
     return Q(pool=pool) | Q(pool="", node__pool=pool)
 
 
@@ -110,7 +110,7 @@ def pools_closed_to(*, team_id: str) -> set[str]:
 
 
 def pool_names() -> list[str]:
-    """Return every pool that a card or a node is in, or that is assigned to teams."""
+    """Return every pool that a GPU or a node is in, or that is assigned to teams."""
     cards = Card.objects.filter(node__removed_at=None)
     of_cards = cards.exclude(pool="").values_list("pool", flat=True)
     of_teams = PoolTeam.objects.values_list("pool", flat=True)
@@ -160,7 +160,7 @@ def version_applied_by_all() -> int | None:
 
 
 def cards_offered() -> QuerySet[Card]:
-    """Return the cards that live nodes have now, with their nodes, by kind and size."""
+    """Return the GPUs that live nodes have now, with their nodes, by kind and size."""
     return (
         Card.objects.filter(node__in=nodes_alive(), is_present=True)
         .select_related("node")
@@ -169,7 +169,7 @@ def cards_offered() -> QuerySet[Card]:
 
 
 def smallest_card_bytes(*, node: Node, kind: str, pool: str | None = None) -> int:
-    """Return the memory of the smallest card of the kind, of the pool, on the node; 0 without."""
+    """Return the memory of the smallest GPU of the kind, of the pool, on the node; 0 without."""
     cards = Card.objects.filter(node=node, kind=kind, is_present=True)
     if pool is not None:
         cards = cards.filter(cards_of_pool(pool))
@@ -183,13 +183,13 @@ def computes_bfloat16(*, node: Node) -> bool:
 
 
 def leases_of_holder(holder: str) -> Sequence[CardLease]:
-    """Return the live claims of `holder`, with card and node, by index."""
+    """Return the live claims of `holder`, with GPU and node, by index."""
     live = CardLease.objects.filter(holder=holder, released_at=None)
     return list(live.select_related("card__node").order_by("card__index"))
 
 
 def cards_of_holder(holder: str) -> Sequence[Card]:
-    """Return the cards that `holder` has, by index."""
+    """Return the GPUs that `holder` has, by index."""
     return list(
         Card.objects.filter(leases__holder=holder, leases__released_at=None).order_by("index")
     )

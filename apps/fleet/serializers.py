@@ -14,7 +14,7 @@ from apps.rest.serializers import StrictSerializer
 
 
 class CardUserObject(serializers.Serializer[Any]):
-    """One process on a card, ours or not."""
+    """One process on a GPU, ours or not."""
 
     pid = serializers.IntegerField()
     name = serializers.CharField(
@@ -53,7 +53,7 @@ class CardObject(serializers.Serializer[Any]):
     free_bytes = serializers.IntegerField()
 
     def to_representation(self, card: Card) -> dict[str, Any]:
-        # By hand: a page of nodes has hundreds of cards, and a field costs more than its value.
+        # By hand: a page of nodes has hundreds of GPUs, and a field costs more than its value.
         leases = _live_leases(card)
         claimed = sum(lease.memory_bytes for lease in leases)
         told = {name: getattr(card, name) for name in _OF_CARD}

@@ -1,4 +1,4 @@
-"""The page of nodes: which machines there are, their cards, who holds them, and what admins do."""
+"""The page of nodes: which machines there are, their GPUs, who holds them, and what admins do."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ NODES_SHOWN = 20
 
 @dataclass(frozen=True, kw_only=True)
 class NodeView:
-    """A node with its cards and its state in one word."""
+    """A node with its GPUs and its state in one word."""
 
     node: Node
     is_alive: bool
@@ -124,7 +124,7 @@ def undrain(request: HttpRequest, node_id: str) -> HttpResponse:
 @allowed_page(Action.ASSIGN_CARDS)
 @require_POST
 def assign_cards(request: HttpRequest, node_id: str) -> HttpResponse:
-    """Assign the node's cards to the pools that were written beside them.
+    """Assign the node's GPUs to the pools that were written beside them.
 
     Only those that the person changed: another admin may have assigned others meanwhile.
     """

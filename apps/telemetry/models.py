@@ -93,7 +93,7 @@ class UsageSum(models.Model):
 
 
 class CardHour(models.Model):
-    """How long a deployment's replicas held cards of one kind within one hour."""
+    """How long a deployment's replicas held GPUs of one kind within one hour."""
 
     id = models.BigAutoField(primary_key=True)
     hour = models.DateTimeField()
@@ -102,7 +102,7 @@ class CardHour(models.Model):
     team_id = models.CharField(max_length=16)
     kind = models.CharField(max_length=32)
     seconds = models.FloatField(default=0)
-    """Of whole cards: a shared one counts by the part of its memory that is held."""
+    """Of whole GPUs: a shared one counts by the part of its memory that is held."""
 
     class Meta:
         constraints = [

@@ -1,4 +1,4 @@
-"""vLLM alone on the card: does it start from what was packed, and answer?
+"""vLLM alone on the GPU: does it start from what was packed, and answer?
 
     python benchmarks/gpu/alone.py OUT FOLDER [words of vllm serve …]
 

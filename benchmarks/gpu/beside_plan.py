@@ -13,7 +13,7 @@ from controlplane.domain.spec import parse_text
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """A card as the memory plan wants it."""
+    """A GPU as the memory plan wants it."""
 
     kind: str
     memory_bytes: int
@@ -55,5 +55,5 @@ def compared(
 
 
 def card_of(seen: Mapping[str, Any]) -> Card:
-    """Return the card that the agent sees."""
+    """Return the GPU that the agent sees."""
     return Card(kind=seen["kind"], memory_bytes=int(seen["memory_bytes"]))

@@ -73,14 +73,14 @@ def keep_one(found: Mapping[str, Any], results: Path) -> Path | None:
 
 
 def file_name(what: str, found: Mapping[str, Any]) -> str:
-    """Return the name under which a result of a card and a date is kept."""
+    """Return the name under which a result of a GPU and a date is kept."""
     product = str(found["card"]).partition(",")[0].partition(":")[0]
     kind = kind_of(product, sys.maxsize).removeprefix("NVIDIA_").lower()
     return f"{what}-{kind.replace('-', '_')}-{found['date']}.json"
 
 
 def _keep_memory(content: dict[str, Any], path: Path, results: Path) -> None:
-    """Put the plan and the report of a result among those of its card, in place of an older one."""
+    """Put the plan and the report of a result among those of its GPU, in place of an older one."""
     memory = content.get("memory", {})
     if "planned" not in memory or not memory["report"].keys() >= _FIGURES:
         return

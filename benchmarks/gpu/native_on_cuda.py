@@ -1,4 +1,4 @@
-"""The native engine on a card against Transformers on the same card, greedy, in bfloat16.
+"""The native engine on a GPU against Transformers on the same GPU, greedy, in bfloat16.
 
 python -m benchmarks.gpu.native_on_cuda CHECKPOINT OUTPUT.json
 """
@@ -44,7 +44,7 @@ for prompt in json.loads(sys.argv[3]):
 
 
 def main() -> None:
-    """Write both sides, and how the engine's own tests for a card ended."""
+    """Write both sides, and how the engine's own tests for a GPU ended."""
     tests = _start_tests()
     found = compare(Path(sys.argv[1]))
     if tests is not None:

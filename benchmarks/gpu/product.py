@@ -49,11 +49,11 @@ class Show:
 
     @property
     def card(self) -> Mapping[str, Any]:
-        """The first card of this host, as the agent sees it."""
+        """The first GPU of this host, as the agent sees it."""
         return nvidia.cards()[0]
 
     def free_card(self) -> Mapping[str, Any]:
-        """Return the card once all of its memory has been given back."""
+        """Return the GPU once all of its memory has been given back."""
         card: Mapping[str, Any] = until(
             lambda: self.card, lambda card: card["used_bytes"] < IDLE_BYTES
         )

@@ -63,7 +63,7 @@ def _show(options: argparse.Namespace, data: Path) -> int:
 
 
 def _begin_large(show: Show) -> None:
-    """Make the random weights beside the first stages: they take a disk, and no card."""
+    """Make the random weights beside the first stages: they take a disk, and no GPU."""
     folder = show.data / "checkpoints" / LARGE
     if not (folder / "config.json").exists():
         words = [str(folder), str(show.checkpoint)]

@@ -1,4 +1,4 @@
-"""One JSON file out of what `trtllm.sh` kept: card, date, command, versions, answers, memory.
+"""One JSON file out of what `trtllm.sh` kept: GPU, date, command, versions, answers, memory.
 
 python benchmarks/gpu/trtllm_result.py OUT --config F --model DIR --results DIR --command TEXT
 """

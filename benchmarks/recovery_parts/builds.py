@@ -116,7 +116,7 @@ def restart_broker(stage: Stage, build: Build) -> dict[str, float]:
 
 
 def cancel_in_the_queue_for_cards(stage: Stage, build: Build) -> dict[str, float]:
-    """Seconds until a cancelled build has ended that waited for room on its card."""
+    """Seconds until a cancelled build has ended that waited for room on its GPU."""
     stage.reach("fetch")
     card = Card.objects.get(kind="CPU")
     taken = factories.make_lease(
@@ -165,7 +165,7 @@ def drafts(folder: Path) -> int:
 
 
 def cards_held(build: Build) -> int:
-    """Count the claims on cards and memory that an ended build still has."""
+    """Count the claims on GPUs and memory that an ended build still has."""
     return CardLease.objects.filter(holder=f"build:{build.id}", released_at=None).count()
 
 

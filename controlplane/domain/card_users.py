@@ -1,4 +1,4 @@
-"""Who is on a card, as far as its host shows it, and how that is said."""
+"""Who is on a GPU, as far as its host shows it, and how that is said."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,7 +9,7 @@ from controlplane.domain.facts.gpus import GIB
 
 @dataclass(frozen=True, kw_only=True)
 class CardUser:
-    """One process on a card. A container may show neither the process nor what it holds."""
+    """One process on a GPU. A container may show neither the process nor what it holds."""
 
     pid: int
     held_bytes: int | None = None
@@ -51,12 +51,12 @@ class CardUser:
 
 
 def in_use_by(card: str, users: Sequence[CardUser]) -> str:
-    """Return the sentence that names who is on a card."""
+    """Return the sentence that names who is on a GPU."""
     return f"{card} is in use by {'; by '.join(each.words for each in users)}."
 
 
 def held_by_nobody_shown(card: str, used_bytes: int) -> str:
-    """Return the sentence for memory that is taken while no process is shown on the card."""
+    """Return the sentence for memory that is taken while no process is shown on the GPU."""
     return f"{_gib(used_bytes)} of {card} are held, and this host shows no process that holds them."
 
 

@@ -1,4 +1,4 @@
-"""Starting points for a new config, each a text that the checks pass once the card is there."""
+"""Starting points for a new config, each a text that the checks pass once the GPU is there."""
 
 from dataclasses import dataclass
 

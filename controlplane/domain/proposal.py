@@ -51,7 +51,7 @@ def propose(
 ) -> Proposal:
     """Return the config that fits best, or with `row` the one of that row.
 
-    Cards that are there come first, then this CPU for a small model, then any kind one might get.
+    GPUs that are there come first, then this CPU for a small model, then any kind one might get.
     """
     rows = () if row else best_rows(checkpoint, named, owned)
     is_owned = bool(rows) and rows[0].offer.owned

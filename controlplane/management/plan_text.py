@@ -8,13 +8,13 @@ from controlplane.domain.memory.speed import Range
 
 _VERDICTS = {
     "fits": "It fits.",
-    "tight": "It fits without the margin that runs on this kind of card have needed.",
+    "tight": "It fits without the margin that runs on this kind of GPU have needed.",
     "does_not_fit": "It does not fit.",
 }
 
 
 def lines_of(planned: MemoryPlan, advice: Sequence[FitRow]) -> Iterator[str]:
-    """Yield the plan, what would change it, the build, and other cards."""
+    """Yield the plan, what would change it, the build, and other GPUs."""
     yield from _model(planned)
     yield from _card(planned)
     yield from _capacity(planned)

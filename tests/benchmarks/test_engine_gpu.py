@@ -1,4 +1,4 @@
-"""Without a card, the newest kept results are shown, and the exit status says that nothing ran."""
+"""Without a GPU, the newest kept results are shown, and the exit status says that nothing ran."""
 
 import json
 import os

@@ -49,12 +49,12 @@ def test_what_the_readme_says_of_the_memory_plan_is_what_was_kept() -> None:
 
 
 def test_a_fault_is_told_with_what_was_said_and_how_long_it_took() -> None:
-    said = {"code": "EHD-CARD-IN-USE", "sentence": "Card 0 is used by `a|b`."}
+    said = {"code": "EHD-CARD-IN-USE", "sentence": "GPU 0 is used by `a|b`."}
     row = {"done": "a stranger", "said": said, "said_after_seconds": 1.25,
            "recovered_after_seconds": 2.0, "recovered": "after its end"}  # fmt: skip
     found = {"faults": [row], "card": "H100", "date": "2026-11-28", "command": "run.sh"}
     page = evidence_faults.told("kill-h100-2026-11-28.json", found)
-    assert "| `EHD-CARD-IN-USE`: Card 0 is used by `a\\|b`. | 1.2 s | 2.0 s after its end |" in page
+    assert "| `EHD-CARD-IN-USE`: GPU 0 is used by `a\\|b`. | 1.2 s | 2.0 s after its end |" in page
 
 
 @pytest.mark.parametrize(

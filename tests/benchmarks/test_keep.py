@@ -1,4 +1,4 @@
-"""What a run on a card found is kept where the page of evidence and the memory plan read it."""
+"""What a run on a GPU found is kept where the page of evidence and the memory plan read it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Libraries are packed without the code of other generations of cards."""
+"""Libraries are packed without the code of other generations of GPUs."""
 
 import struct
 from pathlib import Path

@@ -25,7 +25,7 @@ from tests.browser.staged_serving import serving_deployment
 
 _GIB = 1024**3
 BLOCKED_TEXT = f"""\
-# Taken from the cluster in Frankfurt; it has A100 cards.
+# Taken from the cluster in Frankfurt; it has A100 GPUs.
 model_name: llama-3.3-70b
 resources:
   accelerator: A100:2

@@ -18,7 +18,7 @@ SEEDS = Path(__file__).resolve().parents[1] / "seeds" / "data"
 PASSWORD = "correct horse battery"
 """Of the person at the keyboard."""
 MOST_SHIFT = 0.1
-"""What the Web Vitals call good: the cards below the findings make room for them."""
+"""What the Web Vitals call good: the GPUs below the findings make room for them."""
 WATCH_SHIFTS = """() => {
   window.shifts = [];
   new PerformanceObserver((list) => {
@@ -98,7 +98,7 @@ def test_the_memory_says_how_much_it_holds_and_what_the_speed_rests_on(
     for part in ("Weights", "KV cache", "Activations", "Overhead"):
         expect(memory.locator(".legend")).to_contain_text(part)
     expect(memory).to_contain_text(re.compile(r"\S+ to \S+ tokens/s"))
-    expect(memory).to_contain_text("By formula: what a step reads over the card's")
+    expect(memory).to_contain_text("By formula: what a step reads over the GPU's")
 
 
 def test_from_sign_in_to_a_build_by_keyboard_alone(

@@ -111,7 +111,7 @@ def test_what_cannot_be_read_exits_with_two(
     files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, _, err = _run(capsys, files[0], "--facts", files[1], "--gpu", "H9000:1")
-    assert (status, "no kind of card" in err) == (2, True)
+    assert (status, "no kind of GPU" in err) == (2, True)
     assert _run(capsys, files[0], "--facts", files[1], "--gpu", "H100:none")[0] == 2
     assert _run(capsys, str(tmp_path / "absent.yaml"))[0] == 2
     assert _run(capsys, files[0], "--facts", str(tmp_path / "absent.json"))[0] == 2

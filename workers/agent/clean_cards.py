@@ -43,7 +43,7 @@ def wait_until_clean(uuids: Sequence[str], *, clock: Clock = SYSTEM) -> None:
             _log.info("Waiting: %s", told := found.sentence)
         clock.sleep(_PAUSE_SECONDS)
     for uuid in _gpus(uuids):
-        _log.info("Card %s is free.", uuid)
+        _log.info("GPU %s is free.", uuid)
 
 
 def what_holds(uuids: Sequence[str]) -> Failure | None:

@@ -89,32 +89,32 @@ def no_launcher(runtime: str) -> Failure:
 
 
 def card_taken(uuid: str, users: Sequence[CardUser]) -> Failure:
-    """Return the failure of a replica whose card another process computes on."""
+    """Return the failure of a replica whose GPU another process computes on."""
     return Failure(
         code="EHN-CARD-TAKEN",
         blame=Blame.MACHINE,
-        sentence=in_use_by(f"Card `{uuid}`", users),
-        hint="End that process, or take the card out of the pool.",
+        sentence=in_use_by(f"GPU `{uuid}`", users),
+        hint="End that process, or take the GPU out of the pool.",
     )
 
 
 def card_memory_held(uuid: str, used_bytes: int) -> Failure:
-    """Return the failure of a replica whose card's memory is taken by nobody."""
+    """Return the failure of a replica whose GPU's memory is taken by nobody."""
     return Failure(
         code="EHN-CARD-MEMORY",
         blame=Blame.MACHINE,
-        sentence=held_by_nobody_shown(f"card `{uuid}`", used_bytes),
+        sentence=held_by_nobody_shown(f"GPU `{uuid}`", used_bytes),
         hint="A process of another container may hold them; otherwise the driver has not given "
         "them back, and the machine has to restart.",
     )
 
 
 def card_lost(reason: str) -> Failure:
-    """Return the failure of a replica whose card does not answer."""
+    """Return the failure of a replica whose GPU does not answer."""
     return Failure(
         code="EHN-CARD-LOST",
         blame=Blame.MACHINE,
-        sentence=f"The card cannot be asked whether it is free: {reason}.",
+        sentence=f"The GPU cannot be asked whether it is free: {reason}.",
         hint="Look at the driver's messages in the kernel's log (Xid).",
     )
 
@@ -142,7 +142,7 @@ def of_exit(record: Mapping[str, Any], last_line: str) -> Failure:
 
 def _sentence(record: Mapping[str, Any]) -> str:
     if record["phase"] == "lock":
-        return f"Another process still holds the card (`{record['detail']}`)."
+        return f"Another process still holds the GPU (`{record['detail']}`)."
     if record["detail"]:
         return f"The engine could not be started: {record['detail']}."
     noun = "engine" if record["phase"] == "engine" else "preparation of the engine"

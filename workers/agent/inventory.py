@@ -1,4 +1,4 @@
-"""The cards of this host: its CPU always, its GPUs where NVIDIA's library is there."""
+"""The GPUs of this host: its CPU always, its GPUs where NVIDIA's library is there."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ from workers.agent import nvidia
 CPU = "CPU"
 _CPUINFO = Path("/proc/cpuinfo")
 CPU_INDEX = 1000
-"""Behind every GPU, however many there are: a GPU that is lost or added moves no other card."""
+"""Behind every GPU, however many there are: a GPU that is lost or added moves no other GPU."""
 _RESERVED_SHARE, _RESERVED_LEAST_BYTES = 0.2, 1024**3
 
 
@@ -31,7 +31,7 @@ class HostMemory:
 
 
 def cards(node_name: str) -> list[dict[str, Any]]:
-    """Return every card with what is used of it now, GPUs first."""
+    """Return every GPU with what is used of it now, GPUs first."""
     return [*nvidia.cards(), _cpu(node_name)]
 
 

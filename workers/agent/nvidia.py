@@ -20,7 +20,7 @@ _KINDS = (
     ("H200", "H200"), ("H100", "H100"), ("A100", "A100"), ("L40S", "L40S"), ("A10G", "A10G"),
     ("V100", "V100"), ("L4", "L4"), ("T4", "T4"),
 )  # fmt: skip
-"""Part of the product name -> card kind, the longer names first."""
+"""Part of the product name -> GPU kind, the longer names first."""
 _MOST_USERS = 16
 _A100_SMALL_BYTES = 48 * 1024**3
 _log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ def _library() -> Iterator[bool]:
         return
     try:
         pynvml.nvmlInit()
-    except pynvml.NVMLError:  # no driver, or no card
+    except pynvml.NVMLError:  # no driver, or no GPU
         yield False
         return
     try:
@@ -147,5 +147,5 @@ def _text(value: str | bytes) -> str:
 
 @lru_cache(maxsize=64)
 def _warn_once(sentence: str) -> None:
-    # Cards are looked at with every report: the same line every few seconds would tell nothing.
+    # GPUs are looked at with every report: the same line every few seconds would tell nothing.
     _log.warning("%s", sentence)

@@ -1,7 +1,7 @@
 """The runner: parent of one engine, from its preparation to its exit record.
 
 `python -m workers.agent.runner FOLDER`, in a session of its own: it outlives the agent, holds the
-locks of its cards, and its engine dies with it.
+locks of its GPUs, and its engine dies with it.
 """
 
 import os
@@ -72,7 +72,7 @@ def _run(
 ) -> dict[str, Any]:
     """Return the exit record.
 
-    1. Take the locks of the cards.
+    1. Take the locks of the GPUs.
     2. Prepare: copy the artifact, render the command.
     3. Run the engine until it ends or is stopped.
     4. Leave nothing behind.

@@ -201,7 +201,7 @@ class Agent:
                 self._start(key, each)
 
     def _start(self, key: tuple[str, int], wanted: Mapping[str, Any]) -> None:
-        # An older generation of the same replica ends first: both would want the same cards.
+        # An older generation of the same replica ends first: both would want the same GPUs.
         if any(replica_id == key[0] for replica_id, _ in self._replicas):
             return
         replica = Replica.create(wanted, self._settings, clock=self._clock)
@@ -269,7 +269,7 @@ class Agent:
 
 
 def _use(card: Mapping[str, Any]) -> list[Any]:
-    """Return what of the use of a card is worth a report of its own: who comes and who goes."""
+    """Return what of the use of a GPU is worth a report of its own: who comes and who goes."""
     pids = sorted(each["pid"] for each in card.get("used_by", ()))
     is_held = card["kind"] != CPU and card["used_bytes"] > IDLE_BYTES
     return [card["uuid"], card["clean"], is_held, pids]

@@ -1,4 +1,4 @@
-"""Card memory of a set of processes, by NVIDIA's management library where it is there."""
+"""GPU memory of a set of processes, by NVIDIA's management library where it is there."""
 
 import logging
 from collections.abc import Collection, Iterator
@@ -15,14 +15,14 @@ _log = logging.getLogger(__name__)
 
 
 class CardMemory:
-    """Keeps the most that some processes ever held on all cards together.
+    """Keeps the most that some processes ever held on all GPUs together.
 
     A library that cannot tell whose memory is whose, as in some containers, tells nothing.
     """
 
     def __init__(self) -> None:
         self.peak_bytes: int | None = None
-        """None where there is no card, or nobody who could tell."""
+        """None where there is no GPU, or nobody who could tell."""
         self._cards = _open_cards()
 
     def look(self, pids: Collection[int]) -> None:
@@ -34,7 +34,7 @@ class CardMemory:
 
 @cache
 def _open_cards() -> list[Any]:
-    """Return every card, opened once: the library stays open until the process ends."""
+    """Return every GPU, opened once: the library stays open until the process ends."""
     if pynvml is None:
         return []
     with suppress(pynvml.NVMLError):
@@ -48,7 +48,7 @@ def _held(card: Any, pids: Collection[int]) -> Iterator[int]:
     try:
         users = pynvml.nvmlDeviceGetComputeRunningProcesses(card)
     except pynvml.NVMLError as error:
-        _log.debug("a card does not tell its users: %s", error)
+        _log.debug("a GPU does not tell its users: %s", error)
         return
     for user in users:
         if user.pid in pids and user.usedGpuMemory is not None:

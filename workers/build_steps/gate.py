@@ -112,7 +112,7 @@ def _why_unmeasured(gate: Gate, found: Exported) -> str:
     if found.stacked:
         return (
             f"`{found.stacked[0]}` holds a layer's experts as one tensor, which is not emulated, "
-            "and no card here runs it: what quantization cost is not known."
+            "and no GPU here runs it: what quantization cost is not known."
         )
     return ""
 
@@ -132,7 +132,7 @@ def _who_ran_it(calibrated: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "measured_by": "emulation of the exported files",
         "runs_here": not is_fp4,
-        "note": "No card here computes in FP4: the figures are emulated, and nothing here has run "
+        "note": "No GPU here computes in FP4: the figures are emulated, and nothing here has run "
         "this artifact."
         if is_fp4
         else None,

@@ -100,7 +100,7 @@ def _grants(job: Job) -> tuple[CodeGrant, ...]:
 
 
 def _cards(job: Job) -> tuple[CardOffer, ...]:
-    """Return the cards that this build may count on; a worker that names none has its CPU."""
+    """Return the GPUs that this build may count on; a worker that names none has its CPU."""
     offered = job.options.get("cards")
     if offered is None:
         offered = [{"kind": "CPU", "count": 1, "memory_bytes": job.options["memory_bytes"]}]

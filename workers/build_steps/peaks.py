@@ -22,7 +22,7 @@ class Peaks:
     host_bytes: int | None = None
     """Resident memory of all processes of the step together, mapped files included."""
     card_bytes: int | None = None
-    """Of all cards together, as NVML counts it."""
+    """Of all GPUs together, as NVML counts it."""
 
 
 class PeakMeter:

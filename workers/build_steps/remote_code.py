@@ -129,7 +129,7 @@ def refused(job: Job, architecture: str | None) -> StepFailure:
 
 
 def _check_loads(folder: Path) -> None:
-    """Raise StepFailure early, before cards are waited for, where its configuration is broken."""
+    """Raise StepFailure early, before GPUs are waited for, where its configuration is broken."""
     import transformers
 
     _refuse_elsewhere(folder)

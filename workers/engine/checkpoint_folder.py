@@ -25,7 +25,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 def refusing_config(folder: Path, model_class: Any) -> Iterator[None]:
     """Blame config.json for what a class breaks at that is made of it. Raises: `CheckpointRefused`.
 
-    What a machine breaks at (memory, files, cards) passes as it is.
+    What a machine breaks at (memory, files, GPUs) passes as it is.
     """
     try:
         yield

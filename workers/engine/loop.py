@@ -38,7 +38,7 @@ class EngineLoop:
     def run(self) -> None:
         """Step until `stop`; an error that belongs to no row ends all rows, not the loop.
 
-        Raises: `torch.AcceleratorError` where the card has failed: it computes nothing any more.
+        Raises: `torch.AcceleratorError` where the GPU has failed: it computes nothing any more.
         """
         while not self._stopping.is_set():
             with self._scheduler.changed:
@@ -88,7 +88,7 @@ class EngineLoop:
             for (answer, segment), scores in zip(step, logits, strict=True):
                 yield answer, segment, scores
             return
-        # Behind the handler: an error holds on to what its step had taken of the card's memory.
+        # Behind the handler: an error holds on to what its step had taken of the GPU's memory.
         for pair in step:
             yield from self._feed([pair])
 

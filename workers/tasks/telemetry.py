@@ -36,7 +36,7 @@ def sample(*, format: int, **unknown: object) -> None:
 
 @shared_task(name="telemetry.spend")
 def spend(*, format: int, **unknown: object) -> None:
-    """Add up the hours of cards, and stop keys that have used up their money."""
+    """Add up the hours of GPUs, and stop keys that have used up their money."""
     _warn("telemetry.spend", unknown)
     card_time_record()
     if changed := spend_limits_apply():

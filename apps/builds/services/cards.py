@@ -1,4 +1,4 @@
-"""The cards of a build, claimed and given back by the holder of its lease alone."""
+"""The GPUs of a build, claimed and given back by the holder of its lease alone."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from apps.leases.lease import Lease
 
 @dataclass(frozen=True, kw_only=True)
 class CardNeed:
-    """What a step wants to hold; `memory_bytes` is on each card."""
+    """What a step wants to hold; `memory_bytes` is on each GPU."""
 
     kind: str
     count: int
@@ -19,7 +19,7 @@ class CardNeed:
 
 
 def build_cards_claim(*, lease: Lease, node: Node, need: CardNeed) -> tuple[Card, ...]:
-    """Return the cards that the build now holds, and it holds no others.
+    """Return the GPUs that the build now holds, and it holds no others.
 
     What it had is kept where it suffices, and otherwise given back first, also where NoRoom comes.
 

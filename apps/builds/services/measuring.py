@@ -12,7 +12,7 @@ class Measured:
     """What one run of a step took; None where nobody could measure."""
 
     seconds: float
-    """Of its own process: without the wait for cards before."""
+    """Of its own process: without the wait for GPUs before."""
     host: str
     """The node that it ran on."""
     peak_host_bytes: int | None

@@ -179,7 +179,7 @@ def _ready_runtime(revision: Revision) -> str:
 def _refuse_pool_of_others(team: Team, pool: str) -> None:
     if pool in pools_closed_to(team_id=team.id):
         raise Conflict(
-            f"The cards of pool `{pool}` are assigned to other teams.",
+            f"The GPUs of pool `{pool}` are assigned to other teams.",
             code="pool_not_assigned",
             fields=["enginehouse.pool"],
             hint="Name a pool of your team, or have an admin of the organisation assign this one.",

@@ -5,7 +5,7 @@ from controlplane.domain.documented_configs import LARGE_DECODER
 RUNS_HERE = "smollm2-135m"
 RUNS_HERE_YAML = """\
 # SmolLM2-135M-Instruct on this machine's CPU: small enough to try everything with. The weights
-# become FP8, which a CPU emulates; on a card the same artifact runs as it is.
+# become FP8, which a CPU emulates; on a GPU the same artifact runs as it is.
 model_name: smollm2-135m
 resources:
   cpu: "2"

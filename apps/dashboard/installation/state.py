@@ -241,7 +241,7 @@ def _kept() -> Sequence[Kept]:
     return (
         Kept(what="Logs of builds and engines", days=logs_days, setting="LOG_RETENTION_DAYS"),
         Kept(what="Measurements of engines", days=ENGINE_SAMPLES_KEPT.days),
-        Kept(what="Usage and hours of cards", days=USAGE_KEPT.days),
-        Kept(what="Replicas and claims of cards that have ended", days=ENDED_KEPT.days),
+        Kept(what="Usage and hours of GPUs", days=USAGE_KEPT.days),
+        Kept(what="Replicas and claims of GPUs that have ended", days=ENDED_KEPT.days),
         Kept(what="Artifacts that something names, and the audit trail", days=None),
     )

@@ -66,7 +66,7 @@ class FailedOnNodeObject(serializers.Serializer[FailedOnNode]):
 class NodeReplicasObject(serializers.Serializer[Any]):
     draining_since = serializers.DateTimeField(allow_null=True)
     is_drained = serializers.BooleanField()
-    builds = serializers.IntegerField(help_text="That hold its cards; they end by themselves.")
+    builds = serializers.IntegerField(help_text="That hold its GPUs; they end by themselves.")
     replicas = OnNodeObject(many=True)
     failed_starts = FailedOnNodeObject(many=True, help_text="Forgotten after an hour.")
 

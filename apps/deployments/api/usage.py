@@ -122,13 +122,13 @@ class PriceListView(TeamView):
 
     @extend_schema(parameters=[ListQuery], responses=PriceListObject)
     def get(self, request: Request) -> Response:
-        """Return every price of an hour of a card, newest first; the older ones are history."""
+        """Return every price of an hour of a GPU, newest first; the older ones are history."""
         page = page_of(price_history(), by="-since", **validated(ListQuery, request.query_params))
         return Response(page.to_json(PriceObject, under="prices"))
 
     @extend_schema(request=PriceBody, responses=PriceObject)
     def post(self, request: Request) -> Response:
-        """Say what an hour of a kind of card costs from the present hour on."""
+        """Say what an hour of a kind of GPU costs from the present hour on."""
         wanted = validated(PriceBody, request.data)
         return Response(PriceObject(price_set(**wanted, user=self.user)).data)
 

@@ -1,4 +1,4 @@
-"""Adds up how long deployments held cards, hour by hour, from the claims of their replicas."""
+"""Adds up how long deployments held GPUs, hour by hour, from the claims of their replicas."""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """What is remembered of nodes on which an artifact failed to start.
 
-Rows are locked after replicas and before cards, nodes and routes.
+Rows are locked after replicas and before GPUs, nodes and routes.
 """
 
 from datetime import datetime

@@ -37,7 +37,7 @@ class Placed:
 def replicas_place(*, deployment: Deployment, count: int) -> list[Placed]:
     """Order so many replicas, each as `replica_place`."""
     if count > 1:
-        # One after the other they would lock cards of several nodes in the order of preference.
+        # One after the other they would lock GPUs of several nodes in the order of preference.
         hardware = hardware_of(deployment)
         wanted = _claimant(deployment, hardware).cards().filter(kind=hardware.kind)
         cards_lock(wanted.filter(node__in=_candidates(deployment, hardware)))

@@ -43,7 +43,7 @@ def deployment_settle(*, deployment_id: str, room: str = "") -> bool:
 def deployment_reconcile(*, deployment_id: str, room: str = "") -> bool:
     """Drain, stop and order replicas as the plan says, and store the state they amount to.
 
-    Return whether anything was moved. Locks, always in this order: deployment, replicas, cards,
+    Return whether anything was moved. Locks, always in this order: deployment, replicas, GPUs,
     nodes, routes.
     """
     deployment = Deployment.objects.select_for_update(no_key=True).filter(id=deployment_id).first()

@@ -42,7 +42,7 @@ def node_remove(*, node: Node) -> HeldByNode:
 
     Raises Conflict while it speaks and holds something, and NotFound where it was removed already.
     """
-    # As in reconcile: deployments, replicas, cards, nodes, routes.
+    # As in reconcile: deployments, replicas, GPUs, nodes, routes.
     ids = sorted(set(_live(node).values_list("deployment_id", flat=True)))
     list(Deployment.objects.filter(id__in=ids).order_by("id").select_for_update(no_key=True))
     list(_live(node).select_for_update(no_key=True))

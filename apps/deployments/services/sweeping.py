@@ -108,7 +108,7 @@ def _mark_lost_of(deployment_id: str) -> None:
         is_unheard = replica.state == ReplicaState.ORDERED
         replica_move(replica=replica, to=ReplicaState.LOST)
         if is_unheard:
-            # Withdrawn; its cards stay claimed, since its agent may have been told and started it.
+            # Withdrawn; its GPUs stay claimed, since its agent may have been told and started it.
             replicas_stop(replicas=[replica])
 
 

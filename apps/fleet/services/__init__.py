@@ -1,4 +1,4 @@
-"""Writes of the fleet, by noun: enrollment tokens, nodes, cards, gateways, workers."""
+"""Writes of the fleet, by noun: enrollment tokens, nodes, GPUs, gateways, workers."""
 
 from apps.fleet.services.assigning import card_assign, node_label, pool_assign
 from apps.fleet.services.cards import (

@@ -1,4 +1,4 @@
-"""What admins say of machines: labels of nodes, pools of cards, teams of pools."""
+"""What admins say of machines: labels of nodes, pools of GPUs, teams of pools."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ def node_label(*, node: Node, changes: Mapping[str, str | None]) -> Node:
 
 @transaction.atomic
 def card_assign(*, card: Card, pool: str, expected: str | None = None) -> Card:
-    """Return the card, assigned to the pool; an empty one is that of its node.
+    """Return the GPU, assigned to the pool; an empty one is that of its node.
 
     What holds it keeps it. Raises InvalidInput, or Conflict where it is not in `expected` any more.
     """
@@ -46,7 +46,7 @@ def card_assign(*, card: Card, pool: str, expected: str | None = None) -> Card:
     if expected is not None and row.pool != expected:
         now = f"pool `{row.pool}`" if row.pool else "the pool of its node"
         raise Conflict(
-            f"Card `{row.id}` was assigned to {now} meanwhile.",
+            f"GPU `{row.id}` was assigned to {now} meanwhile.",
             code="stale",
             hint="Nothing was changed about it. Look at it again, then assign it.",
         )

@@ -1,4 +1,4 @@
-"""The ledger of who holds which card: a GPU is held whole, a CPU is shared by memory."""
+"""The ledger of who holds which GPU: a GPU is held whole, a CPU is shared by memory."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ _SHOWN_HOLDERS = 4
 
 
 class NoRoom(Exception):
-    """The node has no such cards free; the text says what was asked, what there is, and who has it.
+    """The node has no such GPUs free; the text says what was asked, what there is, and who has it.
 
     `holders` are in the way now; `is_hopeless` where the node would not do with all of them gone;
-    `is_used_by_others` where a card that nobody has claimed is in use all the same.
+    `is_used_by_others` where a GPU that nobody has claimed is in use all the same.
     """
 
     def __init__(
@@ -39,19 +39,19 @@ class NoRoom(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Claimant:
-    """For whom cards are claimed, which decides what may be taken; nothing said forbids nothing."""
+    """For whom GPUs are claimed, which decides what may be taken; nothing said forbids nothing."""
 
     team_id: str | None = None
-    """Cards of pools that serve other teams only are not for it."""
+    """GPUs of pools that serve other teams only are not for it."""
     pool: str | None = None
-    """Only cards of this pool."""
+    """Only GPUs of this pool."""
     is_pool_of_node: bool = True
-    """Whether a card that is assigned to no pool counts as one of its node's."""
+    """Whether a GPU that is assigned to no pool counts as one of its node's."""
     is_new: bool = False
     """It runs nowhere yet, so a cordoned node is not for it."""
 
     def cards(self) -> QuerySet[Card]:
-        """Return the cards that it may use, free or not."""
+        """Return the GPUs that it may use, free or not."""
         found = Card.objects.filter(is_present=True)
         if self.team_id is not None:
             closed = pools_closed_to(team_id=self.team_id)
@@ -66,9 +66,9 @@ ANYBODY = Claimant()
 
 
 def cards_lock(cards: QuerySet[Card]) -> list[Card]:
-    """Return the cards, locked in the one order in which cards are, so that nobody waits in a ring.
+    """Return the GPUs, locked in the one order in which GPUs are, so that nobody waits in a ring.
 
-    Cards come before their nodes: whoever holds the lock of a node waits for no card.
+    GPUs come before their nodes: whoever holds the lock of a node waits for no GPU.
     """
     return list(cards.order_by("id").select_for_update(of=("self",)))
 
@@ -83,9 +83,9 @@ def cards_claim(
     memory_bytes: int,
     claimant: Claimant = ANYBODY,
 ) -> tuple[Card, ...]:
-    """Return the `count` cards of `kind` that `holder` now has on `node`; a repeat changes nothing.
+    """Return the `count` GPUs of `kind` that `holder` now has on `node`; a repeat changes nothing.
 
-    `memory_bytes` is what is needed on each card. Raises NoRoom.
+    `memory_bytes` is what is needed on each GPU. Raises NoRoom.
     """
     mine = claimant.cards().filter(node=node, kind=kind)
     present = sorted(cards_lock(mine), key=lambda card: (card.index, card.id))
@@ -94,7 +94,7 @@ def cards_claim(
         return held
     if not nodes_alive().filter(id=node.id).exists():
         raise NoRoom(f"Node `{node.name}` does not speak: nobody knows what is free on it.")
-    # Looked at under the lock of the cards, which whoever cordons the node takes as well.
+    # Looked at under the lock of the GPUs, which whoever cordons the node takes as well.
     if claimant.is_new and Node.objects.filter(id=node.id, cordoned=True).exists():
         raise NoRoom(f"Node `{node.name}` is cordoned.")
     free = [card for card in present if _has_room(card, memory_bytes)]
@@ -111,9 +111,9 @@ def cards_claim(
 def cards_keep(
     *, holder: str, node: Node, kind: str, count: int, memory_bytes: int
 ) -> tuple[Card, ...]:
-    """Return `count` cards of those that `holder` has, where they suffice; give back all others.
+    """Return `count` GPUs of those that `holder` has, where they suffice; give back all others.
 
-    Nothing is kept where they do not: who waits for cards must hold none meanwhile, or two that
+    Nothing is kept where they do not: who waits for GPUs must hold none meanwhile, or two that
     each hold a part would wait for ever.
     """
     held = CardLease.objects.filter(holder=holder, released_at=None)
@@ -140,7 +140,7 @@ def cards_obstacle(
 
 
 def cards_release(*, holder: str) -> None:
-    """Give back every card that `holder` has; a repeat changes nothing."""
+    """Give back every GPU that `holder` has; a repeat changes nothing."""
     CardLease.objects.filter(holder=holder, released_at=None).update(released_at=Now())
 
 
@@ -150,14 +150,14 @@ def card_leases_prune() -> int:
 
 
 def free_of(card: Card, live_leases: Sequence[CardLease]) -> int:
-    """Return how much of the card may still be claimed beside these claims."""
+    """Return how much of the GPU may still be claimed beside these claims."""
     if card.is_shared:
         return max(0, card.memory_bytes - sum(lease.memory_bytes for lease in live_leases))
     return 0 if live_leases or card.others else card.memory_bytes
 
 
 def free_bytes(card: Card) -> int:
-    """Return how much of the card may still be claimed now."""
+    """Return how much of the GPU may still be claimed now."""
     return free_of(card, list(CardLease.objects.filter(card=card, released_at=None)))
 
 
@@ -179,7 +179,7 @@ def _no_room(
 ) -> NoRoom:
     if not present:
         return NoRoom(
-            f"Node `{node.name}` has no `{kind}` card that is assigned to this team and pool, and "
+            f"Node `{node.name}` has no `{kind}` GPU that is assigned to this team and pool, and "
             f"{count} are needed.",
             is_hopeless=True,
         )
@@ -188,7 +188,7 @@ def _no_room(
     claimed = {lease.card_id for lease in leases}
     others = [card.others for card in present if card.id not in claimed and card.others]
     return NoRoom(
-        f"Node `{node.name}` has {len(free)} of {len(present)} `{kind}` cards with "
+        f"Node `{node.name}` has {len(free)} of {len(present)} `{kind}` GPUs with "
         f"{_gib(memory_bytes)} free, and {count} are needed; the most free on one is "
         f"{_gib(max(free_bytes(card) for card in present))}. {_held_words(held, others)}".rstrip(),
         holders={lease.holder for lease in leases},

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class CardReport:
-    """One card as its node's inventory found it."""
+    """One GPU as its node's inventory found it."""
 
     index: int
     uuid: str
@@ -34,7 +34,7 @@ class CardReport:
 
 @dataclass(frozen=True, kw_only=True)
 class CardUse:
-    """What goes on on a card: measured, whoever uses it."""
+    """What goes on on a GPU: measured, whoever uses it."""
 
     used_bytes: int | None = None
     utilization_percent: float | None = None
@@ -97,7 +97,7 @@ def node_observe(
     cards: Mapping[CardReport, CardUse],
     runtimes: Sequence[str] = (),
 ) -> None:
-    """Record a sign of life, the state of every card and what the host is set up to start.
+    """Record a sign of life, the state of every GPU and what the host is set up to start.
 
     Raises NodeRemoved, and records nothing, where the node was removed meanwhile.
     """
@@ -169,13 +169,13 @@ def _differs(card: Card, values: Mapping[str, Any]) -> bool:
 
 def _card_store(node: Node, uuid: str, values: Mapping[str, Any], *, is_new: bool) -> None:
     if is_new and _is_seen_elsewhere(uuid):
-        _log.warning("node %s claims card %s, which another node shows", node.name, uuid)
+        _log.warning("node %s claims GPU %s, which another node shows", node.name, uuid)
         return
-    # A card that moved to another slot, or to another host, keeps its identity, and with it the
+    # A GPU that moved to another slot, or to another host, keeps its identity, and with it the
     # claims on it. No row is ever deleted: that would end claims of what still runs.
     Card.objects.update_or_create(uuid=uuid, defaults={**values, "node": node})
 
 
 def _is_seen_elsewhere(uuid: str) -> bool:
-    """Return whether a live node shows the card; none may take it away from there."""
+    """Return whether a live node shows the GPU; none may take it away from there."""
     return Card.objects.filter(uuid=uuid, is_present=True, node__in=nodes_alive()).exists()

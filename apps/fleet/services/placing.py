@@ -1,6 +1,6 @@
 """Whether a node takes work: cordoned, drained and back, each change made once.
 
-Cards are locked before their node, as everywhere: a claim that is under way is seen, and none is
+GPUs are locked before their node, as everywhere: a claim that is under way is seen, and none is
 made after.
 """
 

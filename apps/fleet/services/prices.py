@@ -1,4 +1,4 @@
-"""What an hour of a card costs, said by an admin of the organisation."""
+"""What an hour of a GPU costs, said by an admin of the organisation."""
 
 from decimal import Decimal
 

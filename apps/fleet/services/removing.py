@@ -12,7 +12,7 @@ class NodeRemoved(Exception):
 
 
 def node_cards_lock(*, node: Node) -> None:
-    """Lock the node's cards: from now on nobody claims one until the transaction ends."""
+    """Lock the node's GPUs: from now on nobody claims one until the transaction ends."""
     cards_lock(Card.objects.filter(node=node))
 
 

@@ -92,7 +92,7 @@ def literals(text: str, autoescape: bool = True) -> SafeString:
 
 @register.inclusion_tag("ui/_memory.html")
 def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
-    """Show one card's memory as a bar with its legend."""
+    """Show one GPU's memory as a bar with its legend."""
     card, at, parts = max(1, int(per_gpu["card_bytes"])), 0.0, []
     for name, label, key in _MEMORY_PARTS:
         amount = max(0, int(per_gpu.get(key) or 0))

@@ -1,4 +1,4 @@
-"""Lets builds that hold the rehearsed card compute on the CPU; imported as Python starts."""
+"""Lets builds that hold the rehearsed GPU compute on the CPU; imported as Python starts."""
 
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""NVIDIA's library as it presents one H100, for rehearsals without a card.
+"""NVIDIA's library as it presents one H100, for rehearsals without a GPU.
 
-On the card is whoever wrote how many bytes it holds into a file named by its process id, in the
-folder `rehearsed-card` of the system's temporary folder; with `hidden` before the number, the card
+On the GPU is whoever wrote how many bytes it holds into a file named by its process id, in the
+folder `rehearsed-card` of the system's temporary folder; with `hidden` before the number, the GPU
 shows the memory and not the process, as in some containers.
 """
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Looks like an interpreter that has vLLM 0.25.1, for rehearsals and tests without a card.
+"""Looks like an interpreter that has vLLM 0.25.1, for rehearsals and tests without a GPU.
 
 `-c …` prints the version; `-m vllm.entrypoints.cli.main serve …` says vLLM's lines, then streams
 counted words at vLLM's addresses.

@@ -1,4 +1,4 @@
-"""What is shown on a card: one function a stage, and the seconds that it may take."""
+"""What is shown on a GPU: one function a stage, and the seconds that it may take."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

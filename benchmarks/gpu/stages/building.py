@@ -1,4 +1,4 @@
-"""SmolLM2 in three precisions, built on the card; the memory plan beside the engine's report."""
+"""SmolLM2 in three precisions, built on the GPU; the memory plan beside the engine's report."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +29,7 @@ SERVED_NAME = "smollm2-fp8-kv"
 
 
 def build(show: Show) -> dict[str, Any]:
-    """SmolLM2 calibrated on the card to FP8 with FP8 KV, gated, packaged, asked once."""
+    """SmolLM2 calibrated on the GPU to FP8 with FP8 KV, gated, packaged, asked once."""
     text = small_config(show, SERVED)
     ended = show.built(SERVED_NAME, text)
     return told(show, ended, text, show.checkpoint)

@@ -1,4 +1,4 @@
-"""Configs of the hosted product's pages, which name no runtime, on the card that is there."""
+"""Configs of the hosted product's pages, which name no runtime, on the GPU that is there."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -18,11 +18,11 @@ from controlplane.domain.spec import edit_yaml
 _BUILD = "trt_llm.build"
 _WEIGHTS = "SmolLM2-135M-Instruct, its own, in place of the model that the page names"
 _OF_SMOLLM2: Mapping[str, Any] = {f"{_BUILD}.max_seq_len": 8192, f"{_BUILD}.num_builder_gpus": 1}
-"""As long as it reads, a quarter of the page's model, and with as many cards as there are here."""
+"""As long as it reads, a quarter of the page's model, and with as many GPUs as there are here."""
 
 
 def build(preset: Preset, show: Show, *, edits: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The config, built and asked once; but for card and data as it stands on its page."""
+    """The config, built and asked once; but for GPU and data as it stands on its page."""
     edits = {**_of_this_host(show), **(edits or {})}
     text = edit_yaml(preset.text, edits)
     ended = show.built(preset.name, text)
@@ -47,7 +47,7 @@ def ask(show: Show) -> dict[str, Any]:
 
 
 def _of_this_host(show: Show) -> dict[str, Any]:
-    """Return what a host without a network and with another card cannot take from the page."""
+    """Return what a host without a network and with another GPU cannot take from the page."""
     return {
         "resources.accelerator": show.card["kind"],
         f"{_BUILD}.checkpoint_repository": {"source": "LOCAL", "repo": show.checkpoint.name},

@@ -68,7 +68,7 @@ def _shown(show: Show, folder: Path, route: str, body: dict[str, Any]) -> dict[s
     try:
         answer = _answered(show, show.base_url(model).removesuffix("/v1") + route, body)
     finally:
-        seen["taken_down"] = serving.taken_down(show, model)  # the next one needs the card
+        seen["taken_down"] = serving.taken_down(show, model)  # the next one needs the GPU
     return {**seen, "answer": answer}
 
 

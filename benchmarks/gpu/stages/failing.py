@@ -1,4 +1,4 @@
-"""What goes wrong on a card: told with its cause, and recovered.
+"""What goes wrong on a GPU: told with its cause, and recovered.
 
 Each fault is one row: what was done, what the product said of it and after how many seconds, and
 after how many seconds that was over by itself.
@@ -29,14 +29,14 @@ from benchmarks.gpu.stages.serving import streamed
 from benchmarks.gpu.stages.watching import Watch, fault, wait
 
 _REPORT_SECONDS = 2.5
-"""In which the agent has told once more what is on its cards."""
+"""In which the agent has told once more what is on its GPUs."""
 _TOLD_SECONDS = 20.0
 _LEAST_BYTES, _MOST_BYTES = 2**30, 3 * 2**30
 _OVER = ("succeeded", "failed", "cancelled")
 
 
 def kill(show: Show) -> dict[str, Any]:
-    """The engine killed; then a process of it, a half dead one and a stranger keep the card."""
+    """The engine killed; then a process of it, a half dead one and a stranger keep the GPU."""
     model = show.model("smollm2")
     watch = Watch(show, model)
     with _three_beside(show) as beside_it:
@@ -59,7 +59,7 @@ def kill(show: Show) -> dict[str, Any]:
 
 @contextmanager
 def _three_beside(show: Show) -> Iterator[dict[str, "subprocess.Popen[str]"]]:
-    """Run a process with the marks of the engine, a half dead one and a stranger on its card."""
+    """Run a process with the marks of the engine, a half dead one and a stranger on its GPU."""
     free = int(show.card["memory_bytes"] - show.card["used_bytes"])
     size = min(max(free // 5, _LEAST_BYTES), _MOST_BYTES)
     with (
@@ -105,9 +105,9 @@ def _rows(
     return [
         fault("the engine killed while it served (SIGKILL)", watch.end_of_engine(), answers,
               "after the kill: it answers again, and all of the following is over"),
-        fault("a process of that engine left alive, with memory of the card",
+        fault("a process of that engine left alive, with memory of the GPU",
               watch.of(pids["left"]), ends.get("left"), "after the kill: it is ended by us"),
-        fault("somebody else's process on the card, which ends later", watch.of(pids["stranger"]),
+        fault("somebody else's process on the GPU, which ends later", watch.of(pids["stranger"]),
               round(ends["half dead"] - ends["stranger"], 1),
               "after its end: it is named no more"),
         fault("a process that has ended and holds memory still, gone last",
@@ -119,7 +119,7 @@ def _rows(
 def out_of_memory(show: Show) -> dict[str, Any]:
     """A stranger before calibration, which waits; then CUDA out of memory in it; then it succeeds.
 
-    Somebody takes the whole card in the moment in which calibration has begun to use it.
+    Somebody takes the whole GPU in the moment in which calibration has begun to use it.
     """
     text = small_config(show, "fp8")
     with _nobody() if _is_rehearsal() else holder(TAKES_ALL) as taker:
@@ -148,7 +148,7 @@ def _tried_again(show: Show, failed: Mapping[str, Any], *, after_seconds: float)
     show.succeeded(failed)
     said = {"after_seconds": after_seconds, "failure": failed["failure"]}
     took = round(time.monotonic() - again, 1)
-    done = "all memory of the card taken while calibration ran"
+    done = "all memory of the GPU taken while calibration ran"
     return fault(done, said, took, "after the retry: the build has succeeded")
 
 
@@ -157,8 +157,8 @@ def _is_rehearsal() -> bool:
 
 
 def _wait_for_the_card(show: Show, text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a build that has got its card, and what it said while others were on it."""
-    modes = {STRANGER: "somebody else's process on the card before calibration"}
+    """Return a build that has got its GPU, and what it said while others were on it."""
+    modes = {STRANGER: "somebody else's process on the GPU before calibration"}
     if _is_rehearsal():
         modes = {HIDDEN: "memory held by a process that no list shows", **modes}
     build, rows, reason = None, [], ""

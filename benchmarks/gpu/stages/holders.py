@@ -1,4 +1,4 @@
-"""Processes that hold memory of the card: somebody else's, a dead engine's, one that is half dead.
+"""Processes that hold memory of the GPU: somebody else's, a dead engine's, one that is half dead.
 
 `python -P benchmarks/gpu/stages/holders.py MODE BYTES`
 """
@@ -25,7 +25,7 @@ _LARGEST, _SMALLEST = 2**34, 2**21
 def holder(
     mode: str, count_bytes: int = 0, marks: Mapping[str, str] | None = None
 ) -> Iterator["subprocess.Popen[str]"]:
-    """Run a process that holds so much of the card, once it does; kill it in the end."""
+    """Run a process that holds so much of the GPU, once it does; kill it in the end."""
     with starting(mode, count_bytes, marks) as process:
         wait_until_held(process)
         yield process
@@ -35,7 +35,7 @@ def holder(
 def starting(
     mode: str, count_bytes: int = 0, marks: Mapping[str, str] | None = None
 ) -> Iterator["subprocess.Popen[str]"]:
-    """Run a process that is going to hold so much of the card; kill it in the end."""
+    """Run a process that is going to hold so much of the GPU; kill it in the end."""
     # Nothing of ours in its environment, unless it is to look like ours.
     clean = {name: value for name, value in os.environ.items() if "ENGINEHOUSE_" not in name}
     process = subprocess.Popen(
@@ -58,7 +58,7 @@ def wait_until_held(process: "subprocess.Popen[str]") -> None:
 
 
 def main() -> None:
-    """Hold memory until killed; without a card, let the rehearsed one believe it."""
+    """Hold memory until killed; without a GPU, let the rehearsed one believe it."""
     mode, count_bytes = sys.argv[1], int(sys.argv[2])
     threading.Timer(LIFE_SECONDS, os._exit, (0,)).start()
     if mode == TAKES_ALL:
@@ -89,7 +89,7 @@ def _rehearse(mode: str, count_bytes: int) -> None:
 
 
 def _take_all_when_told() -> None:
-    """Take all that is left once somebody else has begun to use the card; never return."""
+    """Take all that is left once somebody else has begun to use the GPU; never return."""
     import pynvml
     import torch
 

@@ -37,5 +37,5 @@ def speed(show: Show) -> dict[str, Any]:
 
 
 def take_down(show: Show) -> dict[str, Any]:
-    """Its deployment deactivated, and the card's memory given back."""
+    """Its deployment deactivated, and the GPU's memory given back."""
     return taken_down(show, show.model(FOLDER))

@@ -1,6 +1,6 @@
-"""The native engine on CUDA in bfloat16, beside Transformers on the same card.
+"""The native engine on CUDA in bfloat16, beside Transformers on the same GPU.
 
-By itself: a vLLM that starts meanwhile refuses, once another process gives back memory of the card.
+By itself: a vLLM that starts meanwhile refuses, once another process gives back memory of the GPU.
 """
 
 import json
@@ -34,7 +34,7 @@ enginehouse:
 
 
 def native(show: Show) -> dict[str, Any]:
-    """Answers of both, and the engine's own tests for a card."""
+    """Answers of both, and the engine's own tests for a GPU."""
     result = show.data / "native.json"
     command = [sys.executable, "-m", "benchmarks.gpu.native_on_cuda"]
     ended = subprocess.run(
@@ -52,7 +52,7 @@ def native(show: Show) -> dict[str, Any]:
 
 def native_deploy(show: Show) -> dict[str, Any]:
     """The engine asked for by a config: built, served behind the gateway, beside Transformers."""
-    # First, so that the card is clean when the product starts an engine there.
+    # First, so that the GPU is clean when the product starts an engine there.
     expected = reference(show.checkpoint, os.environ.get("NATIVE_DEVICE", "cuda"))
     empty = show.free_card()
     text = CONFIG.format(name=NAME, card=show.card["kind"], folder=show.checkpoint.name)

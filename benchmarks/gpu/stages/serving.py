@@ -167,7 +167,7 @@ def _told(turns: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def take_down(show: Show) -> dict[str, Any]:
-    """The deployment deactivated, and the card's memory given back."""
+    """The deployment deactivated, and the GPU's memory given back."""
     return taken_down(show, show.model("smollm2"))
 
 

@@ -1,4 +1,4 @@
-"""What the product says of a deployment and of its card while things go wrong on that card."""
+"""What the product says of a deployment and of its GPU while things go wrong on that GPU."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from controlplane.domain.card_users import CardUser
 
 
 class Watch:
-    """What the product says of a deployment and of its card, each time that it is new."""
+    """What the product says of a deployment and of its GPU, each time that it is new."""
 
     def __init__(self, show: Show, model: Mapping[str, Any]) -> None:
         self._show, self._model = show, model
@@ -39,14 +39,14 @@ class Watch:
         return _names(failure.get("sentence", ""), pid)
 
     def is_told_without(self, *pids: int) -> bool:
-        """Return whether the deployment still waits for its card, and not for these."""
+        """Return whether the deployment still waits for its GPU, and not for these."""
         failure = self.seen[-1]["deployment"]["failure"] or {}
         sentence = failure.get("sentence", "")
         is_for_card = "in use by" in sentence or "are held" in sentence
         return is_for_card and not any(f"process {pid}" in sentence for pid in pids)
 
     def of(self, pid: int) -> dict[str, Any]:
-        """Return how and when the deployment first named a process, or else its card did."""
+        """Return how and when the deployment first named a process, or else its GPU did."""
         for each in self.seen:
             failure = each["deployment"]["failure"]
             if failure and _names(failure["sentence"], pid):

@@ -1,4 +1,4 @@
-"""What stands around a server's arguments -> notes, secrets, and the question of the card."""
+"""What stands around a server's arguments -> notes, secrets, and the question of the GPU."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ _VISIBLE = frozenset(
     {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
      "ROCR_VISIBLE_DEVICES"}
 )  # fmt: skip
-_CARDS = "The agent picks free cards and hides the others."
+_CARDS = "The agent picks free GPUs and hides the others."
 _VARIABLE = "Engines get their environment from their runtime's driver, not from the config."
 _HIDDEN_KINDS = frozenset({"B10", "CPU"})
 
@@ -44,7 +44,7 @@ def _loads_from_hub(draft: Draft) -> bool:
 
 
 def ask_accelerator(draft: Draft, context: CommandContext) -> None:
-    """Ask which card, and say how many the parallel sizes need."""
+    """Ask which GPU, and say how many the parallel sizes need."""
     count = _world_size(draft)
     seen = context.gpus or _visible(context.environment)
     more = f" The command sees {seen}." if seen and seen != count else ""

@@ -15,7 +15,7 @@ _WHOLE = frozenset(
      "environment_variables", "model_metadata.example_model_input"}
 )  # fmt: skip
 _REASONS: Mapping[str, str] = {
-    "resources.accelerator": "A command line takes the cards of the machine that it is run on.",
+    "resources.accelerator": "A command line takes the GPUs of the machine that it is run on.",
     "resources": "A command line takes what the machine has.",
     "secrets": "Put the secret's value into the environment that the engine reads.",
     "enginehouse": "It steers builds and placement here, and no engine.",

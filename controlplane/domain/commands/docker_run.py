@@ -14,7 +14,7 @@ _SWITCHES = frozenset(
      "--replace", "--rm", "--rmi", "--sig-proxy", "--tls-verify", "--tty"}
 )  # fmt: skip
 _SHORT_SWITCHES = frozenset("dithPq")
-_WHY = "An engine here runs without a container; the agent gives it its cards, memory and ports."
+_WHY = "An engine here runs without a container; the agent gives it its GPUs, memory and ports."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,12 +10,12 @@ GIB = 1024**3
 MIB = 1024**2
 CPU = "CPU"
 IDLE_BYTES = 2 * GIB
-"""What a driver may hold of a card that nobody uses: 0.6 GiB on an H100, more at times."""
+"""What a driver may hold of a GPU that nobody uses: 0.6 GiB on an H100, more at times."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gpu:
-    """One kind of card. A CPU is a kind too: its memory is the host's and varies."""
+    """One kind of GPU. A CPU is a kind too: its memory is the host's and varies."""
 
     kind: str
     memory_bytes: int | None
@@ -59,7 +59,7 @@ _CONFIGURATOR = Source(
     document="ai-dynamo/aiconfigurator", section="system data", checked="2026-11-27"
 )
 _VENDOR = Source(document="NVIDIA data sheets", section="memory size", checked="2026-11-27")
-_OURS = Source(document="Enginehouse", section="CPU as a card kind", checked="2026-11-27")
+_OURS = Source(document="Enginehouse", section="CPU as a GPU kind", checked="2026-11-27")
 _TB = 1e12
 _TERA = 1e12
 

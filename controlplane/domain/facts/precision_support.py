@@ -1,4 +1,4 @@
-"""Which card, model and runtime a quantization type is refused on, and why."""
+"""Which GPU, model and runtime a quantization type is refused on, and why."""
 
 from controlplane.domain.facts.architectures import GEMMA_MODEL_TYPES
 from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
@@ -33,7 +33,7 @@ def precision_refusal(
 
 
 def stored_refusal(checkpoint: CheckpointFacts, gpu: Gpu, runtime_name: str) -> str | None:
-    """Return why this card does not run a checkpoint that is quantized already, or None."""
+    """Return why this GPU does not run a checkpoint that is quantized already, or None."""
     existing = checkpoint.existing_quantization
     if existing is None:
         return None
@@ -45,7 +45,7 @@ def stored_refusal(checkpoint: CheckpointFacts, gpu: Gpu, runtime_name: str) -> 
 
 
 def is_emulated(name: str, gpu: Gpu) -> bool:
-    """Return whether this card computes such weights in 16 bits: memory saved, no arithmetic."""
+    """Return whether this GPU computes such weights in 16 bits: memory saved, no arithmetic."""
     return not gpu.has_capability(*PRECISIONS[name].minimum_capability)
 
 

@@ -18,9 +18,9 @@ PATTERNS = (
         blame=Blame.MACHINE,
         expression=re.compile(card_sharing.TRIED),
         holds=card_sharing.is_held_by_others,
-        sentence="Others hold most of card {card}: {it} asked for {size} more and has {own} "
+        sentence="Others hold most of GPU {card}: {it} asked for {size} more and has {own} "
         "itself, and {free} of {capacity} are free.",
-        hint="End what else uses the card (`nvidia-smi` and the node's page name it), then retry.",
+        hint="End what else uses the GPU (`nvidia-smi` and the node's page name it), then retry.",
         example=Example(
             text="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 "
             "has a total capacity of 139.72 GiB of which 1.88 MiB is free. Process 71352 has "
@@ -41,10 +41,10 @@ PATTERNS = (
             r"(?P<free>[\d.]+ \w+) is free)?"
         ),
         holds=card_sharing.is_not_known_to_be_shared,
-        sentence="{subject} ran out of memory on a card: it asked for {size} more, and works on "
-        "{cards} card(s).",
-        more="Card {card} has {capacity} in all and had {free} left.",
-        hint="Raise `num_builder_gpus`, lower `calib_max_seq_length`, or build on larger cards.",
+        sentence="{subject} ran out of memory on a GPU: it asked for {size} more, and works on "
+        "{cards} GPU(s).",
+        more="GPU {card} has {capacity} in all and had {free} left.",
+        hint="Raise `num_builder_gpus`, lower `calib_max_seq_length`, or build on larger GPUs.",
         field=_CARDS,
         fix=more_cards,
         example=Example(
@@ -61,8 +61,8 @@ PATTERNS = (
         expression=re.compile(
             r"CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED"
         ),
-        sentence="A card had no memory left for {it}, not even for its own bookkeeping.",
-        hint="Look with `nvidia-smi` for other processes on the card, or raise `num_builder_gpus`.",
+        sentence="A GPU had no memory left for {it}, not even for its own bookkeeping.",
+        hint="Look with `nvidia-smi` for other processes on the GPU, or raise `num_builder_gpus`.",
         field=_CARDS,
         fix=more_cards,
         example=Example(
@@ -95,7 +95,7 @@ PATTERNS = (
         expression=re.compile(
             r"No CUDA GPUs are available|Found no NVIDIA driver|no CUDA-capable device is detected"
         ),
-        sentence="{subject} needs a card, and this machine shows it none.",
+        sentence="{subject} needs a GPU, and this machine shows it none.",
         hint="Check `nvidia-smi` on the build machine; a container needs `--gpus all`.",
         field=_CARDS,
         example=Example(
@@ -106,7 +106,7 @@ PATTERNS = (
         code="EHB-TORCH-WITHOUT-CUDA",
         blame=Blame.MACHINE,
         expression=re.compile(r"Torch not compiled with CUDA enabled"),
-        sentence="{subject} needs a card, and this build worker has the PyTorch for CPUs.",
+        sentence="{subject} needs a GPU, and this build worker has the PyTorch for CPUs.",
         hint="Install PyTorch for CUDA on the build worker: set TORCH_INDEX, then `make` again.",
         example=Example(
             text="AssertionError: Torch not compiled with CUDA enabled",
@@ -118,7 +118,7 @@ PATTERNS = (
         code="EHB-CARD-BUSY",
         blame=Blame.MACHINE,
         expression=re.compile(r"CUDA-capable device\(s\) is/are busy or unavailable"),
-        sentence="Another process has the card for itself alone, so {it} could not use it.",
+        sentence="Another process has the GPU for itself alone, so {it} could not use it.",
         hint="Look with `nvidia-smi` for that process, and for the compute mode "
         "`Exclusive_Process`.",
         example=Example(
@@ -131,9 +131,9 @@ PATTERNS = (
         code="EHB-CARD-TOO-NEW",
         blame=Blame.MACHINE,
         expression=re.compile(r"no kernel image is available for execution on the device"),
-        sentence="The PyTorch of this build worker was not built for the kind of card in this "
+        sentence="The PyTorch of this build worker was not built for the kind of GPU in this "
         "machine.",
-        hint="Install a PyTorch that names this card's compute capability "
+        hint="Install a PyTorch that names this GPU's compute capability "
         "(`torch.cuda.get_arch_list()`).",
         field="resources.accelerator",
         example=Example(
@@ -149,7 +149,7 @@ PATTERNS = (
         expression=re.compile(
             r"uncorrectable ECC error|GPU is lost|fallen off the bus|unspecified launch failure"
         ),
-        sentence="A card failed while {it} was using it.",
+        sentence="A GPU failed while {it} was using it.",
         hint="Cordon the node, look at `nvidia-smi -q` and `dmesg` (Xid), and reset or replace the "
         "card.",
         example=Example(
@@ -162,7 +162,7 @@ PATTERNS = (
         code="EHB-CARD-ASSERT",
         blame=Blame.CHECKPOINT,
         expression=re.compile(r"device-side assert triggered"),
-        sentence="{subject} looked up a number outside its table on the card: mostly a token that "
+        sentence="{subject} looked up a number outside its table on the GPU: mostly a token that "
         "the model of {repo} has no embedding for.",
         hint="Check that the tokenizer belongs to this model: its vocabulary must not be larger "
         "than `vocab_size` in config.json.",
@@ -177,7 +177,7 @@ PATTERNS = (
         code="EHB-CARD-ILLEGAL-ACCESS",
         blame=Blame.OURS,
         expression=re.compile(r"an illegal memory access was encountered"),
-        sentence="A kernel that {it} ran on the card read memory that is not its own.",
+        sentence="A kernel that {it} ran on the GPU read memory that is not its own.",
         hint="Retry once. If it persists, report it with the support bundle; an older driver or "
         "PyTorch may not have the fault.",
         example=Example(
@@ -190,9 +190,9 @@ PATTERNS = (
         code="EHB-NCCL",
         blame=Blame.MACHINE,
         expression=re.compile(r"NCCL error(?: in)?: (?P<reason>[^\n]{1,160})"),
-        sentence="The cards could not talk to each other (NCCL): {reason}",
+        sentence="The GPUs could not talk to each other (NCCL): {reason}",
         hint="Set NCCL_DEBUG=INFO for the build worker and retry; shared memory that is too small "
-        "and a wrong network interface are the usual causes. One card needs no NCCL.",
+        "and a wrong network interface are the usual causes. One GPU needs no NCCL.",
         field=_CARDS,
         example=Example(
             text="RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for "

@@ -1,4 +1,4 @@
-"""Whether PyTorch ran out of a card's memory because others held most of it, by its own words."""
+"""Whether PyTorch ran out of a GPU's memory because others held most of it, by its own words."""
 
 import re
 
@@ -17,7 +17,7 @@ _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
 def is_held_by_others(match: re.Match[str]) -> bool:
-    """Return whether more of the card is neither free nor the process's than a driver takes."""
+    """Return whether more of the GPU is neither free nor the process's than a driver takes."""
     capacity, free, own, reserved = (
         _bytes(match[name]) for name in ("capacity", "free", "own", "reserved")
     )
@@ -25,7 +25,7 @@ def is_held_by_others(match: re.Match[str]) -> bool:
 
 
 def is_not_known_to_be_shared(match: re.Match[str]) -> bool:
-    """Return whether the words that begin here leave open, or deny, that others hold the card."""
+    """Return whether the words that begin here leave open, or deny, that others hold the GPU."""
     told = _TRIED.search(match.string, match.start())
     return told is None or not is_held_by_others(told)
 

@@ -16,7 +16,7 @@ GENERAL_DATASET = "enginehouse/general"
 
 
 def more_cards(evidence: CrashEvidence) -> Fix | None:
-    """Twice as many cards for the build."""
+    """Twice as many GPUs for the build."""
     now = int(evidence.asked(f"{BUILD}.num_builder_gpus") or 1)
     return {f"{BUILD}.num_builder_gpus": min(2 * now, _MOST_CARDS)} if now < _MOST_CARDS else None
 

@@ -175,8 +175,8 @@ PATTERNS = (
         blame=Blame.MACHINE,
         expression=re.compile(r"Cannot copy out of meta tensor; no data!"),
         sentence="A part of the model of {repo} was never loaded: it did not fit the memory of "
-        "cards and machine together.",
-        hint="Build with more cards or on a machine with more memory.",
+        "GPUs and machine together.",
+        hint="Build with more GPUs or on a machine with more memory.",
         field="trt_llm.build.num_builder_gpus",
         example=Example(
             text="NotImplementedError: Cannot copy out of meta tensor; no data!",

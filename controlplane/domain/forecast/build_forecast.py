@@ -44,7 +44,7 @@ class BuildForecast:
     steps: tuple[StepForecast, ...]
     card_bytes: Estimate | None
     card_absent: str | None
-    """Why no card memory is told."""
+    """Why no GPU memory is told."""
     disk: DiskNeed
 
     @property
@@ -133,7 +133,7 @@ def _why_no_card(spec: Spec) -> str:
     if spec.accelerator is None:
         return f"it runs on the {CPU}"
     if spec.quantization_type.is_none:
-        return "nothing is quantized, so no step computes on a card before the engine starts"
+        return "nothing is quantized, so no step computes on a GPU before the engine starts"
     return "the checkpoint does not say how many parameters it has"
 
 

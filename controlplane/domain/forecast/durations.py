@@ -1,6 +1,6 @@
 """Seconds of each step: work over speed, from the best to the worst case.
 
-Constants: those of `memory.build_estimate` for cards. For a CPU: ModelOpt 0.47 took SmolLM2-135M
+Constants: those of `memory.build_estimate` for GPUs. For a CPU: ModelOpt 0.47 took SmolLM2-135M
 through 16 x 256 tokens in 22 s on two cores (50e9 operations a second), and importing torch and
 Transformers takes 6 s; measured 2026-11-27.
 """

@@ -56,6 +56,6 @@ def by_measurement(values: Sequence[float]) -> Estimate | None:
         low=min(values),
         high=max(values),
         basis=Basis.MEASURED,
-        source=f"{what} of this checkpoint in this quantization on this kind of card",
+        source=f"{what} of this checkpoint in this quantization on this kind of GPU",
         builds=count,
     )

@@ -1,4 +1,4 @@
-"""Peak memory of each step of a build: of its host, and of the cards that it quantizes on."""
+"""Peak memory of each step of a build: of its host, and of the GPUs that it quantizes on."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -55,7 +55,7 @@ def host_bytes(
 
 
 def card_bytes(spec: Spec, facts: CheckpointFacts, card: Card) -> Estimate | None:
-    """Return what calibration holds on all leased cards together; None where it uses none."""
+    """Return what calibration holds on all leased GPUs together; None where it uses none."""
     if spec.accelerator is None:
         return None
     need = builder_cards(spec, facts, card.memory_bytes)

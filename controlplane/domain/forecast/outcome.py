@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 _BY_SUPERVISOR = "resident memory of all processes of the step, by its supervisor"
-_BY_CLOCK = "the step's own process, without what it waited for cards"
+_BY_CLOCK = "the step's own process, without what it waited for GPUs"
 _DISK_STEPS = ("fetch", "calibrate")
 
 
@@ -105,7 +105,7 @@ def _of_build(forecast: Mapping[str, Any], steps: Sequence[StepTaken]) -> Iterat
         forecast.get("card_bytes"),
         _most(steps, "peak_card_bytes"),
         ", ".join(sorted(sources)),
-        forecast.get("card_absent") or "no step used a card, or nobody could tell how much of it",
+        forecast.get("card_absent") or "no step used a GPU, or nobody could tell how much of it",
     )
     yield _whole(
         Amount.DISK,

@@ -1,4 +1,4 @@
-"""Bytes on one card: weights, KV cache, activations, overhead; and how many requests fit."""
+"""Bytes on one GPU: weights, KV cache, activations, overhead; and how many requests fit."""
 
 from controlplane.domain.memory.build_estimate import BuildEstimate, build_estimate
 from controlplane.domain.memory.changes import Change, changes

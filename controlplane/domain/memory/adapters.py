@@ -1,4 +1,4 @@
-"""Bytes of LoRA adapters that stay on the cards.
+"""Bytes of LoRA adapters that stay on the GPUs.
 
 Each adapted matrix of `in x out` adds `rank * (in + out)` numbers in 16 bits, divided over ranks.
 """

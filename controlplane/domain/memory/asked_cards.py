@@ -1,4 +1,4 @@
-"""`KIND:N` as a person writes it, for a plan on cards that need not be there."""
+"""`KIND:N` as a person writes it, for a plan on GPUs that need not be there."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +12,12 @@ _CPU_MEMORY_BYTES = 64 * GIB
 
 
 class UnknownKindError(ValueError):
-    """The text does not name cards that can be planned for; it says which can."""
+    """The text does not name GPUs that can be planned for; it says which can."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskedCards:
-    """Cards of one kind for one replica."""
+    """GPUs of one kind for one replica."""
 
     kind: str
     count: int
@@ -26,7 +26,7 @@ class AskedCards:
     """The config itself asks for them, so its own parallelism stands."""
 
     def applied_to(self, spec: Spec) -> Spec:
-        """Return the config as if it asked for these cards, where its schema has their kind."""
+        """Return the config as if it asked for these GPUs, where its schema has their kind."""
         if self.by_config or self.kind not in ACCELERATOR_KINDS:
             return spec
         patch: dict[str, Any] = {"resources.accelerator": f"{self.kind}:{self.count}"}
@@ -34,7 +34,7 @@ class AskedCards:
         return patched(spec, patch)
 
     def ranks(self, spec: Spec) -> int:
-        """Return the tensor parallel ranks: the config's own, or all cards of each stage."""
+        """Return the tensor parallel ranks: the config's own, or all GPUs of each stage."""
         if self.by_config or self.kind == CPU:
             return spec.tensor_parallel
         return max(1, self.count // spec.pipeline_parallel)
@@ -47,7 +47,7 @@ class AskedCards:
 
 
 def read_asked_cards(text: str, *, by_config: bool = False) -> AskedCards:
-    """Return the cards that `KIND` or `KIND:N` names. Raises `UnknownKindError`."""
+    """Return the GPUs that `KIND` or `KIND:N` names. Raises `UnknownKindError`."""
     name, _, number = text.partition(":")
     kind = name.strip().upper().replace("-", "_").replace(" ", "_")
     if number and not (number.isascii() and number.isdigit() and 0 < int(number) <= 1024):
@@ -57,7 +57,7 @@ def read_asked_cards(text: str, *, by_config: bool = False) -> AskedCards:
     gpu = PLANNABLE_GPUS.get(kind)
     if gpu is None or gpu.memory_bytes is None:
         kinds = ", ".join(PLANNABLE_GPUS)
-        raise UnknownKindError(f"`{name}` is no kind of card that a plan knows: {kinds}, CPU.")
+        raise UnknownKindError(f"`{name}` is no kind of GPU that a plan knows: {kinds}, CPU.")
     return AskedCards(
         kind=kind, count=int(number or 1), memory_bytes=gpu.memory_bytes, by_config=by_config
     )

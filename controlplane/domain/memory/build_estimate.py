@@ -1,7 +1,7 @@
-"""What the build itself takes: cards, memory of cards and host, minutes.
+"""What the build itself takes: GPUs, memory of GPUs and host, minutes.
 
-Cards: NVIDIA/TensorRT-LLM#1331 (70B in FP8 peaks above 210 GB, four 80 GB cards). Minutes: a
-forward pass over the calibration tokens, one card at a time as ModelOpt maps it, plus reading and
+GPUs: NVIDIA/TensorRT-LLM#1331 (70B in FP8 peaks above 210 GB, four 80 GB GPUs). Minutes: a
+forward pass over the calibration tokens, one GPU at a time as ModelOpt maps it, plus reading and
 writing; set so that 8B, 32B and 70B come to the 3-6, 8-15 and 15-30 minutes that TensorRT-LLM users
 report. Estimates throughout; checked 2026-11-28.
 """
@@ -19,7 +19,7 @@ from controlplane.domain.spec import Spec
 HOST_SHARE = 1.3
 """Host memory per byte of the checkpoint."""
 BEST_CALIBRATION_SHARE, WORST_CALIBRATION_SHARE = 0.3, 0.12
-"""Share of the card's arithmetic that calibration reaches."""
+"""Share of the GPU's arithmetic that calibration reaches."""
 BEST_DISK_BYTES_PER_SECOND, WORST_DISK_BYTES_PER_SECOND = 2e9, 0.5e9
 BEST_START_SECONDS, WORST_START_SECONDS = 60.0, 180.0
 """Imports, the gate's passes, packaging, and the smoke test's start."""
@@ -54,7 +54,7 @@ class BuildEstimate:
 
 
 def build_estimate(spec: Spec, checkpoint: CheckpointFacts, card: Card) -> BuildEstimate:
-    """Return what building this config on cards of this kind takes."""
+    """Return what building this config on GPUs of this kind takes."""
     stored = checkpoint.stored_weight_bytes or 0
     return BuildEstimate(
         need=builder_cards(spec, checkpoint, card.memory_bytes),

@@ -1,4 +1,4 @@
-"""What one change of a config would bring: one step more cards, one step less precision."""
+"""What one change of a config would bring: one step more GPUs, one step less precision."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What lies on a card with the weights under vLLM, and is counted by it as weights.
+"""What lies on a GPU with the weights under vLLM, and is counted by it as weights.
 
 Source: vLLM 0.25.1, `rotary_embedding/base.py` (one table for all layers), and PyTorch 2.11,
 `CUDACachingAllocator.cpp` (`kSmallSize`, `kMinLargeAlloc`, `kLargeBuffer`); on an H200 it told 5 MB
@@ -18,7 +18,7 @@ _REST = MIB // 2
 
 
 def engine_table_bytes(checkpoint: CheckpointFacts, *, number_bytes: float, cards: int) -> int:
-    """Return them on each of the cards that share the weights."""
+    """Return them on each of the GPUs that share the weights."""
     table = (checkpoint.max_positions or 0) * (checkpoint.head_dim or 0) * _TABLE_NUMBER_BYTES
     return table + round(sum(_cut(checkpoint, number_bytes / cards)) / _SEGMENT * _REST)
 

@@ -1,4 +1,4 @@
-"""Which cards a model runs on: every kind, precision and division over cards, best first."""
+"""Which GPUs a model runs on: every kind, precision and division over GPUs, best first."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _MOST_TOGETHER = 64
 
 @dataclass(frozen=True, kw_only=True)
 class GpuOffer:
-    """Cards of one kind on one host, owned or only thought of."""
+    """GPUs of one kind on one host, owned or only thought of."""
 
     kind: str
     count: int
@@ -67,7 +67,7 @@ class FitRow:
 
     @property
     def usd_per_million_tokens(self) -> float | None:
-        """At the hosted product's price of the cards; None where that is not known."""
+        """At the hosted product's price of the GPUs; None where that is not known."""
         price = PLANNABLE_GPUS[self.offer.kind].usd_per_minute
         speed = self.tokens_per_second
         return None if not price or not speed else price * self.cards / 60 / speed * 1e6
@@ -101,7 +101,7 @@ class FitRow:
 
 
 def every_offer() -> tuple[GpuOffer, ...]:
-    """Return a full host of every kind whose memory is known, as cards that one might get."""
+    """Return a full host of every kind whose memory is known, as GPUs that one might get."""
     return tuple(
         GpuOffer(kind=gpu.kind, count=CARDS_PER_HOST, memory_bytes=gpu.memory_bytes, owned=False)
         for gpu in PLANNABLE_GPUS.values()
@@ -119,7 +119,7 @@ def fit(
 ) -> tuple[FitRow, ...]:
     """Return what the model runs on, best first: it fits, it is owned, it costs least a token.
 
-    Of each kind and precision the fewest cards that hold a full-length request, and all larger
+    Of each kind and precision the fewest GPUs that hold a full-length request, and all larger
     divisions. Limits (length, batch, fraction) are those of `spec`. With `with_refused` also the
     rows that are not to be had, with the reason, last.
     """
@@ -201,7 +201,7 @@ def _reasons(
 ) -> Iterator[str]:
     if planned.verdict == "does_not_fit":
         yield (
-            f"needs {planned.fixed_bytes / 2**30:,.1f} GiB a card before the first token"
+            f"needs {planned.fixed_bytes / 2**30:,.1f} GiB a GPU before the first token"
             if not planned.weights_fit
             else f"holds {planned.longest_sequence_tokens:,} of {planned.sequence_tokens:,} tokens"
         )

@@ -1,4 +1,4 @@
-"""The plan of a card under a GPU runtime."""
+"""The plan of a GPU under a GPU runtime."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ FALLBACK_SEQUENCE_TOKENS = 8192
 
 
 def plan_gpu(inputs: PlanInputs) -> MemoryPlan:
-    """Return the plan of one card of the replica. Raises `UnplannableError`."""
+    """Return the plan of one GPU of the replica. Raises `UnplannableError`."""
     parts = _parts(inputs)
     spec, memory = inputs.spec, runtime_memory(inputs.runtime_name)
     fixed = _fixed_bytes(inputs, parts)
@@ -57,7 +57,7 @@ def plan_gpu(inputs: PlanInputs) -> MemoryPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class _Parts:
-    """What a plan is put together from, before the card's memory comes in."""
+    """What a plan is put together from, before the GPU's memory comes in."""
 
     weights: Weights
     layout: KvLayout

@@ -1,4 +1,4 @@
-"""Bytes that a request keeps in the cache of one card.
+"""Bytes that a request keeps in the cache of one GPU.
 
 Source: TensorRT-LLM 1.2, `2 * ceil(kv heads / tp) * head size * layers of the rank * bytes`; MLA
 keeps one latent per layer and is not divided by tensor parallelism. Windows, states of a fixed
@@ -85,7 +85,7 @@ def kv_bytes_per_token(
     tensor_parallel: int = 1,
     pipeline_parallel: int = 1,
 ) -> int | None:
-    """Return keys and values of one token on one card, or None where the shape is not known.
+    """Return keys and values of one token on one GPU, or None where the shape is not known.
 
     Every layer that attends counts, those with a window too; the index of sparse attention does
     not.

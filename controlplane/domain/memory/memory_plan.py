@@ -1,4 +1,4 @@
-"""The memory plan of one card, as a value."""
+"""The memory plan of one GPU, as a value."""
 
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -24,7 +24,7 @@ class UnplannableError(ValueError):
 
 
 class Card(Protocol):
-    """A card to plan for: its kind and its memory."""
+    """A GPU to plan for: its kind and its memory."""
 
     @property
     def kind(self) -> str: ...
@@ -47,13 +47,13 @@ class PlanInputs:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryPlan:
-    """Bytes on each card of one replica, and what they hold. All sizes in bytes."""
+    """Bytes on each GPU of one replica, and what they hold. All sizes in bytes."""
 
     inputs: PlanInputs = field(repr=False, compare=False)
     weight_bytes: int
-    """All weights as the runtime holds them, before they are divided over cards."""
+    """All weights as the runtime holds them, before they are divided over GPUs."""
     kv_bytes_per_token: int
-    """Over all cards, in the precision that the config asks for."""
+    """Over all GPUs, in the precision that the config asks for."""
     weights_bytes: int
     kv_cache_bytes: int
     activations_bytes: int
@@ -97,7 +97,7 @@ class MemoryPlan:
 
     @property
     def cards(self) -> int:
-        """Cards of one replica."""
+        """GPUs of one replica."""
         return self.parallelism.cards
 
     @property
@@ -117,12 +117,12 @@ class MemoryPlan:
 
     @property
     def own_kv_bytes_per_token(self) -> int:
-        """Over all cards, in the model's own 16 bits."""
+        """Over all GPUs, in the model's own 16 bits."""
         return kv_bytes_per_token(self.inputs.checkpoint, element_bytes=SIXTEEN_BIT_BYTES) or 0
 
     @property
     def free_bytes(self) -> int:
-        """What is left of the card; negative when it is too small."""
+        """What is left of the GPU; negative when it is too small."""
         return self.card_bytes - self.fixed_bytes - self.kv_cache_bytes
 
     @property
@@ -153,7 +153,7 @@ class MemoryPlan:
 
     @property
     def safe_full_length_requests(self) -> int:
-        """Requests of full length to count on: less than planned on cards where runs fell short."""
+        """Requests of full length to count on: less than planned on GPUs where runs fell short."""
         requests = self.full_length_requests
         if self.card_kind not in MARGIN_KINDS or self.is_encoder:
             return requests

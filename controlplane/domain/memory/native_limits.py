@@ -27,7 +27,7 @@ ENCODER_STEP_TOKENS = 2048
 
 
 def effective_dtype(spec: Spec, *, kind: str, computes_bfloat16: bool) -> Dtype:
-    """Return what the engine computes in on a kind of card; a CPU may have bfloat16 or not.
+    """Return what the engine computes in on a kind of GPU; a CPU may have bfloat16 or not.
 
     An encoder keeps to float32 on every CPU: its vectors are stored, and compared with those of
     other replicas, where bfloat16 shows from the third digit on.

@@ -61,7 +61,7 @@ def plan_native(inputs: PlanInputs) -> MemoryPlan:
         step_tokens=step,
         layout=layout,
         kv_element_bytes=number_bytes,
-        estimates=() if card.kind == CPU else ("activations and overhead on a card",),
+        estimates=() if card.kind == CPU else ("activations and overhead on a GPU",),
     )
 
 

@@ -1,4 +1,4 @@
-"""How a config divides a model over cards."""
+"""How a config divides a model over GPUs."""
 
 from dataclasses import dataclass
 from math import ceil

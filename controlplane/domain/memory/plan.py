@@ -1,4 +1,4 @@
-"""The memory plan of a config, a checkpoint and a card."""
+"""The memory plan of a config, a checkpoint and a GPU."""
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory.gpu_plan import FALLBACK_SEQUENCE_TOKENS, plan_gpu
@@ -23,9 +23,9 @@ def plan(
     tensor_parallel: int | None = None,
     computes_bfloat16: bool = False,
 ) -> MemoryPlan:
-    """Return the plan of one card under this runtime. Raises `UnplannableError`.
+    """Return the plan of one GPU under this runtime. Raises `UnplannableError`.
 
-    `computes_bfloat16` is a fact of the host's processor, and counts where it is the card.
+    `computes_bfloat16` is a fact of the host's processor, and counts where it is the GPU.
     """
     inputs = PlanInputs(
         spec=spec,

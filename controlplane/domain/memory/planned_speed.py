@@ -20,7 +20,7 @@ def speed_of(
     divided: Parallelism,
     drafting: Drafting,
 ) -> Speed | None:
-    """Return the speed of the planned model, or None where the card's data sheet is not known."""
+    """Return the speed of the planned model, or None where the GPU's data sheet is not known."""
     gpu = PLANNABLE_GPUS.get(inputs.card.kind)
     checkpoint = inputs.checkpoint
     if gpu is None or not gpu.bytes_per_second or inputs.spec.base_model.is_encoder:

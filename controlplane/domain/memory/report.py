@@ -1,4 +1,4 @@
-"""A plan with everything beside it: the builder, single changes, other cards."""
+"""A plan with everything beside it: the builder, single changes, other GPUs."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -2,7 +2,7 @@
 
 TensorRT-LLM's are fitted to 72 recorded runs (H100 and GB300; Llama-3.1-8B in 16 bits, Qwen3-32B in
 block-scaled FP8; 1, 2 and 4 ranks): all 72 are met within 2 % and none is exceeded. vLLM's are set
-on what vLLM 0.25.1 reported of itself on one H200. Both are in-sample; other cards and models are
+on what vLLM 0.25.1 reported of itself on one H200. Both are in-sample; other GPUs and models are
 estimates. Checked 2026-11-28.
 """
 
@@ -32,17 +32,17 @@ class RuntimeMemory:
     counts_engine_tables: bool = False
     """Whether its report counts position tables and rests of segments as weights."""
     most_of_card: float | None = None
-    """Share of the card that the engine may use in all, where it is told one."""
+    """Share of the GPU that the engine may use in all, where it is told one."""
     profiled_drafts: int | None = None
     """Drafts a request whose logits are looked at before the cache is sized; None where all are."""
     measured: bool = False
-    """Whether the constants were held against runs on more than one kind of card."""
+    """Whether the constants were held against runs on more than one kind of GPU."""
 
 
 RUNTIME_MEMORY: Mapping[str, RuntimeMemory] = MappingProxyType(
     {
         "trtllm": RuntimeMemory(measured=True),
-        # Its KV cache is what its share of the card leaves; CUDA context and graphs lie outside.
+        # Its KV cache is what its share of the GPU leaves; CUDA context and graphs lie outside.
         # Beside weights and planned activations it took 0.3 GiB with SmolLM2, 0.9 with Qwen3-8B.
         "vllm": RuntimeMemory(
             context_bytes=GIB,

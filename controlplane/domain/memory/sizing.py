@@ -1,4 +1,4 @@
-"""What would make a plan fit: more cards, a shorter sequence, more builders."""
+"""What would make a plan fit: more GPUs, a shorter sequence, more builders."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -13,11 +13,11 @@ CARDS_PER_HOST = 8
 CARD_COUNTS = (1, 2, 4, 8)
 _LENGTH_STEP = 256
 _BUILDER_SHARE = 0.9
-"""Share of a builder's cards that weights may take; calibration needs the rest."""
+"""Share of a builder's GPUs that weights may take; calibration needs the rest."""
 
 
 def cards_that_fit(spec: Spec, checkpoint: CheckpointFacts, card: Card) -> int | None:
-    """Return the fewest cards of one host on which one full-length request fits, or None."""
+    """Return the fewest GPUs of one host on which one full-length request fits, or None."""
     if spec.runtime_name == "native":
         return None
     for count in CARD_COUNTS:
@@ -33,7 +33,7 @@ def cards_that_fit(spec: Spec, checkpoint: CheckpointFacts, card: Card) -> int |
 
 
 def divides_heads(checkpoint: CheckpointFacts, ranks: int) -> bool:
-    """Return whether attention can be divided over so many cards."""
+    """Return whether attention can be divided over so many GPUs."""
     heads, kv_heads = checkpoint.attention_heads, checkpoint.kv_heads
     if heads is None:
         return True
@@ -58,9 +58,9 @@ class BuilderNeed:
 def builder_cards(
     spec: Spec, checkpoint: CheckpointFacts, card_memory_bytes: int
 ) -> BuilderNeed | None:
-    """Return the memory and cards that calibration needs, or None where nothing is quantized.
+    """Return the memory and GPUs that calibration needs, or None where nothing is quantized.
 
-    Source: NVIDIA/TensorRT-LLM#1331: 70B in FP8 peaks above 210 GB, four 80 GB cards.
+    Source: NVIDIA/TensorRT-LLM#1331: 70B in FP8 peaks above 210 GB, four 80 GB GPUs.
     """
     if spec.quantization_type.is_none or checkpoint.parameters is None:
         return None

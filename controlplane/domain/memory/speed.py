@@ -2,7 +2,7 @@
 
 Floor: bytes read per step over bandwidth. Range: held against vLLM 0.25.1 on one H100 (Qwen3-8B
 shape: 6.9 ms in 16 bits, 4.6 ms in FP8, 13.5 ms at 64 requests, 8.4 ms verifying 32 tokens); other
-cards and runtimes are estimates. Tokens per step under lookahead: our simulation of code edits at
+GPUs and runtimes are estimates. Tokens per step under lookahead: our simulation of code edits at
 2.5 % changed lines. Checked 2026-11-28.
 """
 
@@ -23,7 +23,7 @@ BEST_EXCHANGE_SECONDS, WORST_EXCHANGE_SECONDS = 5e-6, 20e-6
 """One all-reduce; a layer has two."""
 ARITHMETIC_SHARE = 0.8
 RECORDED_KIND = "H100"
-"""The only kind of card whose steps were recorded."""
+"""The only kind of GPU whose steps were recorded."""
 ACCEPTED_BY_DRAFT_LENGTH: Sequence[tuple[int, float]] = (
     (8, 5.9),
     (16, 8.9),
@@ -38,7 +38,7 @@ RECOMMENDED_DRAFT_TOKENS = 41
 
 @dataclass(frozen=True, kw_only=True)
 class StepWork:
-    """What one engine step of one card reads and computes."""
+    """What one engine step of one GPU reads and computes."""
 
     weight_bytes: int
     """Read whole in each step: all but the embedding table."""
@@ -47,7 +47,7 @@ class StepWork:
     experts_per_token: int
     request_cache_bytes: int
     active_parameters: int
-    """Over all cards, of one token."""
+    """Over all GPUs, of one token."""
     bytes_per_weight: float
     tensor_ranks: int
     layers: int
@@ -67,7 +67,7 @@ class Range:
 
 @dataclass(frozen=True, kw_only=True)
 class Speed:
-    """What the data sheet and the recorded steps say of one card and one model."""
+    """What the data sheet and the recorded steps say of one GPU and one model."""
 
     work: StepWork
     gpu: Gpu
@@ -86,7 +86,7 @@ class Speed:
             if self.gpu.kind == RECORDED_KIND
             else f"held against steps recorded on an {RECORDED_KIND}, none on this kind"
         )
-        return f"By formula: what a step reads over the card's {bandwidth}; {seen}."
+        return f"By formula: what a step reads over the GPU's {bandwidth}; {seen}."
 
     @property
     def free_verification_tokens(self) -> int:

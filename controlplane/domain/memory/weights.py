@@ -16,7 +16,7 @@ FLOAT32_BYTES = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """All weights of a model, before they are divided over cards."""
+    """All weights of a model, before they are divided over GPUs."""
 
     total_bytes: int
     quantized_bytes: int = 0
@@ -24,7 +24,7 @@ class Weights:
     """The routed experts' part of the total."""
 
     def per_card(self, parallelism: Parallelism, experts: int | None) -> int:
-        """Return what the fullest card holds."""
+        """Return what the fullest GPU holds."""
         shared = self.total_bytes - self.experts_bytes
         routed = self.experts_bytes * parallelism.experts_share(experts or 0)
         return -(-shared // parallelism.cards) + -int(-routed // parallelism.pipeline)

@@ -1,4 +1,4 @@
-"""EH3, second part: attention heads and the cards that share them."""
+"""EH3, second part: attention heads and the GPUs that share them."""
 
 from controlplane.domain.facts import sources
 from controlplane.domain.memory.sizing import divides_heads
@@ -54,7 +54,7 @@ HEADS = Rule(
     concerns=lambda c: c.spec.tensor_parallel > 1,
     when=_heads_do_not_divide,
     message=lambda c: (
-        f"Tensor parallelism gives each card whole attention heads, and "
+        f"Tensor parallelism gives each GPU whole attention heads, and "
         f"{c.checkpoint.attention_heads} heads do not divide by {c.spec.tensor_parallel}. "
         f"{_nearest_counts(c)} would; pipeline parallelism divides by layers instead."
     ),
@@ -76,7 +76,7 @@ KV_HEADS = Rule(
     when=_kv_heads_do_not_divide,
     message=lambda c: (
         f"{c.checkpoint.kv_heads} KV heads can be neither divided over nor copied to "
-        f"{c.spec.tensor_parallel} cards evenly. {_nearest_counts(c)} would work."
+        f"{c.spec.tensor_parallel} GPUs evenly. {_nearest_counts(c)} would work."
     ),
     fix=Fix(label="Use the next count that works", patch=_use_nearest_below, safe=True),
     source=sources.tensorrt_llm("attention, KV head mapping"),
@@ -101,8 +101,8 @@ COPIED_KV_HEADS = Rule(
         and 0 < (c.checkpoint.kv_heads or 0) < c.spec.tensor_parallel
     ),
     message=lambda c: (
-        f"{c.spec.tensor_parallel} cards share {c.checkpoint.kv_heads} KV heads, so each head is "
-        f"kept {c.spec.tensor_parallel // (c.checkpoint.kv_heads or 1)} times: more cards do not "
+        f"{c.spec.tensor_parallel} GPUs share {c.checkpoint.kv_heads} KV heads, so each head is "
+        f"kept {c.spec.tensor_parallel // (c.checkpoint.kv_heads or 1)} times: more GPUs do not "
         "make the KV cache larger."
     ),
     source=sources.tensorrt_llm("KV cache bytes per token"),

@@ -1,4 +1,4 @@
-"""EH1, second part: which card for which size, and resource settings of the hosted product."""
+"""EH1, second part: which GPU for which size, and resource settings of the hosted product."""
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.quantization import FP4_CAPABILITY
@@ -61,7 +61,7 @@ NVFP4_BELOW_BLACKWELL = Rule(
     message=lambda c: (
         f"The checkpoint is already in NVFP4, which this engine computes on Blackwell only; "
         f"`{c.gpu.kind}` has compute capability {c.gpu.capability_text}. vLLM can expand such "
-        "weights to 16 bits on older cards."
+        "weights to 16 bits on older GPUs."
     ),
     source=sources.quantization_guide("GPU support"),
     bad=on_trtllm(Example(config=_H100, checkpoint=_NVFP4)),
@@ -70,7 +70,7 @@ NVFP4_BELOW_BLACKWELL = Rule(
 
 L4_ABOVE_8B = Rule(
     code="EH106",
-    name="small-card-for-a-middle-sized-model",
+    name="small-gpu-for-a-middle-sized-model",
     severity=Severity.HINT,
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
@@ -89,7 +89,7 @@ L4_ABOVE_8B = Rule(
 
 MIG_ABOVE_15B = Rule(
     code="EH107",
-    name="half-a-card-for-a-large-model",
+    name="half-a-gpu-for-a-large-model",
     severity=Severity.HINT,
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
@@ -97,7 +97,7 @@ MIG_ABOVE_15B = Rule(
     concerns=lambda c: _generates(c) and c.gpu.kind == "H100_40GB",
     when=lambda c: (c.checkpoint.parameters or 0) >= MIDDLE_PARAMETERS,
     message=lambda c: (
-        f"`H100_40GB` is half a card, best below 15 B parameters, and this model has "
+        f"`H100_40GB` is half a GPU, best below 15 B parameters, and this model has "
         f"{_billions(c):.0f} B; from 15 to 70 B a whole `H100` is recommended."
     ),
     fix=Fix(
@@ -119,8 +119,8 @@ SIXTEEN_BITS = Rule(
     concerns=_generates,
     when=lambda c: c.spec.quantization_type.is_none and c.gpu.kind in _SMALL_CARDS,
     message=lambda c: (
-        f"The tables name A100 as the smallest card for 16 bits, and the size table names "
-        f"`{c.gpu.kind}` for models below 8 B; the card computes in bfloat16, so it is allowed."
+        f"The tables name A100 as the smallest GPU for 16 bits, and the size table names "
+        f"`{c.gpu.kind}` for models below 8 B; the GPU computes in bfloat16, so it is allowed."
     ),
     source=sources.engines_overview("Hardware requirements and optimization"),
     bad=on_trtllm(Example(config={_ACCELERATOR: "L4"})),
@@ -168,7 +168,7 @@ SEVERAL_HOSTS = Rule(
     when=lambda c: (c.spec.resources.node_count or 1) > 1,
     message=lambda c: (
         f"`node_count` is {c.spec.resources.node_count or 1}, and a replica runs on one host here; "
-        "the memory plan counts the cards of one."
+        "the memory plan counts the GPUs of one."
     ),
     fix=Fix(label="Use one host", patch=lambda _: {"resources.node_count": None}, safe=False),
     source=sources.enginehouse("fleet: a replica runs on one host"),
@@ -225,16 +225,16 @@ UNKNOWN_MEMORY = Rule(
 
 MORE_REPLICAS = Rule(
     code="EH115",
-    name="more-replicas-than-cards",
+    name="more-replicas-than-gpus",
     severity=Severity.ERROR,
     needs=("cards",),
     fields=at(_ACCELERATOR),
-    # Replicas on a CPU share its memory; cards are leased whole.
+    # Replicas on a CPU share its memory; GPUs are leased whole.
     concerns=lambda c: c.known.replicas is not None and not c.gpu.is_cpu,
     when=lambda c: 0 < _cards_offered(c) < _replicas(c) * c.spec.accelerator_count,
     message=lambda c: (
         f"{_replicas(c)} replicas of {c.spec.accelerator_count} `{c.gpu.kind}` need "
-        f"{_replicas(c) * c.spec.accelerator_count} cards, and all hosts together have "
+        f"{_replicas(c) * c.spec.accelerator_count} GPUs, and all hosts together have "
         f"{_cards_offered(c)}."
     ),
     source=sources.enginehouse("fleet"),

@@ -19,7 +19,7 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True, kw_only=True)
 class CardOffer:
-    """Cards of one kind on one host."""
+    """GPUs of one kind on one host."""
 
     kind: str
     count: int
@@ -29,7 +29,7 @@ class CardOffer:
 
 
 def every_kind(*, cpu_memory_bytes: int) -> tuple[CardOffer, ...]:
-    """Return offers of a full host of every kind, to plan for cards that nobody owns yet."""
+    """Return offers of a full host of every kind, to plan for GPUs that nobody owns yet."""
     gpus = (
         CardOffer(kind=gpu.kind, count=CARDS_PER_HOST, memory_bytes=gpu.memory_bytes)
         for gpu in GPUS.values()
@@ -125,7 +125,7 @@ class Context:
 
     @cached_property
     def gpu(self) -> Gpu:
-        """The kind of card asked for; the CPU where none is."""
+        """The kind of GPU asked for; the CPU where none is."""
         return GPUS[self.spec.accelerator.kind if self.spec.accelerator else CPU]
 
     @property
@@ -150,7 +150,7 @@ class Context:
 
     @cached_property
     def card(self) -> CardOffer | None:
-        """The card to plan for: as a host offers it, else as the fact table has it."""
+        """The GPU to plan for: as a host offers it, else as the fact table has it."""
         offers = [offer for offer in self.known.cards or () if offer.kind == self.gpu.kind]
         if offers:
             largest = max(offers, key=lambda offer: offer.memory_bytes)

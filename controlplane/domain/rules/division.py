@@ -134,10 +134,10 @@ DIVIDED_SMALL = Rule(
     when=lambda c: 0 < (c.checkpoint.parameters or 0) < SMALL_PARAMETERS,
     message=lambda c: (
         f"{(c.checkpoint.parameters or 0) / 1e9:.1f} B parameters over "
-        f"{c.spec.tensor_parallel} cards: below 8 B one card suffices, and as many replicas answer "
+        f"{c.spec.tensor_parallel} GPUs: below 8 B one GPU suffices, and as many replicas answer "
         "more requests."
     ),
-    fix=Fix(label="Use one card", patch=_one_card, safe=True),
+    fix=Fix(label="Use one GPU", patch=_one_card, safe=True),
     source=sources.engine_builder_overview("Model size support"),
     bad=Example(config={_ACCELERATOR: "L4:3", _TENSOR: 3}),
     good=Example(config=_TWO, checkpoint=LLAMA_8B),
@@ -145,7 +145,7 @@ DIVIDED_SMALL = Rule(
 
 FEW_FOR_LARGE = Rule(
     code="EH315",
-    name="few-cards-for-seventy-billion",
+    name="few-gpus-for-seventy-billion",
     severity=Severity.HINT,
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
@@ -217,7 +217,7 @@ LATENT_CACHE = Rule(
     when=lambda c: bool(c.checkpoint.kv_lora_rank),
     message=lambda c: (
         f"`{c.checkpoint.architecture}` keeps one latent of {c.checkpoint.kv_lora_rank} numbers a "
-        f"layer, which tensor parallelism does not divide: each of {c.spec.tensor_parallel} cards "
+        f"layer, which tensor parallelism does not divide: each of {c.spec.tensor_parallel} GPUs "
         "holds the whole KV cache."
     ),
     source=sources.tensorrt_llm("KV cache bytes per token, MLA"),

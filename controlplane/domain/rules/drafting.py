@@ -119,7 +119,7 @@ SAMPLED = Rule(
 
 UNLISTED_CARD = Rule(
     code="EH414",
-    name="lookahead-on-a-card-not-listed",
+    name="lookahead-on-a-gpu-not-listed",
     severity=Severity.WARNING,
     runtimes=TRTLLM,
     fields=at(SPECULATOR, _ACCELERATOR),

@@ -81,7 +81,7 @@ def _encoder(engine: TrtLlmV1) -> Iterator[EffectiveValue]:
             field=f"{_BUILD}.{name}",
             asked=getattr(build, name),
             effective=1,
-            reason="An encoder runs on one card.",
+            reason="An encoder runs on one GPU.",
         )
     yield EffectiveValue(
         field=f"{_BUILD}.max_num_tokens",
@@ -112,7 +112,7 @@ def _gpu(context: Context) -> Iterator[EffectiveValue]:
             field=f"{_BUILD}.num_builder_gpus",
             asked=spec.engine_build.num_builder_gpus,
             effective=spec.engine_build.num_builder_gpus or spec.accelerator_count,
-            reason="A build leases as many cards as a replica, as no number is written.",
+            reason="A build leases as many GPUs as a replica, as no number is written.",
         )
     if is_encoder:
         yield from _route(context)
@@ -205,12 +205,12 @@ def _native(context: Context) -> Iterator[EffectiveValue]:
 
 
 def _computed_in(context: Context) -> Iterator[EffectiveValue]:
-    """Yield what `auto` comes to on the card that a plan is made for."""
+    """Yield what `auto` comes to on the GPU that a plan is made for."""
     card, is_encoder = context.card, context.spec.base_model.is_encoder
     if card is None:
         return
     if card.kind != CPU:
-        reason = "A card computes in bfloat16."
+        reason = "A GPU computes in bfloat16."
     elif is_encoder:
         reason = "Vectors are stored and compared, so a CPU makes them in full."
     elif card.computes_bfloat16:

@@ -26,7 +26,7 @@ class Examination:
     runtime: str = ""
     """What serves it; empty where it could not be read."""
     untested: tuple[str, ...] = ()
-    """What it asks of its runtime that we have not seen to run on such a card."""
+    """What it asks of its runtime that we have not seen to run on such a GPU."""
     effective: tuple[EffectiveValue, ...] = ()
 
     @property

@@ -1,4 +1,4 @@
-"""EH1: the kind and number of cards."""
+"""EH1: the kind and number of GPUs."""
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.quantization import BFLOAT16_CAPABILITY, FP8_CAPABILITY
@@ -43,7 +43,7 @@ GPU_TOO_OLD = Rule(
     when=_is_older_than_bfloat16,
     message=lambda c: (
         f"`{c.gpu.kind}` has compute capability {c.gpu.capability_text}, and this engine needs 8.0 "
-        "or newer, because older cards cannot compute in bfloat16."
+        "or newer, because older GPUs cannot compute in bfloat16."
     ),
     fix=Fix(
         label="Use an L4",
@@ -64,7 +64,7 @@ KIND_NOT_OFFERED = Rule(
     when=lambda c: not _offers(c),
     message=lambda c: (
         f"No host offers `{c.gpu.kind}`. Offered: {_kinds_offered(c)}. The plan stands; a build "
-        "needs the card."
+        "needs the GPU."
     ),
     source=sources.enginehouse("fleet"),
     bad=Example(config={_ACCELERATOR: "H100"}, cards=CPU_ONLY),
@@ -73,14 +73,14 @@ KIND_NOT_OFFERED = Rule(
 
 MORE_CARDS_THAN_A_HOST = Rule(
     code="EH103",
-    name="more-cards-than-one-host-has",
+    name="more-gpus-than-one-host-has",
     severity=Severity.ERROR,
     needs=("cards",),
     fields=at(_ACCELERATOR),
     concerns=lambda c: c.spec.accelerator is not None,
     when=lambda c: 0 < _most_on_one_host(c) < c.spec.accelerator_count,
     message=lambda c: (
-        f"`{c.spec.accelerator}` asks for {c.spec.accelerator_count} cards, and the largest host "
+        f"`{c.spec.accelerator}` asks for {c.spec.accelerator_count} GPUs, and the largest host "
         f"has {_most_on_one_host(c)} of them."
     ),
     fix=Fix(label="Ask for what one host has", patch=_as_many_as_there_are, safe=False),

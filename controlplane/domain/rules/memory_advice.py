@@ -56,7 +56,7 @@ TAKES_ALL = Rule(
     when=lambda c: 0.95 < c.spec.kv_cache_fraction <= 1,
     message=lambda c: (
         f"{c.spec.kv_cache_fraction:g} is a share of the memory that is free after weights and "
-        "activations, unlike vLLM's `--gpu-memory-utilization`, a share of the whole card. Above "
+        "activations, unlike vLLM's `--gpu-memory-utilization`, a share of the whole GPU. Above "
         "0.95 nothing is left for graphs and peaks, and the engine may end at its first long "
         "request."
     ),
@@ -76,7 +76,7 @@ TAKES_LITTLE = Rule(
     when=lambda c: 0 < c.spec.kv_cache_fraction < 0.5,
     message=lambda c: (
         f"Only {c.spec.kv_cache_fraction:.0%} of the memory that is free after the weights goes to "
-        "the KV cache. A share of the whole card, as vLLM means it, would be another number."
+        "the KV cache. A share of the whole GPU, as vLLM means it, would be another number."
     ),
     source=sources.tensorrt_llm("free_gpu_memory_fraction"),
     bad=Example(config={**_L4, _FRACTION: 0.3}),
@@ -231,7 +231,7 @@ TIGHT = Rule(
     when=lambda c: c.plan.verdict == "tight",
     message=lambda c: (
         f"One request of {c.plan.sequence_tokens:,} tokens fits by calculation only: recorded runs "
-        f"on `{c.gpu.kind}` held up to one request less. Shorten `max_seq_len` or add a card."
+        f"on `{c.gpu.kind}` held up to one request less. Shorten `max_seq_len` or add a GPU."
     ),
     source=sources.tensorrt_llm("72 recorded runs"),
     bad=Example(

@@ -30,7 +30,7 @@ def _what_would_fit(c: Context) -> str:
     if c.gpu.is_cpu:
         return "A smaller model, a shorter `max_num_tokens` or a host with more memory would fit."
     if c.runtime == "native":
-        return "The native engine computes on one card; vLLM divides a model over several."
+        return "The native engine computes on one GPU; vLLM divides a model over several."
     count = _cards_needed(c)
     if count is None:
         return f"It does not fit on {CARDS_PER_HOST} of `{c.gpu.kind}` in this precision either."
@@ -76,12 +76,12 @@ WEIGHTS = Rule(
     fields=at(_ACCELERATOR, "trt_llm.build.quantization_type"),
     when=lambda c: not c.plan.weights_fit and not would_fit_in_smaller_steps(c),
     message=lambda c: (
-        f"The engine needs {_gib(c.plan.fixed_bytes)} on each card before it caches a token "
+        f"The engine needs {_gib(c.plan.fixed_bytes)} on each GPU before it caches a token "
         f"(weights {_gib(c.plan.weights_bytes)}, activations {_gib(c.plan.activations_bytes)}, "
         f"overhead {_gib(c.plan.overhead_bytes)}), and `{c.gpu.kind}` has "
         f"{_gib(c.plan.card_bytes)}. {_what_would_fit(c)}"
     ),
-    fix=Fix(label="Use as many cards as it takes", patch=_more_cards, safe=True),
+    fix=Fix(label="Use as many GPUs as it takes", patch=_more_cards, safe=True),
     source=_SOURCE,
     bad=Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_70B),
     good=Example(config={_ACCELERATOR: "H100:4", _TENSOR: 4}, checkpoint=LLAMA_70B),

@@ -1,4 +1,4 @@
-"""EH3: how a model is divided over cards."""
+"""EH3: how a model is divided over GPUs."""
 
 from controlplane.domain.facts import sources
 from controlplane.domain.memory.sizing import divides_heads
@@ -32,7 +32,7 @@ def _is_v1_decoder(c: Context) -> bool:
 
 
 def _divide_over_all(c: Context) -> Patch | None:
-    """Set tensor parallelism to the cards asked for, or the cards to what is divided."""
+    """Set tensor parallelism to the GPUs asked for, or the GPUs to what is divided."""
     build, count = c.spec.engine_build, c.spec.accelerator_count
     others = build.pipeline_parallel_count * build.sequence_parallel_count
     ranks = count // others
@@ -86,7 +86,7 @@ MORE_RANKS_THAN_CARDS = Rule(
         "example of its docs has it."
     ),
     fix=Fix(
-        label="Use the cards there are",
+        label="Use the GPUs there are",
         patch=lambda c: {_TENSOR_V2: c.spec.accelerator_count},
         safe=True,
     ),
@@ -124,7 +124,7 @@ IDLE_CARDS = Rule(
         f"`{c.gpu.kind}` would stand idle."
     ),
     fix=Fix(
-        label="Divide over all cards",
+        label="Divide over all GPUs",
         patch=lambda c: {_TENSOR_V2: c.spec.accelerator_count},
         safe=True,
     ),
@@ -172,9 +172,7 @@ DIVIDED_ENCODER = Rule(
     fields=at(_TENSOR, _ACCELERATOR),
     concerns=lambda c: not c.spec.is_v2 and c.spec.base_model.is_encoder,
     when=lambda c: _world_size(c) != 1,
-    message=lambda c: (
-        f"An encoder runs on one card; the {_world_size(c)} ranks asked for become 1."
-    ),
+    message=lambda c: f"An encoder runs on one GPU; the {_world_size(c)} ranks asked for become 1.",
     fix=Fix(
         label="Use one rank",
         patch=lambda _: {

@@ -43,7 +43,7 @@ def _parameters(c: Context) -> int:
 
 FP4_ELSEWHERE = Rule(
     code="EH213",
-    name="fp4-on-a-blackwell-card-that-no-page-names",
+    name="fp4-on-a-blackwell-gpu-that-no-page-names",
     severity=Severity.HINT,
     runtimes=TRTLLM,
     fields=at(QUANTIZATION, _ACCELERATOR),

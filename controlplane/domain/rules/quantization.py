@@ -56,7 +56,7 @@ FP8_ON_OLD_GPU = Rule(
         f"`{c.spec.quantization_type}` needs compute capability 8.9 or newer (L4, L40S, H100, "
         f"H200, B200), and `{c.gpu.kind}` has {c.gpu.capability_text}."
         + (
-            " The selection table lists A10G beside BEI's FP8; the card has none."
+            " The selection table lists A10G beside BEI's FP8; the GPU has none."
             if c.gpu.kind == "A10G" and c.spec.base_model.is_encoder
             else ""
         )
@@ -75,11 +75,11 @@ FP4_BELOW_BLACKWELL = Rule(
     fields=at(QUANTIZATION, _ACCELERATOR),
     when=lambda c: c.spec.quantization_type.is_fp4 and _lacks(c, FP4_CAPABILITY),
     message=lambda c: (
-        f"`{c.spec.quantization_type}` needs a Blackwell card (B200, B300, GB300, RTX_PRO_6000), "
+        f"`{c.spec.quantization_type}` needs a Blackwell GPU (B200, B300, GB300, RTX_PRO_6000), "
         f"and `{c.gpu.kind}` has compute capability {c.gpu.capability_text}."
     ),
     fix=Fix(
-        label="Use the next precision that this card has", patch=_next_lower_precision, safe=False
+        label="Use the next precision that this GPU has", patch=_next_lower_precision, safe=False
     ),
     source=sources.quantization_guide("GPU support"),
     bad=on_trtllm(Example(config={_ACCELERATOR: "H100", QUANTIZATION: "fp4_kv"})),
@@ -164,7 +164,7 @@ LEGACY_TYPE = Rule(
         "hosted server refuses it, and the parser of both accepts it."
     ),
     fix=Fix(
-        label="Use what this card has instead",
+        label="Use what this GPU has instead",
         patch=lambda c: {
             QUANTIZATION: "fp8" if c.gpu.has_capability(*FP8_CAPABILITY) else "no_quant"
         },

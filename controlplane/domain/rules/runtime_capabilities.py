@@ -1,4 +1,4 @@
-"""EH65, second part: what vLLM and TensorRT-LLM refuse, emulate or do not read on a card."""
+"""EH65, second part: what vLLM and TensorRT-LLM refuse, emulate or do not read on a GPU."""
 
 from typing import Any
 

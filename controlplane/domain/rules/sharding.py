@@ -33,7 +33,7 @@ UNEVEN_MLP = Rule(
     when=lambda c: (c.checkpoint.intermediate_size or 0) % c.spec.tensor_parallel != 0,
     message=lambda c: (
         f"The MLP is {c.checkpoint.intermediate_size or 0:,} wide, which does not divide by "
-        f"{c.spec.tensor_parallel} cards; the engine may refuse to share it out."
+        f"{c.spec.tensor_parallel} GPUs; the engine may refuse to share it out."
     ),
     source=sources.tensorrt_llm("tensor_parallel_size, weight sharding"),
     bad=Example(config=_TWO, checkpoint=LLAMA_8B.model_copy(update={"intermediate_size": 14_335})),

@@ -60,7 +60,7 @@ def _use_what_was_run(c: Context) -> Patch | None:
 
 
 def _started(c: Context) -> str:
-    """Return what hosts start, as far as the card asked for goes."""
+    """Return what hosts start, as far as the GPU asked for goes."""
     hosts = f"with `{c.gpu.kind}`" if c.spec.accelerator else "here"
     if not c.known.runtimes:
         return f"There is no host {hosts}"
@@ -94,13 +94,13 @@ NO_DRIVER = Rule(
 
 
 def _why_not_on_gpu(c: Context) -> str:
-    """Return why the native engine does not take the cards asked for; empty where it does."""
+    """Return why the native engine does not take the GPUs asked for; empty where it does."""
     found = native.capability(Feature.ACCELERATOR, c.gpu.kind)
     if found.is_refused:
         return f"does not run on `{c.gpu.kind}`: {found.how}"
     if c.spec.accelerator_count > 1:
         return (
-            f"computes on one card, and the config asks for `{c.spec.accelerator}`; vLLM divides a "
+            f"computes on one GPU, and the config asks for `{c.spec.accelerator}`; vLLM divides a "
             "model over several"
         )
     return ""

@@ -12,7 +12,7 @@ from controlplane.domain.spec.trt_llm import TrtLlmV1, TrtLlmV2
 
 
 def untested_features(spec: Spec, checkpoint: CheckpointFacts | None = None) -> tuple[str, ...]:
-    """Return what the config asks that was not seen on such a card, by the newest that we ran.
+    """Return what the config asks that was not seen on such a GPU, by the newest that we ran.
 
     `spec` names its runtime.
     """

@@ -1,4 +1,4 @@
-"""What a runtime can do per card kind, and whether it was seen to."""
+"""What a runtime can do per GPU kind, and whether it was seen to."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ class Proof:
     shows: str = ""
     """Dotted path of the value in that file; empty for a test."""
     compute_capability: tuple[int, int] | None = None
-    """Of the card that it was seen on; None for a CPU."""
+    """Of the GPU that it was seen on; None for a CPU."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ FOR_TEXT = ("vllm", "native", "trtllm")
 FOR_VECTORS = ("native", "vllm")
 """Vectors and scores in 16 bits; TensorRT-LLM gives none."""
 FOR_QUANTIZED_VECTORS = ("vllm", "native")
-"""The native engine expands quantized weights, so that a card may not hold them."""
+"""The native engine expands quantized weights, so that a GPU may not hold them."""
 _NOT_RUN = frozenset({("trtllm", False), ("trtllm", True)})
 """Runtime, and whether for vectors: what `benchmarks/results` has no run of."""
 
@@ -72,7 +72,7 @@ def dump_with_runtime(dump: Mapping[str, Any], runtime: str) -> Mapping[str, Any
 
 
 def kind_of(spec: Spec) -> str:
-    """Return the kind of card that the config asks for; the CPU where it asks for none."""
+    """Return the kind of GPU that the config asks for; the CPU where it asks for none."""
     return spec.accelerator.kind if spec.accelerator else CPU
 
 

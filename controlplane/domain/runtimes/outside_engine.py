@@ -10,7 +10,7 @@ _PEOPLE = "It describes the model to people and tools; an engine is told its ser
 _CONTAINER = "It shapes the hosted product's container; no code or image of a config runs here."
 _FILES = "It is carried along; the build fetches nothing but `checkpoint_repository`."
 _BUILD = "The build reads it; the engine serves its artifact."
-_LEASE = "The deployment leases cards, cores and memory; the engine takes what it is given."
+_LEASE = "The deployment leases GPUs, cores and memory; the engine takes what it is given."
 
 OUTSIDE: Mapping[str, str] = MappingProxyType(
     {

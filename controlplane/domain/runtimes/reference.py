@@ -13,11 +13,11 @@ _CARDS = ("T4", "V100", "A100", "L4", "H100", "B200", "RTX_PRO_6000")
 _HEAD = """\
 # Runtimes
 
-What each runtime can do, per version and kind of card. Written by `manage.py
+What each runtime can do, per version and kind of GPU. Written by `manage.py
 write_runtime_reference` from the tables that the checks read; do not edit.
 
 **native**: as asked. **emulated**: the same result by other means. **untested**: one of the two by
-its source and documents, and not seen to run by us on such a card. **refused**: not at all. Every
+its source and documents, and not seen to run by us on such a GPU. **refused**: not at all. Every
 *native* and *emulated* names a run that is kept, or a test that runs it, below its table.
 
 | Runtime | Versions | Started | Run by us |
@@ -50,7 +50,7 @@ run `benchmarks/gpu/trtllm.sh` and send the result.
 
 _NEWER = """
 Other versions were not run: what is untested or native here is untested there. From vLLM 0.27 on
-FP8 weights are expanded on cards of compute capability 8.0 and 8.6 too.
+FP8 weights are expanded on GPUs of compute capability 8.0 and 8.6 too.
 """
 
 
@@ -103,11 +103,11 @@ def _table(runtime: str) -> Iterator[str]:
 
 
 def _proofs(module: ModuleType) -> Iterator[str]:
-    """Yield what each feature was seen by; versions and cards that are not named were not run."""
+    """Yield what each feature was seen by; versions and GPUs that are not named were not run."""
     if not module.proofs.PROOFS:
         yield "\nNothing of it was seen by us.\n"
         return
-    yield "\nSeen by, and in no other version or on no other kind of card:\n\n"
+    yield "\nSeen by, and in no other version or on no other kind of GPU:\n\n"
     for feature, proofs in module.proofs.PROOFS.items():
         yield f"- {feature.value}: {', '.join(map(_told, proofs))}\n"
 
@@ -129,7 +129,7 @@ def _native() -> Iterator[str]:
 
 
 def _how(found: list[Capability]) -> str:
-    """Return each different way once; cards that the runtime is not for say so in one row."""
+    """Return each different way once; GPUs that the runtime is not for say so in one row."""
     too_old = {each.how for each in found if each.how.startswith("it needs compute capability")}
     ways = dict.fromkeys(each.how for each in found if each.how not in too_old)
     return "; ".join(ways)

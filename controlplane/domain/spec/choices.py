@@ -89,7 +89,7 @@ class SpeculativeDecodingMode(StrEnum):
 
 
 class Dtype(StrEnum):
-    """What the native engine computes in; `auto` is the best of the card that it runs on."""
+    """What the native engine computes in; `auto` is the best of the GPU that it runs on."""
 
     AUTO = "auto"
     FLOAT32 = "float32"

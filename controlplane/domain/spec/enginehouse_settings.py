@@ -38,7 +38,7 @@ class Calibration(Section):
 
 
 class EnginehouseSettings(Section):
-    """Runtime, data type, gate, calibration, draft factor, tools and card pool of one config."""
+    """Runtime, data type, gate, calibration, draft factor, tools and GPU pool of one config."""
 
     runtime: RuntimeChoice = RuntimeChoice.AUTO
     dtype: Dtype = Dtype.AUTO

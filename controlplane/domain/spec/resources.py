@@ -19,7 +19,7 @@ _UNITS = {
 
 
 class Accelerator(Section):
-    """A kind of card and how many of it; written `H100` or `H100:4`."""
+    """A kind of GPU and how many of it; written `H100` or `H100:4`."""
 
     kind: str
     count: int = Field(default=1, ge=1)
@@ -65,7 +65,7 @@ class Fabric(Section):
 
 
 class Resources(Section):
-    """Cores, memory and cards of one replica."""
+    """Cores, memory and GPUs of one replica."""
 
     cpu: CpuQuantity = "1"
     memory: MemoryQuantity = "2Gi"

@@ -157,7 +157,7 @@ class Spec(Section):
 
     @property
     def accelerator_count(self) -> int:
-        """Cards of one replica; the CPU counts as one."""
+        """GPUs of one replica; the CPU counts as one."""
         return self.accelerator.count if self.accelerator else 1
 
     @property

@@ -1,4 +1,4 @@
-"""`manage.py plan_memory FILE`: what a config takes of each card, and what it holds.
+"""`manage.py plan_memory FILE`: what a config takes of each GPU, and what it holds.
 
 Exits 0 when one full-length request fits, 1 when none does, the config has errors or facts are
 missing, 2 when a file cannot be read.
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         parser.add_argument("file", help="the config.yaml, or - for standard input")
         parser.add_argument("--facts", help="a config.json or a checkpoint folder")
         parser.add_argument("--gpu", help="plan for KIND:N instead of the config's accelerator")
-        parser.add_argument("--advise", action="store_true", help="rank every kind of card too")
+        parser.add_argument("--advise", action="store_true", help="rank every kind of GPU too")
         parser.add_argument("--format", choices=("text", "json"), default="text", dest="form")
 
     def handle(self, *args: Any, file: str, facts: str | None, form: str, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""A build holds the cards that its step needs, all of them or none, and only while it runs."""
+"""A build holds the GPUs that its step needs, all of them or none, and only while it runs."""
 
 import pytest
 
@@ -81,7 +81,7 @@ def test_what_a_node_can_never_give_is_told_apart(node: Node) -> None:
         with pytest.raises(NoRoom) as refused:
             build_cards_claim(lease=lease, node=node, need=need)
         assert refused.value.is_hopeless
-    assert "Node `four` has no `B200` card" in str(refused.value)
+    assert "Node `four` has no `B200` GPU" in str(refused.value)
 
 
 @pytest.mark.parametrize("end", ["taken by the sweep", "given back", "taken by another worker"])

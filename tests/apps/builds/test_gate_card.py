@@ -1,4 +1,4 @@
-"""The gate's card and the calibration in the passport, as the page of a build shows them."""
+"""The gate's GPU and the calibration in the passport, as the page of a build shows them."""
 
 from typing import Any
 
@@ -120,7 +120,7 @@ def test_the_passport_tells_what_was_calibrated_on_what() -> None:
         in page
     )
     assert gate_words(GATE) == "passed: perplexity +3.8\u2009%, limit +6.0\u2009%"
-    assert "<dt>Quality gate</dt>" not in page, "which has a card of its own"
+    assert "<dt>Quality gate</dt>" not in page, "which has a GPU of its own"
 
 
 def test_an_unquantized_passport_says_unmeasured() -> None:
@@ -146,7 +146,7 @@ def test_a_build_that_the_gate_stopped_is_promoted_from_its_page() -> None:
 
 
 def test_the_page_says_that_nothing_here_has_run_what_is_fp4() -> None:
-    note = "No card here computes in FP4: the figures are emulated, and nothing here has run this."
+    note = "No GPU here computes in FP4: the figures are emulated, and nothing here has run this."
     page = page_of(GATE | {"note": note, "runs_here": False}, quantization=QUANTIZATION)
     assert note in page
 

@@ -165,7 +165,7 @@ def test_a_build_in_a_pool_of_other_teams_is_refused_and_what_would_help_is_said
         build_create(revision=revision, user=cast.member)
     assert refused.value.code == "pool_not_assigned"
     assert refused.value.fields == ("enginehouse.pool",)
-    assert str(refused.value) == "The cards of pool `default` are assigned to other teams."
+    assert str(refused.value) == "The GPUs of pool `default` are assigned to other teams."
     assert "outside" not in str(vars(refused.value))
     assert not Build.objects.exists()
     pool_assign(pool="default", teams=[cast.team, cast.outsider.team])
@@ -177,14 +177,14 @@ def test_a_retry_in_a_pool_that_went_to_others_is_refused_on_the_page_and_over_r
 ) -> None:
     build = factories.make_build(revision=revision, state="cancelled")
     pool_assign(pool="default", teams=[cast.outsider.team])
-    told = "The cards of pool `default` are assigned to other teams."
+    told = "The GPUs of pool `default` are assigned to other teams."
     status, answer = client_of(cast.owner).post(f"/v1/builds/{build.id}/retry")
     assert (status, answer["code"], answer["message"]) == (409, "pool_not_assigned", told)
     address = f"/builds/{build.number}/"
     page = signed_in(cast.owner).post(
         f"{address}retry/", headers={"Referer": f"http://testserver{address}"}, follow=True
     )
-    assert "The cards of pool" in page.content.decode()
+    assert "The GPUs of pool" in page.content.decode()
     assert "are assigned to other teams" in page.content.decode()
     build.refresh_from_db()
     assert (build.state, build.attempt) == ("cancelled", 1)

@@ -49,7 +49,7 @@ def test_what_a_step_says_of_itself_goes_before_its_forecast(running: Build) -> 
 
 
 def test_nothing_is_said_where_nobody_knows(running: Build) -> None:
-    running.steps.filter(name="package").update(waits_for="a card")
+    running.steps.filter(name="package").update(waits_for="a GPU")
     assert time_left_words(running, MOMENT) == ""
     running.steps.filter(name="package").update(waits_for="")
     for forecast in (None, {"absent": "The checkpoint is unknown."}, {"steps": []}):

@@ -1,4 +1,4 @@
-"""Replicas beyond the cards of all hosts are refused when they are asked for."""
+"""Replicas beyond the GPUs of all hosts are refused when they are asked for."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_the_cards_of_all_hosts_count(team: Team, pair: Build) -> None:
     with pytest.raises(InvalidInput) as refusal:
         autoscaling_update(deployment=deployment, changes={"min_replica": 3, "max_replica": 3})
     assert refusal.value.code == "EH115"
-    assert refusal.value.message.startswith("3 replicas of 2 `L4` need 6 cards")
+    assert refusal.value.message.startswith("3 replicas of 2 `L4` need 6 GPUs")
     autoscaling_update(deployment=deployment, changes={"min_replica": 1, "max_replica": 9})
 
 

@@ -1,4 +1,4 @@
-"""Cards are locked before nodes, and all cards in one order: no two transactions wait in a ring."""
+"""GPUs are locked before nodes, and all GPUs in one order: no two transactions wait in a ring."""
 
 import threading
 from collections.abc import Callable, Iterator

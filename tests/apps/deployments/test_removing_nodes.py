@@ -45,7 +45,7 @@ def silent() -> Node:
 
 
 def hold(node: Node, **changes: Any) -> Replica:
-    """Return a lost replica on the node, which holds a card of it."""
+    """Return a lost replica on the node, which holds a GPU of it."""
     replica = factories.make_replica(node=node, state=ReplicaState.LOST, **changes)
     card = node.cards.get()
     CardLease.objects.create(card=card, holder=replica.card_holder, memory_bytes=GIB)

@@ -1,4 +1,4 @@
-"""A card is known by its uuid: whatever slot it is seen in, the claims on it stay."""
+"""A GPU is known by its uuid: whatever slot it is seen in, the claims on it stay."""
 
 import pytest
 

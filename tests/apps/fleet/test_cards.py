@@ -18,7 +18,7 @@ def test_a_gpu_is_held_whole() -> None:
     card = make_serving_card(node=node)
     claimed = cards_claim(holder="replica:a", node=node, kind="H100", count=1, memory_bytes=GIB)
     assert claimed == (card,)
-    with pytest.raises(NoRoom, match="0 of 1 `H100` cards"):
+    with pytest.raises(NoRoom, match="0 of 1 `H100` GPUs"):
         cards_claim(holder="replica:b", node=node, kind="H100", count=1, memory_bytes=GIB)
     cards_release(holder="replica:a")
     assert cards_claim(holder="replica:b", node=node, kind="H100", count=1, memory_bytes=GIB)
@@ -57,10 +57,10 @@ STRANGER = {"pid": 12, "name": "python3", "user": "root", "held_bytes": 8 * GIB}
     ("seen", "words"),
     [
         ({"is_clean": False, "used_by": [STRANGER]},
-         "Card 1 is in use by `python3` (process 12 of `root`, 8.0 GiB), which Enginehouse did"),
+         "GPU 1 is in use by `python3` (process 12 of `root`, 8.0 GiB), which Enginehouse did"),
         ({"used_bytes": 70 * GIB},
-         "70.0 GiB of card 1 are held, and this host shows no process that holds them."),
-        ({"is_clean": False}, "Card 1 does not tell who is on it."),
+         "70.0 GiB of GPU 1 are held, and this host shows no process that holds them."),
+        ({"is_clean": False}, "GPU 1 does not tell who is on it."),
     ],
 )  # fmt: skip
 def test_who_or_what_is_on_a_card_that_nobody_claimed_is_told(

@@ -49,7 +49,7 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "drain": ("post", "/v1/nodes/{node}/drain", None),
     "undrain": ("post", "/v1/nodes/{node}/undrain", None),
     "uncordon": ("post", "/v1/nodes/{node}/uncordon", None),
-    "assign a card": ("patch", "/v1/cards/{card}", {"pool": "research"}),
+    "assign a GPU": ("patch", "/v1/cards/{card}", {"pool": "research"}),
     "assign a pool": ("patch", "/v1/pools/research", {"team_ids": []}),
 }
 PAGES = ("labels", "cordon", "uncordon", "drain", "undrain", "cards")
@@ -185,7 +185,7 @@ def test_what_cannot_move_stays_and_says_why_and_the_drain_is_undone(cast: facto
     assert (replica.state, replica.wanted, served.state) == ("ready", "running", "active")
     [told] = _replicas(cast, node)["replicas"]
     assert told["is_stuck"]
-    assert "It cannot move: No live node of pool `default` has a `CPU` card" in told["note"]
+    assert "It cannot move: No live node of pool `default` has a `CPU` GPU" in told["note"]
     assert "cannot move" in signed_in(cast.member).get(f"/nodes/{node.id}/").content.decode()
     node_undrain(node=node)
     make_serving_node()
@@ -205,7 +205,7 @@ def test_cards_of_a_pool_go_to_its_teams_alone(cast: factories.Cast) -> None:
     pool_assign(pool="default", teams=[cast.team, cast.outsider.team])
     deployment_settle(deployment_id=served.id)
     assert Replica.objects.get().node == node
-    # Assigned elsewhere, a card is no more for what asks for the pool of its node.
+    # Assigned elsewhere, a GPU is no more for what asks for the pool of its node.
     card_assign(card=node.cards.get(), pool="research")
     Deployment.objects.filter(id=served.id).update(wanted_replicas=2)
     deployment_settle(deployment_id=served.id)
@@ -230,7 +230,7 @@ def test_a_page_that_was_opened_before_undoes_no_assignment_of_another_admin(
     assert (mine.pool, theirs.pool) == ("mine", "theirs")
     said = browser.get(answer.headers["Location"]).content.decode()
     assert (
-        f"Card <code>{theirs.id}</code> was assigned to pool <code>theirs</code> meanwhile" in said
+        f"GPU <code>{theirs.id}</code> was assigned to pool <code>theirs</code> meanwhile" in said
     )
 
 

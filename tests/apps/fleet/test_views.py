@@ -30,7 +30,7 @@ def test_the_page_shows_who_is_on_a_card_that_nobody_claimed_and_beside_its_hold
     make_card(kind="H100", used_bytes=70 << 30)
     page = signed_in(make_cast().owner).get("/nodes/").content.decode()
     assert page.count("<code>&lt;b&gt;python3</code> (process 12 of <code>root</code>") == 2
-    assert "70.0 GiB of card 0 are held, and this host shows no process that holds them." in page
+    assert "70.0 GiB of GPU 0 are held, and this host shows no process that holds them." in page
 
 
 def test_what_a_node_starts_is_shown_among_all_and_on_its_own_page() -> None:

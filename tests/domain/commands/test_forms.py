@@ -31,7 +31,7 @@ def reasons(imported: CommandImport) -> dict[str, str]:
         "vllm serve owner/name -tp=2 --max-model-len '4096' > log.txt 2>&1 &",
         "vllm serve owner/name \\\n  -tp2 \\\n  --max-model-len \"4096\"  # long enough\n",
         "vllm serve owner/name \\  \n  -tp 2 \\\n# not this\n  --max-model-len 4096 | tee log",
-        "vllm serve owner/name \\\n  -tp 2 \\  # cards\n  # --quantization fp8 \\\n"
+        "vllm serve owner/name \\\n  -tp 2 \\  # GPUs\n  # --quantization fp8 \\\n"
         "  --max-model-len 4096",
         "vllm serve owner/name `\r\n  -tp 2 `\r\n  --max-model-len 4096",
         "vllm serve owner/name ^\n  -tp 2 ^\n  --max-model-len 4096\n",

@@ -66,7 +66,7 @@ def test_a_share_of_the_card_is_said_to_be_no_share_of_what_is_free() -> None:
     (change,) = imported.changed
     assert change.field == "trt_llm.runtime.kv_cache_free_gpu_mem_fraction"
     assert change.value == 0.85
-    assert "whole card" in change.reason
+    assert "whole GPU" in change.reason
 
 
 @pytest.mark.parametrize(

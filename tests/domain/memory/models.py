@@ -1,4 +1,4 @@
-"""Checkpoints, cards and specs that the tests of the plan share."""
+"""Checkpoints, GPUs and specs that the tests of the plan share."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a change would bring, what the build takes, and which cards a model runs on."""
+"""What a change would bring, what the build takes, and which GPUs a model runs on."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Plans against what engines reported of themselves on cards, as kept with the benchmarks."""
+"""Plans against what engines reported of themselves on GPUs, as kept with the benchmarks."""
 
 import json
 from dataclasses import replace

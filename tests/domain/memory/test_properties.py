@@ -1,4 +1,4 @@
-"""What must hold of every plan, whatever the model, the card and the config."""
+"""What must hold of every plan, whatever the model, the GPU and the config."""
 
 import json
 from typing import Any

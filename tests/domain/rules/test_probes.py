@@ -1,7 +1,7 @@
 """Thirteen evaluation probes that a rival's checks pass over: every verdict is right here.
 
-Source: 13 probes of GPUStack 2.3.0 on two cards of 24 GB with an 8B shape, 2026-11-27, of which it
-gets 4 or 5 right. Its cards were RTX 4090; L4 has the same memory and is a kind of `config.yaml`.
+Source: 13 probes of GPUStack 2.3.0 on two GPUs of 24 GB with an 8B shape, 2026-11-27, of which it
+gets 4 or 5 right. Its GPUs were RTX 4090; L4 has the same memory and is a kind of `config.yaml`.
 """
 
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ PROBES = (
         name="a folder without weights", refused_by="EH807",
         checkpoint=LLAMA_8B.model_copy(update={"files": ("config.json",), "has_weights": False}),
     ),
-    Probe(name="123 replicas on two cards", refused_by="EH115", replicas=123),
+    Probe(name="123 replicas on two GPUs", refused_by="EH115", replicas=123),
     Probe(
         name="three ranks for 32 heads", refused_by="EH304",
         config={"resources.accelerator": "L4:3", "trt_llm.build.tensor_parallel_count": 3},
@@ -75,7 +75,7 @@ PROBES = (
     ),
     Probe(name="a missing path", refused_by="EH801", checkpoint=None, failure=MISSING),
     Probe(
-        name="eight large cards", refused_by=None, cards=EIGHT_H100,
+        name="eight large GPUs", refused_by=None, cards=EIGHT_H100,
         config={"resources.accelerator": "H100"},
     ),
 )  # fmt: skip
@@ -129,7 +129,7 @@ def test_a_precision_changes_the_number_and_a_large_card_does_not() -> None:
 
     whole, halved = plan_of("short context fits"), plan_of("fp8 halves the weights")
     assert halved.weights_bytes < 0.6 * whole.weights_bytes
-    # The need on an 80 GB card is weights, one request and overhead: not 0.9 of the card.
-    large = plan_of("eight large cards")
+    # The need on an 80 GB GPU is weights, one request and overhead: not 0.9 of the GPU.
+    large = plan_of("eight large GPUs")
     need = large.fixed_bytes + large.sequence_tokens * large.kv_bytes_per_token
     assert need < 24 * GIB

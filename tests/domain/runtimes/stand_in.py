@@ -1,4 +1,4 @@
-"""Answers and logs as `trtllm-serve` does, to rehearse the script around it without a card."""
+"""Answers and logs as `trtllm-serve` does, to rehearse the script around it without a GPU."""
 
 import json
 import sys

@@ -20,7 +20,7 @@ SHOWN = (Support.NATIVE, Support.EMULATED)
 
 
 def cells(runtime: str) -> Iterator[tuple[Feature, str, Capability]]:
-    """Yield every cell of a table: each version that is known, each kind of card."""
+    """Yield every cell of a table: each version that is known, each kind of GPU."""
     table = RUNTIMES[runtime].capabilities
     for version in getattr(table, "VERSIONS", (None,)):
         for kind in (CPU, *PLANNABLE_GPUS):

@@ -63,7 +63,7 @@ def test_an_edit_keeps_comments_and_order(llama_text: str) -> None:
             "secrets": {"hf_access_token": None, "other": None},
         },
     )
-    assert "# A 70B model on four cards" in edited
+    assert "# A 70B model on four GPUs" in edited
     assert "accelerator: H100:4  # 4 GPUs" in edited
     assert edited.index("resources:") < edited.index("trt_llm:") < edited.index("secrets:")
     spec = _parse(edited)

@@ -26,7 +26,7 @@ def test_a_listing_of_many_pages_is_read_once_and_neighbours_are_left_alone(
     asking.server.page_size = 3
     asking.server.put("weights", "llama/v10/config.json", b"{}")
     asking.server.put("weights", "llama/v1/", b"")
-    asking.server.put("weights", "llama/v1/README.md", b"# card")
+    asking.server.put("weights", "llama/v1/README.md", b"# GPU")
     asking.server.put("weights", "llama/v1/pytorch_model.bin", b"pickle")
     asking.server.put("weights", "llama/v1/1_Pooling/config.json", b"{}")
     asking.fetch(tmp_path / "model")

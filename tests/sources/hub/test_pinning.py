@@ -33,7 +33,7 @@ def test_only_files_that_a_runtime_reads_are_fetched(
     hub: HubServer, tiny: Path, options: SourceOptions, repository: Repository, tmp_path: Path
 ) -> None:
     extra = {
-        "README.md": b"# card",
+        "README.md": b"# GPU",
         ".gitattributes": b"",
         "pytorch_model.bin": b"pickle",
         "modeling_tiny.py": b"import os",

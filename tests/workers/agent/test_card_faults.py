@@ -1,6 +1,6 @@
-"""A card that others hold, under a deployment: told with its cause, and recovered by itself.
+"""A GPU that others hold, under a deployment: told with its cause, and recovered by itself.
 
-The agent, its engine and whoever holds the card are real processes; the card is a rehearsed one.
+The agent, its engine and whoever holds the GPU are real processes; the GPU is a rehearsed one.
 """
 
 import os
@@ -42,7 +42,7 @@ Hold = Callable[..., "subprocess.Popen[bytes]"]
 
 @pytest.fixture
 def hold(tmp_path: Path) -> Iterator[Hold]:
-    """Start a process that holds memory of the rehearsed card."""
+    """Start a process that holds memory of the rehearsed GPU."""
     folder = tmp_path / "rehearsed-card"
     folder.mkdir()
     started: list[subprocess.Popen[bytes]] = []
@@ -121,7 +121,7 @@ def test_memory_that_no_process_is_shown_to_hold_is_told_and_waited_for(
     hidden = hold(is_shown=False)
     os.kill(deployment.replicas.get().pid, signal.SIGKILL)
     told = wait_for(lambda: sentence(deployment, "are held"), what="memory that is held")
-    assert "8.6 GiB of card 0 are held, and this host shows no process that holds them." in told
+    assert "8.6 GiB of GPU 0 are held, and this host shows no process that holds them." in told
     assert Card.objects.get(kind="H100").used_by == []
     end(hidden)
     wait_for_state(deployment, "active")

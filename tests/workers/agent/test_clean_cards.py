@@ -21,7 +21,7 @@ def used_by(user: CardUser) -> CardUse:
 
 
 def show(monkeypatch: pytest.MonkeyPatch, *uses: CardUse | LookupError) -> None:
-    """Let the card look so, one after the other, then stay as it is."""
+    """Let the GPU look so, one after the other, then stay as it is."""
     rest = list(uses)
 
     def use_of(uuid: str) -> CardUse:
@@ -52,7 +52,7 @@ def test_a_free_card_is_taken_at_once_and_memory_given_back_is_waited_for(
         (used_by(OURS), "EHN-CARD-TAKEN", "of an engine or a build that is ending"),
         (used_by(DEAD), "EHN-CARD-TAKEN", "has ended without giving its memory back"),
         (used_by(HIDDEN), "EHN-CARD-TAKEN", "process 14, which this host does not show"),
-        (HELD, "EHN-CARD-MEMORY", "70.0 GiB of card `GPU-1` are held, and this host shows no"),
+        (HELD, "EHN-CARD-MEMORY", "70.0 GiB of GPU `GPU-1` are held, and this host shows no"),
         (LookupError("`GPU-1` does not answer"), "EHN-CARD-LOST", "does not answer"),
     ],
 )  # fmt: skip

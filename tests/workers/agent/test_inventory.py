@@ -1,4 +1,4 @@
-"""The cards of a host: its CPU whatever happens, its GPUs as far as they answer."""
+"""The GPUs of a host: its CPU whatever happens, its GPUs as far as they answer."""
 
 import getpass
 import os
@@ -71,7 +71,7 @@ class StandInLibrary:
 
 @pytest.fixture
 def fail(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Take the place of the library, with these calls failing; the cards by UUID come back."""
+    """Take the place of the library, with these calls failing; the GPUs by UUID come back."""
 
     def cards(*failing: str) -> dict[str, dict[str, Any]]:
         monkeypatch.setattr(nvidia, "pynvml", StandInLibrary(*failing))

@@ -161,7 +161,7 @@ def test_a_card_is_locked_as_long_as_its_runner_lives(start: Any, tmp_path: Path
     assert is_locked(lock)
     process.kill()
     process.wait()
-    wait_for(lambda: not is_locked(lock), what="the card to be free")
+    wait_for(lambda: not is_locked(lock), what="the GPU to be free")
 
 
 def test_a_second_runner_of_one_replica_leaves_at_once(start: Any) -> None:

@@ -23,7 +23,7 @@ GPU = {"uuid": "GPU-1", "kind": "H100", "used_bytes": GIB, "clean": True, "used_
 
 @pytest.fixture
 def card(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The one card of the host, for the test to change; nothing else of a host moves."""
+    """The one GPU of the host, for the test to change; nothing else of a host moves."""
     found = dict(GPU)
     monkeypatch.setattr(inventory, "cards", lambda name: [dict(found)])
     return found

@@ -1,4 +1,4 @@
-"""Experts that lie in one tensor see the inputs that a card would give them."""
+"""Experts that lie in one tensor see the inputs that a GPU would give them."""
 
 import pytest
 import torch

@@ -63,7 +63,7 @@ def test_weights_that_neither_cards_nor_host_hold_are_refused_in_figures(
         "EHQ-CARD-MEMORY",
         "trt_llm.build.num_builder_gpus",
     )
-    assert "2 leased card(s)" in failure.sentence
+    assert "2 leased GPU(s)" in failure.sentence
 
 
 def test_a_card_that_others_fill_is_not_told_as_too_small() -> None:

@@ -51,7 +51,7 @@ def test_the_memory_of_a_step_is_that_of_all_its_processes_together() -> None:
     held = meter.peaks()
     assert held.host_bytes is not None
     assert 140 * MIB < held.host_bytes < 300 * MIB
-    # No card here: absent, not zero.
+    # No GPU here: absent, not zero.
     assert held.card_bytes is None
 
 

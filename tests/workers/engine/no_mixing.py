@@ -1,4 +1,4 @@
-"""A device that only knows shapes, and a mode that refuses what a card would refuse."""
+"""A device that only knows shapes, and a mode that refuses what a GPU would refuse."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,9 +14,9 @@ COPIES = ("aten::_to_copy", "aten::to.", "aten::copy_")
 
 
 class NoMixing(TorchDispatchMode):
-    """Lets no operation read from the host and the card at once, unless it copies between them.
+    """Lets no operation read from the host and the GPU at once, unless it copies between them.
 
-    What is read back arrives as zeros: the card here holds no numbers.
+    What is read back arrives as zeros: the GPU here holds no numbers.
     """
 
     def __torch_dispatch__(
@@ -48,7 +48,7 @@ def _copied(function: Any, inputs: Sequence[Any], named: Mapping[str, Any]) -> A
 
 
 def _tensors(values: Any) -> Iterator[Tensor]:
-    """Every tensor but single numbers of the host, which any card takes."""
+    """Every tensor but single numbers of the host, which any GPU takes."""
     for each in tree_leaves(values):
         if isinstance(each, Tensor) and (each.dim() or each.device == CARD):
             yield each

@@ -169,7 +169,7 @@ def _take_over_scales(model: nn.Module, exported: Path) -> None:
 
 
 def _simulate_nvfp4(layer: Any, weight_scale: Tensor, input_scale: Tensor) -> None:
-    """Let a layer pack and unpack with ModelOpt: its own simulation of NVFP4 needs a card."""
+    """Let a layer pack and unpack with ModelOpt: its own simulation of NVFP4 needs a GPU."""
     layer.weight_quantizer.disable()
     layer.input_quantizer.disable()
     with torch.no_grad():

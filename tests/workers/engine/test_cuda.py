@@ -1,4 +1,4 @@
-"""On a card: every token is the one that Transformers finds best there. Skipped without CUDA.
+"""On a GPU: every token is the one that Transformers finds best there. Skipped without CUDA.
 
 Without the rest of the project's packages: `pytest -c /dev/null --noconftest` of this file.
 `NATIVE_DEVICE=cpu` rehearses it.

@@ -1,4 +1,4 @@
-"""Nothing that is computed on a card is mixed with tensors of the host, cards or no cards."""
+"""Nothing that is computed on a GPU is mixed with tensors of the host, GPUs or no GPUs."""
 
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ def test_texts_are_pooled_on_the_card_alone(family: str, head: str, tmp_path: Pa
 
 
 def _on_card(folder: Path) -> LoadedModel:
-    """A model whose weights are on the card, and whose inputs of one kind are rounded to FP8."""
+    """A model whose weights are on the GPU, and whose inputs of one kind are rounded to FP8."""
     settings = EngineSettings(model_dir=folder, served_model_name="x", device=str(CARD))
     model = load_model(find_model_class(folder), settings, torch.float32)
     rounded = [

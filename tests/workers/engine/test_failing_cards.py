@@ -1,4 +1,4 @@
-"""A card without memory costs one row, and a card that has failed ends the engine."""
+"""A GPU without memory costs one row, and a GPU that has failed ends the engine."""
 
 import asyncio
 import weakref
@@ -28,7 +28,7 @@ LARGE = [1, 321, 71, 5, 6, 7]
 
 
 class _Weight:
-    """What a step has on the card."""
+    """What a step has on the GPU."""
 
 
 def test_a_step_without_memory_is_repeated_by_rows_with_its_memory_given_back(

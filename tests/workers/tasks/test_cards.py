@@ -1,4 +1,4 @@
-"""A step that holds a model waits for its cards in sight of all, and runs on those alone."""
+"""A step that holds a model waits for its GPUs in sight of all, and runs on those alone."""
 
 import threading
 from collections.abc import Iterator
@@ -168,7 +168,7 @@ def test_a_card_is_asked_who_is_on_it_when_it_is_claimed_and_waited_for(
     assert len(held.uuids) == 2
     log = said(build, "calibrate")
     assert "in use by `python3` (process 12 of `root`, 8.0 GiB), which Enginehouse did not" in log
-    assert "70.0 GiB of card `GPU-1` are held, and this host shows no process" in log
+    assert "70.0 GiB of GPU `GPU-1` are held, and this host shows no process" in log
     assert "got room" in log
 
 
@@ -188,7 +188,7 @@ def test_a_stranger_that_stays_on_the_card_is_the_cause_in_the_end(
         with pytest.raises(StepFailed) as failed:
             step.claim(on_gpus(checkpoint), lambda _: need)
     assert failed.value.failure.code == "EHB-CARD-IN-USE"
-    assert "Card 1 is in use by `python3` (process 12 of `root`" in failed.value.failure.sentence
+    assert "GPU 1 is in use by `python3` (process 12 of `root`" in failed.value.failure.sentence
 
 
 def on_gpus(checkpoint: Path) -> Spec:
@@ -263,7 +263,7 @@ def test_memory_that_this_host_never_has_is_refused_at_once(
     monkeypatch.setattr("workers.tasks.building.run.step_need", lambda *_, **_named: huge)
     build = run(make_quantized(make_build, checkpoint))
     assert (build.state, build.failure["code"]) == ("failed", "EHB-NO-CARDS"), build.failure
-    assert f"Node `{node.name}` has 0 of 1 `CPU` cards with 17.0 GiB" in build.failure["sentence"]
+    assert f"Node `{node.name}` has 0 of 1 `CPU` GPUs with 17.0 GiB" in build.failure["sentence"]
 
 
 def test_where_this_hosts_node_is_silent_the_build_waits_until_it_speaks(

@@ -80,7 +80,7 @@ def forecastable(checkpoint: Path) -> Revision:
 
 
 def assert_measured(build: Build) -> None:
-    """Each step took time and memory by its supervisor's count; no card, which is not zero."""
+    """Each step took time and memory by its supervisor's count; no GPU, which is not zero."""
     measured = {step.name: step.measured for step in build.steps.all()}
     for name, each in measured.items():
         assert each["seconds"] > 0, name

@@ -45,7 +45,7 @@ class DatasetHub:
             self._headers["authorization"] = header
 
     def information(self, revision: str | None) -> Mapping[str, Any]:
-        """Return the hub's description at a revision: commit, files with sizes, card."""
+        """Return the hub's description at a revision: commit, files with sizes, GPU."""
         url = f"{self._options.hf_endpoint}/api/datasets/{self._dataset.repo}"
         if revision is not None:
             url += f"/revision/{quote(revision, safe='')}"

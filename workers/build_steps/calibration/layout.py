@@ -17,7 +17,7 @@ def train_files(
 ) -> tuple[str | None, list[str]]:
     """Return the config that was meant and its files, in order; raises StepFailure.
 
-    The card's own list of configs decides where there is one; else folders and names do.
+    The GPU's own list of configs decides where there is one; else folders and names do.
     """
     readable = sorted(each for each in files if each.endswith(READABLE) and not _hidden(each))
     if listed := _listed_configs(card):
@@ -36,7 +36,7 @@ def train_files(
 
 
 def _listed_configs(card: Mapping[str, Any]) -> dict[str, Any]:
-    """Return config name -> its `data_files`, as the card's front matter lists them."""
+    """Return config name -> its `data_files`, as the GPU's front matter lists them."""
     configs = card.get("configs")
     return {
         str(each["config_name"]): each["data_files"]

@@ -38,7 +38,7 @@ _ROUNDED_CACHE_EAGER = "enginehouse_rounded_cache_eager"
 def load_as_served(
     original: Checkpoint, folder: Path, *, device: Device, dtype: torch.dtype
 ) -> nn.Module:
-    """Return the model of an exported folder; inputs and KV cache are rounded as on the card.
+    """Return the model of an exported folder; inputs and KV cache are rounded as on the GPU.
 
     Raises StepFailure when a scale belongs to nothing, a tensor is missing, or a layer is not what
     the files declare. The original has been loaded before: what fails here is the export's fault.

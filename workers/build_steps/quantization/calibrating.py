@@ -73,7 +73,7 @@ def batches(samples: Sequence[Sequence[int]], tokens: int) -> Iterator[Sequence[
 
 
 class _Forward:
-    """Feeds the samples; on a full card, in smaller and smaller batches."""
+    """Feeds the samples; on a full GPU, in smaller and smaller batches."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A checkpoint into memory: on the CPU or spread over the leased cards, in a fitting type."""
+"""A checkpoint into memory: on the CPU or spread over the leased GPUs, in a fitting type."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +17,7 @@ from workers.build_steps.quantization.memory import calibration_bytes, free_host
 from workers.engine.whole import first_not_finite
 
 _CARD_SHARE = 0.8
-"""Share of each card's free memory that weights may take; a calibration batch needs the rest."""
+"""Share of each GPU's free memory that weights may take; a calibration batch needs the rest."""
 _HOST_SHARE = 0.8
 """The same for the host, where the export is put together as well."""
 
@@ -29,7 +29,7 @@ class Device:
     """Where a model is to compute, and with what."""
 
     kind: str
-    """`cpu` or `cuda`; of several visible cards all are used."""
+    """`cpu` or `cuda`; of several visible GPUs all are used."""
     threads: int
     memory_bytes: int | None = None
     """Memory of the host that the build holds; None for all that is free."""
@@ -40,7 +40,7 @@ class Device:
         return 16_384 if self.kind == "cuda" else 2_048
 
     def prepare(self) -> None:
-        """Set what torch keeps for the whole process; raises StepFailure without the card."""
+        """Set what torch keeps for the whole process; raises StepFailure without the GPU."""
         torch.set_num_threads(self.threads)
         if self.kind == "cuda" and not torch.cuda.is_available():
             raise failures.no_card()
@@ -96,7 +96,7 @@ def load_model(
 
     `refuse_unread` is told the tensors that the class does not know.
 
-    Raises StepFailure when the weights do not fit the class, or the cards do not hold them.
+    Raises StepFailure when the weights do not fit the class, or the GPUs do not hold them.
     """
     transformers.utils.logging.disable_progress_bar()
     config = transformers.AutoConfig.from_pretrained(
@@ -151,7 +151,7 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
 
 
 def _placement(checkpoint: Checkpoint, device: Device, dtype: torch.dtype) -> dict[str, Any]:
-    """Return where weights go: card after card, and on the host what the cards do not hold.
+    """Return where weights go: GPU after GPU, and on the host what the GPUs do not hold.
 
     Raises StepFailure, before a weight is read, when the host does not hold the rest.
     """
@@ -165,12 +165,12 @@ def _placement(checkpoint: Checkpoint, device: Device, dtype: torch.dtype) -> di
     if needed > sum(cards.values()) + host:
         raise failures.no_room_for_weights(needed, sum(cards.values()), len(cards), host)
     if needed > sum(cards.values()):
-        log.info("the cards hold part of the model; the rest waits in the host's memory")
+        log.info("the GPUs hold part of the model; the rest waits in the host's memory")
     return {"device_map": "sequential", "max_memory": {**cards, "cpu": host}}
 
 
 def _room_on_cards() -> dict[int, int]:
-    """Return what weights may take of each card that this process sees."""
+    """Return what weights may take of each GPU that this process sees."""
     count = torch.cuda.device_count()
     return {card: round(_CARD_SHARE * torch.cuda.mem_get_info(card)[0]) for card in range(count)}
 

@@ -62,7 +62,7 @@ def peak_host_bytes() -> int:
 
 
 def peak_card_bytes() -> int | None:
-    """Return the most that torch held on all cards together, or None without a card."""
+    """Return the most that torch held on all GPUs together, or None without a GPU."""
     if not torch.cuda.is_available():
         return None
     cards = range(torch.cuda.device_count())

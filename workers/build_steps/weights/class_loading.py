@@ -19,7 +19,7 @@ CPU_SECONDS = 60
 _GRACE_SECONDS = 5
 MEMORY_BYTES = 4 * 1024**3
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DEACTIVATE_ASYNC_LOAD": "1", "CUDA_VISIBLE_DEVICES": ""}
-"""No network, no threads, no card."""
+"""No network, no threads, no GPU."""
 
 Shapes = Mapping[str, Sequence[int]]
 

@@ -83,7 +83,7 @@ class PoolingLoop:
     def _answer(self, batch: Sequence[Waiting]) -> None:
         """Run the rows together; where that fails, one by one to find whose fault it is.
 
-        Raises: `torch.AcceleratorError` where the card has failed: it computes nothing any more.
+        Raises: `torch.AcceleratorError` where the GPU has failed: it computes nothing any more.
         """
         try:
             outputs = self._runner.forward([each.row for each in batch])
@@ -103,7 +103,7 @@ class PoolingLoop:
             log.warning("a batch of %d failed, running them one by one: %s", len(batch), told)
         else:
             return
-        # Behind the handler: an error holds on to what its batch had taken of the card's memory.
+        # Behind the handler: an error holds on to what its batch had taken of the GPU's memory.
         for each in batch:
             self._answer([each])
 

@@ -30,5 +30,5 @@ class Mark:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What makes the container's processes ours to whoever looks at cards or for orphans."""
+        """What makes the container's processes ours to whoever looks at GPUs or for orphans."""
         return {LEASE_VARIABLE: self.lease, INSTANCE_VARIABLE: self.instance}

@@ -36,7 +36,7 @@ _TURNS_BEFORE_SLEEP = "2000"
 """How long a thread waits awake for the others: tens of microseconds."""
 
 EXIT_LOST = 3
-"""The model thread has ended by itself, as it does when its card fails; the log says why."""
+"""The model thread has ended by itself, as it does when its GPU fails; the log says why."""
 
 
 def serve(address: Address, settings: EngineSettings) -> int:

@@ -1,4 +1,4 @@
-"""The cards that a step runs on, leased from the same ledger as those of replicas."""
+"""The GPUs that a step runs on, leased from the same ledger as those of replicas."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ _PATIENCE_SECONDS = 600.0
 """For replicas and strangers, which do not end by themselves; other builds are waited for."""
 _PAUSE_SECONDS = 1.0
 _BUILDS = card_holder("")
-"""How the name of every build that holds cards begins."""
+"""How the name of every build that holds GPUs begins."""
 
 Need = Callable[[int], CardNeed]
-"""What the step needs, where the smallest of this node's cards of the kind has so many bytes."""
+"""What the step needs, where the smallest of this node's GPUs of the kind has so many bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class HeldCards:
 
     kind: str
     memory_bytes: int
-    """On each card."""
+    """On each GPU."""
     uuids: tuple[str, ...] = ()
     """Of its GPUs; none on a CPU."""
 
@@ -54,13 +54,13 @@ class HeldCards:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What shows a process these cards and hides all others from it."""
+        """What shows a process these GPUs and hides all others from it."""
         return {"CUDA_VISIBLE_DEVICES": ",".join(self.uuids)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Refusal:
-    """Why there are no cards for the build now."""
+    """Why there are no GPUs for the build now."""
 
     code: str
     reason: str
@@ -97,7 +97,7 @@ class StepCards:
 
         Raises:
             StepFailed: this node will never do, or only replicas and strangers were in the way for
-                ten minutes, or nobody could tell of its cards.
+                ten minutes, or nobody could tell of its GPUs.
             Interrupted: the build may not go on.
         """
         kind = spec.accelerator.kind if spec.accelerator else CPU
@@ -123,7 +123,7 @@ class StepCards:
         return found
 
     def release(self) -> None:
-        """Give back what the build holds: the step needs no card."""
+        """Give back what the build holds: the step needs no GPU."""
         retry_on_db_error(self._keeper, lambda: build_cards_release(lease=self._keeper.lease))
 
     def _ask(self, kind: str, need: Need) -> HeldCards | _Refusal:
@@ -141,7 +141,7 @@ class StepCards:
 
 
 def _claimed(keeper: LeaseKeeper, kind: str, need: Need) -> HeldCards | _Refusal:
-    """Return the cards, proven free: what the ledger knows of others is seconds old."""
+    """Return the GPUs, proven free: what the ledger knows of others is seconds old."""
     node = nodes_alive().filter(name=settings.NODE_NAME).first()
     if node is None:
         # What its engines hold is unknown: to start beside them could take the host down.
@@ -152,7 +152,7 @@ def _claimed(keeper: LeaseKeeper, kind: str, need: Need) -> HeldCards | _Refusal
     except NoRoom as refused:
         return _no_room(refused)
     uuids = tuple(card.uuid for card in cards if card.kind != CPU)
-    # Without the library there is nobody to ask; the agent, which found the cards, has it.
+    # Without the library there is nobody to ask; the agent, which found the GPUs, has it.
     if (others := what_holds(uuids) if nvidia.is_there() else None) is not None:
         return _in_use(others.sentence)
     return HeldCards(kind=kind, memory_bytes=asked.memory_bytes, uuids=uuids)
@@ -176,7 +176,7 @@ def _in_use(reason: str, *, has_turn: bool = False) -> _Refusal:
     return _Refusal(
         code="EHB-CARD-IN-USE",
         reason=reason,
-        hint="End what uses the card, or take the card out of the pool, then retry.",
+        hint="End what uses the GPU, or take the GPU out of the pool, then retry.",
         has_turn=has_turn,
     )
 
@@ -186,7 +186,7 @@ def _no_room(refused: NoRoom) -> _Refusal:
         return _Refusal(
             code="EHB-NO-CARDS",
             reason=str(refused),
-            hint="Build in a pool whose machines have such cards, or ask for what this one has.",
+            hint="Build in a pool whose machines have such GPUs, or ask for what this one has.",
             is_final=True,
         )
     has_turn = any(holder.startswith(_BUILDS) for holder in refused.holders)

@@ -1,4 +1,4 @@
-"""What each step of a build has to hold before it starts: cards, or memory of the host."""
+"""What each step of a build has to hold before it starts: GPUs, or memory of the host."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ def step_need(
 ) -> CardNeed:
     """Return what the step needs; `smallest_card_bytes` is the least of its kind on this node.
 
-    Quantizing takes `num_builder_gpus` whole cards where serving is to take cards at all, and
-    memory of the host otherwise; an engine takes whole cards too, and on a CPU what its plan says.
+    Quantizing takes `num_builder_gpus` whole GPUs where serving is to take GPUs at all, and
+    memory of the host otherwise; an engine takes whole GPUs too, and on a CPU what its plan says.
     """
     checkpoint = CheckpointFacts.model_validate(inspected)
     kind = spec.accelerator.kind if spec.accelerator else CPU

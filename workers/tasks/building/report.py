@@ -108,7 +108,7 @@ class StepReport:
 
 
 def _measured(outcome: StepOutcome, disk_bytes: int | None) -> Measured:
-    """Return the supervisor's count; of cards also what torch itself says, which is less."""
+    """Return the supervisor's count; of GPUs also what torch itself says, which is less."""
     peaks, torch_bytes = outcome.peaks, (outcome.values or {}).get("peak_card_bytes")
     card_bytes = torch_bytes if peaks.card_bytes is None else peaks.card_bytes
     source = "torch" if peaks.card_bytes is None else "NVML"

@@ -51,7 +51,7 @@ class BuildRun:
     1. Each step whose published output verifies is reused; the others run in a child.
     2. After `inspect`, an artifact of the same inputs ends the build at once.
     3. A gate that found too much lost ends the build; its figures stay to be seen.
-    4. Cards are held through the steps that hold a model, and given back between them only where
+    4. GPUs are held through the steps that hold a model, and given back between them only where
        the next one needs others.
     5. The artifact is recorded when the smoke test has passed, the first one of its inputs.
     """

@@ -1,4 +1,4 @@
-"""What the native engine of this version can do on each kind of card."""
+"""What the native engine of this version can do on each kind of GPU."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -67,22 +67,22 @@ ON_GPU: Mapping[Feature, Capability] = MappingProxyType(
     {
         **ON_CPU,
         Feature.ACCELERATOR: native(
-            "one NVIDIA card from compute "
+            "one NVIDIA GPU from compute "
             "capability 8.0 on, in bfloat16, step by step and not made for speed"
         ),
-        Feature.HOST_KV_CACHE: refused("all of the KV cache is on the card"),
+        Feature.HOST_KV_CACHE: refused("all of the KV cache is on the GPU"),
     }
 )
-"""The same code on one card."""
+"""The same code on one GPU."""
 
 
 def capability(feature: Feature, card_kind: str = CPU, version: str = VERSION) -> Capability:
-    """Return whether this engine offers a feature on a kind of card, and how or why not."""
+    """Return whether this engine offers a feature on a kind of GPU, and how or why not."""
     proofs, gpu = PROOFS.get(feature, ()), GPUS.get(card_kind)
     if card_kind == CPU:
         return seen(ON_CPU[feature], proofs, version=version, compute_capability=None)
     if gpu is not None and gpu.compute_capability and not gpu.has_capability(*BFLOAT16_CAPABILITY):
-        return refused("it needs compute capability 8.0, as older cards do not compute in bfloat16")
+        return refused("it needs compute capability 8.0, as older GPUs do not compute in bfloat16")
     # A kind that is not known has no capability; nothing was seen on it.
     of_card = (gpu.compute_capability if gpu else None) or (0, 0)
     return seen(ON_GPU[feature], proofs, version=version, compute_capability=of_card)

@@ -93,8 +93,8 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     _pattern(
         "ENG-CUDA-OUT-OF-MEMORY", Blame.MACHINE, r"CUDA out of memory|torch\.OutOfMemoryError",
-        "The card ran out of memory.",
-        "Lower max_num_tokens or max_seq_len, or use a larger card.", _BATCH,
+        "The GPU ran out of memory.",
+        "Lower max_num_tokens or max_seq_len, or use a larger GPU.", _BATCH,
     ),
     _pattern(
         "ENG-KILLED", Blame.MACHINE, r"exit(?:ed with)? (?:code|status) (?:137|-9)\b|oom-kill",

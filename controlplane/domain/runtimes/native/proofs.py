@@ -19,7 +19,7 @@ def _run(file: str, shows: str) -> Proof:
 
 
 _CUDA_TESTS = _run(_ON_CARD, "tests.passed")
-"""`tests/workers/engine/test_cuda.py`, run on the card and kept with what else was seen there."""
+"""`tests/workers/engine/test_cuda.py`, run on the GPU and kept with what else was seen there."""
 PROOFS: Mapping[Feature, tuple[Proof, ...]] = MappingProxyType(
     {
         Feature.CHAT: (

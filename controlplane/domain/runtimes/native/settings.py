@@ -21,7 +21,7 @@ class EngineSettings:
     """`float32` or `bfloat16`."""
     default_max_tokens: int | None
     device: str | None = None
-    """`cuda`, the one card that is visible; the CPU where none is named."""
+    """`cuda`, the one GPU that is visible; the CPU where none is named."""
     total_token_limit: int | None = None
     batch_scheduler_policy: str | None = None
     lookahead_ngram_size: int | None = None

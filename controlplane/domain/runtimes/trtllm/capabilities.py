@@ -1,4 +1,4 @@
-"""What TensorRT-LLM's PyTorch backend can do, by version and kind of card. Not yet run by us."""
+"""What TensorRT-LLM's PyTorch backend can do, by version and kind of GPU. Not yet run by us."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -46,7 +46,7 @@ _WITHOUT_CARDS: Mapping[Feature, Capability] = MappingProxyType(
             "the gateway does not know: it refuses such requests",
             sources.tensorrt_llm("LoRA"),
         ),
-        Feature.TENSOR_PARALLEL: native("over the cards of one host, by MPI", _ARGUMENTS),
+        Feature.TENSOR_PARALLEL: native("over the GPUs of one host, by MPI", _ARGUMENTS),
         Feature.PIPELINE_PARALLEL: native("without drafts", _MATRIX),
         Feature.POOLING: refused(
             "its server has no route for embeddings, reranking or labels", _SERVER
@@ -61,17 +61,17 @@ _WITHOUT_CARDS: Mapping[Feature, Capability] = MappingProxyType(
         Feature.ENGINE_ARGUMENTS: native(
             "as given, where this version has them; a check lists the others", _ARGUMENTS
         ),
-        Feature.ACCELERATOR: native("NVIDIA cards from compute capability 8.0 on", _PRECISIONS),
+        Feature.ACCELERATOR: native("NVIDIA GPUs from compute capability 8.0 on", _PRECISIONS),
     }
 )
 
 
 def capability(feature: Feature, card_kind: str = "H100", version: str = VERSION) -> Capability:
-    """Return whether this version offers a feature on a kind of card, and how or why not."""
+    """Return whether this version offers a feature on a kind of GPU, and how or why not."""
     if version not in VERSIONS:
         return refused(f"versions {', '.join(VERSIONS)} are known here", _ARGUMENTS)
     if card_kind == CPU:
-        return refused("it runs on NVIDIA cards only", _PRECISIONS)
+        return refused("it runs on NVIDIA GPUs only", _PRECISIONS)
     gpu = PLANNABLE_GPUS.get(card_kind)
     if gpu is None or gpu.compute_capability is None:
         return refused(f"nothing is known about `{card_kind}`", _PRECISIONS)

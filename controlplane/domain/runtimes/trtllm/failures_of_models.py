@@ -1,4 +1,4 @@
-"""TensorRT-LLM's complaints about checkpoints, precisions and cards."""
+"""TensorRT-LLM's complaints about checkpoints, precisions and GPUs."""
 
 from controlplane.domain.failures import Blame
 from controlplane.domain.runtimes.engine_log import (
@@ -41,13 +41,13 @@ PATTERNS = (
     ),
     log_pattern(
         "ETR-BFLOAT16", _MACHINE, r"Pre SM 80 GPUs do not support bfloat16",
-        "This card cannot compute in bfloat16.", "Use an Ampere card or newer.",
+        "This GPU cannot compute in bfloat16.", "Use an Ampere GPU or newer.",
         text="RuntimeError: Pre SM 80 GPUs do not support bfloat16",
         source="TensorRT-LLM 1.2, llmapi/llm_args.py", field=ACCELERATOR,
     ),
     log_pattern(
         "ETR-HEADS", _CONFIG, r"num_attention_heads must be divisible by tp_size",
-        "The attention heads do not divide by the cards.",
+        "The attention heads do not divide by the GPUs.",
         "Choose a tensor parallel size that divides them.",
         text="AssertionError: num_attention_heads must be divisible by tp_size",
         source="TensorRT-LLM 1.2, mapping.py", field=TENSOR_PARALLEL,
@@ -86,8 +86,8 @@ PATTERNS = (
     ),
     log_pattern(
         "ETR-KERNEL-IMAGE", _MACHINE, r"no kernel image is available for execution on the device",
-        "This build of the engine has no kernels for the card.",
-        "Use an image that was built for the card's compute capability.",
+        "This build of the engine has no kernels for the GPU.",
+        "Use an image that was built for the GPU's compute capability.",
         text="torch.AcceleratorError: CUDA error: no kernel image is available for execution on "
         "the device",
         source="CUDA runtime, cudaErrorNoKernelImageForDevice", field=ACCELERATOR,

@@ -27,8 +27,8 @@ _COMPONENT = r"The following component could not be created: "
 PATTERNS = (
     log_pattern(
         "ETR-MEMORY-MODEL", _CONFIG, _COMPONENT + r"Model\s*(?:\n|$)",
-        "The weights do not fit the card.",
-        "Use more cards, or a lower precision.",
+        "The weights do not fit the GPU.",
+        "Use more GPUs, or a lower precision.",
         text="Executor creation failed due to insufficient GPU memory.\n\nThe following component "
         "could not be created: Model\nTotal GPU memory (GiB): 79.10",
         source=_CREATOR, field=TENSOR_PARALLEL,
@@ -58,7 +58,7 @@ PATTERNS = (
     log_pattern(
         "ETR-MEMORY-DRAFT-MODEL", _CONFIG, _COMPONENT + r"Draft model",
         "The draft model does not fit beside the model.",
-        "Draft by n-grams, which need no weights, or use more cards.",
+        "Draft by n-grams, which need no weights, or use more GPUs.",
         text="The following component could not be created: Draft model for speculative decoding",
         source=_CREATOR, field=_DRAFTS, fix=no_drafts,
     ),
@@ -74,15 +74,15 @@ PATTERNS = (
         "ETR-LOADING-OUT-OF-MEMORY", _CONFIG,
         r"Error executing load_single_module[^\n]*out of memory|"
         r"OutOfMemoryError: CUDA out of memory",
-        "The card ran out of memory while weights were loaded.",
-        "Use more cards or a lower precision; check that nobody else is on the card.",
+        "The GPU ran out of memory while weights were loaded.",
+        "Use more GPUs or a lower precision; check that nobody else is on the GPU.",
         text="[TRT-LLM] [RANK 2] [E] Error executing load_single_module with args "
         "('model.layers.9.mlp.gate_up_proj', Linear()): CUDA out of memory.",
         source=f"{_T}#7818", field=ACCELERATOR,
     ),
     log_pattern(
         "ETR-NCCL", _MACHINE, r"Executor creation failed with NCCL error|Failed, NCCL error",
-        "The cards could not be brought to talk to each other.",
+        "The GPUs could not be brought to talk to each other.",
         "Give the engine more shared memory (`ipc: host`), check the topology, or try "
         "`NCCL_P2P_DISABLE=1`.",
         text="Executor creation failed with NCCL error: Failed, NCCL error /src/ncclUtils.cpp "
@@ -93,7 +93,7 @@ PATTERNS = (
         "ETR-MPI-SLOTS", _MACHINE,
         r"not enough slots available in the system to satisfy the (?P<slots>\d+)",
         "MPI may not start {slots} processes here.",
-        "Let MPI oversubscribe (`OMPI_MCA_rmaps_base_oversubscribe=1`), or ask for fewer cards.",
+        "Let MPI oversubscribe (`OMPI_MCA_rmaps_base_oversubscribe=1`), or ask for fewer GPUs.",
         text="There are not enough slots available in the system to satisfy the 2 slots",
         source=f"{_T}#5854", field=TENSOR_PARALLEL,
     ),
@@ -114,7 +114,7 @@ PATTERNS = (
     ),
     log_pattern(
         "ETR-NO-CARD", _MACHINE, r"No GPU devices found on the node",
-        "The engine sees no card.", "Check `nvidia-smi` on the host.",
+        "The engine sees no GPU.", "Check `nvidia-smi` on the host.",
         text="RuntimeError: No GPU devices found on the node",
         source="TensorRT-LLM 1.2, llmapi/llm_args.py", field=ACCELERATOR,
     ),

@@ -1,4 +1,4 @@
-"""vLLM on NVIDIA cards as the rest of the program sees it: all of it pure."""
+"""vLLM on NVIDIA GPUs as the rest of the program sees it: all of it pure."""
 
 from controlplane.domain.runtimes.vllm import (
     capabilities,

@@ -30,11 +30,11 @@ FLAGS = {field: f"--{name}" for name, field in COUNTS.items()} | {
 """Limit or size of either stack -> its flag."""
 CHUNKED_V2 = "trt_llm.runtime.enable_chunked_prefill"
 _CONVERSIONS = {"/v1/embeddings": "embed", "/predict": "classify"}
-_HOST_REASON = "vLLM counts GiB over all cards together; here it is bytes for each."
+_HOST_REASON = "vLLM counts GiB over all GPUs together; here it is bytes for each."
 
 
 def say_host_cache(line: CommandWriter, *, cards: int = 1) -> None:
-    """Add the room for keys and values in host memory, of all cards together."""
+    """Add the room for keys and values in host memory, of all GPUs together."""
     if line.gives(KV_HOST_BYTES):
         gib = int(str(value_of(line.spec, KV_HOST_BYTES))) * cards / GIB
         line.change(KV_HOST_BYTES, ("--kv-offloading-size", _number(gib)), _HOST_REASON)
@@ -57,12 +57,12 @@ def say_default_tokens(line: CommandWriter) -> None:
 
 
 def say_experts(line: CommandWriter) -> None:
-    """Add expert parallelism where it spans the cards as vLLM's does."""
+    """Add expert parallelism where it spans the GPUs as vLLM's does."""
     experts = line.spec.engine_build.moe_expert_parallel_option
     if line.gives(EXPERTS) and experts == line.spec.tensor_parallel:
         line.say(EXPERTS, "--enable-expert-parallel")
     elif experts != -1:
-        line.leave(EXPERTS, "vLLM spreads experts over all cards of the tensor parallel size.")
+        line.leave(EXPERTS, "vLLM spreads experts over all GPUs of the tensor parallel size.")
 
 
 def say_lookahead(line: CommandWriter) -> None:

@@ -1,4 +1,4 @@
-"""What vLLM can do, by version and kind of card."""
+"""What vLLM can do, by version and kind of GPU."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -30,7 +30,7 @@ RUN_BY_US = (
 )
 OLDEST_CARD = (7, 5)
 EXPANDS_FP8_SINCE = "0.27"
-"""The first version that loads ModelOpt's FP8 weights on a card without FP8 arithmetic."""
+"""The first version that loads ModelOpt's FP8 weights on a GPU without FP8 arithmetic."""
 
 _DOCS = sources.vllm("installation, GPU requirements")
 _SPECULATION = sources.vllm("features, speculative decoding")
@@ -61,7 +61,7 @@ _WITHOUT_CARDS: Mapping[Feature, Capability] = MappingProxyType(
             "`--lora-modules`, chosen by the model's name; the rank is rounded up to one it takes",
             sources.vllm("LoRAConfig"),
         ),
-        Feature.TENSOR_PARALLEL: native("over the cards of one host", sources.vllm("parallelism")),
+        Feature.TENSOR_PARALLEL: native("over the GPUs of one host", sources.vllm("parallelism")),
         Feature.PIPELINE_PARALLEL: native("without drafts", sources.vllm("parallelism")),
         Feature.POOLING: native(
             "`--runner pooling`: vectors, scores and labels", sources.vllm("pooling models")
@@ -76,13 +76,13 @@ _WITHOUT_CARDS: Mapping[Feature, Capability] = MappingProxyType(
             "others",
             sources.enginehouse("engine arguments of the v2 stack under vLLM"),
         ),
-        Feature.ACCELERATOR: native("NVIDIA cards from compute capability 7.5 on", _DOCS),
+        Feature.ACCELERATOR: native("NVIDIA GPUs from compute capability 7.5 on", _DOCS),
     }
 )
 
 
 def capability(feature: Feature, card_kind: str = "H100", version: str = VERSION) -> Capability:
-    """Return whether this version offers a feature on a kind of card, and how or why not."""
+    """Return whether this version offers a feature on a kind of GPU, and how or why not."""
     if version not in VERSIONS:
         return refused(f"versions {VERSIONS[0]} to {VERSIONS[-1]} are known here", _DOCS)
     if card_kind == CPU:

@@ -23,7 +23,7 @@ _REASONS: Mapping[str, str] = {
     **dict.fromkeys(("b10_routing_config", "b10_disagg_config", "is_disaggregated",
                      "b10_autoscaling_config"), _OF_ROUTER),
     "backend": "It names a backend of TensorRT-LLM.",
-    "attn_backend": "It names a kernel of TensorRT-LLM; vLLM chooses its own by the card.",
+    "attn_backend": "It names a kernel of TensorRT-LLM; vLLM chooses its own by the GPU.",
     **dict.fromkeys(("tool_parser", "tool_call_parser", "reasoning_parser"), _NO_PARSER),
 }  # fmt: skip
 _CACHE_TYPES = {"fp8": "fp8", "auto": "auto", "bfloat16": "bfloat16", "float16": "float16"}

@@ -1,4 +1,4 @@
-"""vLLM's complaints about checkpoints, precisions and cards."""
+"""vLLM's complaints about checkpoints, precisions and GPUs."""
 
 from controlplane.domain.failures import Blame
 from controlplane.domain.runtimes.engine_log import (
@@ -27,7 +27,7 @@ PATTERNS = (
         r"Bfloat16 is only supported on GPUs with compute capability of at least 8\.0\. Your "
         r"(?P<card>[^\n]+?) GPU has compute capability (?P<has>[\d.]+)",
         "The weights are bfloat16, and {card} has compute capability {has}.",
-        "Use an Ampere card or newer.",
+        "Use an Ampere GPU or newer.",
         text="ValueError: Bfloat16 is only supported on GPUs with compute capability of at least "
         "8.0. Your Tesla T4 GPU has compute capability 7.5.",
         source=f"{_V}#1157", field=ACCELERATOR,
@@ -36,8 +36,8 @@ PATTERNS = (
         "EVL-METHOD-ON-CARD", _CONFIG,
         r"quantization method (?P<method>\w+) is not supported for the current GPU\. Minimum "
         r"capability: (?P<needs>\d+)\. Current capability: (?P<has>\d+)",
-        "`{method}` needs compute capability {needs} (times ten), and the card has {has}.",
-        "Use a newer card, or `quantization_type: no_quant`.",
+        "`{method}` needs compute capability {needs} (times ten), and the GPU has {has}.",
+        "Use a newer GPU, or `quantization_type: no_quant`.",
         text="ValueError: The quantization method fp8 is not supported for the current GPU. "
         "Minimum capability: 90. Current capability: 86.",
         source=f"{_V}#4327", field=QUANTIZATION,
@@ -46,7 +46,7 @@ PATTERNS = (
         "EVL-SCHEME-ON-CARD", _CONFIG,
         r"Quantization scheme is not supported for[^\n]*?Min capability: (?P<needs>\d+)",
         "The checkpoint's quantization needs compute capability {needs} (times ten).",
-        "Use a newer card, or build from the original weights.",
+        "Use a newer GPU, or build from the original weights.",
         text="RuntimeError: ('Quantization scheme is not supported for ', 'the current GPU. Min "
         "capability: 80. ', 'Current capability: 75.')",
         source=f"{_V}#14040", field=ACCELERATOR,
@@ -63,8 +63,8 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-FP8-KERNEL", _MACHINE, r"type fp8e4nv not supported in this architecture",
-        "This card has no FP8 arithmetic in E4M3.",
-        "Use a card of compute capability 8.9 or newer (L4, L40S, H100).",
+        "This GPU has no FP8 arithmetic in E4M3.",
+        "Use a GPU of compute capability 8.9 or newer (L4, L40S, H100).",
         text="ValueError: type fp8e4nv not supported in this architecture. The supported fp8 "
         "dtypes are ('fp8e4b15', 'fp8e5')",
         source="kvcache-ai/ktransformers#851", field=ACCELERATOR,
@@ -73,8 +73,8 @@ PATTERNS = (
         "EVL-FP8-ON-CARD", _CONFIG,
         r"FP8 quantized models is only supported on GPUs with compute capability >= "
         r"(?P<needs>[\d.]+)[^\n]*?actual = `(?P<has>[\d.]+)`",
-        "The checkpoint's FP8 weights need compute capability {needs}, and the card has {has}.",
-        "Use a newer card, or build from the original weights.",
+        "The checkpoint's FP8 weights need compute capability {needs}, and the GPU has {has}.",
+        "Use a newer GPU, or build from the original weights.",
         text="ValueError: FP8 quantized models is only supported on GPUs with compute capability "
         ">= 8.9 (e.g 4090/H100), actual = `8.0`",
         source="huggingface/huggingface-llama-recipes#21", field=ACCELERATOR,
@@ -84,7 +84,7 @@ PATTERNS = (
         r"FP8 KV cache is not supported by the Triton attention backend on (?P<card>[^\n(]+?) "
         r"\(compute capability (?P<has>[\d.]+)\)",
         "{card} has compute capability {has}, and an FP8 KV cache needs 8.9 without FlashInfer.",
-        "Install FlashInfer beside vLLM, use `fp8`, which keeps 16 bits there, or a newer card.",
+        "Install FlashInfer beside vLLM, use `fp8`, which keeps 16 bits there, or a newer GPU.",
         text="ValueError: FP8 KV cache is not supported by the Triton attention backend on NVIDIA "
         "A100-SXM4-80GB (compute capability 8.0); native FP8 (fp8e4nv) requires SM89+.",
         source="vLLM 0.25.1, v1/attention/backends/triton_attn.py", field=QUANTIZATION,
@@ -164,8 +164,8 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-KERNEL-IMAGE", _MACHINE, r"no kernel image is available for execution on the device",
-        "This build of the engine has no kernels for the card.",
-        "Install an engine that was built for the card's compute capability.",
+        "This build of the engine has no kernels for the GPU.",
+        "Install an engine that was built for the GPU's compute capability.",
         text="torch.AcceleratorError: CUDA error: no kernel image is available for execution on "
         "the device",
         source="CUDA runtime, cudaErrorNoKernelImageForDevice", field=ACCELERATOR,
@@ -180,7 +180,7 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-NO-CARD", _MACHINE, r"Failed to infer device type|No CUDA GPUs are available",
-        "The engine sees no card.",
+        "The engine sees no GPU.",
         "Check `nvidia-smi` on the host, and that the process may open /dev/nvidia*.",
         text="RuntimeError: Failed to infer device type, please set the environment variable",
         source="vLLM 0.25.1, config/device.py", field=ACCELERATOR,

@@ -27,8 +27,8 @@ PATTERNS = (
         r"To serve at least one request with the models?'s max seq len \((?P<asked>\d+)\)"
         r"[^\n]*?\((?P<needed>[\d.]+ GiB) KV cache is needed"
         r"(?:[^\n]*?estimated maximum model length is (?P<fits>\d+))?",
-        "One request of {asked} tokens needs {needed} of KV cache, more than the card has left.",
-        "Lower max_seq_len, quantize to FP8 with an FP8 KV cache, or spread over more cards.",
+        "One request of {asked} tokens needs {needed} of KV cache, more than the GPU has left.",
+        "Lower max_seq_len, quantize to FP8 with an FP8 KV cache, or spread over more GPUs.",
         text="ValueError: To serve at least one request with the models's max seq len (131072), "
         "(4.54 GiB KV cache is needed, which is larger than the available KV cache memory (1.71 "
         "GiB). Based on the available memory, the estimated maximum model length is 49376.",
@@ -39,7 +39,7 @@ PATTERNS = (
         r"max seq len \((?P<asked>\d+)\) is larger than the maximum number of tokens that can be "
         r"stored in KV cache \((?P<fits>\d+)\)",
         "max_seq_len is {asked}, and the KV cache holds {fits} tokens.",
-        "Set max_seq_len to {fits} or less, or spread over more cards.",
+        "Set max_seq_len to {fits} or less, or spread over more GPUs.",
         text="ValueError: The model's max seq len (4096) is larger than the maximum number of "
         "tokens that can be stored in KV cache (3664). Try increasing `gpu_memory_utilization`",
         source=f"{_V}#2418", field=_LENGTH, fix=half(LENGTH),
@@ -47,7 +47,7 @@ PATTERNS = (
     log_pattern(
         "EVL-NO-KV-CACHE", _CONFIG, r"No available memory for the cache blocks",
         "Weights and activations take all of the memory, and nothing is left for the KV cache.",
-        "Use more cards or a lower precision, or lower max_num_tokens.",
+        "Use more GPUs or a lower precision, or lower max_num_tokens.",
         text="ValueError: No available memory for the cache blocks. Try increasing "
         "`gpu_memory_utilization` when initializing the engine.",
         source=f"{_V}#2248", field=ACCELERATOR, fix=half(TOKENS),
@@ -56,7 +56,7 @@ PATTERNS = (
         "EVL-CARD-IN-USE", _MACHINE,
         r"[Ff]ree memory on device[^\n(]*\((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on startup is "
         r"less than desired GPU memory utilization \((?P<share>[\d.]+), (?P<wanted>[\d.]+) GiB\)",
-        "{free} of the card's {total} GiB are free, and the engine is to take {wanted}: the driver "
+        "{free} of the GPU's {total} GiB are free, and the engine is to take {wanted}: the driver "
         "or another process holds the rest.",
         "End the other process, which the node's page names, or let the engine take less.",
         text="ValueError: Free memory on device cuda:0 (19.77/22.05 GiB) on startup is less than "
@@ -66,7 +66,7 @@ PATTERNS = (
     log_pattern(
         "EVL-SAMPLER-OUT-OF-MEMORY", _CONFIG,
         r"out of memory occurred when warming up sampler with (?P<rows>\d+) dummy requests",
-        "The card has no room to sample {rows} requests at once.",
+        "The GPU has no room to sample {rows} requests at once.",
         "Lower max_batch_size.",
         text="RuntimeError: CUDA out of memory occurred when warming up sampler with 256 dummy "
         "requests. Please try lowering `max_num_seqs` or `gpu_memory_utilization`",
@@ -74,9 +74,9 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-CARD-SHARED", _MACHINE, rf"OutOfMemoryError: {card_sharing.TRIED}",
-        "Others hold most of the card: the engine asked for {size} more and has {own} itself, and "
+        "Others hold most of the GPU: the engine asked for {size} more and has {own} itself, and "
         "{free} of {capacity} are free.",
-        "End what else uses the card; the node's page names it.",
+        "End what else uses the GPU; the node's page names it.",
         holds=card_sharing.is_held_by_others,
         text="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB. GPU 0 has a "
         "total capacity of 139.72 GiB of which 12.88 MiB is free. Process 71352 has 30.61 GiB "
@@ -88,8 +88,8 @@ PATTERNS = (
     log_pattern(
         "EVL-OUT-OF-MEMORY", _CONFIG,
         r"OutOfMemoryError: CUDA out of memory\. Tried to allocate (?P<asked>[\d.]+ [MG]iB)",
-        "The card ran out of memory while {asked} more were asked for.",
-        "Lower max_num_tokens, or use more cards.",
+        "The GPU ran out of memory while {asked} more were asked for.",
+        "Lower max_num_tokens, or use more GPUs.",
         text="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.74 GiB. GPU 1 has a "
         "total capacity of 23.57 GiB of which 605.88 MiB is free.",
         source=f"{_V}#15105", field=_TOKENS, fix=half(TOKENS),
@@ -128,7 +128,7 @@ PATTERNS = (
         "EVL-HEADS", _CONFIG,
         r"Total number of attention heads \((?P<heads>\d+)\) must be divisible by tensor parallel "
         r"size \((?P<size>\d+)\)",
-        "{heads} attention heads do not divide by {size} cards.",
+        "{heads} attention heads do not divide by {size} GPUs.",
         "Choose a tensor parallel size that divides the heads, or pipeline parallelism.",
         text="ValueError: Total number of attention heads (40) must be divisible by tensor "
         "parallel size (3).",
@@ -138,8 +138,8 @@ PATTERNS = (
         "EVL-CARDS-MISSING", _MACHINE,
         r"World size \((?P<asked>\d+)\) is larger than the number of available GPUs "
         r"\((?P<have>\d+)\)",
-        "The config asks for {asked} cards, and the engine sees {have}.",
-        "Ask for as many cards in resources.accelerator, and let nobody hide them.",
+        "The config asks for {asked} GPUs, and the engine sees {have}.",
+        "Ask for as many GPUs in resources.accelerator, and let nobody hide them.",
         text="ValueError: World size (4) is larger than the number of available GPUs (2) in this "
         "node.",
         source="vLLM 0.25.1, config/parallel.py", field=ACCELERATOR,
@@ -163,7 +163,7 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-NCCL", _MACHINE, r"NCCL error|ncclUnhandledCudaError|ncclSystemError",
-        "The cards could not be brought to talk to each other.",
+        "The GPUs could not be brought to talk to each other.",
         "Give the engine more shared memory (`ipc: host`), and check `nvidia-smi topo -m`.",
         text="RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for "
         "details)",

@@ -23,7 +23,7 @@ _DISAGGREGATED = "Moving the KV cache between engines is not a setting of one co
 _REUSE = "Prefixes are reused by every runtime here; there is no switch."
 _BUILD = "The build loads the checkpoint itself; `quantization_type` alone says its precision."
 _LORA = "Adapters are fixed at build time, so their caches are sized from `lora_adapters`."
-_OFFLOAD = "Weights stay on the cards; the memory plan says how many that takes."
+_OFFLOAD = "Weights stay on the GPUs; the memory plan says how many that takes."
 _SAMPLING = "Sampling is asked for by each request."
 _OFF = "It is off without the flag, here too."
 

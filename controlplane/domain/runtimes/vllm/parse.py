@@ -48,14 +48,14 @@ COUNTS: Mapping[str, str] = {
     "pipeline-parallel-size": PIPELINE_PARALLEL,
 }
 KV_FRACTION_REASON = (
-    "vLLM takes this share of the whole card for weights, activations and KV cache together; here "
+    "vLLM takes this share of the whole GPU for weights, activations and KV cache together; here "
     "it is the share of what is left free after weights and activations that the KV cache takes."
 )
-_KV_HOST_REASON = "vLLM counts GiB over all cards together; here it is bytes for each."
+_KV_HOST_REASON = "vLLM counts GiB over all GPUs together; here it is bytes for each."
 _DEFAULT_TOKENS_REASON = (
     "vLLM cuts longer answers at it; here it is the length of requests that name none."
 )
-_EXPERTS_REASON = "vLLM spreads whole experts over all cards, which is the tensor parallel size."
+_EXPERTS_REASON = "vLLM spreads whole experts over all GPUs, which is the tensor parallel size."
 _POOLING = {"embed": "/v1/embeddings", "embedding": "/v1/embeddings", "classify": "/predict",
             "score": None, "reward": None, "pooling": None}  # fmt: skip
 _SPECULATION = ("speculative-config", "speculative-model", "num-speculative-tokens",

@@ -117,7 +117,7 @@ def _ask_cache(draft: Draft, cache: Option, kept: str) -> None:
         cache.text,
         FIELD,
         f"`{kept}` keeps keys and values in another 8-bit format than `fp8_kv` (E4M3 with "
-        "calibrated scales, on cards with FP8 arithmetic). Which KV cache?",
+        "calibrated scales, on GPUs with FP8 arithmetic). Which KV cache?",
         _choices("fp8", "fp8_kv"),
     )
 

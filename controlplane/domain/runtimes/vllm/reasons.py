@@ -14,7 +14,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         ),
         "trt_llm.build.sequence_parallel_count": "vLLM spreads a sequence in another way.",
         "trt_llm.build.moe_expert_parallel_option": (
-            "vLLM spreads experts over all cards of the tensor parallel size."
+            "vLLM spreads experts over all GPUs of the tensor parallel size."
         ),
         "trt_llm.build.lora_configuration.lora_target_modules": (
             "vLLM reads the target modules from each adapter."

@@ -36,7 +36,7 @@ _LENGTH_REASON = (
 )
 _BATCH_REASON = "vLLM wants a step to hold one token of every request."
 _SHARE_REASON = (
-    "vLLM takes a share of the whole card for weights, activations and KV cache together; it is "
+    "vLLM takes a share of the whole GPU for weights, activations and KV cache together; it is "
     "worked out from the memory plan so that the KV cache gets this share of what is left."
 )
 
@@ -108,7 +108,7 @@ def render(
 
 
 def _say_limits(line: CommandWriter, checkpoint: CheckpointFacts) -> None:
-    """Say every limit, also those that are a default here: vLLM's own differ by card."""
+    """Say every limit, also those that are a default here: vLLM's own differ by GPU."""
     spec = line.spec
     _say_length(line, checkpoint)
     _say_size(line, "max_batch_size", spec.max_batch_size)
@@ -167,7 +167,7 @@ def _say_share(line: CommandWriter, share: float) -> None:
 
 
 def _memory_share(spec: Spec, checkpoint: CheckpointFacts, memory_bytes: int) -> float:
-    """Return the share of a card in which the KV cache gets the config's share of what is left."""
+    """Return the share of a GPU in which the KV cache gets the config's share of what is left."""
     kind = spec.accelerator.kind if spec.accelerator else CPU
     gpu = PLANNABLE_GPUS.get(kind)
     total = gpu.memory_bytes if gpu and gpu.memory_bytes else memory_bytes
