@@ -63,7 +63,7 @@ def measure(rounds: int) -> dict[str, Any]:
     facts = Known(
         checkpoint=LLAMA_8B,
         secret_names=frozenset({"hf_access_token"}),
-        cards=every_kind(cpu_memory_bytes=64 * GIB),
+        devices=every_kind(cpu_memory_bytes=64 * GIB),
     )
     configs = {name: _parts(text, facts) for name, text in _texts().items()}
     spent = {name: _timed(parts, rounds) for name, parts in configs.items()}

@@ -41,8 +41,8 @@ _RIVALS = {
 def main() -> int:
     """Return the exit status: 0 where stages and bars were met, 3 where there is no GPU."""
     options = report.parser(__doc__, full="every stage, a quarter of an hour").parse_args()
-    has_card = shutil.which("nvidia-smi") is not None
-    found, status = _run(options.full) if has_card else (_newest(), report.NO_HARDWARE)
+    has_device = shutil.which("nvidia-smi") is not None
+    found, status = _run(options.full) if has_device else (_newest(), report.NO_HARDWARE)
     judged = {
         "gateway_cost_percent": _gateway_cost(found),
         "native_verify_64_milliseconds": None,
@@ -61,7 +61,7 @@ def main() -> int:
         "machine_loop_seconds": round(loop_seconds(), 4),
         "command": f"python benchmarks/engine_gpu.py --json{' --full' if options.full else ''}",
     }
-    print(json.dumps(figures, indent=1) if options.json else _table(found, has_card=has_card))
+    print(json.dumps(figures, indent=1) if options.json else _table(found, has_device=has_device))
     return status or int(bool(missed))
 
 
@@ -98,7 +98,7 @@ def _newest() -> list[dict[str, Any]]:
 def _kept() -> Iterator[dict[str, Any]]:
     for path in RESULTS.glob("*.json"):
         content = json.loads(path.read_text())
-        if isinstance(content, dict) and "card" in content:
+        if isinstance(content, dict) and "gpu" in content:
             yield content | {"file": path.name, "age_days": _age(content["date"])}
 
 
@@ -108,11 +108,11 @@ def _age(date: str) -> int:
     return max(0, (today - datetime.date.fromisoformat(date)).days)
 
 
-def _table(found: list[dict[str, Any]], *, has_card: bool) -> str:
-    lines = [] if has_card else ["No NVIDIA GPU here; the newest results that are kept:"]
+def _table(found: list[dict[str, Any]], *, has_device: bool) -> str:
+    lines = [] if has_device else ["No NVIDIA GPU here; the newest results that are kept:"]
     for each in found:
         age = f", {each['age_days']} days old" if "age_days" in each else ""
-        lines.append(f"{each['what']:<14} {each.get('state', 'done'):<8} {each['card']}{age}")
+        lines.append(f"{each['what']:<14} {each.get('state', 'done'):<8} {each['device']}{age}")
     return "\n".join(lines)
 
 

@@ -60,7 +60,7 @@ def page(folder: Path = RESULTS) -> str:
     """Return the page as the results that are kept in a folder make it."""
     found = {path.name: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
     results = {
-        name: each for name, each in found.items() if isinstance(each, list) or "card" in each
+        name: each for name, each in found.items() if isinstance(each, list) or "gpu" in each
     }
     sections = [_section(name, each) for name, each in results.items()]
     return "\n".join([_INTRODUCTION, summary(results), *sections, _not_run(results)])
@@ -132,9 +132,9 @@ def _not_run(results: Mapping[str, Any]) -> str:
     """Return what is wanted of a GPU and has no result that came through."""
     done = {what_of(name) for name, content in results.items() if came_through(content)}
     missing = [f"- {words}" for what, words in WANTED.items() if what not in done]
-    cards = sorted({each["card"].partition(",")[0] for each in results.values()
+    devices = sorted({each["gpu"].partition(",")[0] for each in results.values()
                     if isinstance(each, dict)})  # fmt: skip
-    others = f"- any of it on another GPU than {' and '.join(cards)}" if cards else ""
+    others = f"- any of it on another GPU than {' and '.join(devices)}" if devices else ""
     return "\n".join(["## Not run yet", "", "No claim of ours:", "", *missing, others, ""])
 
 

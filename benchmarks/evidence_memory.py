@@ -29,7 +29,7 @@ def report_of(name: str, found: Mapping[str, Any]) -> str:
     """Return where a report stands that was asked for without a build."""
     return "\n".join([
         f"## {about('A start for its memory alone', name)}", "",
-        f"`{name}`: {found['card']}, {found['date']}, `{found['command']}`", "",
+        f"`{name}`: {found['gpu']}, {found['date']}, `{found['command']}`", "",
         f"{found['note'][0].upper()}{found['note'][1:]}. Its figures are in the table of the "
         "memory plan.", "", "The engine's own lines:", "",
         *(f"- {line}" for line in found.get("engine_lines", ())), "",
@@ -45,7 +45,7 @@ def _rows(entry: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         yield (
             f"`{entry['config']['model_name']}`",
             entry["runtime"],
-            entry["card"]["kind"],
+            entry["device"]["kind"],
             words,
             amount(key, then[key]),
             amount(key, today),

@@ -33,7 +33,7 @@ def deployed(name: str, found: Mapping[str, Any]) -> str:
         ("one stream", f"{found['tokens_per_second_one_stream']} tokens per second"),
         *((words, f"{amount(key, planned[key])} planned, {amount(key, said[key])} reported")
           for words, key in _PLANNED.items()),
-        ("taken of the GPU", f"{kept['taken_of_the_card_bytes'] / _GIB:.3f} GiB; planned at "
+        ("taken of the GPU", f"{kept['taken_of_the_device_bytes'] / _GIB:.3f} GiB; planned at "
                               f"most {most / _GIB:.3f} GiB"),
     ]  # fmt: skip
     return section("The native engine through the product", name, found, rows)

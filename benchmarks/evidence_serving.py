@@ -17,7 +17,7 @@ def deployed(name: str, found: Mapping[str, Any]) -> str:
         ("deployment", f"{deployment['status']}, {deployment['active_replica_count']} replica, "
                        f"asked for at the gateway's address of its environment"),
         ("from the order to active", f"{found['seconds_to_active']} s"),
-        ("used of the GPU then", f"{found['card_used_bytes'] / _GIB:.2f} GiB"),
+        ("used of the GPU then", f"{found['device_used_bytes'] / _GIB:.2f} GiB"),
         *((("streamed chat", f"“{one_line(found['streamed']['answer'])}”"),)
           if "streamed" in found else ()),
     ]  # fmt: skip
@@ -72,8 +72,8 @@ def taken_down(name: str, found: Mapping[str, Any]) -> str:
     """Return how a deployment gave its GPU back."""
     rows = [
         ("inactive", f"after {found['seconds_until_inactive']} s"),
-        ("the GPU's memory free", f"after {found['seconds_until_the_card_is_free']} s, "
-                                   f"{found['card_used_bytes'] / _GIB:.2f} GiB used by nobody"),
+        ("the GPU's memory free", f"after {found['seconds_until_the_device_is_free']} s, "
+                                   f"{found['device_used_bytes'] / _GIB:.2f} GiB used by nobody"),
     ]  # fmt: skip
     return section(about("A deployment deactivated on a GPU", name), name, found, rows)
 

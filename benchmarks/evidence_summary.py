@@ -21,9 +21,9 @@ def summary(results: Mapping[str, Any]) -> str:
 
 
 def _rows(what: str, found: Any) -> Iterator[tuple[str, str, str, str]]:
-    card = found[0]["card"]["kind"] if what == "memory" else found["card"].partition(",")[0]
+    device = found[0]["device"]["kind"] if what == "memory" else found["gpu"].partition(",")[0]
     for words, seen, bar in _figures(what, found):
-        yield words, card.removeprefix("NVIDIA "), seen, bar
+        yield words, device.removeprefix("NVIDIA "), seen, bar
 
 
 def _figures(what: str, found: Any) -> Iterator[tuple[str, str, str]]:

@@ -37,7 +37,7 @@ def table(
     more: Iterable[str] = (),
 ) -> str:
     """Return a section with a table of these columns, and `more` lines below it."""
-    where = found.get("card") or found.get("machine")
+    where = found.get("gpu") or found.get("machine")
     seen = f"`{name}`: {where}, {found['date']}, `{found['command']}`"
     lines = [_row(columns), "|---" * len(columns) + "|", *map(_row, rows)]
     return "\n".join([f"## {title}", "", seen, "", *lines, *more, ""])

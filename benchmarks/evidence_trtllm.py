@@ -14,7 +14,7 @@ def asked(name: str, found: Mapping[str, Any]) -> str:
         ("versions", one_line("; ".join(found["versions"]))),
         *((f"asked: {what}", _answer(each)) for what, each in found["answers"].items()),
         *_memory(found["memory"]),
-        ("used of the GPU when ready", found["card_memory_mib"]["used_ready"]),
+        ("used of the GPU when ready", found["device_memory_mib"]["used_ready"]),
     ]
     return section("TensorRT-LLM on a GPU, from our files", name, found, rows)
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.accounts.models import ApiKey, ApiKeyType, AuditEntry, Membership, Team, User
 from apps.configs.calibration_sets.models import CalibrationSet, CalibrationVersion
-from apps.fleet.models import CardPrice
+from apps.fleet.models import DevicePrice
 from apps.secrets.models import Secret
 
 
@@ -18,7 +18,7 @@ def people_secrets_and_sets(team: Team, user: User, count: int) -> None:
     _secrets_and_keys(team, count)
     _calibration_sets(team, count)
     _audit_entries(team, user, count * 50)
-    made(CardPrice(kind="H100", per_hour=2, since=timezone.now()) for _ in range(count))
+    made(DevicePrice(kind="H100", per_hour=2, since=timezone.now()) for _ in range(count))
 
 
 def made(rows: Iterable[Model]) -> Any:

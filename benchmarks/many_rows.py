@@ -10,7 +10,7 @@ from apps.builds.models import Artifact, Build, BuildStep
 from apps.configs.models import Config, Revision
 from apps.configs.services import config_create
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
-from apps.fleet.models import Card, CardLease, Gateway, Node, Worker
+from apps.fleet.models import Device, DeviceLease, Gateway, Node, Worker
 from apps.telemetry import buckets
 from apps.telemetry.models import LogChunk, UsageMinute
 from benchmarks.many_others import made, people_secrets_and_sets
@@ -164,14 +164,17 @@ def _nodes(count: int) -> list[Node]:
         )
         for number in range(count)
     )
-    cards = made(
-        Card(
+    devices = made(
+        Device(
             node=node, index=index, uuid=f"{node.name}-{index}", kind="H100", memory_bytes=80 * GIB
         )
         for node in nodes
         for index in range(8)
     )
-    made(CardLease(card=card, holder=f"replica:{card.uuid}", memory_bytes=GIB) for card in cards)
+    made(
+        DeviceLease(device=device, holder=f"replica:{device.uuid}", memory_bytes=GIB)
+        for device in devices
+    )
     made(
         Gateway(name=f"gateway-{number}", credential_sha256=f"{number:064x}", last_seen_at=now)
         for number in range(max(1, count // 20))

@@ -1,8 +1,8 @@
 """How close the memory plan comes to what engines report.
 
 Replays the 72 recorded TensorRT-LLM maxima, and every engine report kept under
-`benchmarks/results/` as `memory-<card>-<date>.json`: a list of objects with `config` (the
-config.yaml as data), `checkpoint` (its config.json), `runtime`, `card` (kind, memory_bytes) and
+`benchmarks/results/` as `memory-<device>-<date>.json`: a list of objects with `config` (the
+config.yaml as data), `checkpoint` (its config.json), `runtime`, `device` (kind, memory_bytes) and
 `report` (weights_bytes, kv_tokens, kv_cache_bytes as the engine states them; vLLM rounds weights
 to `weights_rounded_to_bytes`). Exit 1 when a bar of the design is missed; where no report is kept,
 its bars are not judged and the figures are null.
@@ -58,7 +58,7 @@ _SHAPES: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Card:
+class _Device:
     kind: str
     memory_bytes: int
 
@@ -98,8 +98,8 @@ def _row_plan(row: dict[str, Any]) -> MemoryPlan:
         f"{kind}:{ranks}",
         {"kv_cache_free_gpu_mem_fraction": row["free_gpu_mem_fraction"]},
     )  # fmt: skip
-    card = _Card(kind=kind, memory_bytes=GPUS[kind].memory_bytes or 0)
-    return plan(spec, checkpoints.read(_SHAPES[row["model"]]), card, "trtllm")
+    device = _Device(kind=kind, memory_bytes=GPUS[kind].memory_bytes or 0)
+    return plan(spec, checkpoints.read(_SHAPES[row["model"]]), device, "trtllm")
 
 
 def _engine_reports() -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _engine_reports() -> dict[str, Any]:
         weights.append(_weights_error(planned, entry))
         error = 100 * (planned.kv_tokens / said["kv_tokens"] - 1)
         over.append(max(0.0, error))
-        small = said["kv_cache_bytes"] < _SMALL_CACHE_SHARE * planned.card_bytes
+        small = said["kv_cache_bytes"] < _SMALL_CACHE_SHARE * planned.device_bytes
         within = abs(planned.kv_cache_bytes - said["kv_cache_bytes"]) <= _SMALL_CACHE_BYTES
         tokens.append(0.0 if small and within else abs(error))
     return {
@@ -139,7 +139,7 @@ def report_plan(entry: Mapping[str, Any]) -> MemoryPlan:
     if spec is None:
         raise SystemExit(f"a kept report has a config that no longer parses: {entry['config']}")
     checkpoint = checkpoints.read(entry["checkpoint"], weight_bytes=entry.get("weight_bytes"))
-    return plan(spec, checkpoint, _Card(**entry["card"]), entry["runtime"])
+    return plan(spec, checkpoint, _Device(**entry["device"]), entry["runtime"])
 
 
 def _counts() -> dict[str, Any]:
@@ -160,11 +160,11 @@ def _pace(full: bool) -> dict[str, Any]:
     """Return the time of one plan and of a ranking over every kind of GPU."""
     checkpoint = checkpoints.read(_SHAPES["meta-llama/Meta-Llama-3.1-8B"])
     spec = _spec({"max_seq_len": 8192}, "H100", {})
-    card = _Card(kind="H100", memory_bytes=80 * GIB)
+    device = _Device(kind="H100", memory_bytes=80 * GIB)
     rounds = 5000 if full else 500
     return {
         "plan_p50_cpu_milliseconds": _median_milliseconds(
-            lambda: plan(spec, checkpoint, card, "trtllm"), rounds
+            lambda: plan(spec, checkpoint, device, "trtllm"), rounds
         ),
         "fit_every_kind_p50_cpu_milliseconds": _median_milliseconds(
             lambda: fit(checkpoint, every_offer(), spec=spec), rounds // 50

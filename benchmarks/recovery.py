@@ -61,7 +61,7 @@ BARS = {
     "step_cancelled_deaf_seconds": report.at_most(5),
     "orphans": report.at_most(0),
     "half_published": report.at_most(0),
-    "cards_still_held": report.at_most(0),
+    "devices_still_held": report.at_most(0),
     "builds_lost": report.at_most(0),
 }
 _QUESTIONS_EACH_SECOND = 30

@@ -20,7 +20,7 @@ from apps.configs.models import (
     Revision,
 )
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
-from apps.fleet.models import Card, CardLease, Gateway, Node
+from apps.fleet.models import Device, DeviceLease, Gateway, Node
 from apps.rest.identifiers import new_id
 from controlplane import clock
 from controlplane.domain.lifecycle import (
@@ -265,24 +265,24 @@ def make_node(**changes: Any) -> Node:
     return Node.objects.create(**defaults | changes)
 
 
-def make_card(**changes: Any) -> Card:
+def make_device(**changes: Any) -> Device:
     """A shared CPU GPU; give `kind` and `memory_bytes` for a GPU."""
     node = changes.pop("node", None) or make_node()
-    index = node.cards.count()
+    index = node.devices.count()
     defaults = {
         "node": node,
         "index": index,
-        "uuid": f"CARD-{new_id()}",
+        "uuid": f"DEVICE-{new_id()}",
         "kind": "CPU",
         "memory_bytes": 16 * GIB,
     }
-    return Card.objects.create(**defaults | changes)
+    return Device.objects.create(**defaults | changes)
 
 
-def make_lease(**changes: Any) -> CardLease:
-    card = changes.pop("card", None) or make_card()
-    return CardLease.objects.create(
-        **{"card": card, "holder": f"build:{new_id()}", "memory_bytes": GIB} | changes
+def make_lease(**changes: Any) -> DeviceLease:
+    device = changes.pop("device", None) or make_device()
+    return DeviceLease.objects.create(
+        **{"device": device, "holder": f"build:{new_id()}", "memory_bytes": GIB} | changes
     )
 
 

@@ -7,7 +7,7 @@ from apps.builds.models import Build
 from apps.deployments.models import Replica
 from apps.deployments.services import ReplicaReport, replicas_observe
 from apps.fleet.credentials import hash_of
-from apps.fleet.models import Card, Gateway, Listening, Node
+from apps.fleet.models import Device, Gateway, Listening, Node
 from apps.fleet.selectors import SILENT
 from apps.rest.identifiers import new_id
 from controlplane import clock
@@ -46,17 +46,17 @@ def make_serving_node(**changes: Any) -> Node:
             **changes,
         }
     )
-    make_serving_card(node=node, kind="CPU", memory_bytes=memory_bytes)
+    make_serving_device(node=node, kind="CPU", memory_bytes=memory_bytes)
     return node
 
 
-def make_serving_card(**changes: Any) -> Card:
+def make_serving_device(**changes: Any) -> Device:
     """Return a GPU, by default the next GPU of its node."""
-    index = Card.objects.filter(node=changes["node"]).count()
-    return Card.objects.create(
+    index = Device.objects.filter(node=changes["node"]).count()
+    return Device.objects.create(
         **{
             "index": index,
-            "uuid": f"card-{new_id()}",
+            "uuid": f"device-{new_id()}",
             "kind": "H100",
             "memory_bytes": 80 * GIB,
             **changes,

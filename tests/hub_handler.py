@@ -91,7 +91,7 @@ class HubHandler(BaseHTTPRequestHandler):
                 "private": repository.private,
                 "gated": "manual" if repository.gated else False,
                 "tags": [],
-                "cardData": _card(repository.commits[commit]),
+                "deviceData": _device(repository.commits[commit]),
                 "siblings": siblings,
             }
         )
@@ -223,6 +223,6 @@ class HubHandler(BaseHTTPRequestHandler):
         self.close_connection = True
 
 
-def _card(files: dict[str, bytes]) -> object:
+def _device(files: dict[str, bytes]) -> object:
     found = _FRONT_MATTER.match(files.get("README.md", b"").decode())
     return yaml.safe_load(found["yaml"]) if found else None

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission
 from django.db import connection, transaction
 
 from apps.accounts.models import AuditEntry
-from apps.fleet.models import CardLease, Node
+from apps.fleet.models import DeviceLease, Node
 from tests import factories
 from tests.embedded_postgres import empty_database
 from tests.waiting import DEADLINE_SECONDS, wait_for
@@ -16,10 +16,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_rows_that_hold_each_other_and_those_that_nobody_may_delete_go_alike() -> None:
-    factories.make_lease(card=factories.make_card(node=factories.make_node()))
+    factories.make_lease(device=factories.make_device(node=factories.make_node()))
     AuditEntry.objects.create(actor_kind="system")
     empty_database()
-    assert not CardLease.objects.exists()
+    assert not DeviceLease.objects.exists()
     assert not Node.objects.exists()
     assert not AuditEntry.objects.exists()
     assert Permission.objects.exists()

@@ -14,7 +14,7 @@ _NO_ADVICE = "TRANSFORMERS_NO_ADVISORY_WARNINGS"
 _MODELS = ("transformers.modeling_utils", "transformers.masking_utils")
 _SOLVERS = ("scipy", "sklearn")
 """Of losses and of beam search, which only training and Transformers' own generation have."""
-_OVER_SEVERAL_CARDS = ("accelerate",)
+_OVER_SEVERAL_DEVICES = ("accelerate",)
 
 
 @contextmanager
@@ -32,14 +32,14 @@ def without_collecting() -> Iterator[None]:
         gc.enable()
 
 
-def import_transformers(*, spreads_over_cards: bool) -> None:
+def import_transformers(*, spreads_over_devices: bool) -> None:
     """Import torch and what Transformers' models stand on, for a process that only computes.
 
     Transformers would bring along torch's compiler for the sake of a decorator, tensors that are
     spread over processes, and solvers: half of the import, for what nobody here calls. Who asks for
     one of them later gets it, but for what Transformers itself would have done with it.
     """
-    hidden = _SOLVERS if spreads_over_cards else (*_SOLVERS, *_OVER_SEVERAL_CARDS)
+    hidden = _SOLVERS if spreads_over_devices else (*_SOLVERS, *_OVER_SEVERAL_DEVICES)
     with ExitStack() as stack, suppress(ImportError, AttributeError):
         for name in hidden:
             stack.enter_context(not_installed(name))

@@ -65,7 +65,7 @@ class Action(StrEnum):
     """Cordon nodes."""
     REMOVE_NODES = "remove_nodes"
     """Take nodes out, with what they hold."""
-    ASSIGN_CARDS = "assign_cards"
+    ASSIGN_DEVICES = "assign_devices"
     """Assign GPUs to teams."""
     SETTINGS = "settings"
     """See what the installation runs with."""
@@ -101,7 +101,7 @@ _WORDS: Mapping[Action, str] = {
     Action.DRAIN: "drain nodes",
     Action.CORDON: "cordon nodes",
     Action.REMOVE_NODES: "remove nodes",
-    Action.ASSIGN_CARDS: "assign GPUs to teams",
+    Action.ASSIGN_DEVICES: "assign GPUs to teams",
     Action.SETTINGS: "see what the installation runs with",
     Action.REMOTE_CODE: "let a repository run its own code",
 }

@@ -158,7 +158,7 @@ def _steps(build: Build) -> Mapping[str, Any]:
 def _step(step: BuildStep) -> Iterator[tuple[str, Any]]:
     yield "state", step.state
     measured = step.measured or {}
-    for key in ("seconds", "peak_host_bytes", "peak_card_bytes", "disk_bytes"):
+    for key in ("seconds", "peak_host_bytes", "peak_device_bytes", "disk_bytes"):
         if measured.get(key) is not None:
             yield key, measured[key]
 

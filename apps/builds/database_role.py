@@ -30,14 +30,14 @@ TABLES: Mapping[str, str] = {
     "configs_calibrationversion": _READ,
     "configs_calibrationpreview": _WRITE,
     "fleet_node": _READ,
-    "fleet_card": _READ,
+    "fleet_device": _READ,
     "fleet_poolteam": _READ,
-    "fleet_cardlease": _WRITE,
+    "fleet_devicelease": _WRITE,
     "fleet_worker": _DELETE,
     "fleet_listening": _READ,
     "telemetry_logchunk": _WRITE,
 }
-LOCKED = ("fleet_card",)
+LOCKED = ("fleet_device",)
 """Rows of which are locked, which takes the right to change a column: here that of the key."""
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "accounts_user": ("id", "email"),

@@ -59,8 +59,8 @@ STEP: dict[str, Any] = {
         "seconds": 8.8,
         "host": "gpu-host-3",
         "peak_host_bytes": 91_226_112,
-        "peak_card_bytes": None,
-        "card_bytes_from": None,
+        "peak_device_bytes": None,
+        "device_bytes_from": None,
         "disk_bytes": 271_400_000,
     },
 }
@@ -75,11 +75,11 @@ FORECAST: dict[str, Any] = {
         "high_seconds": 95.0,
         "source": "what is left of 1 build before this one",
     },
-    "card": {"kind": "H100", "count": 1},
+    "device": {"kind": "H100", "count": 1},
     "seconds": _SECONDS | {"low": 48.0, "high": 130.0, "source": "the sum of its steps"},
     "host_bytes": _HOST_BYTES,
-    "card_bytes": None,
-    "card_absent": "no build of this kind has measured it yet",
+    "device_bytes": None,
+    "device_absent": "no build of this kind has measured it yet",
     "disk": {
         "download_bytes": 269_030_016,
         "exported_bytes": 162_529_280,
@@ -102,7 +102,7 @@ BUILD_WHOLE = BUILD | {
     "after": None,
     "followed_by": [],
     "promotion": None,
-    "cards": [],
+    "devices": [],
     "forecast": FORECAST,
     "outcome": [
         {
@@ -182,7 +182,7 @@ GATE: dict[str, Any] = {
     ],
     "seconds": 41.27,
     "peak_host_bytes": 1_911_263_232,
-    "peak_card_bytes": None,
+    "peak_device_bytes": None,
 }
 PASSPORT: dict[str, Any] = {
     "format": 1,

@@ -75,13 +75,13 @@ def queue_before(*, pool: str, build: Build | None = None) -> QueuePlace:
 
 def _planned(team: Team, spec: Spec, known: Known, *, is_fetched: bool) -> dict[str, Any]:
     context = Context(spec=spec, known=known)
-    assert context.card is not None
+    assert context.device is not None
     assert known.checkpoint is not None
-    hosts = [offer for offer in known.cards or () if offer.kind == CPU]
+    hosts = [offer for offer in known.devices or () if offer.kind == CPU]
     return forecast(
         spec,
         known.checkpoint,
-        context.card,
+        context.device,
         host=max(hosts, key=lambda offer: offer.memory_bytes, default=None),
         past=steps_of_past(_past(team, spec)),
         is_fetched=is_fetched,
@@ -93,7 +93,7 @@ def _why_absent(spec: Spec, known: Known) -> str | None:
         if known.checkpoint_failure is not None:
             return "The checkpoint could not be read, so nobody knows its size."
         return "The checkpoint's files are still being read."
-    if Context(spec=spec, known=known).card is None:
+    if Context(spec=spec, known=known).device is None:
         return "No host offers the GPU that the config asks for, and its memory is not known."
     return None
 
@@ -138,7 +138,7 @@ def _past(team: Team, spec: Spec) -> Iterator[PastStep]:
                 name=row["name"],
                 seconds=measured["seconds"],
                 peak_host_bytes=measured["peak_host_bytes"],
-                peak_card_bytes=measured["peak_card_bytes"],
+                peak_device_bytes=measured["peak_device_bytes"],
                 disk_bytes=measured["disk_bytes"],
             )
 

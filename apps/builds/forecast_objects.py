@@ -28,7 +28,7 @@ class StepForecastObject(serializers.Serializer[Any]):
     host_bytes = EstimateObject(allow_null=True)
 
 
-class ForecastCardObject(serializers.Serializer[Any]):
+class ForecastDeviceObject(serializers.Serializer[Any]):
     kind = serializers.CharField()
     count = serializers.IntegerField()
 
@@ -82,11 +82,11 @@ class ForecastObject(serializers.Serializer[Any]):
     made_at = serializers.DateTimeField()
     absent = serializers.CharField(allow_null=True)
     queue = QueuePlaceObject()
-    card = ForecastCardObject(required=False)
+    device = ForecastDeviceObject(required=False)
     seconds = EstimateObject(allow_null=True, required=False)
     host_bytes = EstimateObject(allow_null=True, required=False)
-    card_bytes = EstimateObject(allow_null=True, required=False)
-    card_absent = serializers.CharField(allow_null=True, required=False)
+    device_bytes = EstimateObject(allow_null=True, required=False)
+    device_absent = serializers.CharField(allow_null=True, required=False)
     disk = ForecastDiskObject(required=False)
     steps = StepForecastObject(many=True, required=False)
     cached = CachedObject(required=False)
@@ -130,6 +130,6 @@ class MeasuredObject(serializers.Serializer[Any]):
     seconds = serializers.FloatField()
     host = serializers.CharField()
     peak_host_bytes = serializers.IntegerField(allow_null=True)
-    peak_card_bytes = serializers.IntegerField(allow_null=True)
-    card_bytes_from = serializers.CharField(allow_null=True)
+    peak_device_bytes = serializers.IntegerField(allow_null=True)
+    device_bytes_from = serializers.CharField(allow_null=True)
     disk_bytes = serializers.IntegerField(allow_null=True)

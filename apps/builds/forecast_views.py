@@ -5,7 +5,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.pages import page, person
 from apps.builds.forecast import forecast_of_revision, forecast_of_spec
-from apps.builds.forecast_card import ForecastCard
+from apps.builds.forecast_panel import ForecastPanel
 from apps.configs.drafts import posted_draft
 from apps.configs.selectors import config_get, revision_get
 from apps.ui.fragments import as_part, part_answer
@@ -22,7 +22,7 @@ def draft(request: HttpRequest) -> HttpResponse:
     if spec is None:
         return as_part(HttpResponse())
     told = forecast_of_spec(team=person(request).team, spec=spec)
-    return part_answer(request, _PART, {"forecast": ForecastCard(told=told)})
+    return part_answer(request, _PART, {"forecast": ForecastPanel(told=told)})
 
 
 @page
@@ -31,4 +31,4 @@ def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
     """Show what a build of the revision takes, as it would start now."""
     config = config_get(team=person(request).team, config_id=config_id)
     told = forecast_of_revision(revision_get(config=config, number=number))
-    return part_answer(request, _PART, {"forecast": ForecastCard(told=told)})
+    return part_answer(request, _PART, {"forecast": ForecastPanel(told=told)})

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Coalesce
 
 from apps.builds.models import Build, BuildStep
-from apps.fleet.services import cards_release
+from apps.fleet.services import devices_release
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind
 from apps.secrets.services import secrets_reveal
@@ -21,14 +21,14 @@ MOST_CLAIMS = 10
 RUNNING = frozenset(BuildState) - BUILD_TERMINAL - {BuildState.QUEUED}
 
 
-def card_holder(build_id: str) -> str:
+def device_holder(build_id: str) -> str:
     """Return the name by which a build holds GPUs."""
     return f"build:{build_id}"
 
 
-def _release_cards(build_ids: Collection[str]) -> None:
+def _release_devices(build_ids: Collection[str]) -> None:
     for build_id in build_ids:
-        cards_release(holder=card_holder(build_id))
+        devices_release(holder=device_holder(build_id))
 
 
 def _given_up() -> Mapping[str, Any]:
@@ -76,7 +76,7 @@ BUILD = LeaseKind(
         "started_at": Coalesce("started_at", ClockTimestamp()),
     },
     cancel_column="cancel_requested_at",
-    let_go=_release_cards,
+    let_go=_release_devices,
     most_claims=MOST_CLAIMS,
     given_up=_given_up,
     end_parts=_fail_steps,

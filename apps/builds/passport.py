@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.builds.gate_card import gate_words
+from apps.builds.gate_panel import gate_words
 from apps.builds.models import Artifact
 from apps.ui import formats
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from apps.builds.gate_card import GateCard
+from apps.builds.gate_panel import GatePanel
 from apps.builds.models import Artifact
 from apps.builds.passport import (
     PassportRow,
@@ -99,10 +99,10 @@ class PassportPage:
         return [(name, version or "not installed") for name, version in sorted(tools.items())]
 
     @property
-    def gate(self) -> GateCard | None:
+    def gate(self) -> GatePanel | None:
         """What quantization cost; None where nothing was quantized."""
         gate = self.passport.get("gate")
-        return GateCard(result=gate) if isinstance(gate, Mapping) else None
+        return GatePanel(result=gate) if isinstance(gate, Mapping) else None
 
     @property
     def not_run(self) -> str:

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from apps.builds.calibration_card import CalibrationCard
-from apps.builds.failure_card import failure_card
+from apps.builds.calibration_panel import CalibrationPanel
+from apps.builds.failure_panel import failure_panel
 from apps.builds.fixes import fix_origin
 from apps.builds.forecast import queue_before
-from apps.builds.forecast_card import ForecastCard, forecast_card
-from apps.builds.gate_card import GateCard
-from apps.builds.held_cards import held_cards, held_words, waiting_of
+from apps.builds.forecast_panel import ForecastPanel, forecast_panel
+from apps.builds.gate_panel import GatePanel
+from apps.builds.held_devices import held_devices, held_words, waiting_of
 from apps.builds.models import Build, BuildStep
 from apps.builds.passport import passport_rows, short_digest
-from apps.builds.reuse_card import reuse_card
+from apps.builds.reuse_panel import reuse_panel
 from apps.builds.selectors import build_maker, build_previous
 from apps.builds.step_labels import LABELS
 from apps.builds.time_left import time_left_words
@@ -103,11 +103,11 @@ def build_context(build: Build) -> dict[str, Any]:
         "time_left": time_left_words(build, clock.now()),
         "waiting": waiting_of(build),
         "runtime": runtime_words(build),
-        "held": [(held_words(each), each.card.node.name) for each in held_cards(build)],
+        "held": [(held_words(each), each.device.node.name) for each in held_devices(build)],
         "tab_title": title(build.state, f"build {build.number}"),
         "may_cancel": build.state not in BUILD_TERMINAL and build.cancel_requested_at is None,
         "may_retry": BUILD_MOVES[BuildState(build.state)] == {BuildState.QUEUED},
-        "failed": failure_card(build),
+        "failed": failure_panel(build),
         "origin": fix_origin(build),
         "artifact": build.artifact,
         "short_digest": short_digest(build.artifact.content_digest) if build.artifact else "",
@@ -115,7 +115,7 @@ def build_context(build: Build) -> dict[str, Any]:
         "calibration": calibration,
         "gate": gate,
         "forecast": _forecast(build),
-        "reuse": reuse_card(build),
+        "reuse": reuse_panel(build),
         "previous": build_previous(build),
         "may_promote": _is_stopped_by_gate(build),
         "passport_rows": passport_rows(
@@ -126,9 +126,9 @@ def build_context(build: Build) -> dict[str, Any]:
     }
 
 
-def _forecast(build: Build) -> ForecastCard | None:
+def _forecast(build: Build) -> ForecastPanel | None:
     is_waiting = build.state == BuildState.QUEUED
-    return forecast_card(build, queue_before(pool=build.pool, build=build) if is_waiting else None)
+    return forecast_panel(build, queue_before(pool=build.pool, build=build) if is_waiting else None)
 
 
 def runtime_words(build: Build) -> str:
@@ -162,23 +162,23 @@ def smoke_test_of(build: Build) -> Mapping[str, Any] | None:
     return result if result and "answer" in result else None
 
 
-def calibration_of(build: Build) -> CalibrationCard | None:
+def calibration_of(build: Build) -> CalibrationPanel | None:
     """Return what the build was calibrated on, None before that is known."""
     result = _result_of(build, "calibrate")
     if not result or not result.get("calibration"):
         return None
     samples = result.get("samples") or ()
-    return CalibrationCard(
+    return CalibrationPanel(
         told=result["calibration"],
         samples=samples,
         shown_by=None if samples else build_maker(build),
     )
 
 
-def gate_of(build: Build) -> GateCard | None:
+def gate_of(build: Build) -> GatePanel | None:
     """Return what quantization cost, None before that is known and where nothing is quantized."""
     result = _result_of(build, "gate")
-    return GateCard(result=result) if result and "state" in result else None
+    return GatePanel(result=result) if result and "state" in result else None
 
 
 def _is_stopped_by_gate(build: Build) -> bool:

@@ -7,9 +7,9 @@ from rest_framework import serializers
 
 from apps.builds import examples
 from apps.builds.fixes import fix_followers, fix_origin
-from apps.builds.forecast_card import forecast_card
 from apps.builds.forecast_objects import ForecastObject, MeasuredObject, OutcomeObject, ReuseObject
-from apps.builds.held_cards import held_cards
+from apps.builds.forecast_panel import forecast_panel
+from apps.builds.held_devices import held_devices
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.rest.examples import shown_as
 from apps.rest.paging import PageQuery, page_schema
@@ -139,13 +139,13 @@ class BuildFollowerObject(serializers.Serializer[Any]):
     state = serializers.ChoiceField(choices=_STATES)
 
 
-class HeldCardObject(serializers.Serializer[Any]):
+class HeldDeviceObject(serializers.Serializer[Any]):
     """A GPU that a running build holds, whole or in part."""
 
-    id = serializers.CharField(source="card.id")
-    node = serializers.CharField(source="card.node.name")
-    kind = serializers.CharField(source="card.kind")
-    index = serializers.IntegerField(source="card.index")
+    id = serializers.CharField(source="device.id")
+    node = serializers.CharField(source="device.node.name")
+    kind = serializers.CharField(source="device.kind")
+    index = serializers.IntegerField(source="device.index")
     memory_bytes = serializers.IntegerField(help_text="What is held of it.")
     claimed_at = serializers.DateTimeField()
 
@@ -157,7 +157,7 @@ class BuildDetailObject(BuildObject):
     after = serializers.SerializerMethodField()
     followed_by = serializers.SerializerMethodField()
     promotion = BuildPromotionObject(allow_null=True)
-    cards = serializers.SerializerMethodField()
+    devices = serializers.SerializerMethodField()
     forecast = ForecastObject(allow_null=True)
     outcome = serializers.SerializerMethodField()
     reuse = ReuseObject(allow_null=True)
@@ -165,12 +165,12 @@ class BuildDetailObject(BuildObject):
 
     @extend_schema_field(OutcomeObject(many=True))
     def get_outcome(self, build: Build) -> Any:
-        card = forecast_card(build)
-        return [each.to_json() for each in card.compared] if card else []
+        device = forecast_panel(build)
+        return [each.to_json() for each in device.compared] if device else []
 
-    @extend_schema_field(HeldCardObject(many=True))
-    def get_cards(self, build: Build) -> Any:
-        return HeldCardObject(held_cards(build), many=True).data
+    @extend_schema_field(HeldDeviceObject(many=True))
+    def get_devices(self, build: Build) -> Any:
+        return HeldDeviceObject(held_devices(build), many=True).data
 
     @extend_schema_field(BuildOriginObject(allow_null=True))
     def get_after(self, build: Build) -> Any:

@@ -153,9 +153,9 @@ def _machine_words() -> list[dict[str, Any]]:
             "agent_version": node.agent_version,
             "memory_bytes": node.host_memory_bytes,
             "last_heartbeat_at": node.last_heartbeat_at,
-            "cards": [
-                {"kind": card.kind, "name": card.name, "memory_bytes": card.memory_bytes}
-                for card in node.cards.all()
+            "devices": [
+                {"kind": device.kind, "name": device.name, "memory_bytes": device.memory_bytes}
+                for device in node.devices.all()
             ],
         }
         for node in node_list()

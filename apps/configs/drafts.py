@@ -12,13 +12,13 @@ from apps.configs.editor import Draft
 from apps.configs.fit_matrix import cell_patch
 from apps.configs.form_values import apply_changes, text_data
 from apps.configs.models import Config, Revision
-from apps.configs.selectors import card_offers, revision_get, revision_last
+from apps.configs.selectors import device_offers, revision_get, revision_last
 from apps.configs.services import config_create, examine_text, revision_create
 from apps.configs.starts import started_text
 from apps.rest.errors import Conflict, InvalidInput
 from apps.rest.numbers import whole_number
 from controlplane.domain.facts.gpus import CPU
-from controlplane.domain.rules.context import CardOffer
+from controlplane.domain.rules.context import DeviceOffer
 from controlplane.domain.spec import UneditableTextError, edit_yaml
 from controlplane.domain.text_difference import DifferenceLine, text_difference
 from controlplane.domain.text_merge import Clash, merge_texts
@@ -69,9 +69,9 @@ class PostedDraft:
         )
 
     @cached_property
-    def offers(self) -> tuple[CardOffer, ...]:
+    def offers(self) -> tuple[DeviceOffer, ...]:
         """The GPUs that hosts have."""
-        return card_offers()
+        return device_offers()
 
     @property
     def is_planning(self) -> bool:

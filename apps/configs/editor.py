@@ -15,12 +15,12 @@ from apps.configs.form_values import (
 )
 from apps.ui.formats import first_sentence
 from controlplane.domain.facts.gpus import CPU, GPUS
-from controlplane.domain.rules.context import CardOffer
+from controlplane.domain.rules.context import DeviceOffer
 
 _CPU_ONLY = "none: the CPU does the work"
 _FACT_WORDS = {
     "checkpoint": "the checkpoint's files",
-    "cards": "the GPUs that hosts offer",
+    "devices": "the GPUs that hosts offer",
     "calibration_sets": "the team's calibration sets",
     "secret_names": "the stored secrets",
     "plan": "the memory plan",
@@ -116,7 +116,7 @@ class Draft:
     checked: Mapping[str, Any]
     might_get: bool = True
     """Whether kinds of GPU are offered that no host has."""
-    owned: Sequence[CardOffer] = ()
+    owned: Sequence[DeviceOffer] = ()
 
     @cached_property
     def data(self) -> Mapping[str, Any] | None:
@@ -192,18 +192,18 @@ class Draft:
         """Why no build can start from this text, empty where one can."""
         if self.errors:
             what = "finding blocks" if self.errors == 1 else "findings block"
-            if absent := self.absent_cards:
+            if absent := self.absent_devices:
                 return f"{self.errors} {what} the build, and no host here has {absent}."
             return f"{self.errors} {what} the build. {first_sentence(self.findings[0]['message'])}"
         if waiting := self.checked["waiting"]:
             what = "check waits" if len(waiting) == 1 else "checks wait"
             return f"{len(waiting)} {what} for {', '.join(self.waited_for)}."
-        if absent := self.absent_cards:
+        if absent := self.absent_devices:
             return f"no host here has {absent}. The plan stands; only the build needs the GPU."
         return ""
 
     @property
-    def absent_cards(self) -> str:
+    def absent_devices(self) -> str:
         """The GPUs that the text asks for and no host has, empty where one has them."""
         kind = str(value_at(self.data or {}, "resources.accelerator") or "").partition(":")[0]
         count = accelerator_count(self.data or {})

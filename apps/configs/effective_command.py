@@ -32,7 +32,7 @@ class EffectiveCommand:
     is_started_here: bool
     untested: tuple[str, ...] = ()
     """What it asks that we have not seen this runtime do on such a GPU."""
-    card: str = ""
+    device: str = ""
     """The kind asked for."""
 
     @property
@@ -42,8 +42,8 @@ class EffectiveCommand:
             return ""
         named = ", ".join(name for name in self.untested if name != Feature.ACCELERATOR)
         if Feature.ACCELERATOR not in self.untested:
-            return f"Not yet seen to run by us on `{self.card}`: {named}."
-        return f"Not yet run by us on `{self.card}`, so not seen there either: {named}."
+            return f"Not yet seen to run by us on `{self.device}`: {named}."
+        return f"Not yet run by us on `{self.device}`, so not seen there either: {named}."
 
 
 def effective_command(revision: Revision) -> EffectiveCommand | None:
@@ -66,7 +66,7 @@ def effective_command(revision: Revision) -> EffectiveCommand | None:
         ignored_settings=launch.ignored_settings,
         is_started_here=spec.runtime_name in started,
         untested=untested_features(spec, facts),
-        card=kind_of(spec),
+        device=kind_of(spec),
     )
 
 

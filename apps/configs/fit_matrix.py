@@ -64,9 +64,9 @@ def cell_patch(data: Mapping[str, Any], taken: str) -> Mapping[str, Any]:
     counts = tensor.isdecimal() and pipeline.isdecimal() and len(tensor + pipeline) <= 4
     if kind not in GPUS or precision not in PRECISIONS_TO_TRY or not counts:
         return {}
-    cards = int(tensor) * int(pipeline)
+    devices = int(tensor) * int(pipeline)
     patch: dict[str, Any] = {
-        "resources.accelerator": kind if cards == 1 else f"{kind}:{cards}",
+        "resources.accelerator": kind if devices == 1 else f"{kind}:{devices}",
         "trt_llm.build.quantization_type": None if precision == "no_quant" else precision,
     }
     if stack_of(data) == "v2":
@@ -113,7 +113,7 @@ def _lines(rows: Sequence[FitRow]) -> Iterator[KindLine]:
 
 def _cell(rows: Sequence[FitRow], precision: str) -> Cell:
     here = [row for row in rows if row.quantization_type == precision]
-    held = sorted((row for row in here if row.fits), key=lambda row: row.cards)
-    widest = max(here, key=lambda row: row.cards, default=None)
+    held = sorted((row for row in here if row.fits), key=lambda row: row.devices)
+    widest = max(here, key=lambda row: row.devices, default=None)
     reason = "; ".join(widest.reasons) if widest and not held else ""
     return Cell(precision=precision, rows=held, reason=reason)

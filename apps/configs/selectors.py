@@ -10,10 +10,10 @@ from django.db.models.functions import Coalesce, NullIf
 
 from apps.accounts.models import Team
 from apps.configs.models import CheckpointRecord, Config, Revision
-from apps.fleet.models import Card
+from apps.fleet.models import Device
 from apps.rest.errors import NotFound
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.rules.context import CardOffer
+from controlplane.domain.rules.context import DeviceOffer
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.text_difference import DifferenceLine, text_difference
@@ -112,18 +112,18 @@ class HostRuntimes:
 class HostOffers:
     """What hosts have, silent ones included: one that is away does not make a config wrong."""
 
-    cards: tuple[CardOffer, ...]
+    devices: tuple[DeviceOffer, ...]
     """Of each kind and size of every host."""
     started: tuple[HostRuntimes, ...] = ()
     """What each of them is set up to start."""
 
     @property
-    def most_cards(self) -> tuple[CardOffer, ...]:
+    def most_devices(self) -> tuple[DeviceOffer, ...]:
         """The most GPUs of each kind and size that one host has."""
-        most: dict[tuple[str, int, bool], CardOffer] = {}
-        for offer in self.cards:
-            card = (offer.kind, offer.memory_bytes, offer.computes_bfloat16)
-            most[card] = max(most.get(card, offer), offer, key=lambda each: each.count)
+        most: dict[tuple[str, int, bool], DeviceOffer] = {}
+        for offer in self.devices:
+            device = (offer.kind, offer.memory_bytes, offer.computes_bfloat16)
+            most[device] = max(most.get(device, offer), offer, key=lambda each: each.count)
         return tuple(most.values())
 
     def runtimes(self, *, kind: str, pool: str) -> frozenset[str]:
@@ -142,20 +142,20 @@ class HostOffers:
         return [host for host in able if host.pool == pool] or able
 
 
-def card_offers() -> tuple[CardOffer, ...]:
+def device_offers() -> tuple[DeviceOffer, ...]:
     """Return the most GPUs of each kind and size that one host has, silent hosts included."""
-    return offers_of_hosts().most_cards
+    return offers_of_hosts().most_devices
 
 
-def host_offers() -> tuple[CardOffer, ...]:
+def host_offers() -> tuple[DeviceOffer, ...]:
     """Return the GPUs of each kind and size of every host, silent hosts included."""
-    return offers_of_hosts().cards
+    return offers_of_hosts().devices
 
 
 def offers_of_hosts() -> HostOffers:
     """Return what every host has that takes new work."""
     rows = (
-        Card.objects.filter(is_present=True, node__cordoned=False)
+        Device.objects.filter(is_present=True, node__cordoned=False)
         .annotate(place=Coalesce(NullIf("pool", Value("")), "node__pool"))
         .values(*_HOST, "node__runtimes", "node__runtime_versions", "place")
         .annotate(count=Count("id"))
@@ -164,13 +164,13 @@ def offers_of_hosts() -> HostOffers:
     counts: Counter[tuple[Any, ...]] = Counter()
     for row in rows:  # a host's GPUs are counted over its pools
         counts[tuple(row[name] for name in _HOST)] += row["count"]
-    cards = tuple(_offer(host, count) for host, count in counts.items())
-    return HostOffers(cards=cards, started=tuple(map(_started, rows)))
+    devices = tuple(_offer(host, count) for host, count in counts.items())
+    return HostOffers(devices=devices, started=tuple(map(_started, rows)))
 
 
-def _offer(host: tuple[Any, ...], count: int) -> CardOffer:
+def _offer(host: tuple[Any, ...], count: int) -> DeviceOffer:
     _, kind, memory_bytes, computes_bfloat16 = host
-    return CardOffer(
+    return DeviceOffer(
         kind=kind, count=count, memory_bytes=memory_bytes, computes_bfloat16=computes_bfloat16
     )
 

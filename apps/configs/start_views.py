@@ -67,7 +67,7 @@ def _editor(reading: Reading, row: FitRow | None = None) -> str:
     """Return the address of the editor on the proposal, or on that row."""
     asked = {"repo": reading.named.repo, "secret": reading.named.secret_name}
     if row is not None:
-        asked |= dict(zip(("gpu", "precision", "cards"), row_name(row), strict=True))
+        asked |= dict(zip(("gpu", "precision", "devices"), row_name(row), strict=True))
     return f"{reverse('configs:new')}?{urlencode(asked)}"
 
 

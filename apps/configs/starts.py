@@ -66,7 +66,7 @@ class Reading:
         """Return the config for it, on the GPUs that were asked for where a row has them."""
         if self.facts is None:
             return None
-        wanted = (asked.get("gpu"), asked.get("precision"), asked.get("cards"))
+        wanted = (asked.get("gpu"), asked.get("precision"), asked.get("devices"))
         rows = self.rows if all(wanted) else ()
         named = (row for row in rows if row_name(row) == wanted)
         return propose(self.facts, self.named, self.owned, next(named, None))
@@ -74,7 +74,7 @@ class Reading:
 
 def row_name(row: FitRow) -> tuple[str, str, str]:
     """Return what tells one row from the others, as an address has it."""
-    return row.offer.kind, row.quantization_type, str(row.cards)
+    return row.offer.kind, row.quantization_type, str(row.devices)
 
 
 def reading_of(*, team: Team, asked: Mapping[str, str]) -> Reading:

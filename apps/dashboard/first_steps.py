@@ -32,7 +32,7 @@ class Newcomer:
 
     user: User
     may_sign_in: bool
-    has_cards: bool
+    has_devices: bool
     has_deployments: bool
     model_ids: Sequence[str]
 
@@ -82,7 +82,7 @@ def _machine(newcomer: Newcomer) -> tuple[FirstStep, ...]:
         ),
         FirstStep(
             label="Add a GPU, or plan without one",
-            is_done=newcomer.has_cards or newcomer.config_id is not None or newcomer.plans,
+            is_done=newcomer.has_devices or newcomer.config_id is not None or newcomer.plans,
             says="An agent offers its host's GPUs, or its CPU. Without any, a config can still be "
             "planned and checked for every kind; only building needs the GPU.",
             command="python manage.py enrollment_token",

@@ -16,7 +16,7 @@ from apps.builds.selectors import build_list, build_rows
 from apps.dashboard.first_steps import Newcomer, first_steps
 from apps.deployments.models import Deployment, ServedModel
 from apps.deployments.selectors import deployment_states
-from apps.fleet.models import Card
+from apps.fleet.models import Device
 from apps.fleet.selectors import nodes_alive
 from apps.secrets.presentation import ending_secrets
 from apps.telemetry.traffic import traffic_sum
@@ -27,7 +27,7 @@ RUNNING_SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardsOfKind:
+class DevicesOfKind:
     """How many GPUs of one kind live nodes have, and how much of them is free."""
 
     kind: str
@@ -58,20 +58,20 @@ def overview_context(user: User) -> dict[str, Any]:
     model_ids = list(ServedModel.objects.filter(team=team).values_list("id", flat=True))
     states = deployment_states(team=team)
     running = build_list(team=team).exclude(state__in=BUILD_TERMINAL)[:RUNNING_SHOWN]
-    cards = cards_by_kind()
+    devices = devices_by_kind()
     return {
         "states": [(state, count) for state, count, _ in states],
         "unconfirmed": sum(unheard for *_, unheard in states),
         "traffic": traffic_sum(model_ids=model_ids),
         "builds": [BuildRow(build=build) for build in running],
-        "cards": cards,
+        "devices": devices,
         "failures": failures(team),
         "ending": ending_secrets(team),
         "first_steps": first_steps(
             Newcomer(
                 user=user,
                 may_sign_in=user.has_usable_password() or bool(settings.OIDC_ISSUER_URL),
-                has_cards=bool(cards),
+                has_devices=bool(devices),
                 has_deployments=bool(states),
                 model_ids=model_ids,
             )
@@ -79,16 +79,16 @@ def overview_context(user: User) -> dict[str, Any]:
     }
 
 
-def cards_by_kind() -> Sequence[CardsOfKind]:
+def devices_by_kind() -> Sequence[DevicesOfKind]:
     """Return the GPUs of live nodes by kind."""
     held = Sum("leases__memory_bytes", filter=Q(leases__released_at=None), default=0)
-    present = Card.objects.filter(is_present=True, node__in=nodes_alive()).annotate(held=held)
+    present = Device.objects.filter(is_present=True, node__in=nodes_alive()).annotate(held=held)
     by_kind: dict[str, list[tuple[int, int]]] = {}
     for kind, memory, claimed in present.order_by("kind").values_list(
         "kind", "memory_bytes", "held"
     ):
         by_kind.setdefault(kind, []).append((memory, claimed))
-    return [_of_kind(kind, cards) for kind, cards in by_kind.items()]
+    return [_of_kind(kind, devices) for kind, devices in by_kind.items()]
 
 
 def failures(team: Team) -> Sequence[FailureNote]:
@@ -103,14 +103,14 @@ def failures(team: Team) -> Sequence[FailureNote]:
     return sorted(notes, key=lambda note: note.at, reverse=True)[:FAILURES_SHOWN]
 
 
-def _of_kind(kind: str, cards: Sequence[tuple[int, int]]) -> CardsOfKind:
-    memory = sum(size for size, _ in cards)
-    return CardsOfKind(
+def _of_kind(kind: str, devices: Sequence[tuple[int, int]]) -> DevicesOfKind:
+    memory = sum(size for size, _ in devices)
+    return DevicesOfKind(
         kind=kind,
-        total=len(cards),
-        free=sum(claimed == 0 for _, claimed in cards),
+        total=len(devices),
+        free=sum(claimed == 0 for _, claimed in devices),
         memory_bytes=memory,
-        free_bytes=max(0, memory - sum(claimed for _, claimed in cards)),
+        free_bytes=max(0, memory - sum(claimed for _, claimed in devices)),
     )
 
 

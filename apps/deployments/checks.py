@@ -11,8 +11,8 @@ from apps.rest.errors import Conflict, InvalidInput
 from controlplane.domain.lifecycle import BuildState
 from controlplane.domain.remote_code import short_commit
 from controlplane.domain.rules import Known, diagnose
-from controlplane.domain.rules.card_advice import MORE_REPLICAS
 from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.device_advice import MORE_REPLICAS
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.repository_forms import shown
 
@@ -53,9 +53,9 @@ def refuse_ungranted_code(artifact: Artifact | None) -> None:
     )
 
 
-def refuse_more_replicas_than_cards(*, spec: Mapping[str, Any], replicas: int) -> None:
+def refuse_more_replicas_than_devices(*, spec: Mapping[str, Any], replicas: int) -> None:
     """Raise InvalidInput where all hosts together have too few GPUs for so many replicas."""
-    known = Known(cards=host_offers(), replicas=max(1, replicas))
+    known = Known(devices=host_offers(), replicas=max(1, replicas))
     context = Context(spec=Spec.model_validate(spec), known=known)
     for finding in diagnose(context, (MORE_REPLICAS,)).findings:
         raise InvalidInput(

@@ -8,15 +8,15 @@ from pydantic import Field
 from apps.deployments.models import Replica
 from apps.deployments.selectors import wanted_replicas_of
 from apps.deployments.services import ReplicaReport, replicas_observe
-from apps.fleet.internal_api import CardBody
+from apps.fleet.internal_api import DeviceBody
 from apps.fleet.internal_authentication import calling_node, removed
 from apps.fleet.models import Node
-from apps.fleet.services import CardUse, NodeRemoved, node_observe
+from apps.fleet.services import DeviceUse, NodeRemoved, node_observe
 from apps.rest.internal import InternalRefusal, internal_view, read_body
 from apps.rest.machine_bodies import Count, MachineBody, SmallCount
 from apps.secrets.services import secret_redactor
 from apps.telemetry.logs import log_append
-from controlplane.domain.card_users import CardUser
+from controlplane.domain.device_users import DeviceUser
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.lifecycle import ReplicaState
 
@@ -38,7 +38,7 @@ class FailureBody(MachineBody):
         return Failure.from_json(self.model_dump(mode="json"))
 
 
-class CardUserBody(MachineBody):
+class DeviceUserBody(MachineBody):
     pid: SmallCount
     name: str = Field(default="", max_length=64)
     user: str = Field(default="", max_length=64)
@@ -46,18 +46,18 @@ class CardUserBody(MachineBody):
     is_ours: bool = False
     has_ended: bool = False
 
-    def to_user(self) -> CardUser:
-        return CardUser.from_json(self.model_dump())
+    def to_user(self) -> DeviceUser:
+        return DeviceUser.from_json(self.model_dump())
 
 
-class CardUseBody(CardBody):
+class DeviceUseBody(DeviceBody):
     used_bytes: Count | None = None
     utilization_percent: Annotated[float, Field(ge=0, le=100)] | None = None
     clean: bool = True
-    used_by: list[CardUserBody] = Field(default=[], max_length=64)
+    used_by: list[DeviceUserBody] = Field(default=[], max_length=64)
 
-    def to_use(self) -> CardUse:
-        return CardUse(
+    def to_use(self) -> DeviceUse:
+        return DeviceUse(
             used_bytes=self.used_bytes,
             utilization_percent=self.utilization_percent,
             is_clean=self.clean,
@@ -100,7 +100,7 @@ class ReplicaBody(MachineBody):
 class ObserveBody(MachineBody):
     format: Annotated[int, Field(ge=FORMAT - 1, le=FORMAT)]
     boot_id: str = Field(max_length=64)
-    cards: list[CardUseBody] = Field(max_length=256)
+    devices: list[DeviceUseBody] = Field(max_length=256)
     runtimes: list[Annotated[str, Field(max_length=32)]] = Field(default=[], max_length=16)
     replicas: list[ReplicaBody] = Field(max_length=1024)
 
@@ -121,7 +121,7 @@ def nodes_observe(request: HttpRequest) -> HttpResponseBase:
         node_observe(
             node=node,
             boot_id=body.boot_id,
-            cards={card.to_report(): card.to_use() for card in body.cards},
+            devices={device.to_report(): device.to_use() for device in body.devices},
             runtimes=body.runtimes,
         )
     except NodeRemoved:

@@ -19,7 +19,7 @@ class Hardware:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Card:
+class _Device:
     kind: str
     memory_bytes: int
 
@@ -34,19 +34,19 @@ def hardware_of(deployment: Deployment) -> Hardware:
     )
 
 
-def bytes_per_card(
-    deployment: Deployment, *, kind: str, card_bytes: int, computes_bfloat16: bool = False
+def bytes_per_device(
+    deployment: Deployment, *, kind: str, device_bytes: int, computes_bfloat16: bool = False
 ) -> int:
     """Return the planned bytes on each GPU; a GPU is taken whole, since nobody shares it.
 
     Raises memory.UnplannableError.
     """
     if kind != CPU:
-        return card_bytes
+        return device_bytes
     plan = memory.plan(
         Spec.model_validate(deployment.spec),
         CheckpointFacts.model_validate(deployment.checkpoint or {}),
-        _Card(kind=kind, memory_bytes=card_bytes),
+        _Device(kind=kind, memory_bytes=device_bytes),
         deployment.runtime,
         computes_bfloat16=computes_bfloat16,
     )

@@ -182,7 +182,7 @@ class Replica(models.Model):
         return max((each for each in moments if each is not None), default=None)
 
     @property
-    def card_holder(self) -> str:
+    def device_holder(self) -> str:
         """The name under which this replica holds GPUs."""
         return f"replica:{self.id}"
 

@@ -7,7 +7,7 @@ from apps.accounts.permissions import Actor, Role
 from apps.deployments.models import Deployment, FailedStarts, Replica
 from apps.deployments.selectors import IS_CONFIRMED, failed_starts_on
 from apps.deployments.services.placement import replica_obstacle
-from apps.fleet.models import CardLease, Node
+from apps.fleet.models import DeviceLease, Node
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 from controlplane.domain.memory import UnplannableError
 
@@ -69,7 +69,7 @@ def failed_on(node: Node, actor: Actor) -> list[FailedOnNode]:
 
 def builds_on(node: Node) -> int:
     """Return how many builds hold GPUs of the node; they end by themselves."""
-    leases = CardLease.objects.filter(card__node=node, released_at=None)
+    leases = DeviceLease.objects.filter(device__node=node, released_at=None)
     return leases.filter(holder__startswith="build:").values("holder").distinct().count()
 
 

@@ -12,7 +12,7 @@ from apps.accounts.models import Team
 from apps.builds.remote_code import remote_code_of
 from apps.deployments.backoff import FORGOTTEN_AFTER
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
-from apps.fleet.models import CardLease, Node
+from apps.fleet.models import DeviceLease, Node
 from apps.fleet.selectors import computes_bfloat16
 from controlplane import clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
@@ -230,15 +230,15 @@ def wanted_replicas_of(*, node: Node) -> Sequence[dict[str, Any]]:
         .select_related("deployment__model", "deployment__artifact")
         .order_by("ordered_at", "id")
     )
-    cards = _cards_of([replica.card_holder for replica in rows])
+    devices = _devices_of([replica.device_holder for replica in rows])
     is_half = computes_bfloat16(node=node) if rows else False
     return [
-        {**_wanted(replica, cards.get(replica.card_holder, [])), "computes_bfloat16": is_half}
+        {**_wanted(replica, devices.get(replica.device_holder, [])), "computes_bfloat16": is_half}
         for replica in rows
     ]
 
 
-def _wanted(replica: Replica, cards: list[str]) -> dict[str, Any]:
+def _wanted(replica: Replica, devices: list[str]) -> dict[str, Any]:
     deployment = replica.deployment
     return {
         "id": replica.id,
@@ -253,16 +253,18 @@ def _wanted(replica: Replica, cards: list[str]) -> dict[str, Any]:
         "runs_remote_code": remote_code_of(deployment.artifact) is not None,
         "artifact_url": settings.ARTIFACT_URL,
         "served_model_name": served_model_name(deployment),
-        "cards": cards,
+        "devices": devices,
         "memory_bytes": replica.memory_bytes,
     }
 
 
-def _cards_of(holders: Sequence[str]) -> dict[str, list[str]]:
+def _devices_of(holders: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    leases = CardLease.objects.filter(holder__in=holders, released_at=None).select_related("card")
-    for lease in leases.order_by("card__index"):
-        found.setdefault(lease.holder, []).append(lease.card.uuid)
+    leases = DeviceLease.objects.filter(holder__in=holders, released_at=None).select_related(
+        "device"
+    )
+    for lease in leases.order_by("device__index"):
+        found.setdefault(lease.holder, []).append(lease.device.uuid)
     return found
 
 

@@ -18,8 +18,8 @@ from django.db.models.functions import TruncHour
 
 from apps.accounts.models import ApiKey, Team
 from apps.deployments.models import ServedModel
-from apps.fleet.models import CardPrice
-from apps.telemetry.models import CardHour, UsageMinute
+from apps.fleet.models import DevicePrice
+from apps.telemetry.models import DeviceHour, UsageMinute
 
 _SECONDS_PER_HOUR = Decimal(3600)
 _SUMMED = ("requests", "extra_route_requests", "prompt_tokens", "completion_tokens")
@@ -164,7 +164,7 @@ def _called(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, 
 
 def _costs(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, _Cost]:
     prices = _prices()
-    hours = CardHour.objects.filter(hour__gte=begin, hour__lt=end)
+    hours = DeviceHour.objects.filter(hour__gte=begin, hour__lt=end)
     if team_id is not None:
         hours = hours.filter(team_id=team_id)
     found: dict[_Hour, _Cost] = {}
@@ -179,7 +179,7 @@ def _costs(begin: datetime, end: datetime, team_id: str | None) -> dict[_Hour, _
 
 def _prices() -> Mapping[str, list[tuple[datetime, Decimal]]]:
     found: dict[str, list[tuple[datetime, Decimal]]] = defaultdict(list)
-    for price in CardPrice.objects.order_by("since", "id"):
+    for price in DevicePrice.objects.order_by("since", "id"):
         found[price.kind].append((price.since, price.per_hour))
     return found
 

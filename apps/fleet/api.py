@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from apps.accounts.permissions import Action
 from apps.accounts.rest_views import TeamView
 from apps.fleet.labels import labelled
-from apps.fleet.models import Card, Node
-from apps.fleet.selectors import cards_offered, node_list
+from apps.fleet.models import Device, Node
+from apps.fleet.selectors import devices_offered, node_list
 from apps.fleet.serializers import (
     InstanceTypeListObject,
     NodeBody,
@@ -115,23 +115,23 @@ class InstanceTypeListView(TeamView):
     def get(self, request: Request) -> Response:
         """Return the hardware that live nodes offer, one entry a kind and size."""
         distinct: dict[str, dict[str, Any]] = {}
-        for card in cards_offered():
-            entry = _instance_type(card)
+        for device in devices_offered():
+            entry = _instance_type(device)
             distinct.setdefault(entry["id"], entry)
         return Response({"instance_types": list(distinct.values())})
 
 
-def _instance_type(card: Card) -> dict[str, Any]:
-    memory_mib = card.memory_bytes // _MIB
-    host_mib = card.node.host_memory_bytes // _MIB
-    threads = int(card.node.facts.get("threads", 1))
-    is_gpu = not card.is_shared
+def _instance_type(device: Device) -> dict[str, Any]:
+    memory_mib = device.memory_bytes // _MIB
+    host_mib = device.node.host_memory_bytes // _MIB
+    threads = int(device.node.facts.get("threads", 1))
+    is_gpu = not device.is_shared
     return {
-        "id": f"{card.kind}-{memory_mib}",
-        "name": f"{card.kind} {memory_mib / 1024:.0f} GiB",
+        "id": f"{device.kind}-{memory_mib}",
+        "name": f"{device.kind} {memory_mib / 1024:.0f} GiB",
         "memory_limit_mib": host_mib if is_gpu else memory_mib,
         "millicpu_limit": threads * 1000,
         "gpu_count": int(is_gpu),
-        "gpu_type": card.kind if is_gpu else None,
+        "gpu_type": device.kind if is_gpu else None,
         "gpu_memory_limit_mib": memory_mib if is_gpu else None,
     }

@@ -1,6 +1,6 @@
 """What nodes, GPUs and kinds of hardware look like."""
 
-CARD = {
+DEVICE = {
     "id": "x38u7zkd",
     "index": 0,
     "uuid": "GPU-2f7c1b7e-8f1a-4d52-9a55-6c0a3e1f5b21",
@@ -41,7 +41,7 @@ NODE = {
     "host_memory_bytes": 549_755_813_888,
     "enrolled_at": "2026-11-02T09:14:31.482915Z",
     "last_heartbeat_at": "2026-11-27T16:40:02.117340Z",
-    "cards": [CARD],
+    "devices": [DEVICE],
 }
 POOL = {
     "name": "research",

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from pydantic import Field
 
 from apps.fleet.services import (
-    CardReport,
+    DeviceReport,
     EnrollmentRefused,
     enrollment_refusal_audit,
     gateway_enroll,
@@ -20,7 +20,7 @@ Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9]
 Address = Annotated[str, Field(min_length=1, max_length=253)]
 
 
-class CardBody(MachineBody):
+class DeviceBody(MachineBody):
     index: int = Field(ge=0, le=1000)
     uuid: str = Field(min_length=1, max_length=64)
     kind: str = Field(min_length=1, max_length=32)
@@ -28,8 +28,8 @@ class CardBody(MachineBody):
     name: str = Field(default="", max_length=128)
     computes_bfloat16: bool = False
 
-    def to_report(self) -> CardReport:
-        return CardReport(
+    def to_report(self) -> DeviceReport:
+        return DeviceReport(
             index=self.index,
             uuid=self.uuid,
             kind=self.kind,
@@ -49,7 +49,7 @@ class EnrollBody(MachineBody):
     boot_id: str = Field(max_length=64)
     agent_version: str = Field(default="", max_length=32)
     host_memory_bytes: Count
-    cards: list[CardBody] = Field(max_length=256)
+    devices: list[DeviceBody] = Field(max_length=256)
     facts: dict[str, Any] = {}
 
 
@@ -75,7 +75,7 @@ def nodes_enroll(request: HttpRequest) -> HttpResponseBase:
             agent_version=body.agent_version,
             host_memory_bytes=body.host_memory_bytes,
             facts=body.facts,
-            cards=[card.to_report() for card in body.cards],
+            devices=[device.to_report() for device in body.devices],
         )
     except EnrollmentRefused as refused:
         enrollment_refusal_audit(token=token, joiner=f"node:{body.name}")

@@ -4,7 +4,7 @@ from django.db import models
 
 from apps.accounts.models import Team
 from apps.rest.identifiers import new_id
-from controlplane.domain.card_users import CardUser, held_by_nobody_shown, in_use_by
+from controlplane.domain.device_users import DeviceUser, held_by_nobody_shown, in_use_by
 from controlplane.domain.facts.gpus import IDLE_BYTES
 
 
@@ -61,11 +61,11 @@ class EnrollmentToken(models.Model):
         return f"enrollment token {self.token_sha256[:8]}"
 
 
-class Card(models.Model):
+class Device(models.Model):
     """One accelerator of a node; a CPU is a GPU kind too, shared by memory, not held whole."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
-    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="cards")
+    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="devices")
     index = models.PositiveSmallIntegerField()
     """Its slot when it was last seen; not unique, since an absent GPU may have left its slot."""
     uuid = models.CharField(max_length=64, unique=True)
@@ -79,7 +79,7 @@ class Card(models.Model):
     is_clean = models.BooleanField(default=True)
     """Whether its node saw nobody else's process on it."""
     used_by = models.JSONField(default=list, db_default=[])
-    """Who is on it, ours or not, each as `CardUser` writes itself."""
+    """Who is on it, ours or not, each as `DeviceUser` writes itself."""
     is_present = models.BooleanField(default=True)
     pool = models.CharField(max_length=64, blank=True, default="", db_default="")
     """Where it is assigned to; empty for the pool of its node."""
@@ -93,9 +93,9 @@ class Card(models.Model):
         return self.kind == "CPU"
 
     @property
-    def users(self) -> list[CardUser]:
+    def users(self) -> list[DeviceUser]:
         """Return the processes that are on the GPU."""
-        return [CardUser.from_json(each) for each in self.used_by]
+        return [DeviceUser.from_json(each) for each in self.used_by]
 
     @property
     def others(self) -> str:
@@ -127,7 +127,7 @@ class PoolTeam(models.Model):
         return f"{self.pool} for {self.team_id}"
 
 
-class CardPrice(models.Model):
+class DevicePrice(models.Model):
     """What an hour of one GPU of a kind costs from then on; earlier rows are its history."""
 
     id = models.BigAutoField(primary_key=True)
@@ -145,11 +145,11 @@ class CardPrice(models.Model):
         return self.kind
 
 
-class CardLease(models.Model):
+class DeviceLease(models.Model):
     """A claim on (part of) a GPU, with a fencing token that grows with every new claim."""
 
     id = models.BigAutoField(primary_key=True)
-    card = models.ForeignKey(Card, on_delete=models.CASCADE, related_name="leases")
+    device = models.ForeignKey(Device, on_delete=models.CASCADE, related_name="leases")
     holder = models.CharField(max_length=64)
     """`build:<id>` or `replica:<id>`: a plain name, since builds and deployments lie above."""
     memory_bytes = models.BigIntegerField()
@@ -159,15 +159,15 @@ class CardLease(models.Model):
     class Meta:
         indexes = [
             models.Index(
-                fields=["card"],
+                fields=["device"],
                 condition=models.Q(released_at=None),
-                name="fleet_live_lease_by_card",
+                name="fleet_live_lease_by_device",
             ),
             models.Index(fields=["holder"], name="fleet_lease_by_holder"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.holder} on {self.card_id}"
+        return f"{self.holder} on {self.device_id}"
 
 
 class Gateway(models.Model):

@@ -13,10 +13,10 @@ from apps.accounts.permissions import Action
 from apps.accounts.rest_views import TeamView
 from apps.accounts.selectors import team_list
 from apps.fleet import examples
-from apps.fleet.models import Card, PoolTeam
+from apps.fleet.models import Device, PoolTeam
 from apps.fleet.pools import PoolView, pool_views
-from apps.fleet.serializers import CardObject
-from apps.fleet.services import card_assign, pool_assign
+from apps.fleet.serializers import DeviceObject
+from apps.fleet.services import device_assign, pool_assign
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.examples import shown_as
 from apps.rest.serializers import StrictSerializer, validated
@@ -48,7 +48,7 @@ class PoolBody(StrictSerializer):
 
 
 @shown_as({"pool": "research"})
-class CardBody(StrictSerializer):
+class DeviceBody(StrictSerializer):
     pool = serializers.CharField(
         max_length=63, allow_blank=True, help_text="Blank: the pool of its node."
     )
@@ -62,7 +62,7 @@ class PoolListView(TeamView):
 
 
 class PoolDetailView(TeamView):
-    actions: ClassVar[Mapping[str, Action]] = {"PATCH": Action.ASSIGN_CARDS}
+    actions: ClassVar[Mapping[str, Action]] = {"PATCH": Action.ASSIGN_DEVICES}
 
     @extend_schema(request=PoolBody, responses=PoolObject)
     def patch(self, request: Request, pool: str) -> Response:
@@ -79,14 +79,14 @@ class PoolDetailView(TeamView):
         return found
 
 
-class CardDetailView(TeamView):
-    actions: ClassVar[Mapping[str, Action]] = {"PATCH": Action.ASSIGN_CARDS}
+class DeviceDetailView(TeamView):
+    actions: ClassVar[Mapping[str, Action]] = {"PATCH": Action.ASSIGN_DEVICES}
 
-    @extend_schema(request=CardBody, responses=CardObject)
-    def patch(self, request: Request, card_id: str) -> Response:
+    @extend_schema(request=DeviceBody, responses=DeviceObject)
+    def patch(self, request: Request, device_id: str) -> Response:
         """Assign a GPU to a pool. What holds it keeps it."""
-        card = Card.objects.filter(id=card_id).first()
-        if card is None:
-            raise NotFound(f"There is no GPU `{card_id}`.")
-        pool = validated(CardBody, request.data)["pool"]
-        return Response(CardObject(card_assign(card=card, pool=pool)).data)
+        device = Device.objects.filter(id=device_id).first()
+        if device is None:
+            raise NotFound(f"There is no GPU `{device_id}`.")
+        pool = validated(DeviceBody, request.data)["pool"]
+        return Response(DeviceObject(device_assign(device=device, pool=pool)).data)

@@ -13,9 +13,9 @@ _STAMP = """
             ), ';' ORDER BY id) FROM fleet_node),
         (SELECT string_agg(concat_ws(',', id, node_id, kind, pool, memory_bytes, is_present,
                 is_clean, used_by = '[]'::jsonb, coalesce(used_bytes, 0) > %s
-            ), ';' ORDER BY id) FROM fleet_card),
+            ), ';' ORDER BY id) FROM fleet_device),
         (SELECT string_agg(concat_ws(',', pool, team_id), ';' ORDER BY id) FROM fleet_poolteam),
-        (SELECT concat_ws(',', count(*), sum(id), sum(memory_bytes)) FROM fleet_cardlease
+        (SELECT concat_ws(',', count(*), sum(id), sum(memory_bytes)) FROM fleet_devicelease
             WHERE released_at IS NULL)
     ))
 """

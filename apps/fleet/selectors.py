@@ -11,9 +11,9 @@ from django.db.models.functions import Coalesce, Now
 
 from apps.fleet.credentials import hash_of
 from apps.fleet.models import (
-    Card,
-    CardLease,
-    CardPrice,
+    Device,
+    DeviceLease,
+    DevicePrice,
     Gateway,
     Listening,
     Node,
@@ -37,14 +37,14 @@ def _heard(field: str) -> Q:
 
 def node_list() -> QuerySet[Node]:
     """Return the nodes, but for removed ones, by name, with GPUs and the live claims on them."""
-    live = CardLease.objects.filter(released_at=None).order_by("id")
-    cards = Card.objects.order_by("index").prefetch_related(
+    live = DeviceLease.objects.filter(released_at=None).order_by("id")
+    devices = Device.objects.order_by("index").prefetch_related(
         Prefetch("leases", queryset=live, to_attr="live_leases")
     )
     return (
         Node.objects.filter(removed_at=None)
         .order_by("name")
-        .prefetch_related(Prefetch("cards", queryset=cards))
+        .prefetch_related(Prefetch("devices", queryset=devices))
         .annotate(is_alive=_heard("last_heartbeat_at"))
     )
 
@@ -68,15 +68,15 @@ def nodes_silent() -> QuerySet[Node]:
 
 def nodes_for(*, kind: str, pool: str) -> Sequence[Node]:
     """Return where something new for `kind` may go: alive, not cordoned, with GPUs of the pool."""
-    cards = Card.objects.filter(cards_of_pool(pool), kind=kind, is_present=True)
-    ids = cards.values("node_id")
+    devices = Device.objects.filter(devices_of_pool(pool), kind=kind, is_present=True)
+    ids = devices.values("node_id")
     return list(nodes_alive().filter(cordoned=False, id__in=ids).order_by("name"))
 
 
 def nodes_closed(*, kind: str, pool: str) -> dict[str, str]:
     """Return which nodes with such GPUs take nothing new now, by name, and why."""
-    cards = Card.objects.filter(cards_of_pool(pool), kind=kind, is_present=True)
-    here = Node.objects.filter(removed_at=None, id__in=cards.values("node_id"))
+    devices = Device.objects.filter(devices_of_pool(pool), kind=kind, is_present=True)
+    here = Node.objects.filter(removed_at=None, id__in=devices.values("node_id"))
     told = here.annotate(is_alive=_heard("last_heartbeat_at")).order_by("name")
     rows = told.values_list("name", "is_alive", "cordoned")
     return {
@@ -98,7 +98,7 @@ def pool_is_cordoned(pool: str) -> bool:
     return cordoned == {True}
 
 
-def cards_of_pool(pool: str) -> Q:
+def devices_of_pool(pool: str) -> Q:
     """Return what finds the GPUs of a pool: assigned to it, or to none on a node of it."""
     return Q(pool=pool) | Q(pool="", node__pool=pool)
 
@@ -111,11 +111,11 @@ def pools_closed_to(*, team_id: str) -> set[str]:
 
 def pool_names() -> list[str]:
     """Return every pool that a GPU or a node is in, or that is assigned to teams."""
-    cards = Card.objects.filter(node__removed_at=None)
-    of_cards = cards.exclude(pool="").values_list("pool", flat=True)
+    devices = Device.objects.filter(node__removed_at=None)
+    of_devices = devices.exclude(pool="").values_list("pool", flat=True)
     of_teams = PoolTeam.objects.values_list("pool", flat=True)
     of_nodes = Node.objects.filter(removed_at=None).values_list("pool", flat=True)
-    return sorted(of_nodes.union(of_cards, of_teams))
+    return sorted(of_nodes.union(of_devices, of_teams))
 
 
 def node_by_credential(credential: str) -> Node | None:
@@ -159,47 +159,47 @@ def version_applied_by_all() -> int | None:
     return oldest
 
 
-def cards_offered() -> QuerySet[Card]:
+def devices_offered() -> QuerySet[Device]:
     """Return the GPUs that live nodes have now, with their nodes, by kind and size."""
     return (
-        Card.objects.filter(node__in=nodes_alive(), is_present=True)
+        Device.objects.filter(node__in=nodes_alive(), is_present=True)
         .select_related("node")
         .order_by("kind", "memory_bytes", "id")
     )
 
 
-def smallest_card_bytes(*, node: Node, kind: str, pool: str | None = None) -> int:
+def smallest_device_bytes(*, node: Node, kind: str, pool: str | None = None) -> int:
     """Return the memory of the smallest GPU of the kind, of the pool, on the node; 0 without."""
-    cards = Card.objects.filter(node=node, kind=kind, is_present=True)
+    devices = Device.objects.filter(node=node, kind=kind, is_present=True)
     if pool is not None:
-        cards = cards.filter(cards_of_pool(pool))
-    smallest: int | None = cards.aggregate(least=Min("memory_bytes"))["least"]
+        devices = devices.filter(devices_of_pool(pool))
+    smallest: int | None = devices.aggregate(least=Min("memory_bytes"))["least"]
     return smallest or 0
 
 
 def computes_bfloat16(*, node: Node) -> bool:
     """Return whether the node's processor computes bfloat16 by itself."""
-    return Card.objects.filter(node=node, computes_bfloat16=True, is_present=True).exists()
+    return Device.objects.filter(node=node, computes_bfloat16=True, is_present=True).exists()
 
 
-def leases_of_holder(holder: str) -> Sequence[CardLease]:
+def leases_of_holder(holder: str) -> Sequence[DeviceLease]:
     """Return the live claims of `holder`, with GPU and node, by index."""
-    live = CardLease.objects.filter(holder=holder, released_at=None)
-    return list(live.select_related("card__node").order_by("card__index"))
+    live = DeviceLease.objects.filter(holder=holder, released_at=None)
+    return list(live.select_related("device__node").order_by("device__index"))
 
 
-def cards_of_holder(holder: str) -> Sequence[Card]:
+def devices_of_holder(holder: str) -> Sequence[Device]:
     """Return the GPUs that `holder` has, by index."""
     return list(
-        Card.objects.filter(leases__holder=holder, leases__released_at=None).order_by("index")
+        Device.objects.filter(leases__holder=holder, leases__released_at=None).order_by("index")
     )
 
 
-def prices_now() -> dict[str, CardPrice]:
+def prices_now() -> dict[str, DevicePrice]:
     """Return the newest price of every kind."""
-    return {price.kind: price for price in CardPrice.objects.order_by("since", "id")}
+    return {price.kind: price for price in DevicePrice.objects.order_by("since", "id")}
 
 
-def price_history() -> QuerySet[CardPrice]:
+def price_history() -> QuerySet[DevicePrice]:
     """Return every price that ever held, newest first."""
-    return CardPrice.objects.order_by("-since", "-id")
+    return DevicePrice.objects.order_by("-since", "-id")

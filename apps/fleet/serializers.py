@@ -6,14 +6,14 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.fleet import examples
-from apps.fleet.models import Card, Node
-from apps.fleet.services.cards import free_of
+from apps.fleet.models import Device, Node
+from apps.fleet.services.devices import free_of
 from apps.rest.examples import shown_as
 from apps.rest.paging import ListQuery, Pagination
 from apps.rest.serializers import StrictSerializer
 
 
-class CardUserObject(serializers.Serializer[Any]):
+class DeviceUserObject(serializers.Serializer[Any]):
     """One process on a GPU, ours or not."""
 
     pid = serializers.IntegerField()
@@ -28,8 +28,8 @@ class CardUserObject(serializers.Serializer[Any]):
     )
 
 
-@shown_as(examples.CARD)
-class CardObject(serializers.Serializer[Any]):
+@shown_as(examples.DEVICE)
+class DeviceObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     index = serializers.IntegerField()
     uuid = serializers.CharField()
@@ -45,23 +45,23 @@ class CardObject(serializers.Serializer[Any]):
     is_clean = serializers.BooleanField(
         help_text="Whether its node saw nobody else's process on it."
     )
-    used_by = CardUserObject(many=True)
+    used_by = DeviceUserObject(many=True)
     pool = serializers.CharField(
         allow_blank=True, help_text="Where it is assigned to; blank for the pool of its node."
     )
     claimed_bytes = serializers.IntegerField()
     free_bytes = serializers.IntegerField()
 
-    def to_representation(self, card: Card) -> dict[str, Any]:
+    def to_representation(self, device: Device) -> dict[str, Any]:
         # By hand: a page of nodes has hundreds of GPUs, and a field costs more than its value.
-        leases = _live_leases(card)
+        leases = _live_leases(device)
         claimed = sum(lease.memory_bytes for lease in leases)
-        told = {name: getattr(card, name) for name in _OF_CARD}
-        return told | {"claimed_bytes": claimed, "free_bytes": free_of(card, leases)}
+        told = {name: getattr(device, name) for name in _OF_DEVICE}
+        return told | {"claimed_bytes": claimed, "free_bytes": free_of(device, leases)}
 
 
 _COMPUTED = ("claimed_bytes", "free_bytes")
-_OF_CARD = tuple(str(name) for name in CardObject().fields if str(name) not in _COMPUTED)
+_OF_DEVICE = tuple(str(name) for name in DeviceObject().fields if str(name) not in _COMPUTED)
 
 
 @shown_as(examples.NODE)
@@ -86,7 +86,7 @@ class NodeObject(serializers.Serializer[Any]):
     host_memory_bytes = serializers.IntegerField()
     enrolled_at = serializers.DateTimeField()
     last_heartbeat_at = serializers.DateTimeField(allow_null=True)
-    cards = CardObject(many=True)
+    devices = DeviceObject(many=True)
 
     @extend_schema_field(serializers.ChoiceField(choices=["live", "silent"]))
     def get_status(self, node: Node) -> str:
@@ -132,6 +132,6 @@ class InstanceTypeListObject(serializers.Serializer[Any]):
     instance_types = InstanceTypeObject(many=True)
 
 
-def _live_leases(card: Card) -> list[Any]:
-    leases: list[Any] = getattr(card, "live_leases", [])
+def _live_leases(device: Device) -> list[Any]:
+    leases: list[Any] = getattr(device, "live_leases", [])
     return leases

@@ -15,7 +15,7 @@ urlpatterns: list[URLPattern] = [
     path("<id:node_id>/uncordon/", views.uncordon, name="uncordon"),
     path("<id:node_id>/drain/", views.drain, name="drain"),
     path("<id:node_id>/undrain/", views.undrain, name="undrain"),
-    path("<id:node_id>/cards/", views.assign_cards, name="assign_cards"),
+    path("<id:node_id>/devices/", views.assign_devices, name="assign_devices"),
 ]
 api: list[URLPattern] = [
     path("nodes", rest.NodeListView.as_view(), name="nodes"),
@@ -23,7 +23,7 @@ api: list[URLPattern] = [
     path("nodes/<id:node_id>/uncordon", rest.NodeUncordonView.as_view()),
     path("nodes/<id:node_id>/drain", rest.NodeDrainView.as_view()),
     path("nodes/<id:node_id>/undrain", rest.NodeUndrainView.as_view()),
-    path("cards/<id:card_id>", pools_api.CardDetailView.as_view(), name="card"),
+    path("devices/<id:device_id>", pools_api.DeviceDetailView.as_view(), name="device"),
     path("pools", pools_api.PoolListView.as_view(), name="pools"),
     path("pools/<name:pool>", pools_api.PoolDetailView.as_view(), name="pool"),
     path("instance_types", rest.InstanceTypeListView.as_view(), name="instance_types"),

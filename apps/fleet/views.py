@@ -13,11 +13,11 @@ from apps.accounts.pages import actor_on, allowed_page, page
 from apps.accounts.permissions import Action, allowed
 from apps.accounts.selectors import team_list
 from apps.fleet.labels import labelled
-from apps.fleet.models import Card, Node
+from apps.fleet.models import Device, Node
 from apps.fleet.pools import pool_views
 from apps.fleet.selectors import node_list
 from apps.fleet.services import (
-    card_assign,
+    device_assign,
     node_cordon,
     node_drain,
     node_label,
@@ -38,7 +38,7 @@ class NodeView:
 
     node: Node
     is_alive: bool
-    cards: list[Card]
+    devices: list[Device]
 
     @property
     def state(self) -> str:
@@ -51,7 +51,7 @@ class NodeView:
     @property
     def is_held(self) -> bool:
         """Whether anything still runs there."""
-        return any(card.live_leases for card in self.cards)  # type: ignore[attr-defined]
+        return any(device.live_leases for device in self.devices)  # type: ignore[attr-defined]
 
 
 @page
@@ -61,7 +61,7 @@ def nodes(request: HttpRequest) -> HttpResponse:
     label = request.GET.get("label", "").replace("\0", "")[:200]
     shown = page_in(request, labelled(node_list(), label), NODES_SHOWN)
     actor = actor_on(request)
-    may_assign = allowed(actor, Action.ASSIGN_CARDS)
+    may_assign = allowed(actor, Action.ASSIGN_DEVICES)
     context = {
         "nodes": [node_view(node) for node in shown],
         "page": shown,
@@ -79,7 +79,7 @@ def node_view(node: Node) -> NodeView:
     return NodeView(
         node=node,
         is_alive=bool(node.is_alive),  # type: ignore[attr-defined]
-        cards=[card for card in node.cards.all() if card.is_present],
+        devices=[device for device in node.devices.all() if device.is_present],
     )
 
 
@@ -121,22 +121,22 @@ def undrain(request: HttpRequest, node_id: str) -> HttpResponse:
     return _changed(request, node_id, node_undrain, "keeps what it has, and stays cordoned")
 
 
-@allowed_page(Action.ASSIGN_CARDS)
+@allowed_page(Action.ASSIGN_DEVICES)
 @require_POST
-def assign_cards(request: HttpRequest, node_id: str) -> HttpResponse:
+def assign_devices(request: HttpRequest, node_id: str) -> HttpResponse:
     """Assign the node's GPUs to the pools that were written beside them.
 
     Only those that the person changed: another admin may have assigned others meanwhile.
     """
     node = _node(node_id)
-    for card in node.cards.order_by("index"):
-        wanted, was = request.POST.get(card.id), request.POST.get(f"was-{card.id}")
+    for device in node.devices.order_by("index"):
+        wanted, was = request.POST.get(device.id), request.POST.get(f"was-{device.id}")
         if wanted is not None and wanted.strip() != was:
-            card_assign(card=card, pool=wanted.strip(), expected=was)
+            device_assign(device=device, pool=wanted.strip(), expected=was)
     return redirect("node_page", node.id)
 
 
-@allowed_page(Action.ASSIGN_CARDS)
+@allowed_page(Action.ASSIGN_DEVICES)
 @require_POST
 def assign_pool(request: HttpRequest) -> HttpResponse:
     """Let a pool serve the chosen teams, or every team where none is chosen."""

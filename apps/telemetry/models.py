@@ -92,7 +92,7 @@ class UsageSum(models.Model):
         return f"{self.deployment_id} {self.environment} {self.status_class}"
 
 
-class CardHour(models.Model):
+class DeviceHour(models.Model):
     """How long a deployment's replicas held GPUs of one kind within one hour."""
 
     id = models.BigAutoField(primary_key=True)
@@ -107,10 +107,10 @@ class CardHour(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["hour", "deployment_id", "kind"], name="telemetry_card_hour_once"
+                fields=["hour", "deployment_id", "kind"], name="telemetry_device_hour_once"
             )
         ]
-        indexes = [models.Index(fields=["team_id", "hour"], name="telemetry_card_hours_by_team")]
+        indexes = [models.Index(fields=["team_id", "hour"], name="telemetry_device_hours_by_team")]
 
     def __str__(self) -> str:
         return f"{self.deployment_id} at {self.hour:%H:%M}"

@@ -10,7 +10,7 @@ from apps.accounts.models import ApiKey, ApiKeyType, Team
 from apps.accounts.services import admin_ensure
 from apps.configs.services import config_create
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
-from apps.fleet.models import Card, CardLease, Node
+from apps.fleet.models import Device, DeviceLease, Node
 from benchmarks.many_others import made
 from benchmarks.many_rows import GIB
 from controlplane import clock
@@ -32,7 +32,7 @@ trt_llm:
 """
 REPORTED = 1000
 """How many replicas the first node runs, where there are so many."""
-_CARDS_A_NODE = 8
+_DEVICES_A_NODE = 8
 _DEPLOYMENTS_A_MODEL = 4
 _MINUTES = 60
 _BUCKETS = "[2, 4, 6, 8, 4, 2, 1, 1, 1, 1, 0, 0, 0, 0]"
@@ -102,7 +102,7 @@ def _nodes(size: int) -> list[Node]:
             host_memory_bytes=512 * GIB,
             last_heartbeat_at=heard,
         )
-        for number in range(1 + max(0, size - REPORTED) // _CARDS_A_NODE)
+        for number in range(1 + max(0, size - REPORTED) // _DEVICES_A_NODE)
     )
     return nodes
 
@@ -113,7 +113,7 @@ def _replicas(deployments: list[Deployment], nodes: list[Node]) -> list[Replica]
         Replica(
             id=f"{place:05}",
             deployment=deployment,
-            node=nodes[max(0, place - REPORTED) // _CARDS_A_NODE % len(nodes)],
+            node=nodes[max(0, place - REPORTED) // _DEVICES_A_NODE % len(nodes)],
             generation=1,
             state=ReplicaState.READY,
             memory_bytes=GIB,
@@ -127,16 +127,16 @@ def _replicas(deployments: list[Deployment], nodes: list[Node]) -> list[Replica]
         )
         for place, deployment in enumerate(deployments)
     )
-    cards: list[Card] = made(
-        Card(
-            node=replica.node, index=place % 1000, uuid=f"card-{place}", kind="H100",
+    devices: list[Device] = made(
+        Device(
+            node=replica.node, index=place % 1000, uuid=f"device-{place}", kind="H100",
             memory_bytes=80 * GIB,
         )
         for place, replica in enumerate(replicas)
     )  # fmt: skip
     made(
-        CardLease(card=card, holder=replica.card_holder, memory_bytes=GIB)
-        for card, replica in zip(cards, replicas, strict=True)
+        DeviceLease(device=device, holder=replica.device_holder, memory_bytes=GIB)
+        for device, replica in zip(devices, replicas, strict=True)
     )
     return replicas
 

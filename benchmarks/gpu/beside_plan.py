@@ -12,7 +12,7 @@ from controlplane.domain.spec import parse_text
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card:
+class Device:
     """A GPU as the memory plan wants it."""
 
     kind: str
@@ -20,7 +20,7 @@ class Card:
 
 
 def compared(
-    card: Mapping[str, Any],
+    device: Mapping[str, Any],
     text: str,
     checkpoint: Path,
     report: Mapping[str, Any],
@@ -32,7 +32,7 @@ def compared(
     assert spec is not None
     config = json.loads((checkpoint / "config.json").read_text())
     weights = sum(each.stat().st_size for each in checkpoint.glob("*.safetensors"))
-    present = card_of(card)
+    present = device_of(device)
     planned = plan(spec, checkpoints.read(config, weight_bytes=weights), present, runtime)
     return {
         "config": {
@@ -42,7 +42,7 @@ def compared(
         "checkpoint": config,
         "weight_bytes": weights,
         "runtime": runtime,
-        "card": {"kind": present.kind, "memory_bytes": present.memory_bytes},
+        "device": {"kind": present.kind, "memory_bytes": present.memory_bytes},
         "report": dict(report),
         "planned": {
             "weights_bytes": planned.weights_bytes,
@@ -54,6 +54,6 @@ def compared(
     }
 
 
-def card_of(seen: Mapping[str, Any]) -> Card:
+def device_of(seen: Mapping[str, Any]) -> Device:
     """Return the GPU that the agent sees."""
-    return Card(kind=seen["kind"], memory_bytes=int(seen["memory_bytes"]))
+    return Device(kind=seen["kind"], memory_bytes=int(seen["memory_bytes"]))

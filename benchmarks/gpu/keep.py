@@ -2,8 +2,8 @@
 
 python -m benchmarks.gpu.keep OUT --results benchmarks/results
 
-A stage's JSON file becomes `<what>-<card>-<date>.json`; its log goes below `raw/`, and its plan
-beside the engine's report into `memory-<card>-<date>.json`. Paths of the host are left out. What
+A stage's JSON file becomes `<what>-<device>-<date>.json`; its log goes below `raw/`, and its plan
+beside the engine's report into `memory-<device>-<date>.json`. Paths of the host are left out. What
 was not run is not kept, and what failed only where nothing better is there.
 """
 
@@ -74,7 +74,7 @@ def keep_one(found: Mapping[str, Any], results: Path) -> Path | None:
 
 def file_name(what: str, found: Mapping[str, Any]) -> str:
     """Return the name under which a result of a GPU and a date is kept."""
-    product = str(found["card"]).partition(",")[0].partition(":")[0]
+    product = str(found["gpu"]).partition(",")[0].partition(":")[0]
     kind = kind_of(product, sys.maxsize).removeprefix("NVIDIA_").lower()
     return f"{what}-{kind.replace('-', '_')}-{found['date']}.json"
 
@@ -87,7 +87,7 @@ def _keep_memory(content: dict[str, Any], path: Path, results: Path) -> None:
     entry = {
         **memory,
         "date": content["date"],
-        "card_name": content["card"],
+        "device_name": content["gpu"],
         "source": path.name,
         "weights_rounded_to_bytes": _ROUNDED_BYTES.get(memory["runtime"], 0),
         **({"note": content["note"]} if "note" in content else {}),

@@ -48,16 +48,16 @@ class Show:
     """What was started to run beside the stages."""
 
     @property
-    def card(self) -> Mapping[str, Any]:
+    def device(self) -> Mapping[str, Any]:
         """The first GPU of this host, as the agent sees it."""
-        return nvidia.cards()[0]
+        return nvidia.devices()[0]
 
-    def free_card(self) -> Mapping[str, Any]:
+    def free_device(self) -> Mapping[str, Any]:
         """Return the GPU once all of its memory has been given back."""
-        card: Mapping[str, Any] = until(
-            lambda: self.card, lambda card: card["used_bytes"] < IDLE_BYTES
+        device: Mapping[str, Any] = until(
+            lambda: self.device, lambda device: device["used_bytes"] < IDLE_BYTES
         )
-        return card
+        return device
 
     def client(self, model: Mapping[str, Any]) -> openai.OpenAI:
         local = httpx2.Client(trust_env=False, timeout=120)

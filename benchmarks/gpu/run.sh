@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Shows Enginehouse on an NVIDIA card: the whole product starts there and builds, serves and fails.
+# Shows Enginehouse on an NVIDIA device: the whole product starts there and builds, serves and fails.
 #
 #   benchmarks/gpu/run.sh --out FOLDER [--parts FOLDER] [--results benchmarks/results]
 #       [--data FOLDER] [--stages build,ask,…] [--seconds 900]
@@ -8,9 +8,9 @@
 # they are made instead: what `pack.py` packed there (now, where the folder is empty) is installed
 # beside the packages of the host's own Python 3.12, into the folder TARGET or a passing one.
 #
-# The card must be the host's only one, and used by nobody. FOLDER gets one JSON file a stage and
-# the raw logs; --results gets `<what>-<card>-<date>.json` of each, for `python benchmarks/evidence.py`.
-# Exit status: 0 every stage came through, 1 not, 2 wrong use, 3 no card.
+# The device must be the host's only one, and used by nobody. FOLDER gets one JSON file a stage and
+# the raw logs; --results gets `<what>-<device>-<date>.json` of each, for `python benchmarks/evidence.py`.
+# Exit status: 0 every stage came through, 1 not, 2 wrong use, 3 no device.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 out="" parts="" results="$here/benchmarks/results" target=${TARGET:-} words=()
@@ -30,9 +30,9 @@ while [[ $# -gt 0 ]]; do
 done
 [[ -n "$out" ]] || usage
 if [[ -z "${REHEARSAL:-}" ]]; then
-  command -v nvidia-smi >/dev/null || { echo "No nvidia-smi: this needs an NVIDIA card." >&2; exit 3; }
+  command -v nvidia-smi >/dev/null || { echo "No nvidia-smi: this needs an NVIDIA device." >&2; exit 3; }
   count=$(nvidia-smi --query-gpu=name --format=csv,noheader | wc -l)
-  [[ $count -eq 1 ]] || echo "This host has $count cards, and the stages look at the first alone." >&2
+  [[ $count -eq 1 ]] || echo "This host has $count devices, and the stages look at the first alone." >&2
 fi
 mkdir -p "$out" "$results"
 out=$(cd "$out" && pwd)

@@ -117,13 +117,13 @@ def _write(out: Path, name: str, result: dict[str, Any]) -> None:
 def _host_summary() -> dict[str, Any]:
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "card": _card(),
+        "gpu": _device(),
         "command": f"benchmarks/gpu/run.sh {' '.join(sys.argv[1:])}",
         "python": sys.version.split()[0],
     }
 
 
-def _card() -> str:
+def _device() -> str:
     smi = shutil.which("nvidia-smi")
     if smi is None:
         return "none: a rehearsal on a CPU"

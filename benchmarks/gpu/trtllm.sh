@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Serves one artifact with TensorRT-LLM from the files that Enginehouse writes, asks it a few
 # things, and keeps what it answered: the proof that the project does not have yet. It needs one
-# NVIDIA card of compute capability 8.9 or newer (an H100 is what we ask for) and an environment in
+# NVIDIA device of compute capability 8.9 or newer (an H100 is what we ask for) and an environment in
 # which `python3 -m tensorrt_llm.commands.serve --help` works. NVIDIA's release container has it:
 #
 #   docker run --rm -it --gpus all --ipc host -v "$PWD:/enginehouse" -v /path/to/artifact:/model \
@@ -9,7 +9,7 @@
 #     /enginehouse/benchmarks/gpu/trtllm.sh --config /enginehouse/config.yaml --model /model
 #
 # --model is the artifact of a build (`hf_quant_config.json` is in it) or any checkpoint folder that
-# the config is about; --config names its card in `resources.accelerator`.
+# the config is about; --config names its device in `resources.accelerator`.
 #
 #   benchmarks/gpu/trtllm.sh --config config.yaml --model /path/to/artifact [--version 1.2]
 #       [--engine-python python3] [--python PYTHON] [--out trtllm-result]
@@ -19,11 +19,11 @@
 # is missing an environment below ~/.cache, made with Python 3.11 or 3.12 from a package index.
 # The engine listens on PORT (18080) and may take WAIT_SECONDS (1200) to become ready.
 #
-# The result is benchmarks/results/trtllm-<card>-<date>.json, and one .tar.gz of it with rendered
+# The result is benchmarks/results/trtllm-<device>-<date>.json, and one .tar.gz of it with rendered
 # files, versions, the engine's log, answers and metrics. Neither weights nor secrets are in it.
-# Please attach the .tar.gz to an issue of this repository named "TensorRT-LLM on <card>", or add
+# Please attach the .tar.gz to an issue of this repository named "TensorRT-LLM on <device>", or add
 # the JSON file in a pull request: `python benchmarks/evidence.py` puts it on the page of evidence.
-# Exit status: 0 every answer as asked, 1 not, 2 wrong use, 3 no card.
+# Exit status: 0 every answer as asked, 1 not, 2 wrong use, 3 no device.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -49,7 +49,7 @@ while [[ $# -gt 0 ]]; do
   shift 2
 done
 [[ -f "$config" && -d "$model" ]] || usage
-command -v nvidia-smi >/dev/null || { echo "No nvidia-smi: this needs an NVIDIA card." >&2; exit 3; }
+command -v nvidia-smi >/dev/null || { echo "No nvidia-smi: this needs an NVIDIA device." >&2; exit 3; }
 command -v curl >/dev/null || { echo "No curl, which asks the engine: please install it." >&2; exit 2; }
 
 mkdir -p "$out" "$results"
@@ -79,7 +79,7 @@ mapfile -t -d '' argv < "$out/argv"
 
 echo "2/5 Noting versions"
 nvidia-smi --query-gpu=name,memory.total,driver_version,compute_cap,memory.free --format=csv \
-  > "$out/card.csv"
+  > "$out/device.csv"
 {
   date -u +"date: %Y-%m-%dT%H:%M:%SZ"
   "$engine_python" -c 'import tensorrt_llm, torch; print("tensorrt_llm:", tensorrt_llm.__version__, "torch:", torch.__version__)' 2>/dev/null || echo "tensorrt_llm: cannot be imported"
@@ -108,7 +108,7 @@ until curl -fsS -o /dev/null "$url/health" 2>/dev/null; do
   sleep 2
 done
 echo "ready_seconds: $SECONDS" >> "$out/versions.txt"
-nvidia-smi --query-gpu=memory.used --format=csv > "$out/card_ready.csv"
+nvidia-smi --query-gpu=memory.used --format=csv > "$out/device_ready.csv"
 
 echo "4/5 Asking"
 ask() { # name, route, body
@@ -143,5 +143,5 @@ if [[ -z "$file" ]]; then
 elif [[ $status -ne 0 ]]; then
   echo "An answer was not what was asked for: see answers in $file." >&2
 fi
-echo "Wrote ${file:-no result}. Please attach $out.tar.gz to an issue of this repository named \"TensorRT-LLM on <your card>\"."
+echo "Wrote ${file:-no result}. Please attach $out.tar.gz to an issue of this repository named \"TensorRT-LLM on <your device>\"."
 exit "$status"

@@ -46,7 +46,7 @@ def result(out: Path, config: str, model: Path, command: str) -> dict[str, Any]:
     log = (out / "engine.log").read_text(errors="replace")
     pages = {"/version": out / "version.txt"}
     report = read_report(lambda path: pages[path].read_bytes(), log) or {}
-    card = _line_after(out / "card.csv", 1)
+    device = _line_after(out / "device.csv", 1)
     answers = {name: _answer(out / f"{name}.txt", name) for name in _AS_ASKED}
     wrong = [name for name, each in answers.items() if not each["as_asked"]]
     return {
@@ -54,26 +54,26 @@ def result(out: Path, config: str, model: Path, command: str) -> dict[str, Any]:
         "state": "failed" if wrong else "done",
         "reason": f"not as asked: {', '.join(wrong)}" if wrong else "",
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "card": card,
+        "gpu": device,
         "command": command,
         "versions": (out / "versions.txt").read_text().splitlines(),
         "files": {name: (out / name).read_text() for name in ("rendered.txt", "engine.yaml")},
         "answers": answers,
         "metrics": trtllm.metrics.read((out / "metrics.txt").read_text(errors="replace")),
-        "card_memory_mib": {
-            "free_before": _line_after(out / "card.csv", 1).split(",")[-1].strip(),
-            "used_ready": _line_after(out / "card_ready.csv", 1),
+        "device_memory_mib": {
+            "free_before": _line_after(out / "device.csv", 1).split(",")[-1].strip(),
+            "used_ready": _line_after(out / "device_ready.csv", 1),
         },
-        "memory": _memory(config, model, card, report),
+        "memory": _memory(config, model, device, report),
     }
 
 
-def _memory(config: str, model: Path, card: str, report: Mapping[str, Any]) -> dict[str, Any]:
+def _memory(config: str, model: Path, device: str, report: Mapping[str, Any]) -> dict[str, Any]:
     """Return the plan beside the engine's report, or the report alone where nothing is planned."""
     spec = parse_text(config).spec
     named = spec.accelerator.kind if spec and spec.accelerator else None
-    kind = named or next((each for each in PLANNABLE_GPUS if each in card.split(",")[0]), None)
-    size = re.search(r"(\d+) MiB", card)
+    kind = named or next((each for each in PLANNABLE_GPUS if each in device.split(",")[0]), None)
+    size = re.search(r"(\d+) MiB", device)
     if kind is None or size is None or not (model / "config.json").exists():
         return {"report": dict(report)}
     seen = {"kind": kind, "memory_bytes": int(size[1]) * _MIB}

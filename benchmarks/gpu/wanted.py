@@ -35,6 +35,6 @@ WANTED: Mapping[str, str] = {
     "large_no_quant": "the memory plan of that shape in bfloat16",
     "native_verify": "the native engine in FP8 on an H100, verifying 64 tokens of one row of the "
     "shape of Qwen3-8B, in 4.5 ms; its fused decoder is later work",
-    "two_cards": "a model served over two GPUs",
+    "two_devices": "a model served over two GPUs",
     "trtllm": "TensorRT-LLM at all",
 }

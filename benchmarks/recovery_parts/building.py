@@ -24,7 +24,7 @@ def builds_harmed(folder: Path, *, rounds: int) -> dict[str, Any]:
         harms = (
             (builds.kill_workers, fp8),
             (builds.cancel_and_kill_children, fp8),
-            (builds.cancel_in_the_queue_for_cards, fp8),
+            (builds.cancel_in_the_queue_for_devices, fp8),
             (builds.kill_both, plain),
             (builds.kill_unseen, plain),
             (builds.stop_workers, plain),
@@ -41,7 +41,7 @@ def builds_harmed(folder: Path, *, rounds: int) -> dict[str, Any]:
                 left["builds_lost"] += builds.end_of(build).state != "succeeded"
             left["orphans"] += builds.orphans(folder)
             left["half_published"] += builds.drafts(folder)
-            left["cards_still_held"] += builds.cards_held(build)
+            left["devices_still_held"] += builds.devices_held(build)
     return {**worst_by_kind(seconds), **steps, **left, "harms": seconds}
 
 

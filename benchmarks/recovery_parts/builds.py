@@ -12,7 +12,7 @@ from apps.builds.models import Artifact, Build, BuildStep
 from apps.builds.services import build_cancel, build_create, build_retry
 from apps.configs.models import Revision
 from apps.configs.services import config_create, revision_examine
-from apps.fleet.models import Card, CardLease
+from apps.fleet.models import Device, DeviceLease
 from benchmarks.recovery_parts.stage import STEPS, Stage, is_alive, process_named, wait_for
 from tests import factories
 from tests.tiny_checkpoint import make_tiny_checkpoint
@@ -115,12 +115,12 @@ def restart_broker(stage: Stage, build: Build) -> dict[str, float]:
     return {"queued_build_begun_after_broker_restart_seconds": seconds}
 
 
-def cancel_in_the_queue_for_cards(stage: Stage, build: Build) -> dict[str, float]:
+def cancel_in_the_queue_for_devices(stage: Stage, build: Build) -> dict[str, float]:
     """Seconds until a cancelled build has ended that waited for room on its GPU."""
     stage.reach("fetch")
-    card = Card.objects.get(kind="CPU")
+    device = Device.objects.get(kind="CPU")
     taken = factories.make_lease(
-        card=card, holder="replica:benchmrk", memory_bytes=card.memory_bytes
+        device=device, holder="replica:benchmrk", memory_bytes=device.memory_bytes
     )
     with stage.open_gates():
         wait_for(lambda: _step(build, "calibrate").waits_for, what="a build without room")
@@ -130,7 +130,7 @@ def cancel_in_the_queue_for_cards(stage: Stage, build: Build) -> dict[str, float
         seconds = time.monotonic() - asked_at
     taken.delete()
     build_retry(build=fresh(build))
-    return {"cancelled_waiting_for_cards_seconds": seconds}
+    return {"cancelled_waiting_for_devices_seconds": seconds}
 
 
 def kill_servers(stage: Stage, build: Build) -> dict[str, float]:
@@ -164,9 +164,9 @@ def drafts(folder: Path) -> int:
     return len(list((folder / "builds").glob("*/.*")))
 
 
-def cards_held(build: Build) -> int:
+def devices_held(build: Build) -> int:
     """Count the claims on GPUs and memory that an ended build still has."""
-    return CardLease.objects.filter(holder=f"build:{build.id}", released_at=None).count()
+    return DeviceLease.objects.filter(holder=f"build:{build.id}", released_at=None).count()
 
 
 def _kill_worker(stage: Stage, step: str) -> float:

@@ -46,10 +46,10 @@ def _make_large(build: "Build", share: float) -> None:
     """Let each replica claim that share of the smallest host, so that no host takes two."""
     from django.db.models import Min
 
-    from apps.fleet.models import Card
+    from apps.fleet.models import Device
     from tests.factories_serving import CHECKPOINT
 
-    smallest = Card.objects.aggregate(bytes=Min("memory_bytes"))["bytes"]
+    smallest = Device.objects.aggregate(bytes=Min("memory_bytes"))["bytes"]
     weight_bytes = int(smallest * share)
     large = {**CHECKPOINT, "weight_bytes": weight_bytes, "parameters": weight_bytes // 4}
     build.steps.filter(name="inspect").update(result={"checkpoint": large})

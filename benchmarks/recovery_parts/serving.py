@@ -28,7 +28,7 @@ _USAGE = """
     SELECT coalesce(sum(requests), 0), coalesce(sum(completion_tokens), 0)
     FROM telemetry_usageminute WHERE status_class = 2
 """
-LEASES = "SELECT count(*) FROM fleet_cardlease WHERE released_at IS NULL"
+LEASES = "SELECT count(*) FROM fleet_devicelease WHERE released_at IS NULL"
 
 
 @dataclass

@@ -57,7 +57,7 @@ def propose(
     is_owned = bool(rows) and rows[0].offer.owned
     if row is None and not is_owned and _suits_a_cpu(checkpoint):
         return _on_cpu(checkpoint, named)
-    return _on_cards(checkpoint, named, row or _calmest(rows))
+    return _on_devices(checkpoint, named, row or _calmest(rows))
 
 
 def _calmest(rows: Sequence[FitRow]) -> FitRow | None:
@@ -90,11 +90,11 @@ def _on_cpu(checkpoint: CheckpointFacts, named: Named) -> Proposal:
     )
 
 
-def _on_cards(checkpoint: CheckpointFacts, named: Named, row: FitRow | None) -> Proposal:
+def _on_devices(checkpoint: CheckpointFacts, named: Named, row: FitRow | None) -> Proposal:
     runtime, reason = _runtime(checkpoint)
     content = _content(checkpoint, named, _length(checkpoint, _LONGEST_ON_GPU))
     if row is not None:
-        count = "" if row.cards == 1 else f":{row.cards}"
+        count = "" if row.devices == 1 else f":{row.devices}"
         content["resources"] = {"accelerator": f"{row.offer.kind}{count}"}
         build = content["trt_llm"]["build"]
         if row.quantization_type != "no_quant":

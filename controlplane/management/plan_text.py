@@ -16,7 +16,7 @@ _VERDICTS = {
 def lines_of(planned: MemoryPlan, advice: Sequence[FitRow]) -> Iterator[str]:
     """Yield the plan, what would change it, the build, and other GPUs."""
     yield from _model(planned)
-    yield from _card(planned)
+    yield from _device(planned)
     yield from _capacity(planned)
     yield from _speed(planned)
     yield from _beside(planned)
@@ -43,8 +43,8 @@ def _model(planned: MemoryPlan) -> Iterator[str]:
         )
 
 
-def _card(planned: MemoryPlan) -> Iterator[str]:
-    yield f"Each of {planned.cards} x {planned.card_kind}, {_gib(planned.card_bytes)}:"
+def _device(planned: MemoryPlan) -> Iterator[str]:
+    yield f"Each of {planned.devices} x {planned.device_kind}, {_gib(planned.device_bytes)}:"
     for name, size in (
         ("weights", planned.weights_bytes),
         ("activations", planned.activations_bytes),
@@ -88,12 +88,12 @@ def _beside(planned: MemoryPlan) -> Iterator[str]:
     if planned.runtime_name == "native":
         return
     inputs = planned.inputs
-    builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.card)
-    cards = builder.need.cards if builder.need else builder.leased_cards
-    short = f", {builder.leased_cards} leased" if builder.verdict != "fits" else ""
+    builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.device)
+    devices = builder.need.devices if builder.need else builder.leased_devices
+    short = f", {builder.leased_devices} leased" if builder.verdict != "fits" else ""
     yield (
-        f"Without the download, the build takes {_range(builder.minutes)} minutes on {cards} "
-        f"card(s){short}."
+        f"Without the download, the build takes {_range(builder.minutes)} minutes on {devices} "
+        f"device(s){short}."
     )
     for change in changes(planned):
         after = change.plan
@@ -108,7 +108,9 @@ def _advised(row: FitRow) -> str:
     held = planned.full_length_requests if planned else 0
     words = f"; {'; '.join(row.reasons)}" if row.reasons else ""
     speed = f", about {row.tokens_per_second:,.0f} tokens/s" if row.tokens_per_second else ""
-    return f"{row.offer.kind}:{row.cards} {row.quantization_type}: {held:,} requests{speed}{words}"
+    return (
+        f"{row.offer.kind}:{row.devices} {row.quantization_type}: {held:,} requests{speed}{words}"
+    )
 
 
 def _range(found: Range) -> str:

@@ -151,9 +151,9 @@ def _node(action: str, *, name: str = "", value: str = "", **changes: Any) -> tu
     return f"/nodes/{made.id}/{action}/", {"name": name, "value": value}
 
 
-def _card_assigned() -> tuple[str, Form]:
-    card = factories.make_card()
-    return f"/nodes/{card.node_id}/cards/", {card.id: "spare"}
+def _device_assigned() -> tuple[str, Form]:
+    device = factories.make_device()
+    return f"/nodes/{device.node_id}/devices/", {device.id: "spare"}
 
 
 def _grant_revoked(world: World) -> tuple[str, Form]:
@@ -214,7 +214,7 @@ POSTS: Mapping[str, Callable[[World], tuple[str, Form]]] = {
         f"/nodes/{factories.make_failed_starts().node_id}/failed-starts/clear/",
         {},
     ),
-    "fleet:assign_cards": lambda w: _card_assigned(),
+    "fleet:assign_devices": lambda w: _device_assigned(),
     "fleet:assign_pool": lambda w: (
         "/nodes/pools/",
         {"pool": "default", "teams": [w.admin.team_id]},

@@ -9,7 +9,9 @@ from pathlib import Path
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks/engine_gpu.py"
 
 
-def test_without_a_card_the_newest_results_are_printed_with_card_and_age(tmp_path: Path) -> None:
+def test_without_a_device_the_newest_results_are_printed_with_device_and_age(
+    tmp_path: Path,
+) -> None:
     found = subprocess.run(
         [sys.executable, str(SCRIPT), "--json"],
         env={**os.environ, "PATH": str(tmp_path)},
@@ -20,4 +22,4 @@ def test_without_a_card_the_newest_results_are_printed_with_card_and_age(tmp_pat
     assert found.returncode == 3, found.stderr
     results = json.loads(found.stdout)["results"]
     assert {each["what"] for each in results} >= {"build", "native"}
-    assert all(each["card"] and each["age_days"] >= 0 for each in results)
+    assert all(each["gpu"] and each["age_days"] >= 0 for each in results)

@@ -22,7 +22,7 @@ def test_what_has_no_result_is_listed_as_not_run() -> None:
     assert "asked once" not in not_run
 
 
-def test_every_stage_is_wanted_of_a_card_and_has_a_section() -> None:
+def test_every_stage_is_wanted_of_a_device_and_has_a_section() -> None:
     assert set(STAGES) <= set(WANTED)
     assert set(STAGES) <= set(_SECTIONS)
 
@@ -52,7 +52,7 @@ def test_a_fault_is_told_with_what_was_said_and_how_long_it_took() -> None:
     said = {"code": "EHD-CARD-IN-USE", "sentence": "GPU 0 is used by `a|b`."}
     row = {"done": "a stranger", "said": said, "said_after_seconds": 1.25,
            "recovered_after_seconds": 2.0, "recovered": "after its end"}  # fmt: skip
-    found = {"faults": [row], "card": "H100", "date": "2026-11-28", "command": "run.sh"}
+    found = {"faults": [row], "gpu": "H100", "date": "2026-11-28", "command": "run.sh"}
     page = evidence_faults.told("kill-h100-2026-11-28.json", found)
     assert "| `EHD-CARD-IN-USE`: GPU 0 is used by `a\\|b`. | 1.2 s | 2.0 s after its end |" in page
 

@@ -18,7 +18,7 @@ ENGINE_LOG = [
 ]
 
 
-def _found_on_a_card(out: Path) -> dict[str, Any]:
+def _found_on_a_device(out: Path) -> dict[str, Any]:
     """Write what the stages of the kept runs wrote; return the entries of the memory plan."""
     [memory] = (json.loads(path.read_text()) for path in KEPT.glob(f"memory-{RUN}.json"))
     entries = {each["source"]: each for each in memory}
@@ -39,7 +39,7 @@ def _found_on_a_card(out: Path) -> dict[str, Any]:
 def test_all_stages_of_a_run_are_kept_and_make_the_page(tmp_path: Path) -> None:
     out, results = tmp_path / "out", tmp_path / "results"
     out.mkdir()
-    entries = _found_on_a_card(out)
+    entries = _found_on_a_device(out)
     files = keep(out, results)
     assert {path.name for path in files} == {
         path.name for path in KEPT.glob(f"*-{RUN}.json") if what_of(path.name) != "memory"
@@ -58,7 +58,7 @@ def test_all_stages_of_a_run_are_kept_and_make_the_page(tmp_path: Path) -> None:
 def test_kept_again_nothing_doubles(tmp_path: Path) -> None:
     out, results = tmp_path / "out", tmp_path / "results"
     out.mkdir()
-    entries = _found_on_a_card(out)
+    entries = _found_on_a_device(out)
     keep(out, results), keep(out, results)
     [memory] = results.glob("memory-*.json")
     assert len(json.loads(memory.read_text())) == len(entries)
@@ -68,7 +68,7 @@ def test_what_failed_is_told_and_takes_the_place_of_nothing(tmp_path: Path) -> N
     out, results = tmp_path / "out", tmp_path / "results"
     out.mkdir()
     failed = {
-        **{"what": "deploy", "date": "2026-11-28", "card": "NVIDIA H100 80GB HBM3, 81559 MiB"},
+        **{"what": "deploy", "date": "2026-11-28", "gpu": "NVIDIA H100 80GB HBM3, 81559 MiB"},
         **{"command": "run.sh", "state": "failed", "reason": "OutOfTime: its time was up"},
     }
     (out / "deploy.json").write_text(json.dumps(failed))
@@ -83,15 +83,15 @@ def test_what_failed_is_told_and_takes_the_place_of_nothing(tmp_path: Path) -> N
     assert (results / "deploy-h100-2026-11-28.json").read_text() == good
 
 
-def test_a_file_is_named_by_the_kind_of_its_card() -> None:
-    cards = {
+def test_a_file_is_named_by_the_kind_of_its_device() -> None:
+    devices = {
         "NVIDIA H100 80GB HBM3, 81559 MiB": "h100",
         "NVIDIA RTX PRO 6000 Blackwell Server Edition, 97887 MiB": "rtx_pro_6000",
         "NVIDIA GeForce RTX 4090, 24564 MiB": "geforce_rtx_4090",
         "none: a rehearsal on a CPU": "none",
     }
-    found = [file_name("ask", {"card": each, "date": "2026-11-28"}) for each in cards]
-    assert found == [f"ask-{kind}-2026-11-28.json" for kind in cards.values()]
+    found = [file_name("ask", {"gpu": each, "date": "2026-11-28"}) for each in devices]
+    assert found == [f"ask-{kind}-2026-11-28.json" for kind in devices.values()]
 
 
 def test_a_run_of_pytest_is_told_by_its_last_lines() -> None:

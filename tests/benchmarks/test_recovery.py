@@ -12,7 +12,7 @@ def test_the_worst_of_each_kind_is_judged_and_what_has_no_kind_by_the_true_state
         "worker_killed_in_gate_seconds": 3.0,
         "broker_killed_in_fetch_seconds": 4.0,
         "cancelled_in_gate_seconds": 1.5,
-        "cancelled_waiting_for_cards_seconds": 1.0,
+        "cancelled_waiting_for_devices_seconds": 1.0,
         "cancel_seen_in_gate_seconds": 0.5,
         "given_back_in_inspect_seconds": 2.0,
     }

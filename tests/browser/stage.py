@@ -96,7 +96,9 @@ def make_stage() -> Stage:
     node = factories.make_node(
         name="workbench", agent_version="0.1.0", host_memory_bytes=16 * _GIB, runtimes=["native"]
     )
-    card = factories.make_card(node=node, memory_bytes=8 * _GIB, used_bytes=3 * _GIB, name="EPYC")
+    device = factories.make_device(
+        node=node, memory_bytes=8 * _GIB, used_bytes=3 * _GIB, name="EPYC"
+    )
     worker_arrived(name="control@workbench", version="0.1.0")
     worker_arrived(name="build.default@workbench", version="0.1.0")
     blocked = config_create(team=team, name="llama-3.3-70b", text=BLOCKED_TEXT, user=owner)
@@ -109,7 +111,7 @@ def make_stage() -> Stage:
     )
     revision = small.revisions.get()
     built = built_build(revision, owner)
-    deployment = serving_deployment(built, node, card, owner)
+    deployment = serving_deployment(built, node, device, owner)
     return Stage(
         team=team,
         owner=owner,

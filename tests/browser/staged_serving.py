@@ -6,7 +6,7 @@ from apps.accounts.models import User
 from apps.builds.models import Build
 from apps.configs.models import CheckpointRecord
 from apps.deployments.models import Deployment, Replica
-from apps.fleet.models import Card, Node
+from apps.fleet.models import Device, Node
 from apps.telemetry import buckets
 from apps.telemetry.models import EngineSample, UsageMinute
 from controlplane import clock
@@ -17,7 +17,7 @@ from tests.browser.staged_checkpoints import SMOLLM
 _GIB = 1024**3
 
 
-def serving_deployment(build: Build, node: Node, card: Card, owner: User) -> Deployment:
+def serving_deployment(build: Build, node: Node, device: Device, owner: User) -> Deployment:
     """Return a deployment in production that answers, beside one that found no room."""
     model = factories.make_model(team=owner.team, name="smollm2")
     facts = CheckpointRecord.objects.filter(repo=SMOLLM).values_list("facts", flat=True)[0]
@@ -38,7 +38,7 @@ def serving_deployment(build: Build, node: Node, card: Card, owner: User) -> Dep
         },
         metrics={"requests_running": 2, "requests_waiting": 0, "kv_cache_used_ratio": 0.18},
     )
-    factories.make_lease(card=card, holder=f"replica:{replica.id}", memory_bytes=2 * _GIB)
+    factories.make_lease(device=device, holder=f"replica:{replica.id}", memory_bytes=2 * _GIB)
     _traffic(deployment)
     _samples(replica)
     factories.make_deployment(

@@ -22,7 +22,7 @@ def poison(stage: "Stage") -> None:
     from apps.builds.models import Artifact, Build
     from apps.configs.models import CalibrationVersion, Config, Revision
     from apps.deployments.models import Deployment, ServedModel
-    from apps.fleet.models import Card, Node
+    from apps.fleet.models import Device, Node
     from apps.secrets.models import Secret
     from apps.telemetry.logs import log_append
     from tests.apps.builds.stage import CALIBRATION, GATE
@@ -35,7 +35,7 @@ def poison(stage: "Stage") -> None:
     ApiKey.objects.update(name=EVIL[:64])
     Secret.objects.update(name=EVIL)
     Node.objects.update(name=EVIL[:60])
-    Card.objects.update(name=EVIL[:60])
+    Device.objects.update(name=EVIL[:60])
     _invite(Invitation, stage)
     Revision.objects.filter(config=stage.small).update(
         text=f"model_name: |\n  {EVIL}\n{EVIL}: 1\n# {EVIL}\n"

@@ -27,7 +27,7 @@ HOSTILE = [
     '[[["\\u0000"]]]', '{"\\u0000": 1}', f'{{"a": {DIGITS}}}', "[" * 5000 + "]" * 5000,
     '"4294967296"', "4294967296", "NaN",
 ]  # fmt: skip
-CARD = {"index": 0, "uuid": "CPU-1", "kind": "CPU", "memory_bytes": 1, "name": "cpu"}
+DEVICE = {"index": 0, "uuid": "CPU-1", "kind": "CPU", "memory_bytes": 1, "name": "cpu"}
 USER = {"pid": 1, "name": "x", "user": "x", "held_bytes": 1, "is_ours": False, "has_ended": False}
 FAILURE = {
     "code": "EHN-KILLED", "blame": "ours", "sentence": "It ended.", "field": "f", "hint": "h",
@@ -44,7 +44,7 @@ RECORD = {
 def node_enrolls() -> tuple[str, str, Any]:
     body = {
         "name": "host-1", "address": "127.0.0.1", "boot_id": "b", "agent_version": "0.1.0",
-        "host_memory_bytes": 1, "cards": [CARD], "facts": {"threads": 2},
+        "host_memory_bytes": 1, "devices": [DEVICE], "facts": {"threads": 2},
         "credential_sha256": "0" * 64, "engine_ports": [15_000, 32_767],
     }  # fmt: skip
     return "nodes/enroll", enrollment_token_create(), body
@@ -59,7 +59,7 @@ def node_observes() -> tuple[str, str, Any]:
     replica = _replica()
     body = {
         "format": 1, "boot_id": "b", "runtimes": ["native"],
-        "cards": [{**CARD, "used_bytes": 1, "utilization_percent": 1.0, "used_by": [USER]}],
+        "devices": [{**DEVICE, "used_bytes": 1, "utilization_percent": 1.0, "used_by": [USER]}],
         "replicas": [
             {
                 "id": replica.id, "generation": replica.generation, "state": "ready",

@@ -90,7 +90,7 @@ def test_missing_files_exit_2_and_are_named(config: Path, tmp_path: Path) -> Non
     assert _check(config, "--facts", str(tmp_path / "none"))[0] == 2
 
 
-def test_a_config_for_cards_that_are_not_here_exits_0(config: Path, config_json: Path) -> None:
+def test_a_config_for_devices_that_are_not_here_exits_0(config: Path, config_json: Path) -> None:
     config.write_text("resources: {accelerator: H100}\n" + CONFIG)
     status, out, _ = _check(config, "--facts", str(config_json))
     assert status == 0

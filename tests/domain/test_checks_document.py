@@ -17,7 +17,7 @@ PROMISED = {
     "effective": {"field", "asked", "effective", "reason"},
     "model": {"architecture", "parameters", "weight_bytes", "kv_bytes_per_token"},
     "per_gpu": {
-        "card_bytes", "weights_bytes", "kv_cache_bytes", "activations_bytes", "overhead_bytes",
+        "device_bytes", "weights_bytes", "kv_cache_bytes", "activations_bytes", "overhead_bytes",
         "free_bytes",
     },
     "capacity": {"kv_tokens", "full_length_requests", "binding"},
@@ -33,7 +33,7 @@ def _shown() -> Any:
 
 def _answer() -> Any:
     assert _SENT is not None
-    known = Known(checkpoint=QWEN2_7B, secret_names=frozenset(), cards=EVERY_KIND)
+    known = Known(checkpoint=QWEN2_7B, secret_names=frozenset(), devices=EVERY_KIND)
     return examine(json.loads(_SENT[1])["text"], known).to_json()
 
 

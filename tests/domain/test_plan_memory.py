@@ -52,7 +52,7 @@ def test_the_json_form_is_stable(
         "weight_bytes": 16_060_522_496, "kv_bytes_per_token": 131_072,
     }  # fmt: skip
     assert set(content["per_gpu"]) == {
-        "card_bytes", "weights_bytes", "kv_cache_bytes", "activations_bytes", "overhead_bytes",
+        "device_bytes", "weights_bytes", "kv_cache_bytes", "activations_bytes", "overhead_bytes",
         "free_bytes",
     }  # fmt: skip
     assert {"kv_tokens", "full_length_requests", "binding"} <= set(content["capacity"])
@@ -71,16 +71,16 @@ def test_the_text_form_says_what_fits_and_what_would_change_it(
     assert out.rstrip().endswith("It fits.")
 
 
-def test_another_card_can_be_planned_for_without_owning_it(
+def test_another_device_can_be_planned_for_without_owning_it(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for asked, kind, cards in (
+    for asked, kind, devices in (
         ("L4:2", 24, 2), ("h100_40gb", 40, 1), ("RTX_4090:2", 24, 2), ("gb300:1", 277, 1),
     ):  # fmt: skip
         _, out, _ = _run(capsys, files[0], "--facts", files[1], "--gpu", asked, "--format", "json")
         content = json.loads(out)
-        assert content["per_gpu"]["card_bytes"] == kind * 2**30
-        assert content["capacity"]["cards"] == cards
+        assert content["per_gpu"]["device_bytes"] == kind * 2**30
+        assert content["capacity"]["devices"] == devices
 
 
 def test_what_does_not_fit_exits_with_one(

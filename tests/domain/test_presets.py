@@ -37,7 +37,7 @@ def test_a_preset_has_no_error_of_its_own(preset: Preset) -> None:
     known = Known(
         checkpoint=CHECKPOINTS[preset.name],
         secret_names=frozenset({"hf_access_token"}),
-        cards=EVERY_KIND,
+        devices=EVERY_KIND,
     )
     examination = examine(preset.text, known)
     assert examination.errors == ()
@@ -47,5 +47,5 @@ def test_a_preset_has_no_error_of_its_own(preset: Preset) -> None:
 
 def test_the_cpu_preset_can_be_built_in_this_release() -> None:
     preset = next(preset for preset in PRESETS if preset.name == "try-on-a-cpu")
-    known = Known(checkpoint=SMOLLM2_135M, secret_names=frozenset(), cards=EVERY_KIND)
+    known = Known(checkpoint=SMOLLM2_135M, secret_names=frozenset(), devices=EVERY_KIND)
     assert not examine(preset.text, known).blocks_build

@@ -31,7 +31,7 @@ def test_a_proposal_passes_the_checks(
 ) -> None:
     text = propose(checkpoint, NAMED, owned).text
     known = Known(
-        checkpoint=checkpoint, secret_names=frozenset({"hf_access_token"}), cards=EVERY_KIND
+        checkpoint=checkpoint, secret_names=frozenset({"hf_access_token"}), devices=EVERY_KIND
     )
     examination = examine(text, known)
     assert examination.errors == ()
@@ -39,7 +39,7 @@ def test_a_proposal_passes_the_checks(
     assert [each.code for each in findings if each.severity is Severity.ERROR] == []
 
 
-def test_cards_that_are_there_come_before_better_ones() -> None:
+def test_devices_that_are_there_come_before_better_ones() -> None:
     proposal = propose(LLAMA_8B, NAMED, (TWO_L4,))
     assert proposal.row is not None
     assert proposal.row.offer is TWO_L4
@@ -54,7 +54,7 @@ def test_a_small_model_without_any_gpu_goes_to_the_cpu() -> None:
 
 def test_a_chosen_row_is_what_the_config_says() -> None:
     rows = best_rows(LLAMA_70B, NAMED, ())
-    row = next(each for each in rows if each.offer.kind == "H100" and each.cards == 4)
+    row = next(each for each in rows if each.offer.kind == "H100" and each.devices == 4)
     text = propose(LLAMA_70B, NAMED, (), row).text
     assert "accelerator: H100:4" in text
     assert "tensor_parallel_count: 4" in text

@@ -69,7 +69,7 @@ def _text(name: str) -> str:
 
 
 def _examine(name: str, checkpoint: CheckpointFacts | None = None) -> Examination:
-    known = Known(checkpoint=checkpoint, secret_names=frozenset(), cards=EVERY_KIND)
+    known = Known(checkpoint=checkpoint, secret_names=frozenset(), devices=EVERY_KIND)
     return examine(_text(name), known)
 
 

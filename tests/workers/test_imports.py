@@ -9,7 +9,7 @@ pytestmark = pytest.mark.engine
 
 _SPARED = ("torch._dynamo", "torch.distributed.fsdp", "scipy", "sklearn", "accelerate")
 _BEFORE = "from workers.imports import import_transformers, unchanged\nimport sys\n"
-_IMPORTED = f"{_BEFORE}import_transformers(spreads_over_cards=False)\n"
+_IMPORTED = f"{_BEFORE}import_transformers(spreads_over_devices=False)\n"
 
 
 def test_an_engine_is_imported_without_compiler_spread_tensors_and_solvers() -> None:
@@ -19,8 +19,8 @@ def test_an_engine_is_imported_without_compiler_spread_tensors_and_solvers() -> 
     assert said == ""
 
 
-def test_several_cards_get_what_spreads_a_model() -> None:
-    several = f"{_BEFORE}import_transformers(spreads_over_cards=True)\n"
+def test_several_devices_get_what_spreads_a_model() -> None:
+    several = f"{_BEFORE}import_transformers(spreads_over_devices=True)\n"
     said = _said(
         f"{several}from transformers.utils import is_accelerate_available\n"
         "print(is_accelerate_available(), 'torch._dynamo' in sys.modules)"

@@ -86,7 +86,7 @@ def describe(settings: Settings) -> dict[str, Any]:
         "boot_id": boot_id(),
         "agent_version": AGENT_VERSION,
         "host_memory_bytes": inventory.host_memory().total,
-        "cards": inventory.cards(settings.node_name),
+        "devices": inventory.devices(settings.node_name),
         "facts": {"threads": settings.threads},
     }
 

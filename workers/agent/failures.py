@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from controlplane.domain.card_users import CardUser, held_by_nobody_shown, in_use_by
+from controlplane.domain.device_users import DeviceUser, held_by_nobody_shown, in_use_by
 from controlplane.domain.failures import Blame, Failure
 
 
@@ -88,7 +88,7 @@ def no_launcher(runtime: str) -> Failure:
     )
 
 
-def card_taken(uuid: str, users: Sequence[CardUser]) -> Failure:
+def device_taken(uuid: str, users: Sequence[DeviceUser]) -> Failure:
     """Return the failure of a replica whose GPU another process computes on."""
     return Failure(
         code="EHN-CARD-TAKEN",
@@ -98,7 +98,7 @@ def card_taken(uuid: str, users: Sequence[CardUser]) -> Failure:
     )
 
 
-def card_memory_held(uuid: str, used_bytes: int) -> Failure:
+def device_memory_held(uuid: str, used_bytes: int) -> Failure:
     """Return the failure of a replica whose GPU's memory is taken by nobody."""
     return Failure(
         code="EHN-CARD-MEMORY",
@@ -109,7 +109,7 @@ def card_memory_held(uuid: str, used_bytes: int) -> Failure:
     )
 
 
-def card_lost(reason: str) -> Failure:
+def device_lost(reason: str) -> Failure:
     """Return the failure of a replica whose GPU does not answer."""
     return Failure(
         code="EHN-CARD-LOST",

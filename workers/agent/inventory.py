@@ -30,9 +30,9 @@ class HostMemory:
         return max(0, self.total - kept)
 
 
-def cards(node_name: str) -> list[dict[str, Any]]:
+def devices(node_name: str) -> list[dict[str, Any]]:
     """Return every GPU with what is used of it now, GPUs first."""
-    return [*nvidia.cards(), _cpu(node_name)]
+    return [*nvidia.devices(), _cpu(node_name)]
 
 
 def host_memory() -> HostMemory:

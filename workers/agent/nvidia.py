@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from controlplane.domain.card_users import CardUser
-from workers.agent.card_users import card_user
+from controlplane.domain.device_users import DeviceUser
+from workers.agent.device_users import device_user
 
 try:
     import pynvml
@@ -27,11 +27,11 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardUse:
+class DeviceUse:
     """The processes on a GPU, and the bytes taken, whoever took them."""
 
     used_bytes: int
-    users: tuple[CardUser, ...] = ()
+    users: tuple[DeviceUser, ...] = ()
 
 
 def is_there() -> bool:
@@ -40,7 +40,7 @@ def is_there() -> bool:
         return found
 
 
-def cards() -> list[dict[str, Any]]:
+def devices() -> list[dict[str, Any]]:
     """Return every GPU that answers, with what is used of it now."""
     with _library() as is_there:
         if not is_there:
@@ -50,11 +50,11 @@ def cards() -> list[dict[str, Any]]:
         except pynvml.NVMLError as error:
             _warn_once(f"the GPUs cannot be counted: {error}")
             return []
-        found = [_answering_card(index) for index in range(count)]
-        return [card for card in found if card is not None]
+        found = [_answering_device(index) for index in range(count)]
+        return [device for device in found if device is not None]
 
 
-def use_of(uuid: str) -> CardUse:
+def use_of(uuid: str) -> DeviceUse:
     """Return who computes on a GPU and what is taken of it. Raises LookupError where it is lost."""
     with _library() as is_there:
         if not is_there:
@@ -65,7 +65,7 @@ def use_of(uuid: str) -> CardUse:
             memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
         except pynvml.NVMLError as error:
             raise LookupError(f"`{uuid}` does not answer: {error}") from error
-        return CardUse(used_bytes=memory.used, users=users)
+        return DeviceUse(used_bytes=memory.used, users=users)
 
 
 def kind_of(product_name: str, memory_bytes: int) -> str:
@@ -94,16 +94,16 @@ def _library() -> Iterator[bool]:
             pynvml.nvmlShutdown()
 
 
-def _answering_card(index: int) -> dict[str, Any] | None:
+def _answering_device(index: int) -> dict[str, Any] | None:
     """Return the GPU; None where it is lost, so that the control plane counts it as absent."""
     try:
-        return _card(index)
+        return _device(index)
     except pynvml.NVMLError as error:
         _warn_once(f"GPU {index} does not answer and is left out: {error}")
         return None
 
 
-def _card(index: int) -> dict[str, Any]:
+def _device(index: int) -> dict[str, Any]:
     handle = pynvml.nvmlDeviceGetHandleByIndex(index)
     memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
     name = _text(pynvml.nvmlDeviceGetName(handle))
@@ -128,7 +128,7 @@ def _utilization(handle: Any) -> float | None:
         return None
 
 
-def _told_users(handle: Any) -> tuple[CardUser, ...] | None:
+def _told_users(handle: Any) -> tuple[DeviceUser, ...] | None:
     """Return who is on the GPU; None where it does not tell."""
     try:
         return _users(handle)
@@ -136,9 +136,9 @@ def _told_users(handle: Any) -> tuple[CardUser, ...] | None:
         return None
 
 
-def _users(handle: Any) -> tuple[CardUser, ...]:
+def _users(handle: Any) -> tuple[DeviceUser, ...]:
     found = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
-    return tuple(card_user(each.pid, each.usedGpuMemory) for each in found)
+    return tuple(device_user(each.pid, each.usedGpuMemory) for each in found)
 
 
 def _text(value: str | bytes) -> str:

@@ -17,7 +17,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory import UnplannableError
 from controlplane.domain.runtimes import RUNTIMES, Launch
 from controlplane.domain.spec import Spec
-from workers.agent.clean_cards import CardsTaken, visible_cards, wait_until_clean
+from workers.agent.clean_devices import DevicesTaken, visible_devices, wait_until_clean
 from workers.agent.failures import NoLauncher, no_free_port, no_launcher, not_rendered
 from workers.agent.folders import ReplicaFolder
 from workers.agent.models import mark_used, model_folder
@@ -43,7 +43,7 @@ def main() -> int:
         return 1
     try:
         folder.write("launch", _launch(folder, wanted, run))
-    except (ArtifactFailure, NoLauncher, CardsTaken, ContainerRefused) as error:
+    except (ArtifactFailure, NoLauncher, DevicesTaken, ContainerRefused) as error:
         _log.error("%s", error)
         folder.write("failure", error.failure.to_json())
         return 1
@@ -67,8 +67,8 @@ def _launch(
 ) -> dict[str, Any]:
     runtime = str(wanted["runtime"])
     installed = _installed(runtime, str(run["python"]))
-    cards = [str(uuid) for uuid in wanted.get("cards", ())]
-    wait_until_clean(cards, clock=clock)
+    devices = [str(uuid) for uuid in wanted.get("devices", ())]
+    wait_until_clean(devices, clock=clock)
     digest = str(wanted["content_digest"])
     model = _materialize(digest, wanted, Path(run["models_dir"]), clock=clock)
     host = str(run["host"])
@@ -76,10 +76,10 @@ def _launch(
     if installed.image is not None:
         mount = Mount(source=str(model), target=model_in_container(digest))
         launch = _rendered(wanted, run, installed, model_dir=mount.target, **address)
-        return address | _in_container(folder, launch, installed.image, mount, cards)
+        return address | _in_container(folder, launch, installed.image, mount, devices)
     model_dir = standing_name(runtime, folder.path, model, digest)
     launch = _rendered(wanted, run, installed, model_dir=model_dir, **address)
-    own = {**installed.environment, **visible_cards(cards)}
+    own = {**installed.environment, **visible_devices(devices)}
     if _runs_remote_code(wanted):
         own["HF_MODULES_CACHE"] = str(folder.path / "modules")
     return address | _as_process(folder, launch, own)
@@ -125,9 +125,9 @@ def _as_process(folder: ReplicaFolder, launch: Launch, own: Mapping[str, str]) -
 
 
 def _in_container(
-    folder: ReplicaFolder, launch: Launch, image: Image, model: Mount, cards: Sequence[str]
+    folder: ReplicaFolder, launch: Launch, image: Image, model: Mount, devices: Sequence[str]
 ) -> dict[str, Any]:
-    shown = visible_cards(cards)["CUDA_VISIBLE_DEVICES"]
+    shown = visible_devices(devices)["CUDA_VISIBLE_DEVICES"]
     outside = contained(
         launch,
         image,

@@ -271,9 +271,9 @@ class Replica:
         return self.folder.runner()
 
     def _run_record(self) -> dict[str, Any]:
-        cards = [str(uuid) for uuid in self.wanted.get("cards", ())]
+        devices = [str(uuid) for uuid in self.wanted.get("devices", ())]
         # A CPU is shared: only the replica itself must not run twice.
-        names = [uuid for uuid in cards if not uuid.startswith("CPU-")]
+        names = [uuid for uuid in devices if not uuid.startswith("CPU-")]
         names = names or [f"replica-{self.folder.replica_id}"]
         return {
             "locks": [str(self._settings.locks / f"{_safe(name)}.lock") for name in names],

@@ -102,7 +102,10 @@ class Agent:
         now = self._clock.monotonic()
         observation = self._observation()
         said = json.dumps(
-            [*map(_without_measurements, observation["replicas"]), *map(_use, observation["cards"])]
+            [
+                *map(_without_measurements, observation["replicas"]),
+                *map(_use, observation["devices"]),
+            ]
         )
         if now >= self._report_at or (said != self._said and not self._back_off_seconds):
             self._said = said
@@ -145,7 +148,7 @@ class Agent:
         return {
             "format": FORMAT,
             "boot_id": boot_id(),
-            "cards": inventory.cards(self._settings.node_name),
+            "devices": inventory.devices(self._settings.node_name),
             "runtimes": sorted(named_runtimes(self._settings.passed_on)),
             "replicas": [replica.observed() for replica in self._replicas.values()],
         }
@@ -268,11 +271,11 @@ class Agent:
         return QUICK_STEP_SECONDS if is_moving else STEP_SECONDS
 
 
-def _use(card: Mapping[str, Any]) -> list[Any]:
+def _use(device: Mapping[str, Any]) -> list[Any]:
     """Return what of the use of a GPU is worth a report of its own: who comes and who goes."""
-    pids = sorted(each["pid"] for each in card.get("used_by", ()))
-    is_held = card["kind"] != CPU and card["used_bytes"] > IDLE_BYTES
-    return [card["uuid"], card["clean"], is_held, pids]
+    pids = sorted(each["pid"] for each in device.get("used_by", ()))
+    is_held = device["kind"] != CPU and device["used_bytes"] > IDLE_BYTES
+    return [device["uuid"], device["clean"], is_held, pids]
 
 
 def _without_measurements(observed: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
 def _prepare_libraries(step: str) -> None:
     """Import what the step stands on for less than it would be by itself."""
     if step in _COMPUTING_STEPS:
-        import_transformers(spreads_over_cards=True)
+        import_transformers(spreads_over_devices=True)
     elif step == "preview":
         import_tokenizers()
 

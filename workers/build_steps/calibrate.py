@@ -38,7 +38,7 @@ from workers.build_steps.quantization.loading import (
 from workers.build_steps.quantization.memory import (
     calibration_bytes,
     check_host_memory,
-    peak_card_bytes,
+    peak_device_bytes,
     peak_host_bytes,
 )
 from workers.build_steps.quantization.modelopt import presets
@@ -94,7 +94,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
             "tools": tool_versions(),
             "seconds": round(clock.monotonic() - started, 2),
             "peak_host_bytes": peak_host_bytes(),
-            "peak_card_bytes": peak_card_bytes(),
+            "peak_device_bytes": peak_device_bytes(),
             "model_dir": MODEL_FOLDER,
         }
     )

@@ -42,7 +42,7 @@ from workers.build_steps.quantization.loading import (
 from workers.build_steps.quantization.memory import (
     check_host_memory,
     comparison_bytes,
-    peak_card_bytes,
+    peak_device_bytes,
     peak_host_bytes,
 )
 from workers.build_steps.step import StepResult
@@ -100,7 +100,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
             **told,
             "seconds": round(clock.monotonic() - started, 2),
             "peak_host_bytes": peak_host_bytes(),
-            "peak_card_bytes": peak_card_bytes(),
+            "peak_device_bytes": peak_device_bytes(),
         }
     )
 

@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.rules import CardOffer, Known, examine
+from controlplane.domain.rules import DeviceOffer, Known, examine
 from controlplane.domain.rules.context import CodeGrant, SecretExpiry
 from controlplane.domain.spec import Spec
 from controlplane.sources import folder_facts
@@ -45,7 +45,7 @@ def run(job: Job, events: Events) -> StepResult:
             checkpoint_failure=None,
             secret_names=frozenset(job.options.get("secret_names") or job.secrets),
             secret_expiries=_expiries(job),
-            cards=_cards(job),
+            devices=_devices(job),
             runtimes=named_runtimes(os.environ),
             calibration_sets=known_sets(job.options),
             code_grants=_grants(job),
@@ -99,13 +99,13 @@ def _grants(job: Job) -> tuple[CodeGrant, ...]:
     )
 
 
-def _cards(job: Job) -> tuple[CardOffer, ...]:
+def _devices(job: Job) -> tuple[DeviceOffer, ...]:
     """Return the GPUs that this build may count on; a worker that names none has its CPU."""
-    offered = job.options.get("cards")
+    offered = job.options.get("devices")
     if offered is None:
         offered = [{"kind": "CPU", "count": 1, "memory_bytes": job.options["memory_bytes"]}]
     return tuple(
-        CardOffer(
+        DeviceOffer(
             kind=each["kind"],
             count=each["count"],
             memory_bytes=each["memory_bytes"],

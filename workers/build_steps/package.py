@@ -26,7 +26,7 @@ from workers.build_steps.step import StepResult
 _QUANTIZATION = (
     "quantization_type", "modelopt_configs", "quant_algo", "kv_cache_dtype", "kv_cache_layers",
     "layers_quantized", "quantized", "layers_left", "left", "device", "compute_dtype", "seconds",
-    "peak_host_bytes", "peak_card_bytes",
+    "peak_host_bytes", "peak_device_bytes",
 )  # fmt: skip
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from resource import struct_rusage
 
 from controlplane.clock import SYSTEM, Clock
-from workers.build_steps.card_memory import CardMemory
+from workers.build_steps.device_memory import DeviceMemory
 from workers.build_steps.processes import Process, living_of_session, memory_of
 
 _PAUSE_SECONDS = 0.25
@@ -21,7 +21,7 @@ class Peaks:
     """From the start of the first process."""
     host_bytes: int | None = None
     """Resident memory of all processes of the step together, mapped files included."""
-    card_bytes: int | None = None
+    device_bytes: int | None = None
     """Of all GPUs together, as NVML counts it."""
 
 
@@ -36,7 +36,7 @@ class PeakMeter:
         self._clock = clock
         self._session = session
         self._host = 0
-        self._cards = CardMemory()
+        self._devices = DeviceMemory()
         self._looked_at = float("-inf")
         self._started_at = self._clock.monotonic()
         # The kernel counts the parent's memory, shared until exec, as the child's own peak.
@@ -49,7 +49,7 @@ class PeakMeter:
         self._looked_at = self._clock.monotonic()
         found = living_of_session(self._session)
         self._host = max(self._host, _resident_bytes(found))
-        self._cards.look({each.pid for each in found})
+        self._devices.look({each.pid for each in found})
 
     def take_usage(self, usage: struct_rusage) -> None:
         """Take what `wait4` told of the first process."""
@@ -66,7 +66,7 @@ class PeakMeter:
         return Peaks(
             seconds=self._clock.monotonic() - self._started_at,
             host_bytes=self._host or None,
-            card_bytes=self._cards.peak_bytes,
+            device_bytes=self._devices.peak_bytes,
         )
 
 

@@ -7,9 +7,9 @@ from celery import shared_task
 from apps.accounts.routes_version import routes_changes_prune
 from apps.deployments.selectors import replicas_measured
 from apps.deployments.services import failed_starts_prune, replicas_prune
-from apps.deployments.services.card_time import card_time_record
+from apps.deployments.services.device_time import device_time_record
 from apps.deployments.services.spend_limits import spend_limits_apply
-from apps.fleet.services import card_leases_prune
+from apps.fleet.services import device_leases_prune
 from apps.telemetry.logs import log_prune
 from apps.telemetry.services.engines import Measured, engine_samples_record, telemetry_prune
 
@@ -38,7 +38,7 @@ def sample(*, format: int, **unknown: object) -> None:
 def spend(*, format: int, **unknown: object) -> None:
     """Add up the hours of GPUs, and stop keys that have used up their money."""
     _warn("telemetry.spend", unknown)
-    card_time_record()
+    device_time_record()
     if changed := spend_limits_apply():
         _log.info("%s keys reached what they may spend, or may go on", changed)
 
@@ -47,7 +47,7 @@ def spend(*, format: int, **unknown: object) -> None:
 def prune(*, format: int, **unknown: object) -> None:
     """Forget logs, samples, usage, ended replicas and ended claims past their retention."""
     _warn("telemetry.prune", unknown)
-    others = telemetry_prune() + replicas_prune() + failed_starts_prune() + card_leases_prune()
+    others = telemetry_prune() + replicas_prune() + failed_starts_prune() + device_leases_prune()
     others += routes_changes_prune()
     _log.info("pruned %s log chunks, %s other rows", log_prune(), others)
 

@@ -5,9 +5,9 @@ from apps.builds.services.artifacts import (
     build_succeed,
     package_of_artifact,
 )
-from apps.builds.services.cards import CardNeed, build_cards_claim, build_cards_release
 from apps.builds.services.claims import build_claim, held_build
 from apps.builds.services.deleting import artifact_delete
+from apps.builds.services.devices import DeviceNeed, build_devices_claim, build_devices_release
 from apps.builds.services.fixing import FixApplied, build_apply_fix
 from apps.builds.services.measuring import Measured, step_measure
 from apps.builds.services.progress import (
@@ -29,7 +29,7 @@ from apps.builds.services.reuse import ReuseState, build_explain_reuse
 from apps.builds.services.sweeping import Sweep, builds_sweep
 
 __all__ = [
-    "CardNeed",
+    "DeviceNeed",
     "FixApplied",
     "Measured",
     "Progress",
@@ -40,10 +40,10 @@ __all__ = [
     "build_apply_fix",
     "build_cancel",
     "build_cancelled",
-    "build_cards_claim",
-    "build_cards_release",
     "build_claim",
     "build_create",
+    "build_devices_claim",
+    "build_devices_release",
     "build_enter",
     "build_explain_reuse",
     "build_fail",

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from apps.accounts.models import Team
-from apps.builds.leasing import card_holder
+from apps.builds.leasing import device_holder
 from apps.builds.models import Artifact
 from apps.builds.services.claims import held_build
 from apps.builds.services.progress import build_move
-from apps.fleet.services import cards_release
+from apps.fleet.services import devices_release
 from apps.leases.lease import Lease
 from apps.leases.services import UNHELD
 from controlplane import clock
@@ -26,7 +26,7 @@ def build_succeed(
     """
     with held_build(lease) as build:
         artifact = _first_published(build.team, package, lost_content_digest)
-        cards_release(holder=card_holder(build.id))
+        devices_release(holder=device_holder(build.id))
         build_move(
             build,
             BuildState.SUCCEEDED,

@@ -16,8 +16,8 @@ class Measured:
     host: str
     """The node that it ran on."""
     peak_host_bytes: int | None
-    peak_card_bytes: int | None
-    card_bytes_from: str | None
+    peak_device_bytes: int | None
+    device_bytes_from: str | None
     """`NVML` or `torch`."""
     disk_bytes: int | None
     """Of what the step left; None where it left nothing to keep."""

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apps.builds.leasing import card_holder
+from apps.builds.leasing import device_holder
 from apps.builds.models import Build, BuildStep
 from apps.builds.services.claims import held_build
-from apps.fleet.services import cards_release
+from apps.fleet.services import devices_release
 from apps.leases.lease import Lease, LeaseLost
 from apps.leases.services import UNHELD
 from apps.telemetry.logs import log_append
@@ -122,7 +122,7 @@ def build_fail(*, lease: Lease, failure: Failure) -> None:
     """End the build, and the step that was running, with the cause."""
     with held_build(lease) as build:
         _end_steps(build, StepState.FAILED)
-        cards_release(holder=card_holder(build.id))
+        devices_release(holder=device_holder(build.id))
         build_move(
             build,
             BuildState.FAILED,
@@ -136,7 +136,7 @@ def build_cancelled(*, lease: Lease) -> None:
     """End the build as its user asked."""
     with held_build(lease) as build:
         _end_steps(build, StepState.CANCELLED)
-        cards_release(holder=card_holder(build.id))
+        devices_release(holder=device_holder(build.id))
         build_move(build, BuildState.CANCELLED, finished_at=clock.now(), **UNHELD)
 
 

@@ -8,12 +8,12 @@ from django.db.models import F, Max
 from apps.accounts.audit import audit
 from apps.accounts.models import Team, User
 from apps.builds.forecast import forecast_of_revision
-from apps.builds.leasing import BUILD, RUNNING, card_holder
+from apps.builds.leasing import BUILD, RUNNING, device_holder
 from apps.builds.models import Build, BuildStep
 from apps.configs.models import Revision
 from apps.configs.services import revision_examine
 from apps.fleet.selectors import pools_closed_to
-from apps.fleet.services import cards_release
+from apps.fleet.services import devices_release
 from apps.leases.queue import work_send
 from apps.leases.services import TAKEN_AWAY
 from apps.rest.errors import Conflict, InvalidInput
@@ -197,7 +197,7 @@ def _cancel_queued(build: Build) -> int:
     )
     if cancelled:
         # A worker that died left them behind when the build went back to the queue.
-        cards_release(holder=card_holder(build.id))
+        devices_release(holder=device_holder(build.id))
     return cancelled
 
 

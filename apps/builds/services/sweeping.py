@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from apps.builds.leasing import BUILD, card_holder
+from apps.builds.leasing import BUILD, device_holder
 from apps.builds.models import Build, BuildStep
-from apps.fleet.services import cards_release
+from apps.fleet.services import devices_release
 from apps.leases.services import TAKEN_AWAY, leases_unheld
 from apps.leases.sweeping import leases_sweep
 from controlplane import clock
@@ -50,5 +50,5 @@ def _cancel_abandoned() -> tuple[str, ...]:
         state=BuildState.CANCELLED, finished_at=now, **TAKEN_AWAY
     )
     for build_id in ids:
-        cards_release(holder=card_holder(build_id))
+        devices_release(holder=device_holder(build_id))
     return ids

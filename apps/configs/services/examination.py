@@ -35,11 +35,11 @@ def examine_text(*, team: Team, text: str, might_get: bool = False) -> Examinati
     parsed = parse_text(checked_text(text))
     _refuse_unstorable(parsed)
     known = known_of(team=team, spec=parsed.spec)
-    if might_get and known.cards is not None:
+    if might_get and known.devices is not None:
         # Nobody knows what hosts would start that are not there yet.
         known = replace(
             known,
-            cards=(*known.cards, *every_kind(cpu_memory_bytes=0)[1:]),
+            devices=(*known.devices, *every_kind(cpu_memory_bytes=0)[1:]),
             runtimes=known.runtimes or None,
         )
     return examine(text, known)
@@ -63,7 +63,7 @@ def known_of(*, team: Team, spec: Spec | None) -> Known:
         checkpoint_failure=failure,
         secret_names=stored | written,
         secret_expiries=secret_expiries(team=team, names=spec.secret_names),
-        cards=offered.most_cards,
+        devices=offered.most_devices,
         runtimes=offered.runtimes(kind=kind, pool=spec.pool),
         versions=offered.versions(kind=kind, pool=spec.pool),
         calibration_sets=known_sets(team=team) if may_name_sets(spec) else (),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from apps.builds.gate_card import GateCard
+from apps.builds.gate_panel import GatePanel
 from apps.ui import formats
 
 
@@ -17,12 +17,12 @@ def quality_lines(build: Mapping[str, Any]) -> Iterator[str]:
         )
     if not gate:
         return
-    card = GateCard(result=gate)
-    for figure in card.figures:
+    device = GatePanel(result=gate)
+    for figure in device.figures:
         change = f"{figure.original} -> {figure.exported}, " * (figure.original != formats.ABSENT)
         limit = f" (limit {figure.limit})" * (figure.limit != formats.ABSENT)
         yield f"{figure.label.lower()}: {change}{figure.measured}{limit}"
-    yield f"gate {card.word}" + (f", on {card.measured_on}" if card.measured_on else "")
+    yield f"gate {device.word}" + (f", on {device.measured_on}" if device.measured_on else "")
 
 
 def emulation_words(build: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from apps.accounts.models import AuditEntry
 from apps.builds.models import Artifact
 from apps.configs.calibration_sets.models import CalibrationVersion
 from apps.fleet.selectors import gateway_list, node_list, worker_list
-from apps.fleet.services.cards import ENDED_KEPT
+from apps.fleet.services.devices import ENDED_KEPT
 from apps.secrets.models import Secret
 from apps.telemetry.selectors import journals_with_usage_set_aside
 from apps.telemetry.services.engines import ENGINE_SAMPLES_KEPT, USAGE_KEPT

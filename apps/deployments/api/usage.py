@@ -17,7 +17,7 @@ from apps.accounts.permissions import Action, Role
 from apps.accounts.rest_views import TeamView
 from apps.deployments import examples
 from apps.deployments.spending import Grouping, UsageLine, usage_lines
-from apps.fleet.models import CardPrice
+from apps.fleet.models import DevicePrice
 from apps.fleet.selectors import price_history
 from apps.fleet.services.prices import price_set
 from apps.rest.errors import InvalidInput
@@ -69,9 +69,9 @@ class PriceBody(StrictSerializer):
 
 
 @shown_as(examples.PRICE)
-class PriceObject(serializers.ModelSerializer[CardPrice]):
+class PriceObject(serializers.ModelSerializer[DevicePrice]):
     class Meta:
-        model = CardPrice
+        model = DevicePrice
         fields = ["kind", "per_hour", "since", "set_by"]
 
 

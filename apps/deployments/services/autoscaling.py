@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from apps.accounts.audit import audit
-from apps.deployments.checks import refuse_more_replicas_than_cards
+from apps.deployments.checks import refuse_more_replicas_than_devices
 from apps.deployments.models import Deployment, Environment
 from apps.deployments.services.reconcile import deployment_settle
 from apps.rest.errors import InvalidInput
@@ -58,7 +58,7 @@ def autoscaling_update(*, deployment: Deployment, changes: Mapping[str, Any]) ->
         return AutoscalingAnswer(status="UNCHANGED", message="Nothing differs from what is set.")
     low, high = _bounds(after)
     if low > before["min_replica"]:
-        refuse_more_replicas_than_cards(spec=row.spec, replicas=low)
+        refuse_more_replicas_than_devices(spec=row.spec, replicas=low)
     # Nothing wakes a sleeping deployment but a person, or a promotion.
     is_asleep = row.state in _ASLEEP or row.wanted_replicas == 0
     Deployment.objects.filter(id=row.id).update(

@@ -13,7 +13,7 @@ from apps.builds.models import Build
 from apps.builds.services import build_retry
 from apps.deployments.checks import (
     refuse_build,
-    refuse_more_replicas_than_cards,
+    refuse_more_replicas_than_devices,
     refuse_ungranted_code,
 )
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
@@ -54,7 +54,9 @@ def deployment_create(
     ServedModel.objects.select_for_update(no_key=True).get(id=model.id)
     refuse_build(model, build)
     refuse_ungranted_code(build.artifact)
-    refuse_more_replicas_than_cards(spec=build.spec, replicas=_replicas_to_run(model, environment))
+    refuse_more_replicas_than_devices(
+        spec=build.spec, replicas=_replicas_to_run(model, environment)
+    )
     deployment = Deployment.objects.create(
         model=model,
         name=_name(model, name),

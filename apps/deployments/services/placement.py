@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.deployments.failures import backing_off, no_room, not_placeable, pool_of_others
-from apps.deployments.memory_need import Hardware, bytes_per_card, hardware_of
+from apps.deployments.memory_need import Hardware, bytes_per_device, hardware_of
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.ranking import Candidate, placement_words, ranked, waiting_words
 from apps.deployments.selectors import failed_starts_of
@@ -17,9 +17,9 @@ from apps.fleet.selectors import (
     nodes_closed,
     nodes_for,
     pools_closed_to,
-    smallest_card_bytes,
+    smallest_device_bytes,
 )
-from apps.fleet.services import Claimant, NoRoom, cards_claim, cards_lock, cards_obstacle
+from apps.fleet.services import Claimant, NoRoom, devices_claim, devices_lock, devices_obstacle
 from controlplane import clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL
@@ -39,8 +39,8 @@ def replicas_place(*, deployment: Deployment, count: int) -> list[Placed]:
     if count > 1:
         # One after the other they would lock GPUs of several nodes in the order of preference.
         hardware = hardware_of(deployment)
-        wanted = _claimant(deployment, hardware).cards().filter(kind=hardware.kind)
-        cards_lock(wanted.filter(node__in=_candidates(deployment, hardware)))
+        wanted = _claimant(deployment, hardware).devices().filter(kind=hardware.kind)
+        devices_lock(wanted.filter(node__in=_candidates(deployment, hardware)))
     return [replica_place(deployment=deployment) for _ in range(count)]
 
 
@@ -81,8 +81,8 @@ def _order_on(
             chosen, every, full, nodes_closed(kind=hardware.kind, pool=hardware.pool)
         ),
     )
-    cards_claim(
-        holder=replica.card_holder,
+    devices_claim(
+        holder=replica.device_holder,
         node=chosen.node,
         kind=hardware.kind,
         count=hardware.count,
@@ -111,7 +111,7 @@ def replica_obstacle(deployment: Deployment) -> Failure | None:
 
 
 def _refusal(node: Node, deployment: Deployment, hardware: Hardware) -> NoRoom | None:
-    return cards_obstacle(
+    return devices_obstacle(
         node=node,
         kind=hardware.kind,
         count=hardware.count,
@@ -134,11 +134,11 @@ def _nowhere(
 
 
 def _needed_on(node: Node, deployment: Deployment, hardware: Hardware) -> int:
-    smallest = smallest_card_bytes(node=node, kind=hardware.kind, pool=hardware.pool)
-    return bytes_per_card(
+    smallest = smallest_device_bytes(node=node, kind=hardware.kind, pool=hardware.pool)
+    return bytes_per_device(
         deployment,
         kind=hardware.kind,
-        card_bytes=smallest,
+        device_bytes=smallest,
         computes_bfloat16=computes_bfloat16(node=node),
     )
 

@@ -10,9 +10,9 @@ from apps.accounts.audit import audit
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move, replicas_stop
-from apps.fleet.models import CardLease, Node
+from apps.fleet.models import DeviceLease, Node
 from apps.fleet.selectors import nodes_heard_lately
-from apps.fleet.services import node_cards_lock, node_fence
+from apps.fleet.services import node_devices_lock, node_fence
 from apps.rest.errors import Conflict, NotFound
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 
@@ -28,7 +28,7 @@ class HeldByNode:
 
 def node_held(*, node: Node) -> HeldByNode:
     """Return what the node holds now."""
-    leases = CardLease.objects.filter(card__node=node, released_at=None)
+    leases = DeviceLease.objects.filter(device__node=node, released_at=None)
     builds = leases.filter(holder__startswith="build:").values_list("holder", flat=True)
     replicas = list(_live(node).select_related("deployment__model"))
     numbers = sorted({holder.partition(":")[2] for holder in builds})
@@ -46,7 +46,7 @@ def node_remove(*, node: Node) -> HeldByNode:
     ids = sorted(set(_live(node).values_list("deployment_id", flat=True)))
     list(Deployment.objects.filter(id__in=ids).order_by("id").select_for_update(no_key=True))
     list(_live(node).select_for_update(no_key=True))
-    node_cards_lock(node=node)
+    node_devices_lock(node=node)
     held = node_held(node=node)
     _refuse(node, held, ids)
     replicas_stop(replicas=held.replicas)

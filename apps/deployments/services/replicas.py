@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.failures import node_silent
 from apps.deployments.models import Deployment, Replica
-from apps.fleet.services import cards_release
+from apps.fleet.services import devices_release
 from controlplane import clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState, may_move_replica
@@ -85,7 +85,7 @@ def _note_failure(replica: Replica, failure: Failure) -> None:
 
 def _settle_accounts(replica: Replica, old: ReplicaState, to: ReplicaState) -> None:
     if to in REPLICA_TERMINAL:
-        cards_release(holder=replica.card_holder)
+        devices_release(holder=replica.device_holder)
     deployment = Deployment.objects.filter(id=replica.deployment_id)
     if to is ReplicaState.READY:
         deployment.update(start_failures=0)

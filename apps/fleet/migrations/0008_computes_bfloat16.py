@@ -2,7 +2,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [("fleet", "0007_who_uses_a_card")]
 
     operations = [

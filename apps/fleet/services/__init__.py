@@ -1,15 +1,15 @@
 """Writes of the fleet, by noun: enrollment tokens, nodes, GPUs, gateways, workers."""
 
-from apps.fleet.services.assigning import card_assign, node_label, pool_assign
-from apps.fleet.services.cards import (
+from apps.fleet.services.assigning import device_assign, node_label, pool_assign
+from apps.fleet.services.devices import (
     Claimant,
     NoRoom,
-    card_leases_prune,
-    cards_claim,
-    cards_keep,
-    cards_lock,
-    cards_obstacle,
-    cards_release,
+    device_leases_prune,
+    devices_claim,
+    devices_keep,
+    devices_lock,
+    devices_obstacle,
+    devices_release,
 )
 from apps.fleet.services.enrollment import (
     EnrollmentRefused,
@@ -20,8 +20,8 @@ from apps.fleet.services.enrollment import (
 from apps.fleet.services.gateways import gateway_applied, gateway_enroll, gateway_seen
 from apps.fleet.services.listening import listening_beat
 from apps.fleet.services.nodes import (
-    CardReport,
-    CardUse,
+    DeviceReport,
+    DeviceUse,
     node_enroll,
     node_observe,
     node_replicas_heard,
@@ -30,23 +30,23 @@ from apps.fleet.services.nodes import (
     nodes_lock,
 )
 from apps.fleet.services.placing import node_cordon, node_drain, node_uncordon, node_undrain
-from apps.fleet.services.removing import NodeRemoved, node_cards_lock, node_fence
+from apps.fleet.services.removing import NodeRemoved, node_devices_lock, node_fence
 from apps.fleet.services.workers import worker_arrived, worker_left, worker_seen
 
 __all__ = [
-    "CardReport",
-    "CardUse",
     "Claimant",
+    "DeviceReport",
+    "DeviceUse",
     "EnrollmentRefused",
     "NoRoom",
     "NodeRemoved",
-    "card_assign",
-    "card_leases_prune",
-    "cards_claim",
-    "cards_keep",
-    "cards_lock",
-    "cards_obstacle",
-    "cards_release",
+    "device_assign",
+    "device_leases_prune",
+    "devices_claim",
+    "devices_keep",
+    "devices_lock",
+    "devices_obstacle",
+    "devices_release",
     "enrollment_refusal_audit",
     "enrollment_token_create",
     "enrollment_token_redeem",
@@ -54,8 +54,8 @@ __all__ = [
     "gateway_enroll",
     "gateway_seen",
     "listening_beat",
-    "node_cards_lock",
     "node_cordon",
+    "node_devices_lock",
     "node_drain",
     "node_enroll",
     "node_fence",

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from apps.accounts.audit import audit
 from apps.accounts.models import Team
-from apps.fleet.models import Card, Node, PoolTeam
+from apps.fleet.models import Device, Node, PoolTeam
 from apps.rest.errors import Conflict, InvalidInput
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9._/-]{0,61}[a-z0-9])?")
@@ -35,14 +35,14 @@ def node_label(*, node: Node, changes: Mapping[str, str | None]) -> Node:
 
 
 @transaction.atomic
-def card_assign(*, card: Card, pool: str, expected: str | None = None) -> Card:
+def device_assign(*, device: Device, pool: str, expected: str | None = None) -> Device:
     """Return the GPU, assigned to the pool; an empty one is that of its node.
 
     What holds it keeps it. Raises InvalidInput, or Conflict where it is not in `expected` any more.
     """
     if pool:
         _check_pool(pool)
-    row = Card.objects.select_for_update().select_related(None).get(id=card.id)
+    row = Device.objects.select_for_update().select_related(None).get(id=device.id)
     if expected is not None and row.pool != expected:
         now = f"pool `{row.pool}`" if row.pool else "the pool of its node"
         raise Conflict(
@@ -51,10 +51,10 @@ def card_assign(*, card: Card, pool: str, expected: str | None = None) -> Card:
             hint="Nothing was changed about it. Look at it again, then assign it.",
         )
     if row.pool != pool:
-        Card.objects.filter(id=row.id, pool=row.pool).update(pool=pool)
-        audit("card.assign", row, team=None, before={"pool": row.pool}, after={"pool": pool})
-    card.refresh_from_db()
-    return card
+        Device.objects.filter(id=row.id, pool=row.pool).update(pool=pool)
+        audit("device.assign", row, team=None, before={"pool": row.pool}, after={"pool": pool})
+    device.refresh_from_db()
+    return device
 
 
 @transaction.atomic

@@ -10,18 +10,18 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from apps.accounts.audit import audit
-from apps.fleet.models import Card, Node
+from apps.fleet.models import Device, Node
 from apps.fleet.selectors import nodes_alive
-from apps.fleet.services.cards import cards_lock
+from apps.fleet.services.devices import devices_lock
 from apps.fleet.services.enrollment import enrollment_begin
 from apps.fleet.services.removing import NodeRemoved
-from controlplane.domain.card_users import CardUser
+from controlplane.domain.device_users import DeviceUser
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardReport:
+class DeviceReport:
     """One GPU as its node's inventory found it."""
 
     index: int
@@ -33,13 +33,13 @@ class CardReport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardUse:
+class DeviceUse:
     """What goes on on a GPU: measured, whoever uses it."""
 
     used_bytes: int | None = None
     utilization_percent: float | None = None
     is_clean: bool = True
-    used_by: tuple[CardUser, ...] = ()
+    used_by: tuple[DeviceUser, ...] = ()
 
 
 @transaction.atomic
@@ -54,7 +54,7 @@ def node_enroll(
     agent_version: str,
     host_memory_bytes: int,
     facts: Mapping[str, Any],
-    cards: Sequence[CardReport],
+    devices: Sequence[DeviceReport],
 ) -> Node:
     """Return the node of that name, now with this credential; its earlier credential ends.
 
@@ -65,8 +65,8 @@ def node_enroll(
     )
     if known is not None:
         return known
-    named = Q(node__name=name) | Q(uuid__in=[card.uuid for card in cards])
-    cards_lock(Card.objects.filter(named))
+    named = Q(node__name=name) | Q(uuid__in=[device.uuid for device in devices])
+    devices_lock(Device.objects.filter(named))
     lowest, highest = engine_ports
     node, _ = Node.objects.update_or_create(
         name=name,
@@ -83,7 +83,7 @@ def node_enroll(
             "removed_at": None,
         },
     )
-    _cards_store(node, {card: CardUse() for card in cards})
+    _devices_store(node, {device: DeviceUse() for device in devices})
     node.refresh_from_db()
     audit("node.enroll", node, team=None, after={"address": address})
     return node
@@ -94,14 +94,14 @@ def node_observe(
     *,
     node: Node,
     boot_id: str,
-    cards: Mapping[CardReport, CardUse],
+    devices: Mapping[DeviceReport, DeviceUse],
     runtimes: Sequence[str] = (),
 ) -> None:
     """Record a sign of life, the state of every GPU and what the host is set up to start.
 
     Raises NodeRemoved, and records nothing, where the node was removed meanwhile.
     """
-    _cards_store(node, cards)
+    _devices_store(node, devices)
     heard = Node.objects.filter(id=node.id, removed_at=None).update(
         last_heartbeat_at=Now(), boot_id=boot_id, runtimes=list(runtimes)
     )
@@ -132,23 +132,23 @@ def nodes_lock(*, node_ids: Collection[str]) -> None:
     list(Node.objects.filter(id__in=node_ids).order_by("id").select_for_update(no_key=True))
 
 
-def _cards_store(node: Node, cards: Mapping[CardReport, CardUse]) -> None:
-    known = {card.uuid: card for card in Card.objects.filter(node=node)}
-    gone = known.keys() - {report.uuid for report in cards}
-    told = {report.uuid: _values(report, use) for report, use in cards.items()}
+def _devices_store(node: Node, devices: Mapping[DeviceReport, DeviceUse]) -> None:
+    known = {device.uuid: device for device in Device.objects.filter(node=node)}
+    gone = known.keys() - {report.uuid for report in devices}
+    told = {report.uuid: _values(report, use) for report, use in devices.items()}
     changed = {
         uuid: values
         for uuid, values in told.items()
         if uuid not in known or _differs(known[uuid], values)
     }
     lost = [known[uuid].id for uuid in gone if known[uuid].is_present]
-    cards_lock(Card.objects.filter(Q(id__in=lost) | Q(uuid__in=changed)))
-    Card.objects.filter(id__in=lost).update(is_present=False)
+    devices_lock(Device.objects.filter(Q(id__in=lost) | Q(uuid__in=changed)))
+    Device.objects.filter(id__in=lost).update(is_present=False)
     for uuid, values in changed.items():
-        _card_store(node, uuid, values, is_new=uuid not in known)
+        _device_store(node, uuid, values, is_new=uuid not in known)
 
 
-def _values(report: CardReport, use: CardUse) -> dict[str, Any]:
+def _values(report: DeviceReport, use: DeviceUse) -> dict[str, Any]:
     return {
         "index": report.index,
         "kind": report.kind,
@@ -163,19 +163,19 @@ def _values(report: CardReport, use: CardUse) -> dict[str, Any]:
     }
 
 
-def _differs(card: Card, values: Mapping[str, Any]) -> bool:
-    return any(getattr(card, field) != value for field, value in values.items())
+def _differs(device: Device, values: Mapping[str, Any]) -> bool:
+    return any(getattr(device, field) != value for field, value in values.items())
 
 
-def _card_store(node: Node, uuid: str, values: Mapping[str, Any], *, is_new: bool) -> None:
+def _device_store(node: Node, uuid: str, values: Mapping[str, Any], *, is_new: bool) -> None:
     if is_new and _is_seen_elsewhere(uuid):
         _log.warning("node %s claims GPU %s, which another node shows", node.name, uuid)
         return
     # A GPU that moved to another slot, or to another host, keeps its identity, and with it the
     # claims on it. No row is ever deleted: that would end claims of what still runs.
-    Card.objects.update_or_create(uuid=uuid, defaults={**values, "node": node})
+    Device.objects.update_or_create(uuid=uuid, defaults={**values, "node": node})
 
 
 def _is_seen_elsewhere(uuid: str) -> bool:
     """Return whether a live node shows the GPU; none may take it away from there."""
-    return Card.objects.filter(uuid=uuid, is_present=True, node__in=nodes_alive()).exists()
+    return Device.objects.filter(uuid=uuid, is_present=True, node__in=nodes_alive()).exists()

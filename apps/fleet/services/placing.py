@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from apps.accounts.audit import audit
-from apps.fleet.models import Card, Node
-from apps.fleet.services.cards import cards_lock
+from apps.fleet.models import Device, Node
+from apps.fleet.services.devices import devices_lock
 
 
 def node_cordon(*, node: Node) -> bool:
@@ -40,7 +40,7 @@ def node_undrain(*, node: Node) -> bool:
 
 @transaction.atomic
 def _change(node: Node, action: str, old: dict[str, Any], new: dict[str, Any]) -> bool:
-    cards_lock(Card.objects.filter(node=node))
+    devices_lock(Device.objects.filter(node=node))
     changed = Node.objects.filter(id=node.id, **old).update(**new)
     if changed:
         audit(f"node.{action}", node, team=None)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from apps.telemetry.models import CardHour, EngineSample, UsageMinute
+from apps.telemetry.models import DeviceHour, EngineSample, UsageMinute
 from controlplane import clock
 
 ENGINE_SAMPLES_KEPT = timedelta(days=2)
@@ -41,7 +41,7 @@ def telemetry_prune() -> int:
     now = clock.now()
     samples, _ = EngineSample.objects.filter(sampled_at__lt=now - ENGINE_SAMPLES_KEPT).delete()
     usage, _ = UsageMinute.objects.filter(minute__lt=now - USAGE_KEPT).delete()
-    hours, _ = CardHour.objects.filter(hour__lt=now - USAGE_KEPT).delete()
+    hours, _ = DeviceHour.objects.filter(hour__lt=now - USAGE_KEPT).delete()
     return samples + usage + hours
 
 

@@ -93,15 +93,15 @@ def literals(text: str, autoescape: bool = True) -> SafeString:
 @register.inclusion_tag("ui/_memory.html")
 def memory(per_gpu: Mapping[str, Any]) -> dict[str, Any]:
     """Show one GPU's memory as a bar with its legend."""
-    card, at, parts = max(1, int(per_gpu["card_bytes"])), 0.0, []
+    device, at, parts = max(1, int(per_gpu["device_bytes"])), 0.0, []
     for name, label, key in _MEMORY_PARTS:
         amount = max(0, int(per_gpu.get(key) or 0))
-        width = min(amount / card * 100, 100 - at)
+        width = min(amount / device * 100, 100 - at)
         parts.append(
             {"name": name, "label": label, "bytes": amount, "x": f"{at:.2f}", "w": f"{width:.2f}"}
         )
         at += width
-    return {"parts": parts, "card_bytes": card, "free_bytes": per_gpu.get("free_bytes")}
+    return {"parts": parts, "device_bytes": device, "free_bytes": per_gpu.get("free_bytes")}
 
 
 @register.simple_tag

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 
-_MODULE = "workers.tasks.building.cards"
+_MODULE = "workers.tasks.building.devices"
 
 
 class _Loader(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
-        module.HeldCards.device = property(lambda held: "cpu")
+        module.HeldDevices.device = property(lambda held: "cpu")
 
 
 class _Finder(PathFinder):

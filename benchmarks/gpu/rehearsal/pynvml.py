@@ -1,7 +1,7 @@
 """NVIDIA's library as it presents one H100, for rehearsals without a GPU.
 
 On the GPU is whoever wrote how many bytes it holds into a file named by its process id, in the
-folder `rehearsed-card` of the system's temporary folder; with `hidden` before the number, the GPU
+folder `rehearsed-device` of the system's temporary folder; with `hidden` before the number, the GPU
 shows the memory and not the process, as in some containers.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-HELD = Path(tempfile.gettempdir()) / "rehearsed-card"
+HELD = Path(tempfile.gettempdir()) / "rehearsed-device"
 
 
 class NVMLError(Exception):

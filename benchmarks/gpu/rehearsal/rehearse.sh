@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rehearses `run.sh` on a machine without a card: a stand-in for vLLM, NVIDIA's library as it
+# Rehearses `run.sh` on a machine without a device: a stand-in for vLLM, NVIDIA's library as it
 # presents one H100, a small shape for the large one, and PyTorch on the CPU.
 #
 #   benchmarks/gpu/rehearsal/rehearse.sh FOLDER [--stages build,ask,…] [--seconds 900] [--data FOLDER]
@@ -19,7 +19,7 @@ stages+=,classifier,native,deploy,ask,speed,kill,take_down,no_quant,out_of_memor
 stages+=,large_speed,large_take_down,large_fp8_kv,large_no_quant
 
 environment=$(mktemp -d)
-held="${TMPDIR:-/tmp}/rehearsed-card"
+held="${TMPDIR:-/tmp}/rehearsed-device"
 rm -rf "$held"  # files of an earlier rehearsal, named by pids that may be somebody's now
 trap 'rm -rf "$environment" "$held"' EXIT
 "$python" -m venv --without-pip "$environment"

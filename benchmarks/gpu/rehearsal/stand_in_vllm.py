@@ -118,7 +118,7 @@ def main() -> None:
     if "-c" in sys.argv:
         sys.stdout.write("0.25.1\n")
         return
-    rehearsed = Path(tempfile.gettempdir()) / "rehearsed-card"
+    rehearsed = Path(tempfile.gettempdir()) / "rehearsed-device"
     if rehearsed.is_dir():
         (rehearsed / str(os.getpid())).write_text(str(HOLDS_BYTES))
     lines = ("Model loading took 0.13 GiB memory and 1.0 seconds",

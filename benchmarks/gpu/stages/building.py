@@ -10,7 +10,7 @@ from benchmarks.gpu.product import Show, samples
 CONFIG = """\
 model_name: {name}
 resources:
-  accelerator: {card}
+  accelerator: {device}
 trt_llm:
   build:
     base_model: decoder
@@ -45,7 +45,7 @@ def no_quant(show: Show) -> dict[str, Any]:
 def small_config(show: Show, quantization: str) -> str:
     return CONFIG.format(
         name=f"smollm2-{quantization.replace('_', '-')}",
-        card=show.card["kind"],
+        device=show.device["kind"],
         folder=show.checkpoint.name,
         length=2048,
         quantization=quantization,
@@ -66,6 +66,6 @@ def told(show: Show, ended: Mapping[str, Any], text: str, checkpoint: Path) -> d
         "gate": results.get("gate"),
         "package": results.get("package"),
         "smoke_test": smoke,
-        "memory": compared(show.card, text, checkpoint, smoke.get("engine") or {}),
+        "memory": compared(show.device, text, checkpoint, smoke.get("engine") or {}),
         "log": show.log_of(ended),
     }  # fmt: skip

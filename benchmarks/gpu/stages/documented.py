@@ -49,7 +49,7 @@ def ask(show: Show) -> dict[str, Any]:
 def _of_this_host(show: Show) -> dict[str, Any]:
     """Return what a host without a network and with another GPU cannot take from the page."""
     return {
-        "resources.accelerator": show.card["kind"],
+        "resources.accelerator": show.device["kind"],
         f"{_BUILD}.checkpoint_repository": {"source": "LOCAL", "repo": show.checkpoint.name},
         f"{_BUILD}.quantization_config": {"calib_dataset": "enginehouse/general"},
         "enginehouse.calibration": {"samples": samples()},

@@ -15,7 +15,7 @@ from benchmarks.gpu.stages.building import told
 _CONFIG = """\
 model_name: {name}
 resources:
-  accelerator: {card}
+  accelerator: {device}
 trt_llm:
   build:
     base_model: encoder_bert
@@ -60,7 +60,7 @@ def classifier(show: Show) -> dict[str, Any]:
 
 def _shown(show: Show, folder: Path, route: str, body: dict[str, Any]) -> dict[str, Any]:
     """Return what the build told and what the deployed engine answers; it is taken down again."""
-    text = _CONFIG.format(name=folder.name, card=show.card["kind"])
+    text = _CONFIG.format(name=folder.name, device=show.device["kind"])
     ended = show.built(folder.name, text)
     seen = {**told(show, ended, text, folder), "runtime": ended["runtime"]}
     seen["deployed"] = serving.deployed(show, folder.name, ended)

@@ -41,7 +41,7 @@ def kill(show: Show) -> dict[str, Any]:
     watch = Watch(show, model)
     with _three_beside(show) as beside_it:
         wait(_REPORT_SECONDS, lambda: None)
-        cards = watch.cards()
+        devices = watch.devices()
         ends = _kill_engine_then_holders(show, watch, beside_it)
     watch.during(600, lambda: _serves(show))
     pids = {name: process.pid for name, process in beside_it.items()}
@@ -49,9 +49,9 @@ def kill(show: Show) -> dict[str, Any]:
         "faults": _rows(watch, pids, ends, answers=watch.seconds),
         "pids": pids,
         "ended_after_seconds": ends,
-        "cards_with_all_three_beside": cards,
+        "devices_with_all_three_beside": devices,
         "said": watch.seen,
-        "seconds_from_free_card_to_answer": round(watch.seconds - ends["half dead"], 1),
+        "seconds_from_free_device_to_answer": round(watch.seconds - ends["half dead"], 1),
         "after": show.deployment(model),
         "replicas_after": show.replicas(model),
     }
@@ -60,7 +60,7 @@ def kill(show: Show) -> dict[str, Any]:
 @contextmanager
 def _three_beside(show: Show) -> Iterator[dict[str, "subprocess.Popen[str]"]]:
     """Run a process with the marks of the engine, a half dead one and a stranger on its GPU."""
-    free = int(show.card["memory_bytes"] - show.card["used_bytes"])
+    free = int(show.device["memory_bytes"] - show.device["used_bytes"])
     size = min(max(free // 5, _LEAST_BYTES), _MOST_BYTES)
     with (
         _left_of(show.engine(), size) as left,
@@ -123,7 +123,7 @@ def out_of_memory(show: Show) -> dict[str, Any]:
     """
     text = small_config(show, "fp8")
     with _nobody() if _is_rehearsal() else holder(TAKES_ALL) as taker:
-        build, rows = _wait_for_the_card(show, text)
+        build, rows = _wait_for_the_device(show, text)
         if taker is not None and taker.stdin is not None:
             taker.stdin.write("now\n")
             taker.stdin.flush()
@@ -156,7 +156,7 @@ def _is_rehearsal() -> bool:
     return "REHEARSAL" in os.environ
 
 
-def _wait_for_the_card(show: Show, text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _wait_for_the_device(show: Show, text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return a build that has got its GPU, and what it said while others were on it."""
     modes = {STRANGER: "somebody else's process on the GPU before calibration"}
     if _is_rehearsal():

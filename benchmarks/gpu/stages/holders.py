@@ -94,15 +94,15 @@ def _take_all_when_told() -> None:
     import torch
 
     pynvml.nvmlInit()
-    card = pynvml.nvmlDeviceGetHandleByIndex(0)
+    device = pynvml.nvmlDeviceGetHandleByIndex(0)
     print("ready", flush=True)
     sys.stdin.readline()
-    before = pynvml.nvmlDeviceGetMemoryInfo(card).used
+    before = pynvml.nvmlDeviceGetMemoryInfo(device).used
     held = [torch.empty(_SMALLEST, dtype=torch.uint8, device="cuda")]
-    own = pynvml.nvmlDeviceGetMemoryInfo(card).used
+    own = pynvml.nvmlDeviceGetMemoryInfo(device).used
     # The other one's context is as large as this one's: what comes after it are its weights.
     begun = own + min(own - before, _LARGEST_CONTEXT) + _MARGIN
-    while pynvml.nvmlDeviceGetMemoryInfo(card).used < begun:
+    while pynvml.nvmlDeviceGetMemoryInfo(device).used < begun:
         time.sleep(0.005)
     size = _LARGEST
     while True:

@@ -19,7 +19,7 @@ def build(show: Show) -> dict[str, Any]:
         raise Missed("the random weights were not made", {"exit": made.returncode})
     until((folder / "config.json").exists)
     text = CONFIG.format(
-        name=FOLDER, card=show.card["kind"], folder=FOLDER, length=4096,
+        name=FOLDER, device=show.device["kind"], folder=FOLDER, length=4096,
         quantization="fp8", samples=_SAMPLES,
     )  # fmt: skip
     ended = show.built(FOLDER, text)

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from benchmarks.gpu.beside_plan import card_of, compared
+from benchmarks.gpu.beside_plan import compared, device_of
 from benchmarks.gpu.product import Missed, Show, until
 from benchmarks.gpu.random_checkpoint import FOLDER
 from benchmarks.gpu.stages.building import CONFIG
@@ -53,8 +53,8 @@ def fp8_kv(show: Show) -> dict[str, Any]:
 def _reported(show: Show, quantization: str, files: Path) -> dict[str, Any]:
     checkpoint = show.data / "checkpoints" / FOLDER
     text = CONFIG.format(
-        name=f"{FOLDER}-{quantization.replace('_', '-')}", card=show.card["kind"], folder=FOLDER,
-        length=4096, quantization=quantization, samples=8,
+        name=f"{FOLDER}-{quantization.replace('_', '-')}", folder=FOLDER,
+        device=show.device["kind"], length=4096, quantization=quantization, samples=8,
     )  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="eh-shape-") as shape:
         for pattern in _NOT_WEIGHTS:
@@ -67,7 +67,7 @@ def _reported(show: Show, quantization: str, files: Path) -> dict[str, Any]:
     return {
         "note": NOTE,
         "config_text": text,
-        "memory": compared(show.card, text, checkpoint, report),
+        "memory": compared(show.device, text, checkpoint, report),
         "log": lines[-400:],
     }
 
@@ -85,7 +85,7 @@ def _argv(show: Show, text: str, checkpoint: Path, shape: str) -> list[str]:
         port=free_port(_HOST),
         python=os.environ["VLLM_PYTHON"],
         threads=8,
-        memory_bytes=card_of(show.card).memory_bytes,
+        memory_bytes=device_of(show.device).memory_bytes,
     )
     return [*launch.argv, *_ADDED]
 
@@ -93,7 +93,7 @@ def _argv(show: Show, text: str, checkpoint: Path, shape: str) -> list[str]:
 @contextmanager
 def _engine(show: Show, argv: list[str]) -> Iterator[tuple[str, Callable[[], str]]]:
     """Run the engine until it answers; its address, and what it has said so far."""
-    show.free_card()
+    show.free_device()
     path = show.data / "logs" / "shape.log"
     with path.open("wb") as output:
         engine = subprocess.Popen(

@@ -20,7 +20,7 @@ NAME = "smollm2-native"
 CONFIG = """\
 model_name: {name}
 resources:
-  accelerator: {card}
+  accelerator: {device}
 trt_llm:
   build:
     base_model: decoder
@@ -54,8 +54,8 @@ def native_deploy(show: Show) -> dict[str, Any]:
     """The engine asked for by a config: built, served behind the gateway, beside Transformers."""
     # First, so that the GPU is clean when the product starts an engine there.
     expected = reference(show.checkpoint, os.environ.get("NATIVE_DEVICE", "cuda"))
-    empty = show.free_card()
-    text = CONFIG.format(name=NAME, card=show.card["kind"], folder=show.checkpoint.name)
+    empty = show.free_device()
+    text = CONFIG.format(name=NAME, device=show.device["kind"], folder=show.checkpoint.name)
     build = show.built(NAME, text)
     started = time.monotonic()
     model = show.job.deployed(name=NAME, build=build)
@@ -66,8 +66,8 @@ def native_deploy(show: Show) -> dict[str, Any]:
     rows = beside([_asked(client, prompt) for prompt in PROMPTS], expected)
     asking = time.perf_counter() - began
     report = json.loads(_page(f"{show.engine()['url']}/info"))
-    taken = show.card["used_bytes"] - empty["used_bytes"]
-    memory = compared(show.card, text, show.checkpoint, report, runtime="native")
+    taken = show.device["used_bytes"] - empty["used_bytes"]
+    memory = compared(show.device, text, show.checkpoint, report, runtime="native")
     found = {
         "seconds_to_active": seconds,
         "rows": rows,
@@ -76,15 +76,15 @@ def native_deploy(show: Show) -> dict[str, Any]:
         "tokens_per_second_one_stream": round(TOKENS * len(PROMPTS) / asking, 1),
         "streamed": streamed(client),
         "smoke_test": {each["name"]: each["result"] for each in build["steps"]}.get("smoke_test"),
-        "memory": memory | {"taken_of_the_card_bytes": taken},
-        "card_while_it_served": dict(show.card),
+        "memory": memory | {"taken_of_the_device_bytes": taken},
+        "device_while_it_served": dict(show.device),
         "replicas": show.replicas(model),
         "metrics": _page(f"{show.engine()['url']}/metrics").splitlines(),
     }
     path = f"models/{model['id']}/deployments/{model['deployment']['id']}"
     show.job._post(f"{path}/deactivate", {})
-    show.free_card()
-    return found | {"card_free_after_deactivation": True}
+    show.free_device()
+    return found | {"device_free_after_deactivation": True}
 
 
 def _page(url: str) -> str:

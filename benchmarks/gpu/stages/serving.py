@@ -41,7 +41,7 @@ def deployed(show: Show, name: str, build: dict[str, Any]) -> dict[str, Any]:
         "deployment": show.deployment(model),
         "replicas": show.replicas(model),
         "engine_metrics": engine_metrics(show),
-        "card_used_bytes": show.card["used_bytes"],
+        "device_used_bytes": show.device["used_bytes"],
         "log": show.engine_log()[-400:],
     }
 
@@ -177,11 +177,11 @@ def taken_down(show: Show, model: Mapping[str, Any]) -> dict[str, Any]:
     show.job._post(f"{path}/deactivate", {})
     until(lambda: show.deployment(model)["status"] == "INACTIVE")
     inactive = time.monotonic() - started
-    card = show.free_card()
+    device = show.free_device()
     return {
         "seconds_until_inactive": round(inactive, 1),
-        "seconds_until_the_card_is_free": round(time.monotonic() - started, 1),
-        "card_used_bytes": card["used_bytes"],
+        "seconds_until_the_device_is_free": round(time.monotonic() - started, 1),
+        "device_used_bytes": device["used_bytes"],
     }
 
 

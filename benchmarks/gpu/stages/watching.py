@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from benchmarks.gpu.product import Show
-from controlplane.domain.card_users import CardUser
+from controlplane.domain.device_users import DeviceUser
 
 
 class Watch:
@@ -28,10 +28,10 @@ class Watch:
         """Note what is new until it is over, or so many seconds long."""
         wait(seconds, lambda: self._note() or is_over())
 
-    def cards(self) -> Any:
+    def devices(self) -> Any:
         """Return the GPUs as the REST API tells of them."""
         nodes = self._show.job._get("nodes")["nodes"]
-        return [card for node in nodes for card in node["cards"] if card["kind"] != "CPU"]
+        return [device for node in nodes for device in node["devices"] if device["kind"] != "CPU"]
 
     def says(self, pid: int) -> bool:
         """Return whether the deployment now gives this process as its cause, or one not shown."""
@@ -42,8 +42,8 @@ class Watch:
         """Return whether the deployment still waits for its GPU, and not for these."""
         failure = self.seen[-1]["deployment"]["failure"] or {}
         sentence = failure.get("sentence", "")
-        is_for_card = "in use by" in sentence or "are held" in sentence
-        return is_for_card and not any(f"process {pid}" in sentence for pid in pids)
+        is_for_device = "in use by" in sentence or "are held" in sentence
+        return is_for_device and not any(f"process {pid}" in sentence for pid in pids)
 
     def of(self, pid: int) -> dict[str, Any]:
         """Return how and when the deployment first named a process, or else its GPU did."""
@@ -52,9 +52,9 @@ class Watch:
             if failure and _names(failure["sentence"], pid):
                 return {"after_seconds": each["after_seconds"], "failure": failure}
         for each in self.seen:
-            for user in (user for card in each["cards"] for user in card["used_by"]):
+            for user in (user for device in each["devices"] for user in device["used_by"]):
                 if user["pid"] == pid:
-                    said = {"code": "", "sentence": CardUser.from_json(user).words}
+                    said = {"code": "", "sentence": DeviceUser.from_json(user).words}
                     return {"after_seconds": each["after_seconds"], "failure": said}
         return {}
 
@@ -73,8 +73,8 @@ class Watch:
         said = {
             "deployment": {key: now[key] for key in ("status", "failure")},
             "replicas": [{key: each[key] for key in kept} for each in replicas],
-            "cards": [{key: card[key] for key in ("is_clean", "used_by", "claimed_bytes")}
-                      for card in self.cards()],
+            "devices": [{key: device[key] for key in ("is_clean", "used_by", "claimed_bytes")}
+                      for device in self.devices()],
         }  # fmt: skip
         last = {key: self.seen[-1][key] for key in said} if self.seen else None
         if said != last:

@@ -18,7 +18,7 @@ _VISIBLE = frozenset(
     {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
      "ROCR_VISIBLE_DEVICES"}
 )  # fmt: skip
-_CARDS = "The agent picks free GPUs and hides the others."
+_DEVICES = "The agent picks free GPUs and hides the others."
 _VARIABLE = "Engines get their environment from their runtime's driver, not from the config."
 _HIDDEN_KINDS = frozenset({"B10", "CPU"})
 
@@ -29,7 +29,7 @@ def take_context(
     """Note the plain variables and everything else around the arguments; list the hub's secret."""
     for name in plain:
         text = f"{name}={context.environment[name].text}"
-        draft.leave(text, _CARDS if name in _VISIBLE else _VARIABLE)
+        draft.leave(text, _DEVICES if name in _VISIBLE else _VARIABLE)
     if DEFAULT_SECRET_NAME in secrets.offered and _loads_from_hub(draft):
         draft.fields[f"secrets.{DEFAULT_SECRET_NAME}"] = None
     for flag, reason in context.dropped:

@@ -21,7 +21,7 @@ def precision_refusal(
 ) -> str | None:
     """Return why this type is not to be had here, or None where it is."""
     precision = PRECISIONS[name]
-    refused = _of_card(precision.minimum_capability, gpu, runtime_name, name)
+    refused = _of_device(precision.minimum_capability, gpu, runtime_name, name)
     if refused:
         return refused
     model_type = checkpoint.model_type or ""
@@ -38,9 +38,9 @@ def stored_refusal(checkpoint: CheckpointFacts, gpu: Gpu, runtime_name: str) -> 
     if existing is None:
         return None
     if existing.is_fp4:
-        return _of_card(FP4_CAPABILITY, gpu, runtime_name, existing.algorithm or "FP4")
+        return _of_device(FP4_CAPABILITY, gpu, runtime_name, existing.algorithm or "FP4")
     if existing.is_fp8:
-        return _of_card(FP8_CAPABILITY, gpu, runtime_name, existing.algorithm or "FP8")
+        return _of_device(FP8_CAPABILITY, gpu, runtime_name, existing.algorithm or "FP8")
     return None
 
 
@@ -49,7 +49,7 @@ def is_emulated(name: str, gpu: Gpu) -> bool:
     return not gpu.has_capability(*PRECISIONS[name].minimum_capability)
 
 
-def _of_card(needed: tuple[int, int], gpu: Gpu, runtime_name: str, name: str) -> str | None:
+def _of_device(needed: tuple[int, int], gpu: Gpu, runtime_name: str, name: str) -> str | None:
     if gpu.has_capability(*needed):
         return None
     emulated = EMULATED_FP4_CAPABILITY if needed == FP4_CAPABILITY else EMULATED_FP8_CAPABILITY

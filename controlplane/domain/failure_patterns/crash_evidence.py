@@ -42,7 +42,7 @@ class CrashEvidence:
             "revision": str(self.asked(f"{REPOSITORY}.revision") or "main"),
             "secret": str(self.asked(f"{REPOSITORY}.runtime_secret_name") or "hf_access_token"),
             "quantization": str(self.asked(f"{BUILD}.quantization_type") or "no_quant"),
-            "cards": str(self.asked(f"{BUILD}.num_builder_gpus") or 1),
+            "devices": str(self.asked(f"{BUILD}.num_builder_gpus") or 1),
             "dataset": self._literal(f"{CALIBRATION}.calib_dataset", "the calibration data"),
         }
 

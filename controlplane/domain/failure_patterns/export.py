@@ -83,7 +83,7 @@ PATTERNS = (
         expression=re.compile(
             r"is a meta tensor during\s+export|does not support disk/CPU-offloaded models"
         ),
-        sentence="{repo} did not fit the memory of {cards} GPU(s) and the machine, so its export "
+        sentence="{repo} did not fit the memory of {devices} GPU(s) and the machine, so its export "
         "lacks weights.",
         hint="Build with more GPUs or on a machine with more memory.",
         field="trt_llm.build.num_builder_gpus",

@@ -9,16 +9,18 @@ from controlplane.domain.failure_patterns.crash_evidence import (
 from controlplane.domain.failure_patterns.pattern import Fix
 
 TYPE_FIELD = f"{BUILD}.quantization_type"
-_MOST_CARDS = 8
+_MOST_DEVICES = 8
 _DEFAULT_SAMPLE_TOKENS = 1536
 _SHORTEST_SAMPLE_TOKENS = 256
 GENERAL_DATASET = "enginehouse/general"
 
 
-def more_cards(evidence: CrashEvidence) -> Fix | None:
+def more_devices(evidence: CrashEvidence) -> Fix | None:
     """Twice as many GPUs for the build."""
     now = int(evidence.asked(f"{BUILD}.num_builder_gpus") or 1)
-    return {f"{BUILD}.num_builder_gpus": min(2 * now, _MOST_CARDS)} if now < _MOST_CARDS else None
+    return (
+        {f"{BUILD}.num_builder_gpus": min(2 * now, _MOST_DEVICES)} if now < _MOST_DEVICES else None
+    )
 
 
 def shorter_samples(evidence: CrashEvidence) -> Fix | None:

@@ -2,7 +2,7 @@
 
 from controlplane.domain.failure_patterns.architecture import PATTERNS as ARCHITECTURE
 from controlplane.domain.failure_patterns.calibration_data import PATTERNS as CALIBRATION_DATA
-from controlplane.domain.failure_patterns.card import PATTERNS as CARD
+from controlplane.domain.failure_patterns.device import PATTERNS as DEVICE
 from controlplane.domain.failure_patterns.disk import PATTERNS as DISK
 from controlplane.domain.failure_patterns.export import PATTERNS as EXPORT
 from controlplane.domain.failure_patterns.host_memory import PATTERNS as HOST_MEMORY
@@ -18,7 +18,7 @@ FAMILIES: dict[str, tuple[Pattern, ...]] = {
     "Network": NETWORK,
     "Disk and files": DISK,
     "Memory of the host": HOST_MEMORY,
-    "Card": CARD,
+    "Device": DEVICE,
     "Weights and config.json": WEIGHTS,
     "Architecture and remote code": ARCHITECTURE,
     "Tokenizer and chat template": TOKENIZER,

@@ -12,7 +12,7 @@ from controlplane.domain.forecast.durations import step_seconds
 from controlplane.domain.forecast.estimate import Basis, Estimate
 from controlplane.domain.forecast.history import NOTHING_PAST, PastStepRecord
 from controlplane.domain.lifecycle import steps_of_build
-from controlplane.domain.memory.memory_plan import Card
+from controlplane.domain.memory.memory_plan import Device
 from controlplane.domain.spec import Spec
 
 FORMAT = 1
@@ -39,11 +39,11 @@ class StepForecast:
 class BuildForecast:
     """What a build takes, apart from its place in the queue, which changes by the minute."""
 
-    card_kind: str
-    card_count: int
+    device_kind: str
+    device_count: int
     steps: tuple[StepForecast, ...]
-    card_bytes: Estimate | None
-    card_absent: str | None
+    device_bytes: Estimate | None
+    device_absent: str | None
     """Why no GPU memory is told."""
     disk: DiskNeed
 
@@ -74,11 +74,11 @@ class BuildForecast:
         """Return the stored form."""
         return {
             "format": FORMAT,
-            "card": {"kind": self.card_kind, "count": self.card_count},
+            "device": {"kind": self.device_kind, "count": self.device_count},
             "seconds": _json(self.seconds),
             "host_bytes": _json(self.host_bytes),
-            "card_bytes": _json(self.card_bytes),
-            "card_absent": self.card_absent,
+            "device_bytes": _json(self.device_bytes),
+            "device_absent": self.device_absent,
             "disk": self.disk.to_json(),
             "steps": [each.to_json() for each in self.steps],
         }
@@ -87,7 +87,7 @@ class BuildForecast:
 def forecast(
     spec: Spec,
     facts: CheckpointFacts,
-    card: Card,
+    device: Device,
     *,
     host: memory.Host | None,
     past: Mapping[str, PastStepRecord] | None = None,
@@ -100,14 +100,14 @@ def forecast(
     """
     disk = disk_need(spec, facts, is_fetched=is_fetched)
     past = _that_holds(past or {}, disk)
-    seconds = step_seconds(spec, facts, card, disk)
+    seconds = step_seconds(spec, facts, device, disk)
     host_bytes = memory.host_bytes(spec, facts, host)
-    card_bytes = past.get("calibrate", NOTHING_PAST).card_bytes or memory.card_bytes(
-        spec, facts, card
+    device_bytes = past.get("calibrate", NOTHING_PAST).device_bytes or memory.device_bytes(
+        spec, facts, device
     )
     return BuildForecast(
-        card_kind=card.kind,
-        card_count=spec.engine_build.num_builder_gpus or spec.accelerator_count,
+        device_kind=device.kind,
+        device_count=spec.engine_build.num_builder_gpus or spec.accelerator_count,
         steps=tuple(
             StepForecast(
                 name=name,
@@ -116,8 +116,8 @@ def forecast(
             )
             for name in steps_of_build(quantizes=not spec.quantization_type.is_none)
         ),
-        card_bytes=card_bytes,
-        card_absent=None if card_bytes else _why_no_card(spec),
+        device_bytes=device_bytes,
+        device_absent=None if device_bytes else _why_no_device(spec),
         disk=disk,
     )
 
@@ -129,7 +129,7 @@ def _that_holds(past: Mapping[str, PastStepRecord], disk: DiskNeed) -> Mapping[s
     return {name: record for name, record in past.items() if name != "fetch"}
 
 
-def _why_no_card(spec: Spec) -> str:
+def _why_no_device(spec: Spec) -> str:
     if spec.accelerator is None:
         return f"it runs on the {CPU}"
     if spec.quantization_type.is_none:

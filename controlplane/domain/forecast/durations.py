@@ -18,7 +18,7 @@ from controlplane.domain.memory.build_estimate import (
     WORST_DISK_BYTES_PER_SECOND,
     calibration_operations,
 )
-from controlplane.domain.memory.memory_plan import Card
+from controlplane.domain.memory.memory_plan import Device
 from controlplane.domain.spec import Spec
 
 BEST_CORE_OPERATIONS_PER_SECOND, WORST_CORE_OPERATIONS_PER_SECOND = 100e9, 12e9
@@ -37,7 +37,7 @@ _START: Mapping[str, tuple[float, float]] = {
     "smoke_test": (6.0, 40.0),
 }
 """Seconds before and beside the work: imports, an engine's start, its first answer."""
-_CARD_START: Mapping[str, tuple[float, float]] = {
+_DEVICE_START: Mapping[str, tuple[float, float]] = {
     **_START,
     "calibrate": (20.0, 60.0),
     "gate": (18.0, 50.0),
@@ -46,15 +46,15 @@ _CARD_START: Mapping[str, tuple[float, float]] = {
 
 
 def step_seconds(
-    spec: Spec, facts: CheckpointFacts, card: Card, disk: DiskNeed
+    spec: Spec, facts: CheckpointFacts, device: Device, disk: DiskNeed
 ) -> Mapping[str, Estimate]:
     """Return step -> its seconds, for the steps that this build has."""
-    is_on_cpu = card.kind == CPU
+    is_on_cpu = device.kind == CPU
     read = facts.stored_weight_bytes or 0
     exported = disk.exported_bytes or read
     work = calibration_operations(spec, facts)
     gate_work = _gate_operations(spec, work)
-    speed = _speed(card)
+    speed = _speed(device)
     found = {
         "fetch": _fetch(disk),
         "inspect": _step("inspect", is_on_cpu, 0, 0, speed),
@@ -81,7 +81,7 @@ def _fetch(disk: DiskNeed) -> Estimate:
 def _step(
     name: str, is_on_cpu: bool, moved_bytes: int, operations: float, speed: tuple[float, float]
 ) -> Estimate:
-    best, worst = (_START if is_on_cpu else _CARD_START)[name]
+    best, worst = (_START if is_on_cpu else _DEVICE_START)[name]
     best += moved_bytes / BEST_DISK_BYTES_PER_SECOND
     worst += moved_bytes / WORST_DISK_BYTES_PER_SECOND
     source = f"{best:.0f} to {worst:.0f} s to start, read and write at 0.5 to 2 GB/s"
@@ -94,14 +94,14 @@ def _step(
     return by_formula(best, worst, source)
 
 
-def _speed(card: Card) -> tuple[float, float]:
+def _speed(device: Device) -> tuple[float, float]:
     """Return operations a second, at best and at worst; zeros where nobody knows."""
-    if card.kind == CPU:
+    if device.kind == CPU:
         return (
             ASSUMED_CORES * BEST_CORE_OPERATIONS_PER_SECOND,
             ASSUMED_CORES * WORST_CORE_OPERATIONS_PER_SECOND,
         )
-    gpu = PLANNABLE_GPUS.get(card.kind)
+    gpu = PLANNABLE_GPUS.get(device.kind)
     flops = gpu.flops if gpu and gpu.flops else 0.0
     return flops * BEST_CALIBRATION_SHARE, flops * WORST_CALIBRATION_SHARE
 

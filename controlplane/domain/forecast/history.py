@@ -17,7 +17,7 @@ class PastStep:
     name: str
     seconds: float
     peak_host_bytes: int | None = None
-    peak_card_bytes: int | None = None
+    peak_device_bytes: int | None = None
     disk_bytes: int | None = None
 
 
@@ -27,7 +27,7 @@ class PastStepRecord:
 
     seconds: Estimate | None = None
     host_bytes: Estimate | None = None
-    card_bytes: Estimate | None = None
+    device_bytes: Estimate | None = None
     disk_bytes: Estimate | None = None
 
 
@@ -68,7 +68,7 @@ def _record(runs: list[PastStep]) -> PastStepRecord:
     return PastStepRecord(
         seconds=by_measurement([each.seconds for each in runs]),
         host_bytes=_measured(each.peak_host_bytes for each in runs),
-        card_bytes=_measured(each.peak_card_bytes for each in runs),
+        device_bytes=_measured(each.peak_device_bytes for each in runs),
         disk_bytes=_measured(each.disk_bytes for each in runs),
     )
 

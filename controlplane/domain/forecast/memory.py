@@ -11,9 +11,9 @@ from controlplane.domain.forecast.calibration_memory import (
 )
 from controlplane.domain.forecast.estimate import Estimate, by_formula
 from controlplane.domain.memory.build_estimate import HOST_SHARE
-from controlplane.domain.memory.memory_plan import Card, UnplannableError
+from controlplane.domain.memory.memory_plan import Device, UnplannableError
 from controlplane.domain.memory.plan import plan
-from controlplane.domain.memory.sizing import builder_cards
+from controlplane.domain.memory.sizing import builder_devices
 from controlplane.domain.memory.weights import FLOAT32_BYTES, SIXTEEN_BIT_BYTES
 from controlplane.domain.spec import Spec
 
@@ -30,10 +30,10 @@ _ON_CPU = (
 COMPARING_BYTES = 0.6e9
 """torch, Transformers and a class without weights; 45,000 tensors of 671 B took 0.53 GB."""
 _COMPARING = "up to 0.6 GB where the model class is asked for its tensors"
-_ON_CARDS = f"{HOST_SHARE} bytes of host memory per byte of the checkpoint"
+_ON_DEVICES = f"{HOST_SHARE} bytes of host memory per byte of the checkpoint"
 
 
-class Host(Card, Protocol):
+class Host(Device, Protocol):
     """A machine whose memory an engine is planned on."""
 
     @property
@@ -54,11 +54,11 @@ def host_bytes(
     return found
 
 
-def card_bytes(spec: Spec, facts: CheckpointFacts, card: Card) -> Estimate | None:
+def device_bytes(spec: Spec, facts: CheckpointFacts, device: Device) -> Estimate | None:
     """Return what calibration holds on all leased GPUs together; None where it uses none."""
     if spec.accelerator is None:
         return None
-    need = builder_cards(spec, facts, card.memory_bytes)
+    need = builder_devices(spec, facts, device.memory_bytes)
     if need is None:
         return None
     return by_formula(
@@ -73,7 +73,7 @@ def _of_model(spec: Spec, facts: CheckpointFacts, *, calibrating: bool) -> Estim
         return None
     if spec.accelerator is not None:
         needed = HOST_SHARE * (facts.stored_weight_bytes or 0)
-        return by_formula(needed, needed, _ON_CARDS) if needed else None
+        return by_formula(needed, needed, _ON_DEVICES) if needed else None
     ask = calibration_bytes if calibrating else comparison_bytes
     low, high = (
         ask(

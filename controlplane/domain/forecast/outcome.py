@@ -15,7 +15,7 @@ class Amount(StrEnum):
 
     SECONDS = "seconds"
     HOST = "peak_host_bytes"
-    CARD = "peak_card_bytes"
+    DEVICE = "peak_device_bytes"
     DISK = "disk_bytes"
 
 
@@ -74,7 +74,9 @@ def planned_only(forecast: Mapping[str, Any]) -> tuple[Compared, ...]:
         for each in forecast.get("steps", ())
     ]
     return tuple(
-        each if each.amount is Amount.CARD and each.planned is None else replace(each, absent=None)
+        each
+        if each.amount is Amount.DEVICE and each.planned is None
+        else replace(each, absent=None)
         for each in compare(forecast, steps)
     )
 
@@ -96,16 +98,16 @@ def _of_build(forecast: Mapping[str, Any], steps: Sequence[StepTaken]) -> Iterat
         _nothing_ran(steps),
     )
     sources = {
-        each.measured["card_bytes_from"]
+        each.measured["device_bytes_from"]
         for each in steps
-        if each.measured and each.measured.get("card_bytes_from")
+        if each.measured and each.measured.get("device_bytes_from")
     }
     yield _whole(
-        Amount.CARD,
-        forecast.get("card_bytes"),
-        _most(steps, "peak_card_bytes"),
+        Amount.DEVICE,
+        forecast.get("device_bytes"),
+        _most(steps, "peak_device_bytes"),
         ", ".join(sorted(sources)),
-        forecast.get("card_absent") or "no step used a GPU, or nobody could tell how much of it",
+        forecast.get("device_absent") or "no step used a GPU, or nobody could tell how much of it",
     )
     yield _whole(
         Amount.DISK,

@@ -25,7 +25,7 @@ _COEFFICIENTS = {
     "dense": {1: 10.0, 2: 6.0},
     "experts": {1: 22.0, 2: 13.0},
 }
-_MANY_CARDS = {"llama": 5.0, "dense": 5.0, "experts": 10.0}
+_MANY_DEVICES = {"llama": 5.0, "dense": 5.0, "experts": 10.0}
 _FLOAT32 = 4
 
 
@@ -40,7 +40,7 @@ def gpu_activation_bytes(
     width = (checkpoint.attention_heads or 0) * (checkpoint.head_dim or 0)
     width = width or checkpoint.hidden_size or 0
     kind = _kind(checkpoint)
-    coefficient = _COEFFICIENTS[kind].get(tensor_parallel, _MANY_CARDS[kind])
+    coefficient = _COEFFICIENTS[kind].get(tensor_parallel, _MANY_DEVICES[kind])
     step = max(MINIMUM_ACTIVATION_BYTES, round(2 * max_num_tokens * width * coefficient))
     beyond = max(0, rows - ROWS_IN_THE_SLACK) * (checkpoint.vocabulary_size or 0)
     return step + _FLOAT32 * beyond

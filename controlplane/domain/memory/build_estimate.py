@@ -11,8 +11,8 @@ from typing import Any
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
-from controlplane.domain.memory.memory_plan import Card
-from controlplane.domain.memory.sizing import BuilderNeed, builder_cards
+from controlplane.domain.memory.memory_plan import Device
+from controlplane.domain.memory.sizing import BuilderNeed, builder_devices
 from controlplane.domain.memory.speed import Range
 from controlplane.domain.spec import Spec
 
@@ -31,44 +31,44 @@ class BuildEstimate:
 
     need: BuilderNeed | None
     """None where nothing is quantized and a build needs no more than serving does."""
-    leased_cards: int
+    leased_devices: int
     host_memory_bytes: int
     minutes: Range
 
     @property
     def verdict(self) -> str:
-        """`fits`, or `too_few_cards` where the leased ones do not hold both copies."""
-        short = self.need is not None and self.need.cards > self.leased_cards
-        return "too_few_cards" if short else "fits"
+        """`fits`, or `too_few_devices` where the leased ones do not hold both copies."""
+        short = self.need is not None and self.need.devices > self.leased_devices
+        return "too_few_devices" if short else "fits"
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable form that commands and pages show."""
         return {
             "verdict": self.verdict,
-            "gpus": self.need.cards if self.need else self.leased_cards,
-            "leased_gpus": self.leased_cards,
+            "gpus": self.need.devices if self.need else self.leased_devices,
+            "leased_gpus": self.leased_devices,
             "peak_bytes": self.need.peak_bytes if self.need else None,
             "host_memory_bytes": self.host_memory_bytes,
             "minutes": self.minutes.to_json(),
         }
 
 
-def build_estimate(spec: Spec, checkpoint: CheckpointFacts, card: Card) -> BuildEstimate:
+def build_estimate(spec: Spec, checkpoint: CheckpointFacts, device: Device) -> BuildEstimate:
     """Return what building this config on GPUs of this kind takes."""
     stored = checkpoint.stored_weight_bytes or 0
     return BuildEstimate(
-        need=builder_cards(spec, checkpoint, card.memory_bytes),
-        leased_cards=spec.engine_build.num_builder_gpus or spec.accelerator_count,
+        need=builder_devices(spec, checkpoint, device.memory_bytes),
+        leased_devices=spec.engine_build.num_builder_gpus or spec.accelerator_count,
         host_memory_bytes=round(HOST_SHARE * stored),
-        minutes=_minutes(spec, checkpoint, card, stored),
+        minutes=_minutes(spec, checkpoint, device, stored),
     )
 
 
-def _minutes(spec: Spec, checkpoint: CheckpointFacts, card: Card, stored: int) -> Range:
+def _minutes(spec: Spec, checkpoint: CheckpointFacts, device: Device, stored: int) -> Range:
     best = BEST_START_SECONDS + stored / BEST_DISK_BYTES_PER_SECOND
     worst = WORST_START_SECONDS + 2 * stored / WORST_DISK_BYTES_PER_SECOND
     work = calibration_operations(spec, checkpoint)
-    gpu = PLANNABLE_GPUS.get(card.kind)
+    gpu = PLANNABLE_GPUS.get(device.kind)
     if work and gpu is not None and gpu.flops:
         best += work / (gpu.flops * BEST_CALIBRATION_SHARE)
         worst += work / (gpu.flops * WORST_CALIBRATION_SHARE)

@@ -9,7 +9,7 @@ from controlplane.domain.facts.precision_support import precision_refusal
 from controlplane.domain.facts.quantization import QWEN2_CALIBRATION_SAMPLES
 from controlplane.domain.memory.memory_plan import MemoryPlan
 from controlplane.domain.memory.plan import UnplannableError, plan
-from controlplane.domain.memory.sizing import CARD_COUNTS, divides_heads, longest_sequence
+from controlplane.domain.memory.sizing import DEVICE_COUNTS, divides_heads, longest_sequence
 from controlplane.domain.spec import Spec
 
 Patch = Mapping[str, Any]
@@ -28,7 +28,7 @@ class Change:
     """A patch to the config and the plan that it leads to."""
 
     kind: str
-    """`more_cards`, `less_precision`, `smaller_steps` or `shorter_sequences`."""
+    """`more_devices`, `less_precision`, `smaller_steps` or `shorter_sequences`."""
     label: str
     patch: Patch
     plan: MemoryPlan
@@ -61,7 +61,7 @@ def changes(planned: MemoryPlan) -> tuple[Change, ...]:
         inputs = planned.inputs
         try:
             after = plan(
-                patched(inputs.spec, patch), inputs.checkpoint, inputs.card, inputs.runtime_name
+                patched(inputs.spec, patch), inputs.checkpoint, inputs.device, inputs.runtime_name
             )
         except (UnplannableError, ValueError):
             continue
@@ -82,7 +82,7 @@ def patched(spec: Spec, patch: Patch) -> Spec:
 
 
 def _candidates(planned: MemoryPlan) -> Iterator[tuple[str, str, Patch]]:
-    yield from _more_cards(planned)
+    yield from _more_devices(planned)
     yield from _less_precision(planned)
     spec = planned.inputs.spec
     limits = spec.limits_path
@@ -95,13 +95,13 @@ def _candidates(planned: MemoryPlan) -> Iterator[tuple[str, str, Patch]]:
         yield "shorter_sequences", f"Take at most {longest:,} tokens a request", patch
 
 
-def _more_cards(planned: MemoryPlan) -> Iterator[tuple[str, str, Patch]]:
+def _more_devices(planned: MemoryPlan) -> Iterator[tuple[str, str, Patch]]:
     spec, ranks = planned.inputs.spec, planned.parallelism.tensor
-    more = [n for n in CARD_COUNTS if n > ranks and divides_heads(planned.inputs.checkpoint, n)]
+    more = [n for n in DEVICE_COUNTS if n > ranks and divides_heads(planned.inputs.checkpoint, n)]
     if not more or spec.base_model.is_encoder:
         return
-    kind, count = planned.card_kind, more[0] * planned.parallelism.pipeline
-    yield "more_cards", f"Divide it over {count} of {kind}", {
+    kind, count = planned.device_kind, more[0] * planned.parallelism.pipeline
+    yield "more_devices", f"Divide it over {count} of {kind}", {
         _ACCELERATOR: f"{kind}:{count}", spec.tensor_parallel_path: more[0],
     }  # fmt: skip
 
@@ -110,7 +110,7 @@ def _less_precision(planned: MemoryPlan) -> Iterator[tuple[str, str, Patch]]:
     spec, checkpoint = planned.inputs.spec, planned.inputs.checkpoint
     if checkpoint.existing_quantization is not None:
         return
-    gpu = PLANNABLE_GPUS.get(planned.card_kind)
+    gpu = PLANNABLE_GPUS.get(planned.device_kind)
     for name in LESS_PRECISION.get(spec.quantization_type.value, ()):
         if gpu is not None and precision_refusal(name, gpu, checkpoint, planned.runtime_name):
             continue

@@ -17,10 +17,10 @@ _REST = MIB // 2
 """What a segment ends with on average: a rest below 1 MiB is given away with the last matrix."""
 
 
-def engine_table_bytes(checkpoint: CheckpointFacts, *, number_bytes: float, cards: int) -> int:
+def engine_table_bytes(checkpoint: CheckpointFacts, *, number_bytes: float, devices: int) -> int:
     """Return them on each of the GPUs that share the weights."""
     table = (checkpoint.max_positions or 0) * (checkpoint.head_dim or 0) * _TABLE_NUMBER_BYTES
-    return table + round(sum(_cut(checkpoint, number_bytes / cards)) / _SEGMENT * _REST)
+    return table + round(sum(_cut(checkpoint, number_bytes / devices)) / _SEGMENT * _REST)
 
 
 def _cut(checkpoint: CheckpointFacts, number_bytes: float) -> Iterator[float]:

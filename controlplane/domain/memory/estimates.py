@@ -29,8 +29,8 @@ def _found(
         yield f"sizes that the file leaves out: {', '.join(checkpoint.assumed)}"
     if not runtime_memory(inputs.runtime_name).measured:
         yield f"the overhead of {inputs.runtime_name}, set on one H200"
-    if inputs.card.kind not in MEASURED_KINDS:
-        yield f"activations and overhead on {inputs.card.kind}"
+    if inputs.device.kind not in MEASURED_KINDS:
+        yield f"activations and overhead on {inputs.device.kind}"
     ranks = inputs.tensor_parallel or spec.tensor_parallel
     if ranks not in MEASURED_RANKS or spec.pipeline_parallel > 1:
         yield "communication at this parallelism"

@@ -15,7 +15,7 @@ from controlplane.domain.facts.quantization import SMALL_MODEL_PARAMETERS
 from controlplane.domain.memory.changes import patched
 from controlplane.domain.memory.memory_plan import MemoryPlan
 from controlplane.domain.memory.plan import UnplannableError, plan
-from controlplane.domain.memory.sizing import CARD_COUNTS, CARDS_PER_HOST, divides_heads
+from controlplane.domain.memory.sizing import DEVICE_COUNTS, DEVICES_PER_HOST, divides_heads
 from controlplane.domain.spec import Spec
 
 PRECISIONS_TO_TRY = ("no_quant", "fp8", "fp8_kv", "fp4_mlp_only", "fp4", "fp4_kv")
@@ -49,7 +49,7 @@ class FitRow:
     reasons: tuple[str, ...]
 
     @property
-    def cards(self) -> int:
+    def devices(self) -> int:
         return self.tensor_parallel * self.pipeline_parallel
 
     @property
@@ -70,14 +70,14 @@ class FitRow:
         """At the hosted product's price of the GPUs; None where that is not known."""
         price = PLANNABLE_GPUS[self.offer.kind].usd_per_minute
         speed = self.tokens_per_second
-        return None if not price or not speed else price * self.cards / 60 / speed * 1e6
+        return None if not price or not speed else price * self.devices / 60 / speed * 1e6
 
     @property
     def relative_cost(self) -> float:
         """Price of a token; a kind without a price counts by its bandwidth, as others cost."""
         gpu, speed = PLANNABLE_GPUS[self.offer.kind], self.tokens_per_second
         price = gpu.usd_per_minute or (gpu.bytes_per_second or 0.0) * _USD_PER_BYTE_A_MINUTE
-        return price * self.cards / speed if speed else float("inf")
+        return price * self.devices / speed if speed else float("inf")
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable form that commands and pages show."""
@@ -85,7 +85,7 @@ class FitRow:
         cost = self.usd_per_million_tokens
         return {
             "gpu": self.offer.kind,
-            "count": self.cards,
+            "count": self.devices,
             "owned": self.offer.owned,
             "quantization_type": self.quantization_type,
             "tensor_parallel": self.tensor_parallel,
@@ -103,7 +103,7 @@ class FitRow:
 def every_offer() -> tuple[GpuOffer, ...]:
     """Return a full host of every kind whose memory is known, as GPUs that one might get."""
     return tuple(
-        GpuOffer(kind=gpu.kind, count=CARDS_PER_HOST, memory_bytes=gpu.memory_bytes, owned=False)
+        GpuOffer(kind=gpu.kind, count=DEVICES_PER_HOST, memory_bytes=gpu.memory_bytes, owned=False)
         for gpu in PLANNABLE_GPUS.values()
         if gpu.memory_bytes
     )
@@ -140,7 +140,7 @@ def _rank(row: FitRow) -> tuple[Any, ...]:
         not row.offer.owned,
         row.plan is not None and row.plan.verdict == "tight",
         row.relative_cost,
-        row.cards,
+        row.devices,
         -(row.tokens_per_second or 0.0),
         row.offer.kind,
         PRECISIONS_TO_TRY.index(row.quantization_type),
@@ -163,7 +163,7 @@ def _rows_of(
 
 
 def _divisions(offer: GpuOffer, checkpoint: CheckpointFacts) -> Iterator[tuple[int, int]]:
-    ranks = [n for n in CARD_COUNTS if n <= offer.count and divides_heads(checkpoint, n)]
+    ranks = [n for n in DEVICE_COUNTS if n <= offer.count and divides_heads(checkpoint, n)]
     yield from ((n, 1) for n in ranks)
     widest = max(ranks, default=1)
     if offer.count // widest > 1:

@@ -93,7 +93,7 @@ def _parts(inputs: PlanInputs) -> _Parts:
         element_bytes=element_bytes,
         divided=divided,
         drafting=drafting,
-        adapters_bytes=-(-adapter_bytes(spec, checkpoint) // divided.cards),
+        adapters_bytes=-(-adapter_bytes(spec, checkpoint) // divided.devices),
         step_tokens=_step_tokens(spec, drafting),
         length=spec.max_seq_len or checkpoint.max_positions or FALLBACK_SEQUENCE_TOKENS,
     )
@@ -101,7 +101,7 @@ def _parts(inputs: PlanInputs) -> _Parts:
 
 def _fixed_bytes(inputs: PlanInputs, parts: _Parts) -> dict[str, int]:
     checkpoint, divided = inputs.checkpoint, parts.divided
-    weights = parts.weights.per_card(divided, checkpoint.experts)
+    weights = parts.weights.per_device(divided, checkpoint.experts)
     return {
         "weights_bytes": weights + parts.adapters_bytes + _engine_table_bytes(inputs, parts),
         "activations_bytes": gpu_activation_bytes(
@@ -112,8 +112,8 @@ def _fixed_bytes(inputs: PlanInputs, parts: _Parts) -> dict[str, int]:
         ),
         "overhead_bytes": overhead_bytes(
             runtime_memory(inputs.runtime_name),
-            world_size=divided.cards,
-            quantized_bytes=-(-parts.weights.quantized_bytes // divided.cards),
+            world_size=divided.devices,
+            quantized_bytes=-(-parts.weights.quantized_bytes // divided.devices),
         ),
     }
 
@@ -133,18 +133,18 @@ def _engine_table_bytes(inputs: PlanInputs, parts: _Parts) -> int:
     return engine_table_bytes(
         inputs.checkpoint,
         number_bytes=stored.bytes_per_weight if stored else asked,
-        cards=parts.divided.cards,
+        devices=parts.divided.devices,
     )
 
 
 def _budget(inputs: PlanInputs, fixed_bytes: int) -> int:
     """Return what the KV cache may take: a share of the rest, within what the engine is given."""
-    memory, card_bytes = runtime_memory(inputs.runtime_name), inputs.card.memory_bytes
+    memory, device_bytes = runtime_memory(inputs.runtime_name), inputs.device.memory_bytes
     kept = 1 - memory.block_reserve
     share = min(max(inputs.spec.kv_cache_fraction, 0.0), 1.0)
-    budget = (card_bytes - fixed_bytes) * share * kept
-    if memory.most_of_card is not None:
-        budget = min(budget, card_bytes * memory.most_of_card * kept - fixed_bytes)
+    budget = (device_bytes - fixed_bytes) * share * kept
+    if memory.most_of_device is not None:
+        budget = min(budget, device_bytes * memory.most_of_device * kept - fixed_bytes)
     return max(0, int(budget))
 
 

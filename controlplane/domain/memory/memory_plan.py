@@ -23,7 +23,7 @@ class UnplannableError(ValueError):
     """The facts do not suffice for a plan; the text says which are missing."""
 
 
-class Card(Protocol):
+class Device(Protocol):
     """A GPU to plan for: its kind and its memory."""
 
     @property
@@ -38,7 +38,7 @@ class PlanInputs:
 
     spec: Spec
     checkpoint: CheckpointFacts
-    card: Card
+    device: Device
     runtime_name: str
     tensor_parallel: int | None = None
     computes_bfloat16: bool = False
@@ -84,21 +84,21 @@ class MemoryPlan:
         return self.inputs.checkpoint.parameters
 
     @property
-    def card_bytes(self) -> int:
-        return self.inputs.card.memory_bytes
+    def device_bytes(self) -> int:
+        return self.inputs.device.memory_bytes
 
     @property
-    def card_kind(self) -> str:
-        return self.inputs.card.kind
+    def device_kind(self) -> str:
+        return self.inputs.device.kind
 
     @property
     def runtime_name(self) -> str:
         return self.inputs.runtime_name
 
     @property
-    def cards(self) -> int:
+    def devices(self) -> int:
         """GPUs of one replica."""
-        return self.parallelism.cards
+        return self.parallelism.devices
 
     @property
     def kv_fraction(self) -> float:
@@ -123,7 +123,7 @@ class MemoryPlan:
     @property
     def free_bytes(self) -> int:
         """What is left of the GPU; negative when it is too small."""
-        return self.card_bytes - self.fixed_bytes - self.kv_cache_bytes
+        return self.device_bytes - self.fixed_bytes - self.kv_cache_bytes
 
     @property
     def fixed_bytes(self) -> int:
@@ -132,7 +132,7 @@ class MemoryPlan:
 
     @property
     def weights_fit(self) -> bool:
-        return self.fixed_bytes < self.card_bytes
+        return self.fixed_bytes < self.device_bytes
 
     @property
     def reserved_bytes(self) -> int:
@@ -145,7 +145,7 @@ class MemoryPlan:
         """The limit met first: `weights`, `activations`, `kv_cache`, `max_batch_size` or, for an
         encoder, `max_num_tokens`."""
         if not self.weights_fit:
-            fits_alone = self.weights_bytes + self.overhead_bytes < self.card_bytes
+            fits_alone = self.weights_bytes + self.overhead_bytes < self.device_bytes
             return "activations" if fits_alone else "weights"
         if self.full_length_requests < self.batch_size:
             return "max_num_tokens" if self.is_encoder else "kv_cache"
@@ -155,7 +155,7 @@ class MemoryPlan:
     def safe_full_length_requests(self) -> int:
         """Requests of full length to count on: less than planned on GPUs where runs fell short."""
         requests = self.full_length_requests
-        if self.card_kind not in MARGIN_KINDS or self.is_encoder:
+        if self.device_kind not in MARGIN_KINDS or self.is_encoder:
             return requests
         if requests < MARGIN_UNDER_REQUESTS:
             return max(0, requests - 1)
@@ -204,7 +204,7 @@ class MemoryPlan:
                 "kv_bytes_per_token": self.own_kv_bytes_per_token,
             },
             "per_gpu": {
-                "card_bytes": self.card_bytes,
+                "device_bytes": self.device_bytes,
                 "weights_bytes": self.weights_bytes,
                 "kv_cache_bytes": self.kv_cache_bytes,
                 "activations_bytes": self.activations_bytes,
@@ -241,7 +241,7 @@ class MemoryPlan:
             "full_length_requests": self.full_length_requests,
             "binding": self.binding,
             "sequence_tokens": self.sequence_tokens,
-            "cards": self.cards,
+            "devices": self.devices,
             "estimated": self.estimated,
             "verdict": self.verdict,
             "safe_full_length_requests": self.safe_full_length_requests,

@@ -30,7 +30,7 @@ NUMBER_BYTES = {Dtype.FLOAT32: FLOAT32_BYTES, Dtype.BFLOAT16: SIXTEEN_BIT_BYTES}
 
 def plan_native(inputs: PlanInputs) -> MemoryPlan:
     """Return the plan, its cache sized by what a full batch can use. Raises `UnplannableError`."""
-    spec, checkpoint, card = inputs.spec, inputs.checkpoint, inputs.card
+    spec, checkpoint, device = inputs.spec, inputs.checkpoint, inputs.device
     _refuse_states(checkpoint)
     number_bytes = _number_bytes(inputs)
     layout = _layout(inputs, number_bytes)
@@ -41,8 +41,8 @@ def plan_native(inputs: PlanInputs) -> MemoryPlan:
     length = effective_sequence_length(spec, checkpoint)
     step = effective_step_tokens(spec, checkpoint)
     activations = _activations(inputs, number_bytes, step=step, batch=batch, length=length)
-    overhead = CPU_RUNTIME_BYTES if card.kind == CPU else CUDA_RUNTIME_BYTES
-    rest = card.memory_bytes - weights - activations - overhead
+    overhead = CPU_RUNTIME_BYTES if device.kind == CPU else CUDA_RUNTIME_BYTES
+    rest = device.memory_bytes - weights - activations - overhead
     # Rounded, not floored: a plan within `reserved_bytes` must come to the same tokens.
     budget = round(max(0, rest) * min(max(spec.kv_cache_fraction, 0.0), 1.0))
     tokens = min(budget // layout.unbounded, batch * length) if layout.unbounded else 0
@@ -61,13 +61,13 @@ def plan_native(inputs: PlanInputs) -> MemoryPlan:
         step_tokens=step,
         layout=layout,
         kv_element_bytes=number_bytes,
-        estimates=() if card.kind == CPU else ("activations and overhead on a GPU",),
+        estimates=() if device.kind == CPU else ("activations and overhead on a GPU",),
     )
 
 
 def _number_bytes(inputs: PlanInputs) -> int:
     dtype = effective_dtype(
-        inputs.spec, kind=inputs.card.kind, computes_bfloat16=inputs.computes_bfloat16
+        inputs.spec, kind=inputs.device.kind, computes_bfloat16=inputs.computes_bfloat16
     )
     return NUMBER_BYTES[dtype]
 
@@ -82,7 +82,7 @@ def _activations(
         checkpoint, max_num_tokens=step, max_batch_size=batch,
         number_bytes=FLOAT32_BYTES if rounds else number_bytes,
     )  # fmt: skip
-    if inputs.card.kind == CPU:
+    if inputs.device.kind == CPU:
         return planned
     return planned + score_bytes(checkpoint, max_num_tokens=step, length=length)
 

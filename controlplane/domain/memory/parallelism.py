@@ -17,7 +17,7 @@ class Parallelism:
     expert: int = 1
 
     @property
-    def cards(self) -> int:
+    def devices(self) -> int:
         return self.tensor * self.pipeline
 
     def experts_share(self, experts: int) -> float:

@@ -3,7 +3,7 @@
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory.gpu_plan import FALLBACK_SEQUENCE_TOKENS, plan_gpu
 from controlplane.domain.memory.memory_plan import (
-    Card,
+    Device,
     MemoryPlan,
     PlanInputs,
     UnplannableError,
@@ -11,13 +11,13 @@ from controlplane.domain.memory.memory_plan import (
 from controlplane.domain.memory.native_plan import plan_native
 from controlplane.domain.spec import Spec
 
-__all__ = ["FALLBACK_SEQUENCE_TOKENS", "Card", "MemoryPlan", "UnplannableError", "plan"]
+__all__ = ["FALLBACK_SEQUENCE_TOKENS", "Device", "MemoryPlan", "UnplannableError", "plan"]
 
 
 def plan(
     spec: Spec,
     checkpoint: CheckpointFacts,
-    card: Card,
+    device: Device,
     runtime_name: str,
     *,
     tensor_parallel: int | None = None,
@@ -30,7 +30,7 @@ def plan(
     inputs = PlanInputs(
         spec=spec,
         checkpoint=checkpoint,
-        card=card,
+        device=device,
         runtime_name=runtime_name,
         tensor_parallel=tensor_parallel,
         computes_bfloat16=computes_bfloat16,

@@ -21,7 +21,7 @@ def speed_of(
     drafting: Drafting,
 ) -> Speed | None:
     """Return the speed of the planned model, or None where the GPU's data sheet is not known."""
-    gpu = PLANNABLE_GPUS.get(inputs.card.kind)
+    gpu = PLANNABLE_GPUS.get(inputs.device.kind)
     checkpoint = inputs.checkpoint
     if gpu is None or not gpu.bytes_per_second or inputs.spec.base_model.is_encoder:
         return None

@@ -14,8 +14,8 @@ def checked_plan(planned: MemoryPlan) -> dict[str, Any]:
     """Return the plan's own form and, beside it, the `engine` and what the `builder` takes."""
     inputs = planned.inputs
     choice = inputs.checkpoint.engine
-    on_gpu = planned.card_kind != CPU
-    builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.card) if on_gpu else None
+    on_gpu = planned.device_kind != CPU
+    builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.device) if on_gpu else None
     return {
         **planned.to_json(),
         "engine": {"name": choice.engine.value, "reason": choice.reason},

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from controlplane.domain.facts.gpus import GIB
 
-MOST_OF_A_CARD = 0.95
+MOST_OF_A_DEVICE = 0.95
 """What vLLM is given at most: its CUDA context and graphs lie outside of its own share."""
 
 
@@ -31,7 +31,7 @@ class RuntimeMemory:
     block_tokens: int = 32
     counts_engine_tables: bool = False
     """Whether its report counts position tables and rests of segments as weights."""
-    most_of_card: float | None = None
+    most_of_device: float | None = None
     """Share of the GPU that the engine may use in all, where it is told one."""
     profiled_drafts: int | None = None
     """Drafts a request whose logits are looked at before the cache is sized; None where all are."""
@@ -49,7 +49,7 @@ RUNTIME_MEMORY: Mapping[str, RuntimeMemory] = MappingProxyType(
             quantized_workspace=0.0,
             block_tokens=16,
             counts_engine_tables=True,
-            most_of_card=MOST_OF_A_CARD,
+            most_of_device=MOST_OF_A_DEVICE,
             profiled_drafts=1,
         ),
     }

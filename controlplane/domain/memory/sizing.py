@@ -5,26 +5,26 @@ from math import ceil
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.quantization import PRECISIONS
-from controlplane.domain.memory.plan import Card, MemoryPlan, UnplannableError, plan
+from controlplane.domain.memory.plan import Device, MemoryPlan, UnplannableError, plan
 from controlplane.domain.memory.weights import SIXTEEN_BIT_BYTES
 from controlplane.domain.spec import Spec
 
-CARDS_PER_HOST = 8
-CARD_COUNTS = (1, 2, 4, 8)
+DEVICES_PER_HOST = 8
+DEVICE_COUNTS = (1, 2, 4, 8)
 _LENGTH_STEP = 256
 _BUILDER_SHARE = 0.9
 """Share of a builder's GPUs that weights may take; calibration needs the rest."""
 
 
-def cards_that_fit(spec: Spec, checkpoint: CheckpointFacts, card: Card) -> int | None:
+def devices_that_fit(spec: Spec, checkpoint: CheckpointFacts, device: Device) -> int | None:
     """Return the fewest GPUs of one host on which one full-length request fits, or None."""
     if spec.runtime_name == "native":
         return None
-    for count in CARD_COUNTS:
+    for count in DEVICE_COUNTS:
         if not divides_heads(checkpoint, count):
             continue
         try:
-            planned = plan(spec, checkpoint, card, spec.runtime_name, tensor_parallel=count)
+            planned = plan(spec, checkpoint, device, spec.runtime_name, tensor_parallel=count)
         except UnplannableError:
             return None
         if planned.weights_fit and planned.full_length_requests >= 1:
@@ -52,11 +52,11 @@ class BuilderNeed:
     """What quantizing takes: the 16-bit copy and the quantized one side by side."""
 
     peak_bytes: int
-    cards: int
+    devices: int
 
 
-def builder_cards(
-    spec: Spec, checkpoint: CheckpointFacts, card_memory_bytes: int
+def builder_devices(
+    spec: Spec, checkpoint: CheckpointFacts, device_memory_bytes: int
 ) -> BuilderNeed | None:
     """Return the memory and GPUs that calibration needs, or None where nothing is quantized.
 
@@ -66,8 +66,8 @@ def builder_cards(
         return None
     quantized = PRECISIONS[spec.quantization_type.value].weight_bytes
     peak = round(checkpoint.parameters * (SIXTEEN_BIT_BYTES + quantized))
-    cards = ceil(peak / (card_memory_bytes * _BUILDER_SHARE))
-    return BuilderNeed(peak_bytes=peak, cards=_next_power_of_two(cards))
+    devices = ceil(peak / (device_memory_bytes * _BUILDER_SHARE))
+    return BuilderNeed(peak_bytes=peak, devices=_next_power_of_two(devices))
 
 
 def _next_power_of_two(count: int) -> int:

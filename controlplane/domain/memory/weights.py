@@ -23,11 +23,11 @@ class Weights:
     experts_bytes: int = 0
     """The routed experts' part of the total."""
 
-    def per_card(self, parallelism: Parallelism, experts: int | None) -> int:
+    def per_device(self, parallelism: Parallelism, experts: int | None) -> int:
         """Return what the fullest GPU holds."""
         shared = self.total_bytes - self.experts_bytes
         routed = self.experts_bytes * parallelism.experts_share(experts or 0)
-        return -(-shared // parallelism.cards) + -int(-routed // parallelism.pipeline)
+        return -(-shared // parallelism.devices) + -int(-routed // parallelism.pipeline)
 
 
 def gpu_weights(

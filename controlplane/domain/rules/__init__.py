@@ -1,7 +1,7 @@
 """What is wrong with a config, why, and what would mend it."""
 
 from controlplane.domain.rules.catalogue import ALL_RULES, FAMILIES
-from controlplane.domain.rules.context import CardOffer, Context, Known, context_of, every_kind
+from controlplane.domain.rules.context import Context, DeviceOffer, Known, context_of, every_kind
 from controlplane.domain.rules.diagnose import diagnose
 from controlplane.domain.rules.effective_value import EffectiveValue
 from controlplane.domain.rules.examine import Examination, examine
@@ -11,8 +11,8 @@ from controlplane.domain.rules.rule import Rule, Severity
 __all__ = [
     "ALL_RULES",
     "FAMILIES",
-    "CardOffer",
     "Context",
+    "DeviceOffer",
     "EffectiveValue",
     "Examination",
     "Finding",

@@ -10,7 +10,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU, GPUS, Gpu
 from controlplane.domain.failures import Failure
 from controlplane.domain.memory import MemoryPlan, UnplannableError, plan
-from controlplane.domain.memory.sizing import CARDS_PER_HOST
+from controlplane.domain.memory.sizing import DEVICES_PER_HOST
 from controlplane.domain.runtimes.choice import Chosen, choose_runtime, with_runtime
 from controlplane.domain.spec import Spec
 
@@ -18,7 +18,7 @@ Fact = TypeVar("Fact")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardOffer:
+class DeviceOffer:
     """GPUs of one kind on one host."""
 
     kind: str
@@ -28,14 +28,14 @@ class CardOffer:
     """Of a CPU: whether its processor does so by itself."""
 
 
-def every_kind(*, cpu_memory_bytes: int) -> tuple[CardOffer, ...]:
+def every_kind(*, cpu_memory_bytes: int) -> tuple[DeviceOffer, ...]:
     """Return offers of a full host of every kind, to plan for GPUs that nobody owns yet."""
     gpus = (
-        CardOffer(kind=gpu.kind, count=CARDS_PER_HOST, memory_bytes=gpu.memory_bytes)
+        DeviceOffer(kind=gpu.kind, count=DEVICES_PER_HOST, memory_bytes=gpu.memory_bytes)
         for gpu in GPUS.values()
         if gpu.memory_bytes is not None
     )
-    return (CardOffer(kind=CPU, count=1, memory_bytes=cpu_memory_bytes), *gpus)
+    return (DeviceOffer(kind=CPU, count=1, memory_bytes=cpu_memory_bytes), *gpus)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class Known:
     secret_names: frozenset[str] | None = None
     secret_expiries: tuple[SecretExpiry, ...] = ()
     """Of those stored secrets that end."""
-    cards: tuple[CardOffer, ...] | None = None
+    devices: tuple[DeviceOffer, ...] | None = None
     calibration_sets: tuple[CalibrationSet, ...] | None = None
     """Those that the team keeps."""
     runtimes: frozenset[str] | None = None
@@ -103,7 +103,7 @@ class Context:
             return ()
         if fact != "plan":
             return (fact,)
-        needed = {"checkpoint": self.known.checkpoint, "cards": self.card}
+        needed = {"checkpoint": self.known.checkpoint, "devices": self.device}
         return tuple(name for name, value in needed.items() if value is None)
 
     def is_unobtainable(self, fact: str) -> bool:
@@ -115,8 +115,10 @@ class Context:
         if fact == "plan":
             if self.is_unobtainable("checkpoint"):
                 return True
-            no_card = self.card is None and (self.known.cards is not None or not self.gpu.is_cpu)
-            return no_card or (self.known.checkpoint is not None and self.card is not None)
+            no_device = self.device is None and (
+                self.known.devices is not None or not self.gpu.is_cpu
+            )
+            return no_device or (self.known.checkpoint is not None and self.device is not None)
         return False
 
     @property
@@ -137,8 +139,8 @@ class Context:
         return _present("secret_names", self.known.secret_names)
 
     @property
-    def cards(self) -> tuple[CardOffer, ...]:
-        return _present("cards", self.known.cards)
+    def devices(self) -> tuple[DeviceOffer, ...]:
+        return _present("devices", self.known.devices)
 
     @property
     def calibration_sets(self) -> tuple[CalibrationSet, ...]:
@@ -149,9 +151,9 @@ class Context:
         return _present("plan", self._plan)
 
     @cached_property
-    def card(self) -> CardOffer | None:
+    def device(self) -> DeviceOffer | None:
         """The GPU to plan for: as a host offers it, else as the fact table has it."""
-        offers = [offer for offer in self.known.cards or () if offer.kind == self.gpu.kind]
+        offers = [offer for offer in self.known.devices or () if offer.kind == self.gpu.kind]
         if offers:
             largest = max(offers, key=lambda offer: offer.memory_bytes)
             # What only some hosts compute is not counted on: a replica may come to any of them.
@@ -160,16 +162,16 @@ class Context:
             )
         if self.gpu.memory_bytes is None:
             return None
-        return CardOffer(kind=self.gpu.kind, count=1, memory_bytes=self.gpu.memory_bytes)
+        return DeviceOffer(kind=self.gpu.kind, count=1, memory_bytes=self.gpu.memory_bytes)
 
     @cached_property
     def _plan(self) -> MemoryPlan | None:
-        if self.known.checkpoint is None or self.card is None:
+        if self.known.checkpoint is None or self.device is None:
             return None
         try:
             return plan(
-                self.spec, self.known.checkpoint, self.card, self.runtime,
-                computes_bfloat16=self.card.computes_bfloat16,
+                self.spec, self.known.checkpoint, self.device, self.runtime,
+                computes_bfloat16=self.device.computes_bfloat16,
             )  # fmt: skip
         except UnplannableError:
             return None
@@ -179,7 +181,7 @@ class Context:
         return {
             "checkpoint": self.known.checkpoint,
             "secret_names": self.known.secret_names,
-            "cards": self.known.cards,
+            "devices": self.known.devices,
             "calibration_sets": self.known.calibration_sets,
             "plan": self._plan,
         }

@@ -1,8 +1,8 @@
 """EH3, third part: pipeline stages, experts and sizes that parallelism suits or does not."""
 
 from controlplane.domain.facts import sources
-from controlplane.domain.rules.card_advice import SMALL_PARAMETERS
 from controlplane.domain.rules.context import Context
+from controlplane.domain.rules.device_advice import SMALL_PARAMETERS
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Config, Example, on_trtllm
 from controlplane.domain.rules.rule import GPU_RUNTIMES, TRTLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.rules.speculation import RECOMMENDED, SPECULATOR
@@ -13,7 +13,7 @@ _STAGES = "trt_llm.build.pipeline_parallel_count"
 _SEQUENCES = "trt_llm.build.sequence_parallel_count"
 _EXPERTS = "trt_llm.build.moe_expert_parallel_option"
 LARGE_PARAMETERS = 70_000_000_000
-_CARDS_FOR_LARGE = 4
+_DEVICES_FOR_LARGE = 4
 _TWO_STAGES: Config = {_ACCELERATOR: "H100:2", _STAGES: 2}
 _TWO: Config = {_ACCELERATOR: "H100:2", _TENSOR: 2}
 _MIXTURE = LLAMA_8B.model_copy(
@@ -33,7 +33,7 @@ def _expert_ranks(c: Context) -> int:
     return c.spec.engine_build.moe_expert_parallel_option
 
 
-def _one_card(c: Context) -> Patch:
+def _one_device(c: Context) -> Patch:
     return {_ACCELERATOR: c.gpu.kind, c.spec.tensor_parallel_path: 1}
 
 
@@ -137,7 +137,7 @@ DIVIDED_SMALL = Rule(
         f"{c.spec.tensor_parallel} GPUs: below 8 B one GPU suffices, and as many replicas answer "
         "more requests."
     ),
-    fix=Fix(label="Use one GPU", patch=_one_card, safe=True),
+    fix=Fix(label="Use one GPU", patch=_one_device, safe=True),
     source=sources.engine_builder_overview("Model size support"),
     bad=Example(config={_ACCELERATOR: "L4:3", _TENSOR: 3}),
     good=Example(config=_TWO, checkpoint=LLAMA_8B),
@@ -153,7 +153,7 @@ FEW_FOR_LARGE = Rule(
     concerns=lambda c: not c.spec.base_model.is_encoder and c.gpu.kind.startswith(("H100", "A100")),
     when=lambda c: (
         (c.checkpoint.parameters or 0) >= LARGE_PARAMETERS
-        and c.spec.accelerator_count < _CARDS_FOR_LARGE
+        and c.spec.accelerator_count < _DEVICES_FOR_LARGE
         and c.checkpoint.existing_quantization is None
     ),
     message=lambda c: (

@@ -117,7 +117,7 @@ SAMPLED = Rule(
     good=on_trtllm(draft_example(_WITH_B10)),
 )
 
-UNLISTED_CARD = Rule(
+UNLISTED_DEVICE = Rule(
     code="EH414",
     name="lookahead-on-a-gpu-not-listed",
     severity=Severity.WARNING,
@@ -247,6 +247,6 @@ FULL_FRACTION = Rule(
 )
 
 RULES = (
-    B10_IN_ANOTHER_MODE, WITHOUT_B10, STRUCTURED, SAMPLED, UNLISTED_CARD, ON_ENCODER, DRAFT_MODEL,
+    B10_IN_ANOTHER_MODE, WITHOUT_B10, STRUCTURED, SAMPLED, UNLISTED_DEVICE, ON_ENCODER, DRAFT_MODEL,
     PROMPT_TABLE, IMAGES, LOGITS, FULL_FRACTION,
 )  # fmt: skip

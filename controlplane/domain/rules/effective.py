@@ -206,14 +206,14 @@ def _native(context: Context) -> Iterator[EffectiveValue]:
 
 def _computed_in(context: Context) -> Iterator[EffectiveValue]:
     """Yield what `auto` comes to on the GPU that a plan is made for."""
-    card, is_encoder = context.card, context.spec.base_model.is_encoder
-    if card is None:
+    device, is_encoder = context.device, context.spec.base_model.is_encoder
+    if device is None:
         return
-    if card.kind != CPU:
+    if device.kind != CPU:
         reason = "A GPU computes in bfloat16."
     elif is_encoder:
         reason = "Vectors are stored and compared, so a CPU makes them in full."
-    elif card.computes_bfloat16:
+    elif device.computes_bfloat16:
         reason = "The processor multiplies bfloat16 itself (AVX512-BF16 or AMX), in half the time."
     else:
         reason = "Not every processor here multiplies bfloat16 itself (AVX512-BF16 or AMX)."
@@ -221,7 +221,7 @@ def _computed_in(context: Context) -> Iterator[EffectiveValue]:
         field="enginehouse.dtype",
         asked=context.spec.settings.dtype.value,
         effective=effective_dtype(
-            context.spec, kind=card.kind, computes_bfloat16=card.computes_bfloat16
+            context.spec, kind=device.kind, computes_bfloat16=device.computes_bfloat16
         ).value,
         reason=reason,
     )

@@ -10,7 +10,13 @@ from controlplane.domain.facts.calibration_sets import CalibrationSet
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.failures import Failure
-from controlplane.domain.rules.context import CardOffer, CodeGrant, Known, SecretExpiry, every_kind
+from controlplane.domain.rules.context import (
+    CodeGrant,
+    DeviceOffer,
+    Known,
+    SecretExpiry,
+    every_kind,
+)
 
 Config = dict[str, Any]
 
@@ -72,7 +78,7 @@ class Example:
     checkpoint_failure: Failure | None = None
     secret_names: frozenset[str] = frozenset()
     secret_expiries: tuple[SecretExpiry, ...] = ()
-    cards: tuple[CardOffer, ...] = EVERY_KIND
+    devices: tuple[DeviceOffer, ...] = EVERY_KIND
     calibration_sets: tuple[CalibrationSet, ...] = ()
     runtimes: frozenset[str] | None = None
     versions: frozenset[tuple[str, str]] = frozenset()
@@ -95,7 +101,7 @@ class Example:
             checkpoint_failure=self.checkpoint_failure,
             secret_names=self.secret_names,
             secret_expiries=self.secret_expiries,
-            cards=self.cards,
+            devices=self.devices,
             calibration_sets=self.calibration_sets,
             runtimes=self.runtimes,
             versions=self.versions,

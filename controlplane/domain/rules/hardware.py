@@ -2,7 +2,7 @@
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.quantization import BFLOAT16_CAPABILITY, FP8_CAPABILITY
-from controlplane.domain.rules.context import CardOffer, Context
+from controlplane.domain.rules.context import Context, DeviceOffer
 from controlplane.domain.rules.examples import CPU_ONLY, Example, facts, on_trtllm
 from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.spec.choices import BaseModelKind
@@ -14,12 +14,12 @@ def _is_older_than_bfloat16(c: Context) -> bool:
     return c.gpu.compute_capability is not None and not c.gpu.has_capability(*BFLOAT16_CAPABILITY)
 
 
-def _offers(c: Context) -> list[CardOffer]:
-    return [offer for offer in c.cards if offer.kind == c.gpu.kind]
+def _offers(c: Context) -> list[DeviceOffer]:
+    return [offer for offer in c.devices if offer.kind == c.gpu.kind]
 
 
 def _kinds_offered(c: Context) -> str:
-    kinds = dict.fromkeys(offer.kind for offer in c.cards)
+    kinds = dict.fromkeys(offer.kind for offer in c.devices)
     return ", ".join(f"`{kind}`" for kind in kinds) or "none at all"
 
 
@@ -59,7 +59,7 @@ KIND_NOT_OFFERED = Rule(
     code="EH102",
     name="kind-that-no-host-offers",
     severity=Severity.ERROR,
-    needs=("cards",),
+    needs=("devices",),
     fields=at(_ACCELERATOR),
     when=lambda c: not _offers(c),
     message=lambda c: (
@@ -67,15 +67,15 @@ KIND_NOT_OFFERED = Rule(
         "needs the GPU."
     ),
     source=sources.enginehouse("fleet"),
-    bad=Example(config={_ACCELERATOR: "H100"}, cards=CPU_ONLY),
-    good=Example(cards=CPU_ONLY),
+    bad=Example(config={_ACCELERATOR: "H100"}, devices=CPU_ONLY),
+    good=Example(devices=CPU_ONLY),
 )
 
-MORE_CARDS_THAN_A_HOST = Rule(
+MORE_DEVICES_THAN_A_HOST = Rule(
     code="EH103",
     name="more-gpus-than-one-host-has",
     severity=Severity.ERROR,
-    needs=("cards",),
+    needs=("devices",),
     fields=at(_ACCELERATOR),
     concerns=lambda c: c.spec.accelerator is not None,
     when=lambda c: 0 < _most_on_one_host(c) < c.spec.accelerator_count,
@@ -121,4 +121,4 @@ PREQUANTIZED_ON_OLD_GPU = Rule(
     ),
 )
 
-RULES = (GPU_TOO_OLD, KIND_NOT_OFFERED, MORE_CARDS_THAN_A_HOST, PREQUANTIZED_ON_OLD_GPU)
+RULES = (GPU_TOO_OLD, KIND_NOT_OFFERED, MORE_DEVICES_THAN_A_HOST, PREQUANTIZED_ON_OLD_GPU)

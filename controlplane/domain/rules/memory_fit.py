@@ -2,9 +2,9 @@
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.gpus import CPU, GIB
-from controlplane.domain.memory import builder_cards, cards_that_fit, longest_sequence
-from controlplane.domain.memory.sizing import CARDS_PER_HOST, BuilderNeed
-from controlplane.domain.rules.context import CardOffer, Context
+from controlplane.domain.memory import builder_devices, devices_that_fit, longest_sequence
+from controlplane.domain.memory.sizing import DEVICES_PER_HOST, BuilderNeed
+from controlplane.domain.rules.context import Context, DeviceOffer
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, Example
 from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Patch, Rule, Severity, at, limit
 
@@ -22,8 +22,8 @@ def _gib(size: int) -> str:
     return f"{size / GIB:.1f} GiB"
 
 
-def _cards_needed(c: Context) -> int | None:
-    return cards_that_fit(c.spec, c.checkpoint, c.card) if c.card else None
+def _devices_needed(c: Context) -> int | None:
+    return devices_that_fit(c.spec, c.checkpoint, c.device) if c.device else None
 
 
 def _what_would_fit(c: Context) -> str:
@@ -31,14 +31,14 @@ def _what_would_fit(c: Context) -> str:
         return "A smaller model, a shorter `max_num_tokens` or a host with more memory would fit."
     if c.runtime == "native":
         return "The native engine computes on one GPU; vLLM divides a model over several."
-    count = _cards_needed(c)
+    count = _devices_needed(c)
     if count is None:
-        return f"It does not fit on {CARDS_PER_HOST} of `{c.gpu.kind}` in this precision either."
+        return f"It does not fit on {DEVICES_PER_HOST} of `{c.gpu.kind}` in this precision either."
     return f"{count} of `{c.gpu.kind}` would hold it."
 
 
-def _more_cards(c: Context) -> Patch | None:
-    count = _cards_needed(c)
+def _more_devices(c: Context) -> Patch | None:
+    count = _devices_needed(c)
     if count is None or c.spec.accelerator is None:
         return None
     return {_ACCELERATOR: f"{c.gpu.kind}:{count}", c.spec.tensor_parallel_path: count}
@@ -58,7 +58,7 @@ def would_fit_in_smaller_steps(c: Context) -> bool:
     if c.gpu.is_cpu or planned.step_tokens <= USUAL_STEP:
         return False
     activations = planned.activations_bytes * USUAL_STEP // planned.step_tokens
-    rest = planned.card_bytes - planned.weights_bytes - planned.overhead_bytes - activations
+    rest = planned.device_bytes - planned.weights_bytes - planned.overhead_bytes - activations
     share = min(max(planned.kv_fraction, 0.0), 1.0)
     return planned.layout.request_bytes(planned.sequence_tokens) <= max(rest, 0) * share
 
@@ -79,9 +79,9 @@ WEIGHTS = Rule(
         f"The engine needs {_gib(c.plan.fixed_bytes)} on each GPU before it caches a token "
         f"(weights {_gib(c.plan.weights_bytes)}, activations {_gib(c.plan.activations_bytes)}, "
         f"overhead {_gib(c.plan.overhead_bytes)}), and `{c.gpu.kind}` has "
-        f"{_gib(c.plan.card_bytes)}. {_what_would_fit(c)}"
+        f"{_gib(c.plan.device_bytes)}. {_what_would_fit(c)}"
     ),
-    fix=Fix(label="Use as many GPUs as it takes", patch=_more_cards, safe=True),
+    fix=Fix(label="Use as many GPUs as it takes", patch=_more_devices, safe=True),
     source=_SOURCE,
     bad=Example(config={_ACCELERATOR: "H100"}, checkpoint=LLAMA_70B),
     good=Example(config={_ACCELERATOR: "H100:4", _TENSOR: 4}, checkpoint=LLAMA_70B),
@@ -163,7 +163,7 @@ FRACTION = Rule(
 
 
 def _builders(c: Context) -> BuilderNeed | None:
-    return builder_cards(c.spec, c.checkpoint, c.card.memory_bytes) if c.card else None
+    return builder_devices(c.spec, c.checkpoint, c.device.memory_bytes) if c.device else None
 
 
 def _asked_builders(c: Context) -> int:
@@ -176,7 +176,7 @@ def _builder_message(c: Context) -> str:
         return ""
     return (
         f"Quantizing holds the 16-bit and the quantized weights side by side, about "
-        f"{_gib(need.peak_bytes)}: {need.cards} of `{c.gpu.kind}` where this build would lease "
+        f"{_gib(need.peak_bytes)}: {need.devices} of `{c.gpu.kind}` where this build would lease "
         f"{_asked_builders(c)}. Serving needs fewer."
     )
 
@@ -188,12 +188,12 @@ BUILDERS = Rule(
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(_BUILDERS),
-    concerns=lambda c: not c.spec.quantization_type.is_none and c.card is not None,
-    when=lambda c: (need := _builders(c)) is not None and need.cards > _asked_builders(c),
+    concerns=lambda c: not c.spec.quantization_type.is_none and c.device is not None,
+    when=lambda c: (need := _builders(c)) is not None and need.devices > _asked_builders(c),
     message=_builder_message,
     fix=Fix(
-        label=lambda c: f"Use {need.cards} builder GPUs" if (need := _builders(c)) else "",
-        patch=lambda c: {_BUILDERS: need.cards} if (need := _builders(c)) else None,
+        label=lambda c: f"Use {need.devices} builder GPUs" if (need := _builders(c)) else "",
+        patch=lambda c: {_BUILDERS: need.devices} if (need := _builders(c)) else None,
         safe=True,
     ),
     source=sources.tensorrt_llm("issue 1331: memory of calibration"),
@@ -218,7 +218,7 @@ UNPLANNED = Rule(
     severity=Severity.WARNING,
     needs=("checkpoint",),
     fields=at("trt_llm.build.checkpoint_repository.repo"),
-    concerns=lambda c: c.card is not None,
+    concerns=lambda c: c.device is not None,
     when=lambda c: not c.has("plan"),
     message=lambda c: (
         f"The memory of `{c.checkpoint.model_type or c.checkpoint.architecture or 'this model'}` "
@@ -244,7 +244,7 @@ FEW_REQUESTS = Rule(
     source=_SOURCE,
     bad=Example(
         config={"trt_llm.build.max_seq_len": 8192, "trt_llm.build.max_num_tokens": 1024},
-        cards=(CardOffer(kind=CPU, count=1, memory_bytes=int(2.2 * GIB)),),
+        devices=(DeviceOffer(kind=CPU, count=1, memory_bytes=int(2.2 * GIB)),),
     ),
     good=Example(),
 )

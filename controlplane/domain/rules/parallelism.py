@@ -73,7 +73,7 @@ PARALLEL_COUNTS = Rule(
     good=Example(config={_ACCELERATOR: "H100:4", _TENSOR: 4}, checkpoint=LLAMA_8B),
 )
 
-MORE_RANKS_THAN_CARDS = Rule(
+MORE_RANKS_THAN_DEVICES = Rule(
     code="EH302",
     name="more-ranks-than-accelerators-on-v2",
     severity=Severity.ERROR,
@@ -111,7 +111,7 @@ MORE_RANKS_THAN_CARDS = Rule(
     ),
 )
 
-IDLE_CARDS = Rule(
+IDLE_DEVICES = Rule(
     code="EH303",
     name="idle-accelerators-on-v2",
     severity=Severity.WARNING,
@@ -212,8 +212,8 @@ EXPERT_PARALLEL = Rule(
 
 RULES = (
     PARALLEL_COUNTS,
-    MORE_RANKS_THAN_CARDS,
-    IDLE_CARDS,
+    MORE_RANKS_THAN_DEVICES,
+    IDLE_DEVICES,
     UNUSUAL_WORLD,
     DIVIDED_ENCODER,
     EXPERT_PARALLEL,

@@ -12,7 +12,7 @@ from controlplane.domain.spec.document import Mark
 _FACT_WORDS = {
     "checkpoint": "the checkpoint's files",
     "secret_names": "the names of the stored secrets",
-    "cards": "the GPUs that hosts offer",
+    "devices": "the GPUs that hosts offer",
     "calibration_sets": "the team's calibration sets",
     "plan": "the memory plan",
 }

@@ -86,7 +86,7 @@ POOLING = Rule(
     ),
 )
 
-OLD_CARD = Rule(
+OLD_DEVICE = Rule(
     code="EH656",
     name="gpu-before-turing",
     severity=Severity.ERROR,
@@ -163,4 +163,4 @@ UNREAD = Rule(
     good=Example(config=_ON_VLLM, checkpoint=LLAMA_8B),
 )
 
-RULES = (POOLING, OLD_CARD, EXPANDED, UNTRANSLATED, UNREAD)
+RULES = (POOLING, OLD_DEVICE, EXPANDED, UNTRANSLATED, UNREAD)

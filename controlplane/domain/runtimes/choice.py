@@ -101,8 +101,8 @@ def _takes(runtime: str, spec: Spec, checkpoint: CheckpointFacts | None) -> bool
         return False
     if runtime != "native":
         return True
-    is_of_one_card = spec.accelerator_count == 1
-    return is_of_one_card and (not spec.base_model.is_encoder or _pools(checkpoint))
+    is_of_one_device = spec.accelerator_count == 1
+    return is_of_one_device and (not spec.base_model.is_encoder or _pools(checkpoint))
 
 
 def _pools(checkpoint: CheckpointFacts | None) -> bool:

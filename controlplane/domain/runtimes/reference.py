@@ -8,7 +8,7 @@ from controlplane.domain.runtimes import RUNTIMES, native, trtllm, vllm
 from controlplane.domain.runtimes.asked import cell
 from controlplane.domain.runtimes.capability import Capability, Feature, Proof
 
-_CARDS = ("T4", "V100", "A100", "L4", "H100", "B200", "RTX_PRO_6000")
+_DEVICES = ("T4", "V100", "A100", "L4", "H100", "B200", "RTX_PRO_6000")
 """One of each kind that differs."""
 _HEAD = """\
 # Runtimes
@@ -73,7 +73,7 @@ def write_reference() -> str:
 def _runtimes() -> Iterator[str]:
     yield (
         f"| `native` | {native.capabilities.VERSION} | on every host | "
-        f"in every test, on a CPU; {native.capabilities.RUN_ON_A_CARD} |\n"
+        f"in every test, on a CPU; {native.capabilities.RUN_ON_A_DEVICE} |\n"
     )
     for name, module, label in (
         ("vllm", vllm, vllm.capabilities.RUN_BY_US),
@@ -94,10 +94,10 @@ def _metrics() -> Iterator[str]:
 
 
 def _table(runtime: str) -> Iterator[str]:
-    yield f"| Feature | {' | '.join(_CARDS)} | How, or why not | Source |\n"
-    yield "|---" * (len(_CARDS) + 3) + "|\n"
+    yield f"| Feature | {' | '.join(_DEVICES)} | How, or why not | Source |\n"
+    yield "|---" * (len(_DEVICES) + 3) + "|\n"
     for feature in Feature:
-        found = [cell(runtime, feature, kind) for kind in _CARDS]
+        found = [cell(runtime, feature, kind) for kind in _DEVICES]
         values = " | ".join(each.support.value for each in found)
         yield f"| {feature.value} | {values} | {_how(found)} | {_source(found)} |\n"
 
@@ -113,17 +113,17 @@ def _proofs(module: ModuleType) -> Iterator[str]:
 
 
 def _told(proof: Proof) -> str:
-    card = "CPU" if proof.compute_capability is None else "H100 or H200"
+    device = "CPU" if proof.compute_capability is None else "H100 or H200"
     value = f" (`{proof.shows}`)" if proof.shows else ""
-    return f"`{proof.kept}`{value}, {proof.version}, {card}"
+    return f"`{proof.kept}`{value}, {proof.version}, {device}"
 
 
 def _native() -> Iterator[str]:
-    cards = (CPU, *_CARDS)
-    yield f"| Feature | {' | '.join(cards)} | How, or why not |\n"
-    yield "|---" * (len(cards) + 2) + "|\n"
+    devices = (CPU, *_DEVICES)
+    yield f"| Feature | {' | '.join(devices)} | How, or why not |\n"
+    yield "|---" * (len(devices) + 2) + "|\n"
     for feature in Feature:
-        found = [native.capabilities.capability(feature, kind) for kind in cards]
+        found = [native.capabilities.capability(feature, kind) for kind in devices]
         values = " | ".join(each.support.value for each in found)
         yield f"| {feature.value} | {values} | {_how(found)} |\n"
 

@@ -64,7 +64,7 @@ def _known(text: str, facts: str | None) -> Known:
         checkpoint=read_checkpoint(Path(facts)) if facts else None,
         secret_names=spec.secret_names if spec else frozenset(),
         calibration_sets=named_sets(spec) if spec else (),
-        cards=every_kind(cpu_memory_bytes=memory),
+        devices=every_kind(cpu_memory_bytes=memory),
     )
 
 

@@ -24,7 +24,11 @@ from controlplane.domain.memory import (
     plan,
     plan_report,
 )
-from controlplane.domain.memory.asked_cards import AskedCards, UnknownKindError, read_asked_cards
+from controlplane.domain.memory.requested_devices import (
+    RequestedDevices,
+    UnknownKindError,
+    read_requested_devices,
+)
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.management.plan_text import lines_of
 from controlplane.management.reading import (
@@ -61,7 +65,7 @@ class Command(BaseCommand):
         try:
             text = read_config_text(file)
             checkpoint = read_checkpoint(Path(facts)) if facts else None
-            asked = read_asked_cards(options["gpu"]) if options["gpu"] else None
+            asked = read_requested_devices(options["gpu"]) if options["gpu"] else None
         except (UnreadableError, UnknownKindError) as error:
             self.stderr.write(str(error))
             sys.exit(UNREADABLE)
@@ -81,7 +85,7 @@ class Command(BaseCommand):
 
 
 def _planned(
-    file: str, text: str, checkpoint: CheckpointFacts | None, asked: AskedCards | None
+    file: str, text: str, checkpoint: CheckpointFacts | None, asked: RequestedDevices | None
 ) -> MemoryPlan:
     parsed = parse_text(text)
     if parsed.spec is None:
@@ -91,21 +95,27 @@ def _planned(
             f"{file}: the plan waits for the checkpoint's files: pass --facts config.json or a "
             "checkpoint folder."
         )
-    cards = asked or _of_config(parsed.spec)
-    spec = cards.applied_to(parsed.spec)
+    devices = asked or _of_config(parsed.spec)
+    spec = devices.applied_to(parsed.spec)
     try:
         return plan(
-            spec, checkpoint, cards, cards.runtime_name(spec), tensor_parallel=cards.ranks(spec)
+            spec,
+            checkpoint,
+            devices,
+            devices.runtime_name(spec),
+            tensor_parallel=devices.ranks(spec),
         )
     except UnplannableError as error:
         raise NoPlanError(f"{file}: no plan can be made: {error}.") from None
 
 
-def _of_config(spec: Spec) -> AskedCards:
+def _of_config(spec: Spec) -> RequestedDevices:
     if spec.accelerator is None:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        return AskedCards(kind=CPU, count=1, memory_bytes=memory, by_config=True)
-    return read_asked_cards(f"{spec.accelerator.kind}:{spec.accelerator.count}", by_config=True)
+        return RequestedDevices(kind=CPU, count=1, memory_bytes=memory, by_config=True)
+    return read_requested_devices(
+        f"{spec.accelerator.kind}:{spec.accelerator.count}", by_config=True
+    )
 
 
 def _is_not_yaml(text: str) -> bool:

@@ -46,7 +46,7 @@ def test_the_matrix_is_what_the_hosted_product_says(cast: Cast) -> None:
 
 
 @pytest.mark.parametrize(
-    "action", [Action.LABEL, Action.PRICE, Action.DRAIN, Action.CORDON, Action.ASSIGN_CARDS]
+    "action", [Action.LABEL, Action.PRICE, Action.DRAIN, Action.CORDON, Action.ASSIGN_DEVICES]
 )
 def test_nodes_serve_every_team_so_only_the_organisation_changes_them(
     cast: Cast, action: Action

@@ -32,7 +32,7 @@ def revision(cast: "Cast", tiny_checkpoint: Path, broker: str) -> "Revision":
     from tests import factories
     from tests.workers.tasks.building import make_buildable
 
-    factories.make_card()
+    factories.make_device()
     factories.make_checkpoint_record(
         team=cast.team,
         repo=str(tiny_checkpoint),

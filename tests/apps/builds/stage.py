@@ -90,7 +90,7 @@ def make_told_build(*, artifact: Artifact, seconds: float = 8.0, **changes: Any)
     build.steps.update(
         measured={
             "seconds": seconds, "host": "node-1", "peak_host_bytes": 1_400_000_000,
-            "peak_card_bytes": None, "card_bytes_from": None, "disk_bytes": 270_000_000,
+            "peak_device_bytes": None, "device_bytes_from": None, "disk_bytes": 270_000_000,
         }
     )  # fmt: skip
     return build
@@ -114,11 +114,11 @@ def make_forecast(*, seconds: float = 10.0) -> dict[str, Any]:
             "pool": "default", "waiting": 1, "running": 1, "low_seconds": 5.0,
             "high_seconds": 60.0, "source": "the forecasts before it",
         },
-        "card": {"kind": "CPU", "count": 1},
+        "device": {"kind": "CPU", "count": 1},
         "seconds": estimate(4 * seconds, 4 * seconds),
         "host_bytes": estimate(1e9, 1.8e9),
-        "card_bytes": None,
-        "card_absent": "it runs on the CPU",
+        "device_bytes": None,
+        "device_absent": "it runs on the CPU",
         "disk": {
             "download_bytes": 0, "exported_bytes": 0, "working_bytes": 270_000_000,
             "source": "files",

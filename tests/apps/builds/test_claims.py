@@ -153,7 +153,7 @@ def test_a_build_that_is_given_back_can_be_taken_at_once() -> None:
     claim(build, "next")
 
 
-def test_the_sweep_cancels_what_lost_its_worker_and_frees_its_cards() -> None:
+def test_the_sweep_cancels_what_lost_its_worker_and_frees_its_devices() -> None:
     build = factories.make_build()
     lease = claim(build)
     step_start(lease=lease, step="fetch")
@@ -168,7 +168,7 @@ def test_the_sweep_cancels_what_lost_its_worker_and_frees_its_cards() -> None:
     assert held.released_at is not None
 
 
-def test_a_build_that_ends_its_worker_each_time_fails_at_that_step_and_frees_its_cards() -> None:
+def test_a_build_that_ends_its_worker_each_time_fails_at_that_step_and_frees_its_devices() -> None:
     build = factories.make_build()
     held = factories.make_lease(holder=f"build:{build.id}")
     lose_worker(build, times=MOST_CLAIMS - 1)

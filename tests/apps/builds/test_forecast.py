@@ -29,8 +29,8 @@ def test_a_build_keeps_the_forecast_it_was_made_with(revision: "Revision", cast:
     build = build_create(revision=revision, user=cast.owner)
     told = build.forecast
     assert told["absent"] is None
-    assert told["card"] == {"kind": "CPU", "count": 1}
-    assert told["card_absent"] == "it runs on the CPU"
+    assert told["device"] == {"kind": "CPU", "count": 1}
+    assert told["device_absent"] == "it runs on the CPU"
     assert [each["name"] for each in told["steps"]] == ["fetch", "inspect", "package", "smoke_test"]
     assert told["seconds"]["basis"] == "formula"
     assert told["disk"]["download_bytes"] == 0
@@ -43,8 +43,8 @@ def test_measured_builds_of_the_same_kind_come_before_the_formula(
 ) -> None:
     earlier = factories.make_build(revision=revision)
     measured = {
-        "seconds": 3.5, "host": "node-1", "peak_host_bytes": 2 * GIB, "peak_card_bytes": None,
-        "card_bytes_from": None, "disk_bytes": 1000,
+        "seconds": 3.5, "host": "node-1", "peak_host_bytes": 2 * GIB, "peak_device_bytes": None,
+        "device_bytes_from": None, "disk_bytes": 1000,
     }  # fmt: skip
     BuildStep.objects.filter(build=earlier, name="smoke_test").update(
         state=StepState.FINISHED, finished_at=clock.now(), measured=measured
@@ -127,8 +127,8 @@ def test_rest_tells_the_forecast_before_and_the_outcome_after(
     assert outcome["seconds"]["measured"] == 32.0
     assert outcome["seconds"]["ratio"] == 0.8
     assert outcome["peak_host_bytes"]["ratio"] == 1.0
-    assert outcome["peak_card_bytes"]["measured"] is None
-    assert outcome["peak_card_bytes"]["absent"] == "it runs on the CPU"
+    assert outcome["peak_device_bytes"]["measured"] is None
+    assert outcome["peak_device_bytes"]["absent"] == "it runs on the CPU"
     assert whole["steps"][0]["measured"]["host"] == "node-1"
     assert whole["reuse"]["differences"][0]["label"] == "torch version"
 

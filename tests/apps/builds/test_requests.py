@@ -194,20 +194,20 @@ def test_a_build_keeps_the_runtime_that_auto_meant_when_it_was_made(
     revision: Revision,
 ) -> None:
     node = factories.make_node(runtimes=["native", "vllm"])
-    factories.make_card(node=node, kind="H100", memory_bytes=80 * factories.GIB)
+    factories.make_device(node=node, kind="H100", memory_bytes=80 * factories.GIB)
     text = revision.text.replace("resources:\n", "resources:\n  accelerator: H100\n")
     spec = parse_text(text).spec
     assert spec is not None
-    on_a_card = factories.make_revision(
+    on_a_device = factories.make_revision(
         config=revision.config, text=text, spec=spec.model_dump(mode="json")
     )
-    build = build_create(revision=on_a_card, user=None)
+    build = build_create(revision=on_a_device, user=None)
     node.runtimes = ["native"]
     node.save()
     build.refresh_from_db()
     assert build.runtime == build.spec["enginehouse"]["runtime"] == "vllm"
     assert build.revision.spec["enginehouse"] is None
-    assert build_create(revision=on_a_card, user=None).runtime == "native"
+    assert build_create(revision=on_a_device, user=None).runtime == "native"
 
 
 def test_a_build_for_a_cpu_has_its_revisions_own_spec(revision: Revision) -> None:

@@ -76,7 +76,7 @@ def test_the_bundle_holds_config_checks_steps_logs_versions_and_machines(
     assert [step["name"] for step in build["steps"]][:2] == ["fetch", "inspect"]
     assert json.loads(files["checks.json"])["findings"] == failed.revision.findings
     assert json.loads(files["versions.json"])["django"]
-    assert json.loads(files["machines.json"])[0]["cards"][0]["kind"] == "CPU"
+    assert json.loads(files["machines.json"])[0]["devices"][0]["kind"] == "CPU"
     assert "attempt 1" in files["logs/1-0-fetch.log"]
     assert "attempt 2" in files["logs/2-0-fetch.log"]
     assert "secrets" in files["README.txt"]

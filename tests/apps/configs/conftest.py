@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from tests.factories import Cast, make_card, make_cast
+from tests.factories import Cast, make_cast, make_device
 from tests.tiny_checkpoint import make_tiny_checkpoint
 
 
@@ -17,7 +17,7 @@ def cast() -> Cast:
 @pytest.fixture
 def cpu_host() -> None:
     """A host with a CPU to plan for."""
-    make_card()
+    make_device()
 
 
 @pytest.fixture(scope="session")

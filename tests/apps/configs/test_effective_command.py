@@ -6,9 +6,9 @@ from tests.apps.pages import signed_in
 from tests.factories import (
     GIB,
     config_text,
-    make_card,
     make_cast,
     make_config,
+    make_device,
     make_node,
     make_revision,
 )
@@ -47,18 +47,18 @@ def test_a_text_that_does_not_parse_shows_no_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("card", "said"),
+    ("device", "said"),
     [
         ("L4", "Not yet run by us on <code>L4</code>, so not seen there either: chat."),
         ("H100:2", "Not yet seen to run by us on <code>H100</code>: tensor parallelism."),
         ("H100", ""),
     ],
 )
-def test_the_page_says_what_was_not_seen_to_run_on_such_a_card(card: str, said: str) -> None:
+def test_the_page_says_what_was_not_seen_to_run_on_such_a_device(device: str, said: str) -> None:
     cast = make_cast()
-    make_card(node=make_node(runtimes=["native", "vllm"]), kind=card[:4], memory_bytes=24 * GIB)
-    text = config_text().replace("resources:\n", f"resources:\n  accelerator: {card}\n")
-    if card.endswith(":2"):
+    make_device(node=make_node(runtimes=["native", "vllm"]), kind=device[:4], memory_bytes=24 * GIB)
+    text = config_text().replace("resources:\n", f"resources:\n  accelerator: {device}\n")
+    if device.endswith(":2"):
         text = text.replace("  build:\n", "  build:\n    tensor_parallel_count: 2\n")
     revision = make_revision(config=make_config(team=cast.team, name="tiny"), text=text)
     address = f"/configs/{revision.config_id}/revisions/{revision.number}/"

@@ -7,7 +7,7 @@ from controlplane import clock
 from controlplane.domain.rules.examples import LLAMA_70B
 from controlplane.domain.spec import edit_yaml
 from tests.apps.pages import signed_in
-from tests.factories import Cast, make_card, make_cast, make_checkpoint_record, make_node
+from tests.factories import Cast, make_cast, make_checkpoint_record, make_device, make_node
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 GIB = 1024**3
@@ -43,14 +43,14 @@ def test_every_kind_of_gpu_opens_where_none_is_owned() -> None:
     assert matrix_of(team=cast.team, text=TEXT, might_get=False).lines == ()
 
 
-def test_owned_cards_come_first_and_count_as_many_as_there_are() -> None:
+def test_owned_devices_come_first_and_count_as_many_as_there_are() -> None:
     cast = cast_with_facts()
     node = make_node()
     for index in range(2):
-        make_card(node=node, kind="H100", index=index, uuid=f"GPU-{index}", memory_bytes=80 * GIB)
+        make_device(node=node, kind="H100", index=index, uuid=f"GPU-{index}", memory_bytes=80 * GIB)
     first = matrix_of(team=cast.team, text=TEXT, might_get=True).lines[0]
     assert (first.kind, first.owned) == ("H100", True)
-    assert {row.cards for cell in first.cells for row in cell.rows} <= {1, 2}
+    assert {row.devices for cell in first.cells for row in cell.rows} <= {1, 2}
 
 
 def test_a_cell_that_holds_nothing_says_why() -> None:
@@ -94,7 +94,7 @@ def test_the_part_waits_for_the_checkpoint_and_for_a_text_that_parses() -> None:
         assert words in page
 
 
-def test_only_the_build_is_off_for_a_card_one_might_get() -> None:
+def test_only_the_build_is_off_for_a_device_one_might_get() -> None:
     client = signed_in(cast_with_facts().owner)
     posted = {"text": TEXT, "changed": "", "base": "0"}
     planned = client.post("/configs/new/check/", posted | {"might_get": "on"}).content.decode()

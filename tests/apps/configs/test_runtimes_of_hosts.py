@@ -5,18 +5,18 @@ from typing import Any
 import pytest
 
 from apps.configs.services import examine_text
-from apps.fleet.services import CardReport, CardUse, node_observe, node_versions_note
+from apps.fleet.services import DeviceReport, DeviceUse, node_observe, node_versions_note
 from controlplane.domain.rules import Examination
 from tests.factories import GIB, config_text, make_node, make_team
 
 pytestmark = pytest.mark.django_db
-CARD = CardReport(index=0, uuid="GPU-1", kind="H100", memory_bytes=80 * GIB)
+DEVICE = DeviceReport(index=0, uuid="GPU-1", kind="H100", memory_bytes=80 * GIB)
 
 
 def text_of(runtime: str, pool: str = "default") -> str:
-    on_a_card = f"{config_text()}\n".replace("resources:\n", "resources:\n  accelerator: H100\n")
-    assert "H100" in on_a_card
-    return f"{on_a_card}enginehouse: {{runtime: {runtime}, pool: {pool}}}\n"
+    on_a_device = f"{config_text()}\n".replace("resources:\n", "resources:\n  accelerator: H100\n")
+    assert "H100" in on_a_device
+    return f"{on_a_device}enginehouse: {{runtime: {runtime}, pool: {pool}}}\n"
 
 
 def examined(text: str) -> Examination:
@@ -38,7 +38,7 @@ def codes(examination: Examination) -> set[str]:
     ],
 )
 def test_what_a_host_is_set_up_to_start_decides(said: dict[str, Any], expected: set[str]) -> None:
-    node_observe(node=make_node(), boot_id="b", cards={CARD: CardUse()}, **said)
+    node_observe(node=make_node(), boot_id="b", devices={DEVICE: DeviceUse()}, **said)
     assert codes(examined(text_of("trtllm"))) == expected
 
 
@@ -51,14 +51,16 @@ def test_what_a_host_is_set_up_to_start_decides(said: dict[str, Any], expected: 
         ([], "native"),
     ],
 )
-def test_auto_means_what_the_hosts_with_that_card_start(runtimes: list[str], runtime: str) -> None:
-    node_observe(node=make_node(), boot_id="b", cards={CARD: CardUse()}, runtimes=runtimes)
+def test_auto_means_what_the_hosts_with_that_device_start(
+    runtimes: list[str], runtime: str
+) -> None:
+    node_observe(node=make_node(), boot_id="b", devices={DEVICE: DeviceUse()}, runtimes=runtimes)
     found = examined(text_of("auto"))
     assert (found.runtime, codes(found)) == (runtime, set())
 
 
 def test_hosts_that_start_no_vllm_are_not_said_to_and_do_not_have_it_offered() -> None:
-    node_observe(node=make_node(), boot_id="b", cards={CARD: CardUse()}, runtimes=["native"])
+    node_observe(node=make_node(), boot_id="b", devices={DEVICE: DeviceUse()}, runtimes=["native"])
     found = examined(text_of("vllm")).report.findings
     finding = next(each for each in found if each.code == "EH690")
     assert finding.message.startswith("The hosts with `H100` start `native` alone; `vllm` on H100")
@@ -67,15 +69,15 @@ def test_hosts_that_start_no_vllm_are_not_said_to_and_do_not_have_it_offered() -
 
 
 def test_the_hosts_of_the_configs_own_pool_decide() -> None:
-    other = CardReport(index=0, uuid="GPU-2", kind="H100", memory_bytes=80 * GIB)
-    for pool, card, runtimes in (("a", CARD, ["native"]), ("b", other, ["native", "vllm"])):
+    other = DeviceReport(index=0, uuid="GPU-2", kind="H100", memory_bytes=80 * GIB)
+    for pool, device, runtimes in (("a", DEVICE, ["native"]), ("b", other, ["native", "vllm"])):
         node_observe(
-            node=make_node(pool=pool), boot_id="b", cards={card: CardUse()}, runtimes=runtimes
+            node=make_node(pool=pool), boot_id="b", devices={device: DeviceUse()}, runtimes=runtimes
         )
     assert [examined(text_of("auto", pool)).runtime for pool in "ab"] == ["native", "vllm"]
 
 
-def test_a_card_that_one_might_get_is_planned_for_vllm_and_not_refused() -> None:
+def test_a_device_that_one_might_get_is_planned_for_vllm_and_not_refused() -> None:
     found = examine_text(team=make_team(), text=text_of("auto"), might_get=True)
     assert (found.runtime, codes(found)) == ("vllm", set())
     assert codes(examined(text_of("auto"))) == {"EH690"}
@@ -86,7 +88,7 @@ def test_a_version_without_a_list_of_routes_is_told_with_whose_list_it_takes(
     version: str, expected: str | None
 ) -> None:
     node = make_node()
-    node_observe(node=node, boot_id="b", cards={CARD: CardUse()}, runtimes=["native", "vllm"])
+    node_observe(node=node, boot_id="b", devices={DEVICE: DeviceUse()}, runtimes=["native", "vllm"])
     node_versions_note(node=node, versions={"vllm": version})
     found = examined(text_of("vllm")).report.findings
     said = [each.message for each in found if each.code == "EH648"]
@@ -98,6 +100,6 @@ def test_a_version_without_a_list_of_routes_is_told_with_whose_list_it_takes(
 def test_versions_of_what_a_host_no_longer_starts_are_not_told() -> None:
     node = make_node()
     node_versions_note(node=node, versions={"vllm": "0.27.1"})
-    node_observe(node=node, boot_id="b", cards={CARD: CardUse()}, runtimes=["native"])
+    node_observe(node=node, boot_id="b", devices={DEVICE: DeviceUse()}, runtimes=["native"])
     codes_found = {each.code for each in examined(text_of("vllm")).report.findings}
     assert "EH648" not in codes_found

@@ -66,7 +66,7 @@ def test_a_row_that_was_pressed_is_what_the_editor_opens_with() -> None:
         team=cast.team, source="HF", repo="maker/llama", state="ready",
         facts=LLAMA_8B.model_dump(mode="json"), fetched_at=clock.now(),
     )  # fmt: skip
-    address = "/configs/new/?repo=maker/llama&gpu=L40S&precision=fp8_kv&cards=2"
+    address = "/configs/new/?repo=maker/llama&gpu=L40S&precision=fp8_kv&devices=2"
     page = signed_in(cast.owner).get(address).content.decode()
     assert "accelerator: L40S:2" in page
     assert "quantization_type: fp8_kv" in page

@@ -16,10 +16,10 @@ from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import (
     make_build,
-    make_card,
     make_cast,
     make_config,
     make_deployment,
+    make_device,
     make_replica,
     make_revision,
 )
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
 
 def newcomer(user: User, **changes: Any) -> Newcomer:
-    known = {"may_sign_in": True, "has_cards": True, "has_deployments": False, "model_ids": []}
+    known = {"may_sign_in": True, "has_devices": True, "has_deployments": False, "model_ids": []}
     return Newcomer(user=user, **known | changes)
 
 
@@ -43,7 +43,7 @@ def test_the_overview_says_what_is_wrong_with_its_cause() -> None:
     failure = {"code": "EHF-OFFLINE", "blame": "machine", "sentence": "The hub did not answer."}
     make_build(team=cast.team, state=BuildState.FAILED, failure=failure)
     make_deployment(team=cast.team)
-    make_card(kind="H100")
+    make_device(kind="H100")
     page = signed_in(cast.owner).get("/").content.decode()
     assert "The hub did not answer." in page
     assert "1 active" in page
@@ -63,7 +63,7 @@ def test_a_newcomer_is_led_from_the_link_to_the_first_call_and_each_step_ticks_i
     cast = make_cast()
     cast.owner.set_unusable_password()
     cast.owner.save()
-    told = first_steps(newcomer(cast.owner, has_cards=False, may_sign_in=False))
+    told = first_steps(newcomer(cast.owner, has_devices=False, may_sign_in=False))
     assert [step.label for step in told if not step.is_done] == [
         "Set a password",
         "Have a worker that builds",
@@ -76,7 +76,7 @@ def test_a_newcomer_is_led_from_the_link_to_the_first_call_and_each_step_ticks_i
     assert all(step.command or step.url for step in told)
     worker_arrived(name="build.default@here", version="1")
     make_revision(config=make_config(team=cast.team), blocks_build=False)
-    told = first_steps(newcomer(cast.owner, has_cards=False))
+    told = first_steps(newcomer(cast.owner, has_devices=False))
     assert [step.label for step in told if not step.is_done] == ["Build it", "Deploy it", "Call it"]
 
 

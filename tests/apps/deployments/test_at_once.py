@@ -15,7 +15,7 @@ from apps.deployments.services import (
     environment_promote,
     model_create,
 )
-from apps.fleet.models import CardLease
+from apps.fleet.models import DeviceLease
 from apps.rest.errors import Conflict
 from controlplane.domain.lifecycle import REPLICA_TERMINAL
 from tests.factories import make_team
@@ -28,7 +28,7 @@ pytestmark = [
 ROUNDS = 12
 
 
-def test_no_deadlock_and_no_lost_card(broker: str) -> None:
+def test_no_deadlock_and_no_lost_device(broker: str) -> None:
     team, node = make_team(), make_serving_node()
     model, first = model_create(team=team, name="m", build=make_servable_build(team=team))
     second = deployment_create(model=model, build=make_servable_build(team=team))
@@ -71,6 +71,6 @@ def test_no_deadlock_and_no_lost_card(broker: str) -> None:
         thread.join()
     assert failures == []
     live = Replica.objects.exclude(state__in=REPLICA_TERMINAL)
-    held = CardLease.objects.filter(released_at=None)
-    assert {lease.holder for lease in held} == {each.card_holder for each in live}
+    held = DeviceLease.objects.filter(released_at=None)
+    assert {lease.holder for lease in held} == {each.device_holder for each in live}
     assert Deployment.objects.count() >= 2

@@ -9,7 +9,7 @@ from apps.deployments.models import Deployment, Environment, ServedModel
 from apps.deployments.services import autoscaling_update, deployment_create, model_create
 from apps.rest.errors import InvalidInput
 from controlplane.domain.spec import parse_mapping
-from tests.factories_serving import make_servable_build, make_serving_card, make_serving_node
+from tests.factories_serving import make_servable_build, make_serving_device, make_serving_node
 
 pytestmark = pytest.mark.django_db
 
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.django_db
 def two_hosts() -> None:
     for _ in range(2):
         node = make_serving_node()
-        make_serving_card(node=node, kind="L4", memory_bytes=24 * 2**30)
-        make_serving_card(node=node, kind="L4", memory_bytes=24 * 2**30)
+        make_serving_device(node=node, kind="L4", memory_bytes=24 * 2**30)
+        make_serving_device(node=node, kind="L4", memory_bytes=24 * 2**30)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def pair(team: Team) -> Build:
 
 
 @pytest.mark.usefixtures("two_hosts")
-def test_the_cards_of_all_hosts_count(team: Team, pair: Build) -> None:
+def test_the_devices_of_all_hosts_count(team: Team, pair: Build) -> None:
     _, deployment = model_create(team=team, name="pair", build=pair)
     autoscaling_update(deployment=deployment, changes={"min_replica": 2, "max_replica": 2})
     with pytest.raises(InvalidInput) as refusal:

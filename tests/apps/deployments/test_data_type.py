@@ -5,8 +5,8 @@ import pytest
 from apps.deployments.models import Deployment
 from apps.deployments.selectors import wanted_replicas_of
 from apps.deployments.services import deployment_settle, model_create
-from apps.fleet.models import Card, Node
-from apps.fleet.services import CardReport, CardUse, node_observe
+from apps.fleet.models import Device, Node
+from apps.fleet.services import DeviceReport, DeviceUse, node_observe
 from tests.apps.pages import signed_in
 from tests.factories import make_cast, make_deployment, make_replica
 from tests.factories_serving import make_servable_build, make_serving_node
@@ -24,7 +24,7 @@ def test_a_processor_with_bfloat16_leases_less_and_is_told_so() -> None:
     plain = _ordered_on(make_serving_node())
     Node.objects.update(cordoned=True)
     node = make_serving_node()
-    Card.objects.filter(node=node).update(computes_bfloat16=True)
+    Device.objects.filter(node=node).update(computes_bfloat16=True)
     half = _ordered_on(node)
     assert half.replicas.get().memory_bytes < plain.replicas.get().memory_bytes
     told = [wanted_replicas_of(node=each.replicas.get().node)[0] for each in (plain, half)]
@@ -33,13 +33,13 @@ def test_a_processor_with_bfloat16_leases_less_and_is_told_so() -> None:
 
 def test_a_node_tells_what_its_processor_computes() -> None:
     node = make_serving_node()
-    card = Card.objects.get(node=node, kind="CPU")
-    report = CardReport(
-        index=card.index, uuid=card.uuid, kind="CPU", memory_bytes=card.memory_bytes,
+    device = Device.objects.get(node=node, kind="CPU")
+    report = DeviceReport(
+        index=device.index, uuid=device.uuid, kind="CPU", memory_bytes=device.memory_bytes,
         computes_bfloat16=True,
     )  # fmt: skip
-    node_observe(node=node, boot_id="b", cards={report: CardUse()})
-    assert Card.objects.get(id=card.id).computes_bfloat16
+    node_observe(node=node, boot_id="b", devices={report: DeviceUse()})
+    assert Device.objects.get(id=device.id).computes_bfloat16
 
 
 def test_the_page_says_where_an_engine_computes_otherwise_than_planned() -> None:

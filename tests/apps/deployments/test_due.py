@@ -17,8 +17,8 @@ from apps.deployments.services import (
     model_create,
 )
 from apps.deployments.services.net import ROUNDS_FOR_ALL, net_check
-from apps.fleet.models import CardLease, Node
-from apps.fleet.services import cards_release, node_drain, node_undrain
+from apps.fleet.models import DeviceLease, Node
+from apps.fleet.services import devices_release, node_drain, node_undrain
 from controlplane import clock
 from tests.factories import make_deployment, make_replica
 from tests.factories_serving import (
@@ -88,7 +88,7 @@ def test_who_found_no_room_is_tried_again_once_there_is_some_and_not_before(
     with _counted_settles() as settled:
         deployments_sweep()
     assert settled == []
-    cards_release(holder=at_rest.replicas.get(state="ready").card_holder)
+    devices_release(holder=at_rest.replicas.get(state="ready").device_holder)
     deployments_sweep()
     assert waiting.replicas.get().state == "ordered"
     assert _fresh(waiting).room_seen is None
@@ -240,14 +240,14 @@ def _in_silence(table: str, id: str, column: str, value: object) -> None:
 def _without_room(deployment: Deployment) -> Deployment:
     """Return another deployment that wants one replica, on a node that is full."""
     node = _node_of(deployment)
-    lease = CardLease.objects.get(released_at=None)
-    lease.memory_bytes = lease.card.memory_bytes
+    lease = DeviceLease.objects.get(released_at=None)
+    lease.memory_bytes = lease.device.memory_bytes
     lease.save()
     team = deployment.model.team
     _, made = model_create(team=team, name="next", build=make_servable_build(team=team))
     deployment_settle(deployment_id=made.id)
     assert not made.replicas.exists()
-    assert node.cards.count() == 1
+    assert node.devices.count() == 1
     return made
 
 

@@ -18,7 +18,7 @@ from apps.deployments.services import (
     deployments_sweep,
     model_create,
 )
-from apps.fleet.models import CardLease, Node
+from apps.fleet.models import DeviceLease, Node
 from apps.fleet.services import gateway_applied
 from controlplane import clock
 from controlplane.domain.failures import Blame, Failure
@@ -38,7 +38,7 @@ def test_a_finished_build_is_ordered_on_a_node(served: Served, node: Node) -> No
     replica = deployment.replicas.get()
     assert deployment.state == "deploying"
     assert (replica.node, replica.state, replica.wanted) == (node, "ordered", "running")
-    lease = CardLease.objects.get(holder=f"replica:{replica.id}")
+    lease = DeviceLease.objects.get(holder=f"replica:{replica.id}")
     assert lease.memory_bytes == replica.memory_bytes > CHECKPOINT["weight_bytes"]
     node.refresh_from_db()
     assert node.wanted_version == 1
@@ -161,7 +161,7 @@ def test_starts_that_fail_are_spaced_out_and_end_with_the_cause(served: Served, 
     assert deployment.state == "deploy_failed"
     assert deployment.failure == FAILED.to_json()
     assert deployment.replicas.count() == 3
-    assert not CardLease.objects.filter(released_at=None).exists()
+    assert not DeviceLease.objects.filter(released_at=None).exists()
 
 
 def test_retry_starts_over(served: Served, say: Say) -> None:
@@ -220,7 +220,7 @@ def test_deactivation_takes_the_replica_out_of_the_routes_before_it_stops(
     assert _state(deployment) == "deactivating"
     say({replica.id: "stopped"})
     assert _state(deployment) == "inactive"
-    assert not CardLease.objects.filter(released_at=None).exists()
+    assert not DeviceLease.objects.filter(released_at=None).exists()
 
 
 def test_without_a_live_gateway_nothing_is_waited_for(served: Served, say: Say) -> None:

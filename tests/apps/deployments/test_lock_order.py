@@ -14,9 +14,9 @@ from apps.deployments.services import environment_delete
 from apps.deployments.services.reconcile import deployment_reconcile
 from apps.fleet.models import Node
 from apps.fleet.services import (
-    CardReport,
-    CardUse,
-    cards_claim,
+    DeviceReport,
+    DeviceUse,
+    devices_claim,
     node_enroll,
     node_observe,
     node_wanted_version_bump,
@@ -26,7 +26,7 @@ from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState
 from tests.factories import make_deployment, make_finished_build, make_replica, make_revision
 from tests.factories import spec_json as plain_spec
-from tests.factories_serving import make_serving_card, make_serving_node, node_says
+from tests.factories_serving import make_serving_device, make_serving_node, node_says
 from tests.waiting import DEADLINE_SECONDS, wait_for
 
 pytestmark = [pytest.mark.recovery, pytest.mark.django_db(transaction=True)]
@@ -35,27 +35,27 @@ GPU = {"kind": "H100", "memory_bytes": 80 * 1024**3}
 
 
 def observe(node: Node) -> None:
-    card = node.cards.get(kind="H100")
-    report = CardReport(index=card.index, uuid=card.uuid, **GPU)
-    node_observe(node=node, boot_id="b", cards={report: CardUse(used_bytes=1)})
+    device = node.devices.get(kind="H100")
+    report = DeviceReport(index=device.index, uuid=device.uuid, **GPU)
+    node_observe(node=node, boot_id="b", devices={report: DeviceUse(used_bytes=1)})
 
 
 def enroll_again(node: Node) -> None:
-    card = node.cards.get(kind="H100")
+    device = node.devices.get(kind="H100")
     node_enroll(
         token=enrollment_token_create(), name=node.name, credential_sha256="c" * 64,
         address="127.0.0.1", engine_ports=(20_000, 20_999), boot_id="b", agent_version="0.1.0",
         host_memory_bytes=1, facts={},
-        cards=[CardReport(index=card.index + 1, uuid=card.uuid, **GPU)],
+        devices=[DeviceReport(index=device.index + 1, uuid=device.uuid, **GPU)],
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("told", [observe, enroll_again])
-def test_a_node_that_tells_of_its_cards_waits_for_a_placement_with_nothing_in_hand(
+def test_a_node_that_tells_of_its_devices_waits_for_a_placement_with_nothing_in_hand(
     told: Callable[[Node], None],
 ) -> None:
     node = make_serving_node()
-    make_serving_card(node=node, **GPU)
+    make_serving_device(node=node, **GPU)
     with transaction.atomic():
         claim(node, "replica:a")
         with meanwhile(told, node):
@@ -65,11 +65,11 @@ def test_a_node_that_tells_of_its_cards_waits_for_a_placement_with_nothing_in_ha
     assert node.boot_id == "b"
 
 
-def test_placing_on_two_nodes_locks_their_cards_in_one_order(broker: str) -> None:
+def test_placing_on_two_nodes_locks_their_devices_in_one_order(broker: str) -> None:
     first, second = make_serving_node(name="a"), make_serving_node(name="b")
     for node, id in ((first, "aaaaaaaa"), (second, "bbbbbbbb")):
-        make_serving_card(node=node, id=id, **GPU)
-        make_serving_card(node=node, id=f"{id}2", **GPU)
+        make_serving_device(node=node, id=id, **GPU)
+        make_serving_device(node=node, id=f"{id}2", **GPU)
     deployment = deployment_on_gpus(replicas=3)
     # It has one on the first node, so it would place its next one on the second node.
     make_replica(deployment=deployment, node=first)
@@ -118,7 +118,7 @@ def both_failed(*replicas: Replica) -> Callable[[Node], None]:
 
 
 def claim(node: Node, holder: str) -> None:
-    cards_claim(holder=holder, node=node, count=1, **GPU)
+    devices_claim(holder=holder, node=node, count=1, **GPU)
 
 
 def reconcile(deployment: Deployment) -> None:

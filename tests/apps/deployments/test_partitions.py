@@ -16,8 +16,8 @@ from apps.deployments.services import (
     deployments_sweep,
     node_remove,
 )
-from apps.fleet.models import CardLease, Gateway, Node
-from apps.fleet.services import NoRoom, cards_claim
+from apps.fleet.models import DeviceLease, Gateway, Node
+from apps.fleet.services import NoRoom, devices_claim
 from apps.rest.errors import Conflict
 from apps.routes.snapshot import routes_snapshot
 from controlplane import clock
@@ -261,10 +261,10 @@ def test_of_a_removed_node_gateways_know_nothing(parted: Partition, node: Node) 
 
 
 def claims(replica: Replica) -> int:
-    return CardLease.objects.filter(holder=replica.card_holder, released_at=None).count()
+    return DeviceLease.objects.filter(holder=replica.device_holder, released_at=None).count()
 
 
-def test_cards_of_a_lost_replica_stay_claimed_until_its_agent_says_that_it_is_gone(
+def test_devices_of_a_lost_replica_stay_claimed_until_its_agent_says_that_it_is_gone(
     parted: Partition,
 ) -> None:
     parted.hear(parted.replacement(), "ready")
@@ -275,7 +275,7 @@ def test_cards_of_a_lost_replica_stay_claimed_until_its_agent_says_that_it_is_go
     assert claims(parted.first) == 0
 
 
-def test_cards_of_a_lost_replica_are_free_once_a_person_removes_the_node(
+def test_devices_of_a_lost_replica_are_free_once_a_person_removes_the_node(
     parted: Partition, node: Node
 ) -> None:
     Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now() - timedelta(days=1))
@@ -283,7 +283,7 @@ def test_cards_of_a_lost_replica_are_free_once_a_person_removes_the_node(
     assert (claims(parted.first), parted.stands()[0]) == (0, "stopped")
 
 
-def test_an_order_that_may_have_arrived_is_withdrawn_and_keeps_its_cards(
+def test_an_order_that_may_have_arrived_is_withdrawn_and_keeps_its_devices(
     served: tuple[object, Deployment], say: Callable[..., None], node: Node
 ) -> None:
     first = served[1].replicas.get()
@@ -300,13 +300,13 @@ def test_an_order_that_may_have_arrived_is_withdrawn_and_keeps_its_cards(
 
 
 @pytest.mark.parametrize("holder", ["build:b1", "replica:r1"])
-def test_nobody_gets_a_card_of_a_silent_node_however_free_it_is(
+def test_nobody_gets_a_device_of_a_silent_node_however_free_it_is(
     parted: Partition, holder: str
 ) -> None:
     node = make_serving_node(last_heartbeat_at=clock.now() - timedelta(seconds=16))
     with pytest.raises(NoRoom, match="does not speak"):
-        cards_claim(holder=holder, node=node, kind="CPU", count=1, memory_bytes=GIB)
-    assert not CardLease.objects.filter(card__node=node).exists()
+        devices_claim(holder=holder, node=node, kind="CPU", count=1, memory_bytes=GIB)
+    assert not DeviceLease.objects.filter(device__node=node).exists()
 
 
 def test_a_node_that_speaks_is_not_removed_with_what_it_runs(parted: Partition, node: Node) -> None:

@@ -18,7 +18,7 @@ from apps.deployments.services import (
     environment_promote,
     model_delete,
 )
-from apps.fleet.models import CardLease
+from apps.fleet.models import DeviceLease
 from apps.fleet.services import gateway_applied
 from apps.rest.errors import Conflict
 from controlplane import clock
@@ -80,7 +80,7 @@ def test_promotion_points_at_the_candidate_and_keeps_the_old_one_until_gateways_
     say({second.replicas.get().id: "ready", old.id: "stopped"})
     first.refresh_from_db()
     assert first.state == "scaled_to_zero"
-    assert CardLease.objects.filter(released_at=None).count() == 1
+    assert DeviceLease.objects.filter(released_at=None).count() == 1
 
 
 def test_a_candidate_that_is_not_ready_does_not_take_over(

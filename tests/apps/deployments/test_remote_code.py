@@ -185,7 +185,7 @@ def test_a_revocation_blocks_new_deployments_and_names_what_still_runs(
     assert deployment_activate(deployment=served)
 
 
-def test_the_page_grants_for_the_build_that_failed_and_its_card_leads_there(
+def test_the_page_grants_for_the_build_that_failed_and_its_device_leads_there(
     cast: factories.Cast,
 ) -> None:
     failure = {"code": "EHQ-REMOTE-CODE", "blame": "checkpoint", "sentence": "Nobody granted it."}
@@ -224,7 +224,7 @@ def _revision(cast: factories.Cast) -> Any:
         facts=facts.model_dump(mode="json"),
     )  # fmt: skip
     node = factories.make_node(runtimes=["native", "vllm"])
-    factories.make_card(node=node, kind="H100", memory_bytes=80 * 1024**3)
+    factories.make_device(node=node, kind="H100", memory_bytes=80 * 1024**3)
     config = factories.make_config(team=cast.team)
     spec = parse_text(text).spec
     assert spec is not None

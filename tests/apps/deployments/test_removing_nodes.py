@@ -17,11 +17,11 @@ from apps.deployments.services import (
     node_held,
     node_remove,
 )
-from apps.fleet.models import Card, CardLease, Node
+from apps.fleet.models import Device, DeviceLease, Node
 from apps.fleet.selectors import node_list
 from apps.fleet.services import (
-    CardReport,
-    CardUse,
+    DeviceReport,
+    DeviceUse,
     NodeRemoved,
     enrollment_token_create,
     node_enroll,
@@ -47,22 +47,22 @@ def silent() -> Node:
 def hold(node: Node, **changes: Any) -> Replica:
     """Return a lost replica on the node, which holds a GPU of it."""
     replica = factories.make_replica(node=node, state=ReplicaState.LOST, **changes)
-    card = node.cards.get()
-    CardLease.objects.create(card=card, holder=replica.card_holder, memory_bytes=GIB)
+    device = node.devices.get()
+    DeviceLease.objects.create(device=device, holder=replica.device_holder, memory_bytes=GIB)
     return replica
 
 
 def test_what_a_removed_node_held_is_named_ended_and_free(silent: Node) -> None:
     replica = hold(silent)
-    CardLease.objects.create(card=silent.cards.get(), holder="build:b1", memory_bytes=GIB)
+    DeviceLease.objects.create(device=silent.devices.get(), holder="build:b1", memory_bytes=GIB)
     deployment = replica.deployment
     named = [f"replica {replica.id} of {deployment.model.name}/{deployment.name}, lost", "build b1"]
     assert node_held(node=silent).lines == named
     assert node_remove(node=silent).lines == named
     replica.refresh_from_db()
     assert (replica.state, replica.wanted) == (ReplicaState.STOPPED, "stopped")
-    assert not CardLease.objects.filter(released_at=None).exists()
-    assert not Card.objects.filter(is_present=True).exists()
+    assert not DeviceLease.objects.filter(released_at=None).exists()
+    assert not Device.objects.filter(is_present=True).exists()
     assert not node_list().exists()
     entry = AuditEntry.objects.get(action="node.remove")
     assert entry.before == {"held": named}
@@ -76,7 +76,7 @@ def test_a_node_that_speaks_is_removed_only_when_it_holds_nothing() -> None:
     replica.refresh_from_db()
     assert replica.state == ReplicaState.LOST
     Replica.objects.update(state=ReplicaState.STOPPED)
-    CardLease.objects.update(released_at=clock.now())
+    DeviceLease.objects.update(released_at=clock.now())
     assert not node_remove(node=node).lines
 
 
@@ -87,7 +87,7 @@ def test_a_node_is_removed_once(silent: Node) -> None:
 
 
 def observe(credential: str) -> Any:
-    body = {"format": 1, "boot_id": "boot-2", "cards": [], "replicas": []}
+    body = {"format": 1, "boot_id": "boot-2", "devices": [], "replicas": []}
     return Client().post(
         "/internal/v1/nodes/observe",
         body,
@@ -109,22 +109,22 @@ def test_the_agent_of_a_removed_node_is_told_so_in_words_that_are_signed(silent:
     assert silent.last_heartbeat_at is None
 
 
-def test_a_report_that_was_under_way_brings_no_card_back(silent: Node) -> None:
+def test_a_report_that_was_under_way_brings_no_device_back(silent: Node) -> None:
     node_remove(node=silent)
-    card = silent.cards.get()
-    seen = CardReport(
-        index=card.index, uuid=card.uuid, kind=card.kind, memory_bytes=card.memory_bytes
+    device = silent.devices.get()
+    seen = DeviceReport(
+        index=device.index, uuid=device.uuid, kind=device.kind, memory_bytes=device.memory_bytes
     )
     with pytest.raises(NodeRemoved):
-        node_observe(node=silent, boot_id="boot-1", cards={seen: CardUse()})
-    card.refresh_from_db()
-    assert not card.is_present
+        node_observe(node=silent, boot_id="boot-1", devices={seen: DeviceUse()})
+    device.refresh_from_db()
+    assert not device.is_present
 
 
 def test_a_removed_node_comes_back_with_a_new_token_and_a_new_credential(silent: Node) -> None:
     hold(silent)
     node_remove(node=silent)
-    card = silent.cards.get()
+    device = silent.devices.get()
     again = node_enroll(
         token=enrollment_token_create(),
         name="gone",
@@ -135,7 +135,7 @@ def test_a_removed_node_comes_back_with_a_new_token_and_a_new_credential(silent:
         agent_version="",
         host_memory_bytes=GIB,
         facts={},
-        cards=[CardReport(index=0, uuid=card.uuid, kind="CPU", memory_bytes=8 * GIB)],
+        devices=[DeviceReport(index=0, uuid=device.uuid, kind="CPU", memory_bytes=8 * GIB)],
     )
     assert again.removed_at is None
     assert [each.name for each in node_list()] == ["gone"]

@@ -8,18 +8,18 @@ import pytest
 
 from apps.accounts.models import ApiKey, AuditEntry
 from apps.accounts.routes_version import routes_version_current
-from apps.deployments.services.card_time import card_time_record
+from apps.deployments.services.device_time import device_time_record
 from apps.deployments.services.spend_limits import spend_limits_apply
 from apps.deployments.spending import Grouping, usage_lines
-from apps.fleet.models import CardLease, CardPrice
-from apps.telemetry.models import CardHour, UsageMinute
+from apps.fleet.models import DeviceLease, DevicePrice
+from apps.telemetry.models import DeviceHour, UsageMinute
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of
 from tests.factories import (
     Cast,
     make_api_key,
-    make_card,
     make_deployment,
+    make_device,
     make_lease,
     make_model,
     make_replica,
@@ -48,7 +48,7 @@ def _used(deployment: Any, key: ApiKey, *, tokens: int, at: datetime = HOUR) -> 
 
 
 def _held(deployment: Any, *, seconds: float, at: datetime = HOUR) -> None:
-    CardHour.objects.create(
+    DeviceHour.objects.create(
         hour=at,
         deployment_id=deployment.id,
         model_id=deployment.model_id,
@@ -59,7 +59,7 @@ def _held(deployment: Any, *, seconds: float, at: datetime = HOUR) -> None:
 
 
 def _price(amount: str, since: datetime) -> None:
-    CardPrice.objects.create(kind="H100", per_hour=Decimal(amount), since=since)
+    DevicePrice.objects.create(kind="H100", per_hour=Decimal(amount), since=since)
 
 
 def test_an_hour_is_shared_by_tokens_and_all_groupings_add_up(cast: Cast) -> None:
@@ -89,11 +89,11 @@ def test_an_hour_is_shared_by_tokens_and_all_groupings_add_up(cast: Cast) -> Non
 def test_claims_become_hours_once_however_often_they_are_added_up(cast: Cast) -> None:
     now = HOUR + timedelta(minutes=30)
     replica = make_replica(deployment=make_deployment(model=make_model(team=cast.team)))
-    lease = make_lease(card=make_card(kind="H100"), holder=replica.card_holder)
-    CardLease.objects.filter(id=lease.id).update(claimed_at=now - timedelta(hours=1))
+    lease = make_lease(device=make_device(kind="H100"), holder=replica.device_holder)
+    DeviceLease.objects.filter(id=lease.id).update(claimed_at=now - timedelta(hours=1))
     for _ in range(2):
-        card_time_record(now=now)
-    rows = CardHour.objects.order_by("hour").values_list("seconds", "kind", "team_id")
+        device_time_record(now=now)
+    rows = DeviceHour.objects.order_by("hour").values_list("seconds", "kind", "team_id")
     assert list(rows) == [(1800.0, "H100", cast.team.id)] * 2
 
 
@@ -165,7 +165,7 @@ def test_a_year_and_more_is_refused(cast: Cast) -> None:
 
 def test_money_in_the_file_has_the_digits_that_the_json_has(cast: Cast) -> None:
     deployment = make_deployment(team=cast.team)
-    CardPrice.objects.create(kind="CPU", per_hour=Decimal(0), since=HOUR - timedelta(days=1))
+    DevicePrice.objects.create(kind="CPU", per_hour=Decimal(0), since=HOUR - timedelta(days=1))
     _held(deployment, seconds=12.345)
     query = f"group_by=model&from={HOUR.date()}&to={HOUR.date()}"
     client = client_of(cast.owner)

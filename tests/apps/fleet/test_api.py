@@ -12,12 +12,12 @@ from tests.factories_serving import GIB, make_serving_node
 pytestmark = pytest.mark.django_db
 
 
-def test_a_node_shows_its_cards_and_what_is_claimed(client: Client) -> None:
+def test_a_node_shows_its_devices_and_what_is_claimed(client: Client) -> None:
     node = make_serving_node(memory_bytes=8 * GIB, facts={"threads": 2})
-    make_lease(card=node.cards.get(), memory_bytes=3 * GIB)
+    make_lease(device=node.devices.get(), memory_bytes=3 * GIB)
     body = _get(client, make_api_key(), "/v1/nodes").json()["nodes"][0]
     assert (body["name"], body["status"]) == (node.name, "live")
-    assert (body["cards"][0]["claimed_bytes"], body["cards"][0]["free_bytes"]) == (
+    assert (body["devices"][0]["claimed_bytes"], body["devices"][0]["free_bytes"]) == (
         3 * GIB,
         5 * GIB,
     )

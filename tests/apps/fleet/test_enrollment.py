@@ -9,7 +9,7 @@ from django.test import Client
 
 from apps.accounts.models import AuditEntry
 from apps.fleet.credentials import hash_of
-from apps.fleet.models import Card, EnrollmentToken, Gateway, Node
+from apps.fleet.models import Device, EnrollmentToken, Gateway, Node
 from apps.fleet.selectors import node_by_credential
 from apps.fleet.services import enrollment_token_create
 
@@ -23,7 +23,7 @@ def test_of_a_nodes_credential_only_the_hash_is_known(client: Client) -> None:
     assert answer.json() == {"node_id": node.id}
     assert node_by_credential("credential-1") == node
     assert "credential-1" not in str(Node.objects.values())
-    assert Card.objects.get().kind == "CPU"
+    assert Device.objects.get().kind == "CPU"
 
 
 def test_a_second_use_of_a_token_is_refused_and_audited_once(client: Client) -> None:
@@ -71,15 +71,15 @@ def test_a_token_that_never_was_leaves_no_trace(client: Client) -> None:
     assert AuditEntry.objects.count() == before
 
 
-def test_no_node_takes_the_card_of_another_that_lives(client: Client) -> None:
+def test_no_node_takes_the_device_of_another_that_lives(client: Client) -> None:
     _enroll(client, enrollment_token_create())
     _enroll(client, enrollment_token_create(), name="thief", credential="own")
-    card = Card.objects.get()
-    assert card.node.name == "host-1"
+    device = Device.objects.get()
+    assert device.node.name == "host-1"
     Node.objects.filter(name="host-1").update(last_heartbeat_at=None)
     _enroll(client, enrollment_token_create(), name="heir", credential="another")
-    card.refresh_from_db()
-    assert card.node.name == "heir"
+    device.refresh_from_db()
+    assert device.node.name == "heir"
 
 
 def test_an_expired_token_is_refused(client: Client) -> None:
@@ -140,7 +140,7 @@ def _enroll(client: Client, token: str, *, credential: str = "credential", **cha
         "boot_id": "b",
         "agent_version": "0.1.0",
         "host_memory_bytes": 1,
-        "cards": [{"index": 0, "uuid": "CPU-1", "kind": "CPU", "memory_bytes": 1, "name": "cpu"}],
+        "devices": [{"index": 0, "uuid": "CPU-1", "kind": "CPU", "memory_bytes": 1, "name": "cpu"}],
         "facts": {},
         **changes,
     }

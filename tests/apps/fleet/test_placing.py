@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import AuditEntry
-from apps.builds.held_cards import waiting_of
-from apps.builds.services import CardNeed, build_cards_claim, build_claim
+from apps.builds.held_devices import waiting_of
+from apps.builds.services import DeviceNeed, build_claim, build_devices_claim
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.nodes import replicas_on
 from apps.deployments.services import deployment_settle, model_create
-from apps.fleet.models import Card, Node, PoolTeam
+from apps.fleet.models import Device, Node, PoolTeam
 from apps.fleet.services import (
     Claimant,
     NoRoom,
-    card_assign,
-    cards_claim,
+    device_assign,
+    devices_claim,
     node_cordon,
     node_drain,
     node_label,
@@ -30,7 +30,7 @@ from tests.apps.rest_client import client_of
 from tests.factories_serving import (
     GIB,
     make_servable_build,
-    make_serving_card,
+    make_serving_device,
     make_serving_node,
     node_says,
 )
@@ -49,25 +49,25 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "drain": ("post", "/v1/nodes/{node}/drain", None),
     "undrain": ("post", "/v1/nodes/{node}/undrain", None),
     "uncordon": ("post", "/v1/nodes/{node}/uncordon", None),
-    "assign a GPU": ("patch", "/v1/cards/{card}", {"pool": "research"}),
+    "assign a GPU": ("patch", "/v1/devices/{device}", {"pool": "research"}),
     "assign a pool": ("patch", "/v1/pools/research", {"team_ids": []}),
 }
-PAGES = ("labels", "cordon", "uncordon", "drain", "undrain", "cards")
+PAGES = ("labels", "cordon", "uncordon", "drain", "undrain", "devices")
 
 
 def test_only_an_admin_of_the_organisation_labels_drains_cordons_and_assigns(
     cast: factories.Cast,
 ) -> None:
     node = make_serving_node()
-    card = make_serving_card(node=node)
+    device = make_serving_device(node=node)
     for person in (cast.owner, cast.member, cast.outsider, cast.organisation_admin):
         may = person is cast.organisation_admin
         client, browser = client_of(person), signed_in(person)
         for what, (method, path, body) in CALLS.items():
-            address = path.format(node=node.id, card=card.id)
+            address = path.format(node=node.id, device=device.id)
             assert getattr(client, method)(address, body)[0] == (200 if may else 403), what
         for page in PAGES:
-            answer = browser.post(f"/nodes/{node.id}/{page}/", {"name": "zone", card.id: ""})
+            answer = browser.post(f"/nodes/{node.id}/{page}/", {"name": "zone", device.id: ""})
             assert answer.status_code == (302 if may else 403), page
         assert browser.post("/nodes/pools/", {"pool": "x"}).status_code == (302 if may else 403)
         shown = browser.get(f"/nodes/{node.id}/").content.decode()
@@ -124,7 +124,7 @@ def test_a_cordoned_node_takes_no_replica_and_no_build_and_keeps_what_it_has() -
     held = Replica.objects.get()
     node_cordon(node=node)
     with pytest.raises(NoRoom, match="is cordoned"):
-        cards_claim(holder="replica:x", node=node, kind="CPU", count=1, memory_bytes=1,
+        devices_claim(holder="replica:x", node=node, kind="CPU", count=1, memory_bytes=1,
                     claimant=Claimant(is_new=True))  # fmt: skip
     Deployment.objects.filter(id=served.id).update(wanted_replicas=2)
     deployment_settle(deployment_id=served.id)
@@ -194,7 +194,7 @@ def test_what_cannot_move_stays_and_says_why_and_the_drain_is_undone(cast: facto
     assert replicas_on(node, _actor(cast))[0].note == ""
 
 
-def test_cards_of_a_pool_go_to_its_teams_alone(cast: factories.Cast) -> None:
+def test_devices_of_a_pool_go_to_its_teams_alone(cast: factories.Cast) -> None:
     node = make_serving_node(memory_bytes=64 * GIB)
     pool_assign(pool="default", teams=[cast.outsider.team])
     served = _served(cast)
@@ -206,25 +206,27 @@ def test_cards_of_a_pool_go_to_its_teams_alone(cast: factories.Cast) -> None:
     deployment_settle(deployment_id=served.id)
     assert Replica.objects.get().node == node
     # Assigned elsewhere, a GPU is no more for what asks for the pool of its node.
-    card_assign(card=node.cards.get(), pool="research")
+    device_assign(device=node.devices.get(), pool="research")
     Deployment.objects.filter(id=served.id).update(wanted_replicas=2)
     deployment_settle(deployment_id=served.id)
     assert Replica.objects.count() == 1, "and the first keeps it"
     with pytest.raises(Conflict):
-        card_assign(card=node.cards.get(), pool="other", expected="default")
+        device_assign(device=node.devices.get(), pool="other", expected="default")
 
 
 def test_a_page_that_was_opened_before_undoes_no_assignment_of_another_admin(
     cast: factories.Cast,
 ) -> None:
     node = make_serving_node()
-    mine, theirs = make_serving_card(node=node), make_serving_card(node=node)
+    mine, theirs = make_serving_device(node=node), make_serving_device(node=node)
     browser, page = signed_in(cast.organisation_admin), f"/nodes/{node.id}/"
     assert f'name="was-{theirs.id}" value=""' in browser.get(page).content.decode()
     opened = {mine.id: "", f"was-{mine.id}": "", theirs.id: "", f"was-{theirs.id}": ""}
-    card_assign(card=theirs, pool="theirs")
-    browser.post(f"{page}cards/", opened | {mine.id: "mine"})
-    answer = browser.post(f"{page}cards/", opened | {theirs.id: "mine"}, headers={"referer": page})
+    device_assign(device=theirs, pool="theirs")
+    browser.post(f"{page}devices/", opened | {mine.id: "mine"})
+    answer = browser.post(
+        f"{page}devices/", opened | {theirs.id: "mine"}, headers={"referer": page}
+    )
     mine.refresh_from_db()
     theirs.refresh_from_db()
     assert (mine.pool, theirs.pool) == ("mine", "theirs")
@@ -234,23 +236,23 @@ def test_a_page_that_was_opened_before_undoes_no_assignment_of_another_admin(
     )
 
 
-def test_a_build_leases_no_card_of_other_teams_and_none_is_begun_in_their_pool(
+def test_a_build_leases_no_device_of_other_teams_and_none_is_begun_in_their_pool(
     cast: factories.Cast,
 ) -> None:
     node = make_serving_node(memory_bytes=64 * GIB)
-    card: Card = node.cards.get()
-    need = CardNeed(kind="CPU", count=1, memory_bytes=GIB)
+    device: Device = node.devices.get()
+    need = DeviceNeed(kind="CPU", count=1, memory_bytes=GIB)
     build = factories.make_build(team=cast.team, state="queued")
     lease = build_claim(build_id=build.id, owner="w")
     assert lease is not None
-    card_assign(card=card, pool="research")
+    device_assign(device=device, pool="research")
     pool_assign(pool="research", teams=[cast.outsider.team])
     with pytest.raises(NoRoom, match="assigned to this team") as refused:
-        build_cards_claim(lease=lease, node=node, need=need)
+        build_devices_claim(lease=lease, node=node, need=need)
     assert refused.value.is_hopeless
     pool_assign(pool="research", teams=[])
-    card_assign(card=card, pool="")
-    assert build_cards_claim(lease=lease, node=node, need=need) == (card,)
+    device_assign(device=device, pool="")
+    assert build_devices_claim(lease=lease, node=node, need=need) == (device,)
     pool_assign(pool="default", teams=[cast.outsider.team])
     factories.make_checkpoint_record(
         team=cast.team, state="ready", facts={"architecture": "LlamaForCausalLM"}

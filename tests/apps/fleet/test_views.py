@@ -6,14 +6,14 @@ import pytest
 
 from controlplane import clock
 from tests.apps.pages import committed_queries, queries_of, signed_in
-from tests.factories import make_card, make_cast, make_lease, make_node
+from tests.factories import make_cast, make_device, make_lease, make_node
 from tests.factories_serving import listened
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
 
-def test_the_page_shows_who_holds_a_card_and_who_is_silent() -> None:
-    make_lease(card=make_card(node=make_node(name="alive")), holder="replica:abcde")
+def test_the_page_shows_who_holds_a_device_and_who_is_silent() -> None:
+    make_lease(device=make_device(node=make_node(name="alive")), holder="replica:abcde")
     make_node(name="away", last_heartbeat_at=clock.now() - timedelta(minutes=5))
     listened()
     page = signed_in(make_cast().owner).get("/nodes/").content.decode()
@@ -22,12 +22,12 @@ def test_the_page_shows_who_holds_a_card_and_who_is_silent() -> None:
     assert page.count(">silent</span>") == 1
 
 
-def test_the_page_shows_who_is_on_a_card_that_nobody_claimed_and_beside_its_holder() -> None:
+def test_the_page_shows_who_is_on_a_device_that_nobody_claimed_and_beside_its_holder() -> None:
     stranger = {"pid": 12, "name": "<b>python3", "user": "root", "held_bytes": 8 << 30}
     seen = {"kind": "H100", "used_bytes": 8 << 30, "is_clean": False, "used_by": [stranger]}
-    make_card(**seen)
-    make_lease(card=make_card(**seen), holder="replica:abcde")
-    make_card(kind="H100", used_bytes=70 << 30)
+    make_device(**seen)
+    make_lease(device=make_device(**seen), holder="replica:abcde")
+    make_device(kind="H100", used_bytes=70 << 30)
     page = signed_in(make_cast().owner).get("/nodes/").content.decode()
     assert page.count("<code>&lt;b&gt;python3</code> (process 12 of <code>root</code>") == 2
     assert "70.0 GiB of GPU 0 are held, and this host shows no process that holds them." in page
@@ -42,5 +42,5 @@ def test_what_a_node_starts_is_shown_among_all_and_on_its_own_page() -> None:
 
 def test_the_page_takes_the_committed_number_of_queries() -> None:
     for _ in range(6):
-        make_lease(card=make_card())
+        make_lease(device=make_device())
     assert queries_of(signed_in(make_cast().owner), "/nodes/") == committed_queries("nodes")

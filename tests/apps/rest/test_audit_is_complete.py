@@ -220,8 +220,8 @@ CALLS: Mapping[str, Callable[[World], Call]] = {
         f"/v1/nodes/{factories.make_node().id}",
         {"labels": {"zone": "rack-4"}},
     ),
-    "patch /v1/cards/{card_id}": lambda w: (
-        f"/v1/cards/{factories.make_card().id}",
+    "patch /v1/devices/{device_id}": lambda w: (
+        f"/v1/devices/{factories.make_device().id}",
         {"pool": "research"},
     ),
     "patch /v1/pools/{pool}": lambda w: (

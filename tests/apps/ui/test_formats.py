@@ -50,8 +50,8 @@ def test_backticks_become_code_and_nothing_else_becomes_markup() -> None:
     assert written == "<code>&lt;b&gt;</code> &amp; &lt;i&gt;never&lt;/i&gt;"
 
 
-def test_a_memory_bar_never_leaves_its_card() -> None:
+def test_a_memory_bar_never_leaves_its_device() -> None:
     shown = memory(
-        {"card_bytes": 100, "weights_bytes": 80, "kv_cache_bytes": 90, "free_bytes": -70}
+        {"device_bytes": 100, "weights_bytes": 80, "kv_cache_bytes": 90, "free_bytes": -70}
     )
     assert [part["w"] for part in shown["parts"][:2]] == ["80.00", "20.00"]

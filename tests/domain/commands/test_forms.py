@@ -156,7 +156,7 @@ def test_a_name_that_could_be_a_folder_is_asked_about() -> None:
     assert "revision: v1" in imported.text
 
 
-def test_the_cards_that_the_command_sees_are_told_beside_those_it_needs() -> None:
+def test_the_devices_that_the_command_sees_are_told_beside_those_it_needs() -> None:
     for text in (
         "CUDA_VISIBLE_DEVICES=0,1,2,3 vllm serve a/b -tp 2 -pp 1",
         f"docker run --gpus 4 {IMAGE} --model a/b -tp 2",

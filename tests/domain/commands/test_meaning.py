@@ -61,7 +61,7 @@ def test_precision_is_never_stretched_in_silence(
     assert (question(imported, "quantization_type") if asked else None) == choices
 
 
-def test_a_share_of_the_card_is_said_to_be_no_share_of_what_is_free() -> None:
+def test_a_share_of_the_device_is_said_to_be_no_share_of_what_is_free() -> None:
     imported = import_command("vllm serve a/b --gpu-memory-utilization 0.85")
     (change,) = imported.changed
     assert change.field == "trt_llm.runtime.kv_cache_free_gpu_mem_fraction"

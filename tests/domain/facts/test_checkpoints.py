@@ -41,7 +41,7 @@ def test_no_public_checkpoint_makes_reader_or_rules_raise(case: dict[str, Any]) 
         assert CheckpointFacts.model_validate(facts.model_dump(mode="json")) == facts
         for changes in ({}, {"resources.accelerator": "H100"}):
             example = Example(config=changes)
-            known = Known(checkpoint=facts, cards=every_kind(cpu_memory_bytes=2**35))
+            known = Known(checkpoint=facts, devices=every_kind(cpu_memory_bytes=2**35))
             examine(example.content, known)
 
 

@@ -169,7 +169,7 @@ OWN = (
 
 @pytest.mark.parametrize(("own", "code"), [("75.00 GiB", "EHQ-CARD-MEMORY"),
                                            ("600.00 MiB", "EHB-CARD-SHARED")])  # fmt: skip
-def test_whose_memory_a_full_card_holds_decides_what_is_told(own: str, code: str) -> None:
+def test_whose_memory_a_full_device_holds_decides_what_is_told(own: str, code: str) -> None:
     # The number of the process is of another container, and says nothing.
     words = OWN.replace("75.00 GiB", own)
     found = explain(CrashEvidence(subject="Step `calibrate`", exit_code=1, log_tail=words))

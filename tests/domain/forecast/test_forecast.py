@@ -16,12 +16,12 @@ from controlplane.domain.forecast import (
 )
 from controlplane.domain.forecast.history import is_same_kind
 from controlplane.domain.memory import build_estimate
-from controlplane.domain.rules.context import CardOffer
+from controlplane.domain.rules.context import DeviceOffer
 from controlplane.domain.spec import Spec, parse_mapping
 
 GIB = 1024**3
-HOST = CardOffer(kind="CPU", count=1, memory_bytes=32 * GIB)
-H100 = CardOffer(kind="H100", count=8, memory_bytes=80 * GIB)
+HOST = DeviceOffer(kind="CPU", count=1, memory_bytes=32 * GIB)
+H100 = DeviceOffer(kind="H100", count=8, memory_bytes=80 * GIB)
 LLAMA_8B = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": 32,
     "hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32,
@@ -53,22 +53,22 @@ def spec(*, accelerator: str | None = None, source: str = "HF", **build: Any) ->
     return parsed.spec
 
 
-def test_a_build_on_cards_takes_the_minutes_and_the_card_memory_of_the_builder_plan() -> None:
+def test_a_build_on_devices_takes_the_minutes_and_the_device_memory_of_the_builder_plan() -> None:
     wanted = spec(accelerator="H100:1", source="LOCAL", quantization_type="fp8")
     told = forecast(wanted, facts(), H100, host=HOST)
     planned = build_estimate(wanted, facts(), H100)
     assert planned.need is not None
-    assert told.card_bytes is not None
-    assert told.card_bytes.low == told.card_bytes.high == planned.need.peak_bytes
+    assert told.device_bytes is not None
+    assert told.device_bytes.low == told.device_bytes.high == planned.need.peak_bytes
     assert told.seconds is not None
     assert told.seconds.low / 60 == pytest.approx(planned.minutes.low, rel=0.5)
     assert [each.name for each in told.steps][2:4] == ["calibrate", "gate"]
 
 
-def test_a_build_on_a_cpu_says_that_it_has_no_card_and_what_its_steps_hold() -> None:
+def test_a_build_on_a_cpu_says_that_it_has_no_device_and_what_its_steps_hold() -> None:
     told = forecast(spec(quantization_type="fp8"), facts(), HOST, host=HOST).to_json()
-    assert told["card_bytes"] is None
-    assert told["card_absent"] == "it runs on the CPU"
+    assert told["device_bytes"] is None
+    assert told["device_absent"] == "it runs on the CPU"
     calibrate = next(each for each in told["steps"] if each["name"] == "calibrate")
     # 16-bit weights at least, float32 at most, and the exported copy beside them.
     assert 2 * 8.03e9 < calibrate["host_bytes"]["low"] < 4 * 8.03e9
@@ -132,7 +132,7 @@ def test_what_a_checkpoint_does_not_say_is_absent() -> None:
     assert held["calibrate"] is held["smoke_test"] is None
 
 
-def test_builds_of_one_kind_share_checkpoint_quantization_card_and_calibration() -> None:
+def test_builds_of_one_kind_share_checkpoint_quantization_device_and_calibration() -> None:
     one = spec(quantization_type="fp8")
     assert is_same_kind(one, spec(quantization_type="fp8"))
     assert not is_same_kind(one, spec(quantization_type="fp8_kv"))

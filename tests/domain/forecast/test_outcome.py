@@ -11,8 +11,8 @@ def estimate(low: float, high: float) -> dict[str, Any]:
 
 def taken(name: str, state: str = "finished", **measured: Any) -> StepTaken:
     whole = {
-        "seconds": 4.0, "peak_host_bytes": 300, "peak_card_bytes": None, "card_bytes_from": None,
-        "disk_bytes": 50,
+        "seconds": 4.0, "peak_host_bytes": 300, "peak_device_bytes": None,
+        "device_bytes_from": None, "disk_bytes": 50,
     } | measured  # fmt: skip
     return StepTaken(name=name, state=state, measured=whole if state == "finished" else None)
 
@@ -20,8 +20,8 @@ def taken(name: str, state: str = "finished", **measured: Any) -> StepTaken:
 FORECAST = {
     "seconds": estimate(8, 12),
     "host_bytes": estimate(200, 400),
-    "card_bytes": None,
-    "card_absent": "it runs on the CPU",
+    "device_bytes": None,
+    "device_absent": "it runs on the CPU",
     "disk": {"working_bytes": 100, "source": "files"},
     "steps": [
         {"name": name, "seconds": estimate(4, 6), "host_bytes": estimate(100, 200)}
@@ -36,15 +36,18 @@ def test_the_whole_build_and_each_step_have_their_ratio() -> None:
     assert (whole[Amount.SECONDS].measured, whole[Amount.SECONDS].ratio) == (8.0, 0.8)
     assert whole[Amount.HOST].ratio == 1.0
     assert whole[Amount.DISK].ratio == 1.0
-    assert (whole[Amount.CARD].measured, whole[Amount.CARD].absent) == (None, "it runs on the CPU")
+    assert (whole[Amount.DEVICE].measured, whole[Amount.DEVICE].absent) == (
+        None,
+        "it runs on the CPU",
+    )
     assert [each.ratio for each in found if each.step == "fetch"] == [0.8, 2.0]
 
 
-def test_a_card_that_was_measured_says_by_whom() -> None:
-    forecast = FORECAST | {"card_bytes": estimate(1000, 1000), "card_absent": None}
-    steps = [taken("fetch"), taken("calibrate", peak_card_bytes=1100, card_bytes_from="NVML")]
-    card = next(each for each in compare(forecast, steps) if each.amount is Amount.CARD)
-    assert (card.ratio, card.measured_by) == (1.1, "NVML")
+def test_a_device_that_was_measured_says_by_whom() -> None:
+    forecast = FORECAST | {"device_bytes": estimate(1000, 1000), "device_absent": None}
+    steps = [taken("fetch"), taken("calibrate", peak_device_bytes=1100, device_bytes_from="NVML")]
+    device = next(each for each in compare(forecast, steps) if each.amount is Amount.DEVICE)
+    assert (device.ratio, device.measured_by) == (1.1, "NVML")
 
 
 def test_a_build_that_is_not_over_has_no_time_yet_and_says_why() -> None:

@@ -6,7 +6,7 @@ from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GPUS
 from controlplane.domain.memory import MemoryPlan, plan
-from controlplane.domain.rules import CardOffer
+from controlplane.domain.rules import DeviceOffer
 from controlplane.domain.rules.examples import LLAMA_8B
 from controlplane.domain.spec import Spec, parse_mapping
 from tests.domain.cases import lines
@@ -43,9 +43,9 @@ def with_share(spec: Spec, share: float) -> Spec:
     return spec.model_copy(update={"trt_llm": spec.trt_llm.model_copy(update={"runtime": runtime})})
 
 
-def card(kind: str) -> CardOffer:
+def device(kind: str) -> DeviceOffer:
     """Return a full host of a kind."""
-    return CardOffer(kind=kind, count=8, memory_bytes=GPUS[kind].memory_bytes or 0)
+    return DeviceOffer(kind=kind, count=8, memory_bytes=GPUS[kind].memory_bytes or 0)
 
 
 def spec_for(
@@ -69,4 +69,4 @@ def planned(
     kind, _, count = accelerator.partition(":")
     if count and "tensor_parallel_count" not in build and "pipeline_parallel_count" not in build:
         build["tensor_parallel_count"] = int(count)
-    return plan(spec_for(accelerator, **build), checkpoint, card(kind), runtime_name)
+    return plan(spec_for(accelerator, **build), checkpoint, device(kind), runtime_name)

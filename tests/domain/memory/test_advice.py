@@ -8,7 +8,7 @@ from controlplane.domain.memory import (
     FitRow,
     GpuOffer,
     build_estimate,
-    builder_cards,
+    builder_devices,
     changes,
     every_offer,
     fit,
@@ -19,7 +19,7 @@ from controlplane.domain.rules.examples import LLAMA_70B, QWEN2_7B
 from tests.domain.memory.models import (
     LLAMA_8B,
     QWEN3_32B_FP8,
-    card,
+    device,
     planned,
     public,
     spec_for,
@@ -32,9 +32,9 @@ def _by_kind(found: tuple[Change, ...]) -> dict[str, Change]:
     return {change.kind: change for change in found}
 
 
-def test_more_cards_and_less_precision_are_planned_as_data() -> None:
+def test_more_devices_and_less_precision_are_planned_as_data() -> None:
     found = _by_kind(changes(planned(LLAMA_70B, "H100:2", max_num_tokens=16_384, max_seq_len=8192)))
-    assert found["more_cards"].patch == {
+    assert found["more_devices"].patch == {
         "resources.accelerator": "H100:4", "trt_llm.build.tensor_parallel_count": 4,
     }  # fmt: skip
     assert found["less_precision"].patch == {"trt_llm.build.quantization_type": "fp8"}
@@ -52,7 +52,7 @@ def test_a_request_that_is_too_long_is_offered_the_longest_that_fits() -> None:
     assert before.layout.request_bytes(length) <= before.kv_cache_bytes
 
 
-def test_less_precision_keeps_away_from_what_the_card_or_the_family_does_not_take() -> None:
+def test_less_precision_keeps_away_from_what_the_device_or_the_family_does_not_take() -> None:
     assert "less_precision" not in _by_kind(changes(planned(LLAMA_8B, "A100")))
     assert "less_precision" not in _by_kind(
         changes(planned(QWEN2_7B, "H100", quantization_type="fp8"))
@@ -67,29 +67,29 @@ def test_a_patch_that_the_schema_refuses_raises() -> None:
         patched(spec_for(), {"trt_llm.build.max_seq_len": -1})
 
 
-def test_quantizing_seventy_billion_needs_four_cards_where_serving_needs_two() -> None:
+def test_quantizing_seventy_billion_needs_four_devices_where_serving_needs_two() -> None:
     spec = spec_for("H100:2", quantization_type="fp8", tensor_parallel_count=2)
-    build = build_estimate(spec, LLAMA_70B, card("H100"))
+    build = build_estimate(spec, LLAMA_70B, device("H100"))
     assert build.need is not None
-    assert (build.need.cards, build.leased_cards, build.verdict) == (4, 2, "too_few_cards")
+    assert (build.need.devices, build.leased_devices, build.verdict) == (4, 2, "too_few_devices")
     assert planned(LLAMA_70B, "H100:2", quantization_type="fp8", max_seq_len=8192).verdict == "fits"
     enough = spec_for("H100:2", quantization_type="fp8", num_builder_gpus=4)
-    assert build_estimate(enough, LLAMA_70B, card("H100")).verdict == "fits"
+    assert build_estimate(enough, LLAMA_70B, device("H100")).verdict == "fits"
 
 
 @pytest.mark.parametrize(("billions", "fewest", "most"), [(8, 3, 6), (32, 8, 15), (70, 15, 30)])
 def test_build_minutes_cover_what_users_report(billions: int, fewest: int, most: int) -> None:
     facts = LLAMA_8B.model_copy(update={"parameters": billions * 10**9, "counts": None})
-    found = build_estimate(spec_for(quantization_type="fp8"), facts, card("H100")).minutes
+    found = build_estimate(spec_for(quantization_type="fp8"), facts, device("H100")).minutes
     assert found.low <= fewest + 1
     assert found.high >= most - 1
 
 
 def test_nothing_is_calibrated_without_quantization() -> None:
-    plain = build_estimate(spec_for(), LLAMA_8B, card("H100"))
+    plain = build_estimate(spec_for(), LLAMA_8B, device("H100"))
     assert plain.need is None
-    assert builder_cards(spec_for(), LLAMA_8B, 80 * GIB) is None
-    quantized = build_estimate(spec_for(quantization_type="fp8"), LLAMA_8B, card("H100"))
+    assert builder_devices(spec_for(), LLAMA_8B, 80 * GIB) is None
+    quantized = build_estimate(spec_for(quantization_type="fp8"), LLAMA_8B, device("H100"))
     assert plain.minutes.high < quantized.minutes.high
 
 
@@ -109,7 +109,7 @@ def test_every_row_that_is_returned_holds_a_full_length_request() -> None:
     )
 
 
-def test_owned_cards_come_before_those_that_one_might_get() -> None:
+def test_owned_devices_come_before_those_that_one_might_get() -> None:
     owned = GpuOffer(kind="A100", count=8, memory_bytes=80 * GIB)
     rows = _fit(LLAMA_70B, owned, *every_offer())
     first_other = next(n for n, row in enumerate(rows) if not row.offer.owned)
@@ -180,4 +180,4 @@ def test_a_large_mixture_finds_a_place_on_a_host_of_h200() -> None:
         [GpuOffer(kind="H200", count=8, memory_bytes=141 * GIB)],
         spec=spec_for(max_seq_len=32_768),
     )
-    assert {row.cards for row in rows if row.quantization_type == "no_quant"} == {4, 8}
+    assert {row.devices for row in rows if row.quantization_type == "no_quant"} == {4, 8}

@@ -12,11 +12,11 @@ from controlplane.domain.memory import MemoryPlan, plan
 from controlplane.domain.memory.engine_tables import engine_table_bytes
 from controlplane.domain.runtimes.vllm.render import render
 from controlplane.domain.spec import parse_mapping
-from tests.domain.memory.models import QWEN3_8B, card, spec_for
+from tests.domain.memory.models import QWEN3_8B, device, spec_for
 
 KEPT = Path(__file__).resolve().parents[3] / "benchmarks/results"
 REPORTS = [
-    pytest.param(entry, id=f"{entry['config']['model_name']} on {entry['card']['kind']}")
+    pytest.param(entry, id=f"{entry['config']['model_name']} on {entry['device']['kind']}")
     for path in sorted(KEPT.glob("memory-*.json"))
     for entry in json.loads(path.read_text())
 ]
@@ -26,7 +26,7 @@ def planned(entry: dict[str, Any]) -> MemoryPlan:
     spec = parse_mapping(entry["config"]).spec
     assert spec is not None
     facts = checkpoints.read(entry["checkpoint"], weight_bytes=entry["weight_bytes"])
-    present = replace(card(entry["card"]["kind"]), memory_bytes=entry["card"]["memory_bytes"])
+    present = replace(device(entry["device"]["kind"]), memory_bytes=entry["device"]["memory_bytes"])
     return plan(spec, facts, present, entry["runtime"])
 
 
@@ -43,21 +43,21 @@ def test_tokens_are_planned_within_three_percent_and_one_above(entry: dict[str, 
 
 def test_only_matrices_between_one_and_ten_megabytes_leave_rests_of_segments() -> None:
     table = (QWEN3_8B.max_positions or 0) * (QWEN3_8B.head_dim or 0) * 2
-    assert engine_table_bytes(QWEN3_8B, number_bytes=2, cards=1) == table
-    assert engine_table_bytes(QWEN3_8B, number_bytes=2, cards=8) > table
+    assert engine_table_bytes(QWEN3_8B, number_bytes=2, devices=1) == table
+    assert engine_table_bytes(QWEN3_8B, number_bytes=2, devices=8) > table
 
 
 def test_only_vllm_counts_tables_as_weights() -> None:
     spec = spec_for("H100")
     ours, theirs = (
-        plan(spec, QWEN3_8B, card("H100"), name).weights_bytes for name in ("vllm", "trtllm")
+        plan(spec, QWEN3_8B, device("H100"), name).weights_bytes for name in ("vllm", "trtllm")
     )
-    assert ours - theirs == engine_table_bytes(QWEN3_8B, number_bytes=2, cards=1)
+    assert ours - theirs == engine_table_bytes(QWEN3_8B, number_bytes=2, devices=1)
 
 
 @pytest.mark.parametrize("kind", ["L4", "H100"])
 def test_vllm_is_planned_within_the_most_that_its_command_gives_it(kind: str) -> None:
-    spec, present = spec_for(kind), card(kind)
+    spec, present = spec_for(kind), device(kind)
     launch = render(
         spec, QWEN3_8B, model_dir="/m", host="h", port=1, python="p", threads=1,
         memory_bytes=present.memory_bytes,

@@ -11,7 +11,7 @@ from tests.domain.memory.models import (
     LLAMA_8B,
     QWEN3_8B,
     QWEN3_32B_FP8,
-    card,
+    device,
     planned,
     public,
     spec_for,
@@ -51,7 +51,7 @@ def test_a_checkpoint_that_comes_with_an_fp8_cache_is_planned_with_one() -> None
     assert planned(facts).kv_element_bytes == 1
 
 
-def test_seventy_billion_take_two_cards_in_fp8_and_four_in_sixteen_bits() -> None:
+def test_seventy_billion_take_two_devices_in_fp8_and_four_in_sixteen_bits() -> None:
     assert not planned(LLAMA_70B, "H100:1", quantization_type="fp8_kv", max_num_tokens=16_384
                        ).full_length_requests  # fmt: skip
     assert planned(LLAMA_70B, "H100:2", quantization_type="fp8_kv").verdict == "fits"
@@ -62,7 +62,7 @@ def test_seventy_billion_take_two_cards_in_fp8_and_four_in_sixteen_bits() -> Non
 def test_four_stages_divide_what_four_ranks_divide() -> None:
     ranks = planned(LLAMA_70B, "H100:4")
     stages = planned(LLAMA_70B, "H100:4", pipeline_parallel_count=4)
-    assert ranks.cards == stages.cards == 4
+    assert ranks.devices == stages.devices == 4
     assert stages.weights_bytes == ranks.weights_bytes
     assert "communication at this parallelism" in stages.estimates
 
@@ -120,7 +120,7 @@ def test_v2_drafts_and_cache_type_come_from_the_engines_arguments() -> None:
     }  # fmt: skip
     spec = parse_mapping({"trt_llm": engine, "resources": {"accelerator": "B200:8"}}).spec
     assert spec is not None
-    found = plan(spec, public("deepseek-ai/DeepSeek-R1"), card("B200"), "trtllm")
+    found = plan(spec, public("deepseek-ai/DeepSeek-R1"), device("B200"), "trtllm")
     assert (found.kv_element_bytes, found.drafting.tokens, found.parallelism.expert) == (1, 1, 4)
     assert found.drafting.uses_prediction_layers
 
@@ -171,7 +171,7 @@ def test_a_hybrid_without_its_pattern_says_that_every_layer_counts() -> None:
 def test_the_native_engine_refuses_a_state() -> None:
     hybrid = public("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16")
     with pytest.raises(UnplannableError, match="state"):
-        plan(spec_for(), hybrid, card("H100"), "native")
+        plan(spec_for(), hybrid, device("H100"), "native")
 
 
 def test_the_longest_request_ends_at_the_models_own_limit() -> None:
@@ -191,11 +191,11 @@ def test_a_typical_length_is_counted_beside_the_full_one() -> None:
     ).requests_of(1024)
 
 
-def test_a_card_of_one_request_more_than_planned_is_tight_on_an_h100() -> None:
+def test_a_device_of_one_request_more_than_planned_is_tight_on_an_h100() -> None:
     lengths = range(60_000, 131_072, 4096)
     plans = [planned(LLAMA_70B, "H100:2", quantization_type="fp8_kv", max_seq_len=n)
              for n in lengths]  # fmt: skip
     tight = [found for found in plans if found.full_length_requests == 1]
     assert all(found.verdict == "tight" for found in tight)
     assert {found.verdict for found in plans} <= {"fits", "tight"}
-    assert plans[0].card_bytes == 80 * GIB
+    assert plans[0].device_bytes == 80 * GIB

@@ -3,14 +3,14 @@
 import pytest
 
 from controlplane.domain.facts.gpus import GIB
-from controlplane.domain.memory import builder_cards, longest_sequence, plan
+from controlplane.domain.memory import builder_devices, longest_sequence, plan
 from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
-from controlplane.domain.rules import CardOffer
+from controlplane.domain.rules import DeviceOffer
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, SMOLLM2_135M, facts
 from tests.domain.conftest import MakeSpec
 from tests.domain.memory.models import with_share
 
-HOST = CardOffer(kind="CPU", count=1, memory_bytes=24 * GIB)
+HOST = DeviceOffer(kind="CPU", count=1, memory_bytes=24 * GIB)
 
 
 def test_smollm2_on_a_cpu_is_planned_in_float32(make_spec: MakeSpec) -> None:
@@ -37,7 +37,7 @@ def test_a_processor_that_computes_bfloat16_halves_weights_and_cache(make_spec: 
 def test_the_native_engine_on_a_gpu_is_planned_in_bfloat16_with_the_steps_that_it_takes(
     make_spec: MakeSpec,
 ) -> None:
-    h100 = CardOffer(kind="H100", count=8, memory_bytes=80 * GIB)
+    h100 = DeviceOffer(kind="H100", count=8, memory_bytes=80 * GIB)
     spec = make_spec(resources={"accelerator": "H100"}, enginehouse={"runtime": "native"})
     planned = plan(spec, SMOLLM2_135M, h100, "native")
     assert planned.weights_bytes == 2 * 134_515_008
@@ -73,7 +73,7 @@ def test_a_plan_within_the_reserved_memory_comes_to_the_same_cache(
 ) -> None:
     spec = with_share(make_spec({"max_batch_size": 3}), share)
     planned = plan(spec, SMOLLM2_135M, HOST, "native")
-    reserved = CardOffer(kind="CPU", count=1, memory_bytes=planned.reserved_bytes)
+    reserved = DeviceOffer(kind="CPU", count=1, memory_bytes=planned.reserved_bytes)
     again = plan(spec, SMOLLM2_135M, reserved, "native")
     assert again.kv_cache_bytes == planned.kv_cache_bytes
     assert planned.reserved_bytes < HOST.memory_bytes
@@ -91,7 +91,7 @@ def test_the_json_form_has_the_documented_keys(make_spec: MakeSpec) -> None:
         "architecture", "parameters", "weight_bytes", "kv_bytes_per_token",
     }  # fmt: skip
     assert set(content["per_gpu"]) == {
-        "card_bytes", "weights_bytes", "kv_cache_bytes", "activations_bytes", "overhead_bytes",
+        "device_bytes", "weights_bytes", "kv_cache_bytes", "activations_bytes", "overhead_bytes",
         "free_bytes",
     }  # fmt: skip
     assert {"kv_tokens", "full_length_requests", "binding"} <= set(content["capacity"])
@@ -101,13 +101,13 @@ def test_the_json_form_has_the_documented_keys(make_spec: MakeSpec) -> None:
     assert content["model"]["weight_bytes"] == 2 * 134_515_008
     assert content["model"]["kv_bytes_per_token"] == 2 * 3 * 64 * 30 * 2
     assert (
-        sum(content["per_gpu"][name] for name in content["per_gpu"] if name != "card_bytes")
-        == (content["per_gpu"]["card_bytes"])
+        sum(content["per_gpu"][name] for name in content["per_gpu"] if name != "device_bytes")
+        == (content["per_gpu"]["device_bytes"])
     )
 
 
 def test_quantization_halves_the_body_and_leaves_the_tables(make_spec: MakeSpec) -> None:
-    h100 = CardOffer(kind="H100", count=8, memory_bytes=80 * GIB)
+    h100 = DeviceOffer(kind="H100", count=8, memory_bytes=80 * GIB)
     sizes = {
         name: plan(
             make_spec({"quantization_type": name}, resources={"accelerator": "H100"}),
@@ -124,16 +124,16 @@ def test_quantization_halves_the_body_and_leaves_the_tables(make_spec: MakeSpec)
 
 
 def test_the_longest_sequence_is_in_round_numbers(make_spec: MakeSpec) -> None:
-    small = CardOffer(kind="CPU", count=1, memory_bytes=2 * GIB)
+    small = DeviceOffer(kind="CPU", count=1, memory_bytes=2 * GIB)
     planned = plan(make_spec(), SMOLLM2_135M, small, "native")
     assert longest_sequence(planned) % 256 == 0
     assert 0 < longest_sequence(planned) <= planned.kv_tokens
 
 
-def test_quantizing_seventy_billion_takes_four_large_cards(make_spec: MakeSpec) -> None:
+def test_quantizing_seventy_billion_takes_four_large_devices(make_spec: MakeSpec) -> None:
     spec = make_spec({"quantization_type": "fp8"}, resources={"accelerator": "H100:2"})
-    need = builder_cards(spec, LLAMA_70B, 80 * GIB)
+    need = builder_devices(spec, LLAMA_70B, 80 * GIB)
     assert need is not None
-    assert need.cards == 4
+    assert need.devices == 4
     assert need.peak_bytes == pytest.approx(210e9, rel=0.02)
-    assert builder_cards(make_spec(), LLAMA_70B, 80 * GIB) is None
+    assert builder_devices(make_spec(), LLAMA_70B, 80 * GIB) is None

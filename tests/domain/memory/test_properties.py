@@ -18,7 +18,7 @@ from controlplane.domain.memory import (
     plan,
     plan_report,
 )
-from controlplane.domain.rules import CardOffer
+from controlplane.domain.rules import DeviceOffer
 from controlplane.domain.spec import parse_mapping
 from tests.domain.cases import lines
 from tests.domain.configs import configs
@@ -89,12 +89,12 @@ def test_more_asked_is_never_more_held(
 
 @examples(80)
 @given(st.sampled_from(MODELS), _build(), st.integers(1, 2**38), st.integers(0, 2**36))
-def test_a_larger_card_never_holds_less(
+def test_a_larger_device_never_holds_less(
     model: str, build: dict[str, Any], size: int, more: int
 ) -> None:
     spec, facts = spec_for("H100", **build), public(model)
     small, large = (
-        plan(spec, facts, CardOffer(kind="H100", count=1, memory_bytes=memory), "trtllm")
+        plan(spec, facts, DeviceOffer(kind="H100", count=1, memory_bytes=memory), "trtllm")
         for memory in (size, size + more)
     )
     assert small.kv_tokens <= large.kv_tokens
@@ -104,10 +104,10 @@ def test_a_larger_card_never_holds_less(
 
 @examples(100)
 @given(ANY_MODEL, st.sampled_from(KINDS), _build())
-def test_the_parts_add_up_to_the_card(facts: Any, kind: str, build: dict[str, Any]) -> None:
+def test_the_parts_add_up_to_the_device(facts: Any, kind: str, build: dict[str, Any]) -> None:
     found = planned(facts, kind, **build)
     per_gpu = found.to_json()["per_gpu"]
-    assert per_gpu.pop("card_bytes") == sum(per_gpu.values())
+    assert per_gpu.pop("device_bytes") == sum(per_gpu.values())
     assert found.kv_cache_bytes >= 0
     assert found.full_length_requests >= found.safe_full_length_requests >= 0
     if not found.weights_fit:
@@ -122,12 +122,12 @@ def test_any_config_and_any_model_give_a_plan_or_a_reason(
 ) -> None:
     spec = parse_mapping(config).spec
     assert spec is not None
-    card = CardOffer(kind="H100", count=8, memory_bytes=80 * 2**30)
+    device = DeviceOffer(kind="H100", count=8, memory_bytes=80 * 2**30)
     if runtime == "native" and facts.keeps_state:
         with pytest.raises(UnplannableError, match="state"):
-            plan(spec, facts, card, runtime)
+            plan(spec, facts, device, runtime)
         return
-    found = plan(spec, facts, card, runtime)
+    found = plan(spec, facts, device, runtime)
     json.dumps(plan_report(found))
     assert all(change.before is found for change in changes(found))
 
@@ -142,11 +142,11 @@ def test_advice_is_ordered_and_every_row_fits(facts: Any, length: int) -> None:
 
 
 def test_the_share_of_free_memory_scales_the_cache() -> None:
-    card = CardOffer(kind="H100", count=1, memory_bytes=80 * 2**30)
+    device = DeviceOffer(kind="H100", count=1, memory_bytes=80 * 2**30)
     shares = (0.1, 0.5, 0.9, 1.0)
     tokens = [
         plan(
-            spec_for("H100", {"kv_cache_free_gpu_mem_fraction": share}), LLAMA_8B, card, "trtllm"
+            spec_for("H100", {"kv_cache_free_gpu_mem_fraction": share}), LLAMA_8B, device, "trtllm"
         ).kv_tokens
         for share in shares
     ]

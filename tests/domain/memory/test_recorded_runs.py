@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.domain.facts.gpus import GPUS
 from controlplane.domain.memory import MemoryPlan, plan
-from controlplane.domain.rules import CardOffer
+from controlplane.domain.rules import DeviceOffer
 from tests.domain.cases import lines
 from tests.domain.conftest import MakeSpec
 from tests.domain.memory.models import LLAMA_8B, QWEN3_32B_FP8, with_share
@@ -22,9 +22,9 @@ def planned_row(row: dict[str, Any], make_spec: MakeSpec) -> MemoryPlan:
          "max_seq_len": row["max_seq_len"]},
         resources={"accelerator": f"{kind}:{ranks}"},
     )  # fmt: skip
-    card = CardOffer(kind=kind, count=8, memory_bytes=GPUS[kind].memory_bytes or 0)
+    device = DeviceOffer(kind=kind, count=8, memory_bytes=GPUS[kind].memory_bytes or 0)
     checkpoint = QWEN3_32B_FP8 if "Qwen3" in row["model"] else LLAMA_8B
-    return plan(with_share(spec, row["free_gpu_mem_fraction"]), checkpoint, card, "trtllm")
+    return plan(with_share(spec, row["free_gpu_mem_fraction"]), checkpoint, device, "trtllm")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['gpu']}-{row['max_seq_len']}")
@@ -36,7 +36,9 @@ def test_a_recorded_run_is_met_within_two_percent_and_not_exceeded(
     assert 0.98 * measured <= ours <= measured
 
 
-def test_what_to_count_on_leaves_a_margin_on_the_card_that_fell_short(make_spec: MakeSpec) -> None:
+def test_what_to_count_on_leaves_a_margin_on_the_device_that_fell_short(
+    make_spec: MakeSpec,
+) -> None:
     for row in ROWS:
         planned = planned_row(row, make_spec)
         requests, safe = planned.full_length_requests, planned.safe_full_length_requests

@@ -11,13 +11,13 @@ from controlplane.domain.facts.gpus import GIB, GPUS
 from controlplane.domain.facts.precision_support import stored_refusal
 from controlplane.domain.memory import (
     GpuOffer,
-    builder_cards,
+    builder_devices,
     fit,
     longest_sequence,
     plan,
 )
 from controlplane.domain.memory.sizing import divides_heads
-from controlplane.domain.rules import CardOffer
+from controlplane.domain.rules import DeviceOffer
 from controlplane.domain.rules.examples import LLAMA_70B
 from tests.domain.cases import lines
 from tests.domain.memory.models import LLAMA_8B, planned, public, spec_for
@@ -25,10 +25,10 @@ from tests.domain.memory.models import LLAMA_8B, planned, public, spec_for
 
 def test_tensorrt_llm_1331_seventy_billion_in_fp8_peaks_above_210_gb() -> None:
     spec = spec_for("H100:2", quantization_type="fp8_kv", tensor_parallel_count=2)
-    need = builder_cards(spec, LLAMA_70B, 80 * GIB)
+    need = builder_devices(spec, LLAMA_70B, 80 * GIB)
     assert need is not None
     assert need.peak_bytes >= 210e9
-    assert need.cards == 4
+    assert need.devices == 4
     serving = planned(LLAMA_70B, "H100:2", quantization_type="fp8_kv", max_seq_len=8192)
     assert serving.verdict == "fits"
 
@@ -58,7 +58,7 @@ def test_405_billion_in_fp8_are_refused_on_eight_a100_before_any_download(issue:
         fp8, [GpuOffer(kind="H100", count=8, memory_bytes=80 * GIB)],
         spec=spec_for(max_seq_len=8192),
     )  # fmt: skip
-    assert {row.cards for row in h100} == {8}
+    assert {row.devices for row in h100} == {8}
 
 
 @pytest.mark.parametrize(("heads", "ranks"), [(40, 3), (28, 8), (64, 3), (32, 3)])
@@ -67,44 +67,44 @@ def test_heads_that_ranks_do_not_divide_are_told(heads: int, ranks: int) -> None
     assert not divides_heads(facts, ranks)
 
 
-def test_vllm_2418_the_longest_length_of_a_small_card_is_told() -> None:
+def test_vllm_2418_the_longest_length_of_a_small_device_is_told() -> None:
     """Default length 4,096 where the cache holds fewer tokens."""
     llama2_7b = checkpoints.read(
         {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
          "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11_008,
          "vocab_size": 32_000, "max_position_embeddings": 4096, "dtype": "float16"}
     )  # fmt: skip
-    small = CardOffer(kind="T4", count=1, memory_bytes=int(18.4 * GIB))
+    small = DeviceOffer(kind="T4", count=1, memory_bytes=int(18.4 * GIB))
     found = plan(spec_for("T4", max_num_tokens=2048), llama2_7b, small, "trtllm")
     assert 0 < found.kv_tokens < 4096
     assert found.verdict == "does_not_fit"
     assert 0 < longest_sequence(found) <= found.kv_tokens
 
 
-def test_vllm_4096_against_131072_on_a_card_of_24_gib() -> None:
+def test_vllm_4096_against_131072_on_a_device_of_24_gib() -> None:
     """GPUStack passes a Llama-8B with 131,072 tokens on 24 GB; one request alone needs 16 GiB."""
-    card = CardOffer(kind="L4", count=2, memory_bytes=24 * GIB)
-    one = plan(spec_for("L4", max_seq_len=131_072), LLAMA_8B, card, "trtllm")
+    device = DeviceOffer(kind="L4", count=2, memory_bytes=24 * GIB)
+    one = plan(spec_for("L4", max_seq_len=131_072), LLAMA_8B, device, "trtllm")
     assert one.layout.request_bytes(131_072) == 16 * GIB
     assert one.verdict == "does_not_fit"
-    assert plan(spec_for("L4", max_seq_len=4096), LLAMA_8B, card, "trtllm").verdict == "fits"
-    half = plan(spec_for("L4", quantization_type="fp8"), LLAMA_8B, card, "trtllm")
+    assert plan(spec_for("L4", max_seq_len=4096), LLAMA_8B, device, "trtllm").verdict == "fits"
+    half = plan(spec_for("L4", quantization_type="fp8"), LLAMA_8B, device, "trtllm")
     assert half.weights_bytes == pytest.approx(one.weights_bytes * 0.57, rel=0.02)
 
 
 def test_gpustack_611_the_fraction_is_of_what_is_left() -> None:
     whole = planned(LLAMA_8B, "L4", max_seq_len=2048)
-    free = whole.card_bytes - whole.fixed_bytes
+    free = whole.device_bytes - whole.fixed_bytes
     assert whole.kv_cache_bytes == pytest.approx(0.9 * free, rel=0.01)
 
 
-def test_a_32b_coder_is_calibrated_on_two_cards_and_served_on_one() -> None:
+def test_a_32b_coder_is_calibrated_on_two_devices_and_served_on_one() -> None:
     """The seeds' own example: FP8 on one H100, `num_builder_gpus: 2`."""
     qwen = public("Qwen/Qwen3-32B")
     spec = spec_for(quantization_type="fp8")
-    need = builder_cards(spec, qwen, 80 * GIB)
+    need = builder_devices(spec, qwen, 80 * GIB)
     assert need is not None
-    assert need.cards == 2
+    assert need.devices == 2
     serving = planned(qwen, quantization_type="fp8", max_seq_len=32_768)
     assert serving.full_length_requests >= 1
 

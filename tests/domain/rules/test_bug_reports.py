@@ -55,26 +55,26 @@ def _llama(**changes: Any) -> CheckpointFacts:
     return LLAMA_8B.model_copy(update=changes)
 
 
-def _cards(kind: str, count: int) -> dict[str, Any]:
+def _devices(kind: str, count: int) -> dict[str, Any]:
     return {_KIND: f"{kind}:{count}", _TENSOR: count}
 
 
 CHECKED: dict[str, tuple[Example, set[str]]] = {
     "bug-001": (
-        Example(config={**_cards("H100", 2), _QUANTIZATION: "fp8_kv"}, checkpoint=LLAMA_70B),
+        Example(config={**_devices("H100", 2), _QUANTIZATION: "fp8_kv"}, checkpoint=LLAMA_70B),
         {"EH504"},
     ),
     "bug-004": (
         Example(
             config={
-                **_cards("A100", 2), "trt_llm.build.max_batch_size": 2048,
+                **_devices("A100", 2), "trt_llm.build.max_batch_size": 2048,
                 "trt_llm.build.max_num_tokens": 1024,
             },
             checkpoint=_MIXTRAL,
         ),
         {"EH510"},
     ),
-    "bug-007": (Example(config=_cards("A100", 8), checkpoint=_FP8_405B), {"EH104"}),
+    "bug-007": (Example(config=_devices("A100", 8), checkpoint=_FP8_405B), {"EH104"}),
     "bug-013": (
         Example(
             config={
@@ -124,7 +124,7 @@ CHECKED: dict[str, tuple[Example, set[str]]] = {
     ),
     "bug-043": (
         Example(
-            config={**_cards("H100", 2), _SPECULATOR: _SIZES},
+            config={**_devices("H100", 2), _SPECULATOR: _SIZES},
             checkpoint=facts(quantization_config={"quant_method": "awq"}),
         ),
         {"EH412", "EH806"},
@@ -137,15 +137,15 @@ CHECKED: dict[str, tuple[Example, set[str]]] = {
         {"EH304", "EH201", "EH307"},
     ),
     "bug-052": (
-        Example(config=_cards("H100", 8), checkpoint=QWEN2_7B), {"EH304"},
+        Example(config=_devices("H100", 8), checkpoint=QWEN2_7B), {"EH304"},
     ),
     "bug-055": (
-        Example(config=_cards("H100", 3), checkpoint=_llama(attention_heads=64)), {"EH304"},
+        Example(config=_devices("H100", 3), checkpoint=_llama(attention_heads=64)), {"EH304"},
     ),
     "bug-058": (Example(checkpoint=facts(chat_template=False)), {"EH605"}),
     "bug-061": (Example(config={_REPO: "codellama"}, checkpoint=facts(chat_template=False)),
                 {"EH605"}),
-    "bug-064": (Example(config=_cards("A100", 8), checkpoint=_FP8_405B), {"EH104"}),
+    "bug-064": (Example(config=_devices("A100", 8), checkpoint=_FP8_405B), {"EH104"}),
     "bug-070": (
         Example(config={_KIND: "A10G", _QUANTIZATION: "fp8"}, checkpoint=LLAMA_8B), {"EH201"},
     ),

@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.rules import examine
-from controlplane.domain.rules.context import CardOffer
+from controlplane.domain.rules.context import DeviceOffer
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, Example, facts
 
 _H100 = {"resources.accelerator": "H100", "enginehouse.runtime": "trtllm"}
@@ -76,10 +76,10 @@ def test_the_native_engine_feeds_long_prompts_in_pieces_of_its_own_size() -> Non
 def test_the_type_that_auto_comes_to_is_told_before_a_build(
     config: dict[str, Any], computes_bfloat16: bool, effective: str
 ) -> None:
-    host = CardOffer(
+    host = DeviceOffer(
         kind="CPU", count=1, memory_bytes=16 * GIB, computes_bfloat16=computes_bfloat16
     )
-    example = Example(config=config, checkpoint=LLAMA_8B, cards=(host,))
+    example = Example(config=config, checkpoint=LLAMA_8B, devices=(host,))
     found = {each.field: each for each in examine(example.content, example.known).effective}
     told = found["enginehouse.dtype"]
     assert (told.asked, told.effective) == ("auto", effective)
@@ -131,7 +131,7 @@ def test_a_length_left_open_becomes_the_models_own() -> None:
     assert _differences(config) == {"build.max_seq_len": (None, 131_072)}
 
 
-def test_a_quantized_build_leases_as_many_cards_as_a_replica() -> None:
+def test_a_quantized_build_leases_as_many_devices_as_a_replica() -> None:
     config = {
         **_H100, "resources.accelerator": "H100:2", "trt_llm.build.tensor_parallel_count": 2,
         "trt_llm.build.quantization_type": "fp8",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.memory import UnplannableError, plan
-from controlplane.domain.rules import CardOffer, Examination, Known, Severity, every_kind, examine
+from controlplane.domain.rules import DeviceOffer, Examination, Known, Severity, every_kind, examine
 from controlplane.domain.rules.examples import (
     BERT,
     CPU_ONLY,
@@ -36,7 +36,7 @@ _known = st.builds(
     checkpoint=st.sampled_from([None, SMOLLM2_135M, LLAMA_8B, LLAMA_70B, QWEN2_7B, BERT]),
     checkpoint_failure=st.sampled_from([None, FAILED]),
     secret_names=st.sampled_from([None, frozenset(), frozenset({"hf_access_token"})]),
-    cards=st.sampled_from([None, (), CPU_ONLY, EVERY_KIND]),
+    devices=st.sampled_from([None, (), CPU_ONLY, EVERY_KIND]),
 )
 
 
@@ -73,8 +73,8 @@ def test_the_plan_is_monotone(
         top = {"resources": {"accelerator": kind}} if kind else {}
         spec = parse_mapping({"trt_llm": {"build": {**base, **build}}, **top}).spec
         assert spec is not None
-        card = next(each for each in EVERY_KIND if each.kind == (kind or "CPU"))
-        return plan(spec, checkpoint, card, spec.runtime_name)
+        device = next(each for each in EVERY_KIND if each.kind == (kind or "CPU"))
+        return plan(spec, checkpoint, device, spec.runtime_name)
 
     base = capacity()
     assert capacity(max_num_tokens=min(tokens * 2, 131_072)).kv_tokens <= base.kv_tokens
@@ -112,12 +112,12 @@ def test_missing_facts_make_rules_wait_and_block() -> None:
     assert examination.blocks_build
     assert examination.report.findings == ()
     facts = {fact for waiting in examination.report.waiting for fact in waiting.facts}
-    assert facts == {"checkpoint", "cards"}
+    assert facts == {"checkpoint", "devices"}
     assert all(waiting.message.startswith("Waits for ") for waiting in examination.report.waiting)
 
 
 def test_a_checkpoint_that_cannot_be_read_is_one_finding_and_nothing_waits_for_it() -> None:
-    known = Known(checkpoint_failure=FAILED, secret_names=frozenset(), cards=EVERY_KIND)
+    known = Known(checkpoint_failure=FAILED, secret_names=frozenset(), devices=EVERY_KIND)
     examination = examine(Example().content, known)
     assert _codes(examination) == {"EH801": Severity.ERROR}
     assert examination.report.waiting == ()
@@ -132,13 +132,13 @@ def test_findings_stand_at_the_line_of_their_field() -> None:
         "enginehouse: {runtime: vllm}\n"
     )
     here = frozenset({"native"})
-    examination = examine(text, Known(checkpoint=LLAMA_8B, cards=EVERY_KIND, runtimes=here))
+    examination = examine(text, Known(checkpoint=LLAMA_8B, devices=EVERY_KIND, runtimes=here))
     lines = {finding.code: finding.line for finding in examination.report.findings}
     assert lines["EH201"] == 5
     assert lines["EH690"] == 2
 
 
-def test_a_large_model_on_one_card_names_the_cards_that_hold_it() -> None:
+def test_a_large_model_on_one_device_names_the_devices_that_hold_it() -> None:
     example = Example(config={"resources.accelerator": "H100"}, checkpoint=LLAMA_70B)
     examination = examine(example.content, example.known)
     finding = next(f for f in examination.report.findings if f.code == "EH501")
@@ -165,7 +165,7 @@ def test_heads_that_do_not_divide_name_the_next_counts_that_do(
     assert valid in finding.message
 
 
-def test_every_kind_of_card_can_be_planned_for() -> None:
+def test_every_kind_of_device_can_be_planned_for() -> None:
     for offer in every_kind(cpu_memory_bytes=2**34):
         config = {} if offer.kind == "CPU" else {"resources.accelerator": offer.kind}
         examination = examine(Example(config=config).content, Example().known)
@@ -180,7 +180,7 @@ def test_a_shape_that_cannot_be_planned_is_said_and_not_waited_for() -> None:
     spec = parse_mapping(Example().content).spec
     assert spec is not None
     with pytest.raises(UnplannableError, match="KV heads"):
-        plan(spec, unknown, CardOffer(kind="CPU", count=1, memory_bytes=2**34), "native")
+        plan(spec, unknown, DeviceOffer(kind="CPU", count=1, memory_bytes=2**34), "native")
 
 
 def test_the_rule_reference_is_up_to_date() -> None:
@@ -216,7 +216,7 @@ def test_the_fix_that_serves_on_the_cpu_leaves_nothing_of_a_gpu(runtime: str, la
         f"enginehouse:\n  runtime: {runtime}\n"
     )
     known = Known(
-        checkpoint=SMOLLM2_135M, secret_names=frozenset(), cards=EVERY_KIND,
+        checkpoint=SMOLLM2_135M, secret_names=frozenset(), devices=EVERY_KIND,
         runtimes=frozenset({"native"}),
     )  # fmt: skip
     finding = next(f for f in examine(text, known).report.findings if f.code in {"EH690", "EH691"})

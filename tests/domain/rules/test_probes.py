@@ -12,11 +12,11 @@ import pytest
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.failures import Blame, Failure
-from controlplane.domain.rules import CardOffer, Examination, Known, Severity, examine
+from controlplane.domain.rules import DeviceOffer, Examination, Known, Severity, examine
 from controlplane.domain.rules.examples import LLAMA_8B, Example, facts
 
-HOST = (CardOffer(kind="L4", count=2, memory_bytes=24 * GIB),)
-EIGHT_H100 = (CardOffer(kind="H100", count=8, memory_bytes=80 * GIB),)
+HOST = (DeviceOffer(kind="L4", count=2, memory_bytes=24 * GIB),)
+EIGHT_H100 = (DeviceOffer(kind="H100", count=8, memory_bytes=80 * GIB),)
 MISSING = Failure(
     code="EHL-MISSING", blame=Blame.CHECKPOINT, sentence="`/models/x` does not exist."
 )
@@ -32,7 +32,7 @@ class Probe:
     config: dict[str, Any] = field(default_factory=dict)
     checkpoint: CheckpointFacts | None = LLAMA_8B
     failure: Failure | None = None
-    cards: tuple[CardOffer, ...] = HOST
+    devices: tuple[DeviceOffer, ...] = HOST
     replicas: int | None = None
 
 
@@ -75,7 +75,7 @@ PROBES = (
     ),
     Probe(name="a missing path", refused_by="EH801", checkpoint=None, failure=MISSING),
     Probe(
-        name="eight large GPUs", refused_by=None, cards=EIGHT_H100,
+        name="eight large GPUs", refused_by=None, devices=EIGHT_H100,
         config={"resources.accelerator": "H100"},
     ),
 )  # fmt: skip
@@ -85,7 +85,7 @@ def _examine(probe: Probe) -> Examination:
     example = Example(config={"resources.accelerator": "L4", **probe.config})
     known = Known(
         checkpoint=probe.checkpoint, checkpoint_failure=probe.failure, secret_names=frozenset(),
-        cards=probe.cards, replicas=probe.replicas,
+        devices=probe.devices, replicas=probe.replicas,
     )  # fmt: skip
     return examine(example.content, known)
 
@@ -121,7 +121,7 @@ def test_a_context_that_does_not_fit_names_the_longest_that_does() -> None:
     assert 4096 < finding.fix.patch["trt_llm.build.max_seq_len"] < 131_072
 
 
-def test_a_precision_changes_the_number_and_a_large_card_does_not() -> None:
+def test_a_precision_changes_the_number_and_a_large_device_does_not() -> None:
     def plan_of(name: str) -> Any:
         plan = _examine(next(probe for probe in PROBES if probe.name == name)).plan
         assert plan is not None

@@ -21,7 +21,7 @@ CASES = lines("truss_configs.jsonl")
 def test_a_public_config_gets_the_verdict_that_truss_gives(case: dict[str, Any]) -> None:
     config = as_config_yaml(case["facts"])
     secrets = frozenset(config["secrets"])
-    examination = examine(config, Known(secret_names=secrets, cards=EVERY_KIND))
+    examination = examine(config, Known(secret_names=secrets, devices=EVERY_KIND))
     assert examination.spec is not None, examination.errors
     errors = {f.code for f in examination.report.findings if f.severity is Severity.ERROR}
     accepted = case["truss_0_18_36"] == "valid"
@@ -38,7 +38,7 @@ def test_a_public_config_that_is_built_has_no_error_with_its_checkpoint_either(
 ) -> None:
     config = as_config_yaml(case["facts"])
     facts = checkpoints.read(SHAPES[case["facts"]["model_repo"]], has_chat_template=True)
-    known = Known(checkpoint=facts, secret_names=frozenset(config["secrets"]), cards=EVERY_KIND)
+    known = Known(checkpoint=facts, secret_names=frozenset(config["secrets"]), devices=EVERY_KIND)
     findings = examine(config, known).report.findings
     errors = {f.code for f in findings if f.severity is Severity.ERROR}
     assert (not errors) == (case["truss_0_18_36"] == "valid"), errors
@@ -54,7 +54,7 @@ def test_no_rule_raises_on_a_public_checkpoint_in_the_stack_that_takes_it(
     engine = {"inference_stack": "v2", "build": build, "runtime": {}}
     if facts.engine.stack != "v2":
         engine = {"build": {**build, "base_model": facts.engine.base_model or "decoder"}}
-    known = Known(checkpoint=facts, secret_names=frozenset(), cards=EVERY_KIND)
+    known = Known(checkpoint=facts, secret_names=frozenset(), devices=EVERY_KIND)
     examination = examine({"resources": {"accelerator": "B200"}, "trt_llm": engine}, known)
     assert examination.spec is not None
     assert examination.report.waiting == ()
@@ -62,6 +62,6 @@ def test_no_rule_raises_on_a_public_checkpoint_in_the_stack_that_takes_it(
 
 def test_the_withdrawn_draft_mode_is_refused_with_a_conversion() -> None:
     case = next(case for case in CASES if case["truss_0_18_36"] == "rejected")
-    examination = examine(as_config_yaml(case["facts"]), Known(cards=EVERY_KIND))
+    examination = examine(as_config_yaml(case["facts"]), Known(devices=EVERY_KIND))
     finding = next(f for f in examination.report.findings if f.code == "EH903")
     assert finding.fix is not None

@@ -11,13 +11,13 @@ LLAMA_EMBEDDER = facts(architectures=["LlamaModel"], chat_template=None)
 
 
 @pytest.mark.parametrize(
-    ("cards", "runtime", "kept"), [("H100:2", "vllm", "H100:2"), ("V100:2", "native", "None")]
+    ("devices", "runtime", "kept"), [("H100:2", "vllm", "H100:2"), ("V100:2", "native", "None")]
 )
 def test_where_vllm_starts_a_config_for_tensorrt_keeps_a_gpu_that_vllm_takes(
-    cards: str, runtime: str, kept: str
+    devices: str, runtime: str, kept: str
 ) -> None:
     known = known_of("native", "vllm")
-    text = config_on(cards, "trtllm")
+    text = config_on(devices, "trtllm")
     finding = finding_of(text, known, "EH690")
     assert finding.fix is not None
     mended = examine(edit_yaml(text, finding.fix.patch), known)
@@ -27,7 +27,7 @@ def test_where_vllm_starts_a_config_for_tensorrt_keeps_a_gpu_that_vllm_takes(
 
 
 @pytest.mark.parametrize(
-    ("started", "cards", "runtime"),
+    ("started", "devices", "runtime"),
     [
         (("native", "vllm"), "H100:2", "vllm"),
         (("native", "vllm", "trtllm"), "H100", "vllm"),
@@ -38,24 +38,24 @@ def test_where_vllm_starts_a_config_for_tensorrt_keeps_a_gpu_that_vllm_takes(
     ],
 )
 def test_auto_means_what_hosts_start_first_what_we_ran(
-    started: tuple[str, ...], cards: str, runtime: str
+    started: tuple[str, ...], devices: str, runtime: str
 ) -> None:
-    examination = examine(config_on(cards), known_of(*started))
+    examination = examine(config_on(devices), known_of(*started))
     assert examination.runtime == runtime
     assert "EH690" not in {found.code for found in examination.report.findings}
 
 
 @pytest.mark.parametrize(
-    ("started", "cards", "said"),
+    ("started", "devices", "said"),
     [
         (("native",), "H100:2", "The hosts with `H100` start `native` alone; `vllm` on H100:2 is"),
         ((), "H100", "There is no host with `H100`; `vllm` on H100 is checked"),
     ],
 )
 def test_where_nothing_can_start_it_the_words_and_the_fix_name_what_is_there(
-    started: tuple[str, ...], cards: str, said: str
+    started: tuple[str, ...], devices: str, said: str
 ) -> None:
-    known, text = known_of(*started), config_on(cards)
+    known, text = known_of(*started), config_on(devices)
     finding = finding_of(text, known, "EH690")
     assert finding.message.startswith(said)
     assert finding.fix is not None
@@ -84,11 +84,11 @@ def test_auto_serves_vectors_with_the_native_engine_where_it_computes_in_their_p
     assert examine(example.content, example.known).runtime == runtime
 
 
-def config_on(cards: str, runtime: str = "auto") -> str:
+def config_on(devices: str, runtime: str = "auto") -> str:
     return (
-        f"resources:\n  accelerator: {cards}\n"
+        f"resources:\n  accelerator: {devices}\n"
         "trt_llm:\n  build:\n    tensor_parallel_count: "
-        f"{cards.partition(':')[2] or 1}\n"
+        f"{devices.partition(':')[2] or 1}\n"
         "    checkpoint_repository: {source: LOCAL, repo: /x}\n"
         f"enginehouse: {{runtime: {runtime}}}\n"
     )
@@ -96,7 +96,7 @@ def config_on(cards: str, runtime: str = "auto") -> str:
 
 def known_of(*started: str) -> Known:
     return Known(
-        checkpoint=SMOLLM2_135M, secret_names=frozenset(), cards=EVERY_KIND,
+        checkpoint=SMOLLM2_135M, secret_names=frozenset(), devices=EVERY_KIND,
         runtimes=frozenset(started),
     )  # fmt: skip
 

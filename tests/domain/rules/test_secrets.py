@@ -43,7 +43,7 @@ def test_each_trouble_with_a_secret_has_its_own_finding(
     }
     known = Known(
         checkpoint=None if failure else LLAMA_8B, checkpoint_failure=failure,
-        secret_names=frozenset(stored), cards=EVERY_KIND,
+        secret_names=frozenset(stored), devices=EVERY_KIND,
     )  # fmt: skip
     findings = examine(config, known).report.findings
     assert {f.code: f.severity.value for f in findings if f.code[:4] == "EH80"} == expected
@@ -56,5 +56,5 @@ def test_each_trouble_with_a_secret_has_its_own_finding(
 def test_a_folder_needs_no_secret() -> None:
     repository = {"source": "LOCAL", "repo": "/x", "runtime_secret_name": "team_token"}
     config = {"trt_llm": {"build": {"checkpoint_repository": repository}}}
-    known = Known(checkpoint=LLAMA_8B, secret_names=frozenset(), cards=EVERY_KIND)
+    known = Known(checkpoint=LLAMA_8B, secret_names=frozenset(), devices=EVERY_KIND)
     assert not {f.code for f in examine(config, known).report.findings} & {"EH802", "EH803"}

@@ -25,7 +25,7 @@ THIS_RELEASE = {"EH690", "EH691", "EH651", "EH652"}
 
 def _errors(config: Mapping[str, Any], engine: str = "trtllm") -> list[str]:
     here = frozenset({engine})
-    known = Known(secret_names=frozenset(), cards=EVERY_KIND, runtimes=here)
+    known = Known(secret_names=frozenset(), devices=EVERY_KIND, runtimes=here)
     findings = examine(config, known).report.findings
     codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
     return sorted(codes - THIS_RELEASE)

@@ -192,7 +192,7 @@ def test_what_any_engine_prints_of_its_host_is_explained_after_its_own_words() -
 
 
 @pytest.mark.parametrize("runtime", DRIVERS)
-def test_every_feature_is_answered_for_every_version_and_card_with_its_source(
+def test_every_feature_is_answered_for_every_version_and_device_with_its_source(
     runtime: str,
 ) -> None:
     capabilities = RUNTIMES[runtime].capabilities
@@ -221,7 +221,7 @@ def test_what_is_emulated_or_refused_where() -> None:
 
 
 @pytest.mark.parametrize(
-    ("card", "version", "feature", "support"),
+    ("device", "version", "feature", "support"),
     [
         ("A100", "0.26", Feature.FP8_WEIGHTS, Support.REFUSED),
         ("A100", "0.27", Feature.FP8_WEIGHTS, Support.EMULATED),
@@ -232,10 +232,10 @@ def test_what_is_emulated_or_refused_where() -> None:
         ("B200", "0.25", Feature.FP4_WEIGHTS, Support.NATIVE),
     ],
 )
-def test_what_vllm_computes_a_precision_in_goes_by_card_and_version(
-    card: str, version: str, feature: Feature, support: Support
+def test_what_vllm_computes_a_precision_in_goes_by_device_and_version(
+    device: str, version: str, feature: Feature, support: Support
 ) -> None:
-    found = vllm.capabilities.capability(feature, card, version)
+    found = vllm.capabilities.capability(feature, device, version)
     assert (found.claimed or found.support) is support
 
 

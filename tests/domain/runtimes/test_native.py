@@ -67,7 +67,7 @@ def test_a_cpu_computes_in_what_the_config_or_its_processor_says(
     assert settings.kv_cache_bytes == 8 * 2048 * 11_520 * number_bytes
 
 
-def test_a_gpu_gets_bfloat16_and_the_one_card_that_it_sees(make_spec: MakeSpec) -> None:
+def test_a_gpu_gets_bfloat16_and_the_one_device_that_it_sees(make_spec: MakeSpec) -> None:
     spec = make_spec(
         {"max_seq_len": 2048}, resources={"accelerator": "H100"},
         enginehouse={"runtime": "native"},
@@ -175,7 +175,7 @@ def test_a_wrong_command_says_what_is_wrong(arguments: list[str], words: str) ->
         parse.parse(arguments)
 
 
-def test_every_feature_is_answered_on_every_kind_of_card() -> None:
+def test_every_feature_is_answered_on_every_kind_of_device() -> None:
     assert all(capability(feature).how for feature in Feature)
     assert capability(Feature.FP8_WEIGHTS).support is Support.EMULATED
     assert capability(Feature.FP4_WEIGHTS).support is Support.EMULATED

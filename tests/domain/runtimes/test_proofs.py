@@ -41,13 +41,13 @@ def proofs() -> list[Proof]:
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_a_cell_is_native_or_emulated_only_where_something_proves_it_on_such_a_card(
+def test_a_cell_is_native_or_emulated_only_where_something_proves_it_on_such_a_device(
     runtime: str,
 ) -> None:
     for feature, kind, found in cells(runtime):
         assert bool(found.proofs) == (found.support in SHOWN), (feature, kind)
-        of_card = PLANNABLE_GPUS[kind].compute_capability if kind in PLANNABLE_GPUS else None
-        assert all(proof.compute_capability == of_card for proof in found.proofs)
+        of_device = PLANNABLE_GPUS[kind].compute_capability if kind in PLANNABLE_GPUS else None
+        assert all(proof.compute_capability == of_device for proof in found.proofs)
         assert (found.claimed is not None) == (found.support is Support.UNTESTED)
 
 
@@ -59,7 +59,7 @@ def test_what_proves_a_cell_is_kept_and_shows_it(proof: Proof) -> None:
         return
     kept = json.loads((ROOT / file).read_text())
     assert kept["state"] == "done"
-    assert kept["card"].startswith("NVIDIA H200")
+    assert kept["gpu"].startswith("NVIDIA H200")
     assert reduce(getitem, proof.shows.split("."), kept)
 
 
@@ -71,7 +71,7 @@ def test_the_runs_that_prove_vllm_are_of_the_version_that_they_are_said_to_be_of
         assert kept["smoke_test"]["engine"]["version"].startswith(f"{seen}.")
 
 
-def test_the_tests_of_the_native_engine_passed_on_the_card() -> None:
+def test_the_tests_of_the_native_engine_passed_on_the_device() -> None:
     kept = json.loads((ROOT / "benchmarks/results/native-h200-2026-11-28.json").read_text())
     assert kept["tests"]["file"] == "tests/workers/engine/test_cuda.py"
     assert kept["tests"]["failed"] == []
@@ -84,7 +84,7 @@ def test_nothing_of_tensorrt_llm_is_said_to_run() -> None:
 
 
 @pytest.mark.parametrize("feature", [Feature.TOOLS, Feature.MULTIMODAL, Feature.ADAPTERS])
-def test_what_vllm_was_not_asked_on_a_card_is_untested(feature: Feature) -> None:
+def test_what_vllm_was_not_asked_on_a_device_is_untested(feature: Feature) -> None:
     table = RUNTIMES["vllm"].capabilities
     assert table.capability(feature, "H100", table.SEEN_VERSION).support is Support.UNTESTED
     assert table.capability(Feature.CHAT, "L4", table.SEEN_VERSION).support is Support.UNTESTED
@@ -102,8 +102,8 @@ def test_a_config_is_told_what_of_it_was_not_seen_to_run() -> None:
     assert _untested("H100", several) == ("tensor parallelism",)
 
 
-def _untested(card: str, config: dict[str, object]) -> tuple[str, ...]:
-    example = Example(config={"resources.accelerator": card, **config})
+def _untested(device: str, config: dict[str, object]) -> tuple[str, ...]:
+    example = Example(config={"resources.accelerator": device, **config})
     return examine(example.content, example.known).untested
 
 

@@ -18,7 +18,7 @@ from tests.waiting import DEADLINE_SECONDS
 ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "benchmarks" / "gpu" / "trtllm.sh"
 CONFIG = ROOT / "tests" / "seeds" / "data" / "lookahead-decoding-1.yaml"
-CARD = "name, memory.total\\nNVIDIA H100 80GB HBM3, 81559 MiB, 580.1, 9.0, 81000 MiB\\n"
+DEVICE = "name, memory.total\\nNVIDIA H100 80GB HBM3, 81559 MiB, 580.1, 9.0, 81000 MiB\\n"
 LLAMA = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,
     "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512,
@@ -55,7 +55,7 @@ def test_the_script_for_owners_of_an_h100_runs_against_a_stand_in_and_keeps_a_re
     [file] = (tmp_path / "results").glob("trtllm-*.json")
     found = json.loads(file.read_text())
     assert file.name == f"trtllm-h100-{found['date']}.json"
-    assert (found["card"].split(",")[0], found["what"]) == ("NVIDIA H100 80GB HBM3", "trtllm")
+    assert (found["device"].split(",")[0], found["what"]) == ("NVIDIA H100 80GB HBM3", "trtllm")
     assert found["command"].startswith("benchmarks/gpu/trtllm.sh --config ")
     assert {name: each["as_asked"] for name, each in found["answers"].items()} == dict.fromkeys(
         ("chat", "stream", "schema", "long"), True
@@ -95,7 +95,7 @@ def _run_script(tmp_path: Path, engine: str) -> subprocess.CompletedProcess[str]
     tools, model = tmp_path / "bin", tmp_path / "model"
     tools.mkdir(), model.mkdir()
     (model / "config.json").write_text(json.dumps(LLAMA))
-    _program(tools / "nvidia-smi", f"printf '{CARD}'")
+    _program(tools / "nvidia-smi", f"printf '{DEVICE}'")
     _program(
         tools / "engine-python",
         f'[ "$1" = -c ] && exit 0; exec {sys.executable} {Path(__file__).parent}/{engine} "$@"',

@@ -19,7 +19,7 @@ from apps.deployments.services import (
     deployments_sweep,
     node_remove,
 )
-from apps.fleet.models import Card, Node
+from apps.fleet.models import Device, Node
 from apps.routes.snapshot import routes_snapshot
 from apps.telemetry.logs import log_lines
 from controlplane import clock
@@ -56,7 +56,7 @@ def test_from_enrollment_to_routes_measurements_and_logs(serving: Serving) -> No
         lambda: deployment.replicas.filter(report__isnull=False).first(), what="the engine's report"
     )
     assert node.name == "host-1"
-    assert Card.objects.get(node=node).kind == "CPU"
+    assert Device.objects.get(node=node).kind == "CPU"
     assert (agent.data_dir / "agent" / "credential.json").stat().st_mode & 0o077 == 0
     assert replica.report == {"weights_bytes": 1, "kv_tokens": 2}
     routes = routes_snapshot()["models"][deployment.model_id]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from apps.deployments.internal_api import CardUseBody
-from apps.fleet.internal_api import CardBody
-from controlplane.domain.card_users import CardUser
+from apps.deployments.internal_api import DeviceUseBody
+from apps.fleet.internal_api import DeviceBody
+from controlplane.domain.device_users import DeviceUser
 from tests.waiting import wait_for
 from workers.agent import inventory, nvidia
 
@@ -73,11 +73,11 @@ class StandInLibrary:
 def fail(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Take the place of the library, with these calls failing; the GPUs by UUID come back."""
 
-    def cards(*failing: str) -> dict[str, dict[str, Any]]:
+    def devices(*failing: str) -> dict[str, dict[str, Any]]:
         monkeypatch.setattr(nvidia, "pynvml", StandInLibrary(*failing))
-        return {card["uuid"]: card for card in inventory.cards("host-1")}
+        return {device["uuid"]: device for device in inventory.devices("host-1")}
 
-    return cards
+    return devices
 
 
 def test_gpus_come_with_their_measurements_and_the_cpu_behind_them(fail: Any) -> None:
@@ -91,14 +91,14 @@ def test_gpus_come_with_their_measurements_and_the_cpu_behind_them(fail: Any) ->
 
 
 def test_a_gpu_without_a_utilization_is_reported_without_one(fail: Any) -> None:
-    cards = fail("nvmlDeviceGetUtilizationRates")
-    assert (cards["GPU-0"]["utilization_percent"], cards["GPU-0"]["clean"]) == (None, True)
-    assert cards["GPU-1"]["utilization_percent"] == 7.0
+    devices = fail("nvmlDeviceGetUtilizationRates")
+    assert (devices["GPU-0"]["utilization_percent"], devices["GPU-0"]["clean"]) == (None, True)
+    assert devices["GPU-1"]["utilization_percent"] == 7.0
 
 
 def test_a_gpu_that_does_not_tell_who_uses_it_is_not_clean(fail: Any) -> None:
-    cards = fail("nvmlDeviceGetComputeRunningProcesses")
-    assert (cards["GPU-0"]["clean"], cards["GPU-1"]["clean"]) == (False, True)
+    devices = fail("nvmlDeviceGetComputeRunningProcesses")
+    assert (devices["GPU-0"]["clean"], devices["GPU-1"]["clean"]) == (False, True)
 
 
 def test_who_is_on_a_gpu_is_told_with_name_and_user_and_whose_it_is(
@@ -110,15 +110,15 @@ def test_who_is_on_a_gpu_is_told_with_name_and_user_and_whose_it_is(
     hidden = 2**22 + 1  # no process has such a number
     library = StandInLibrary(pids=[*pids.values(), hidden])
     monkeypatch.setattr(nvidia, "pynvml", library)
-    card = inventory.cards("host-1")[0]
-    told = {each["pid"]: CardUser.from_json(each) for each in card["used_by"]}
-    assert not card["clean"]
+    device = inventory.devices("host-1")[0]
+    told = {each["pid"]: DeviceUser.from_json(each) for each in device["used_by"]}
+    assert not device["clean"]
     assert told[pids["ours"]].is_ours
     assert told[pids["foreign"]].is_foreign
     assert (told[pids["foreign"]].name, told[pids["foreign"]].user) == ("sleep", getpass.getuser())
     assert told[pids["dead"]].has_ended
     assert (told[hidden].name, told[hidden].is_foreign) == ("", True)
-    assert CardUseBody.model_validate(card).to_use().used_by == tuple(told.values())
+    assert DeviceUseBody.model_validate(device).to_use().used_by == tuple(told.values())
 
 
 def test_a_gpu_on_which_only_ours_and_the_dead_are_is_clean(
@@ -128,7 +128,7 @@ def test_a_gpu_on_which_only_ours_and_the_dead_are_is_clean(
     os.waitid(os.P_PID, sleepers["dead"].pid, os.WEXITED | os.WNOWAIT)
     pids = [sleepers["ours"].pid, sleepers["dead"].pid]
     monkeypatch.setattr(nvidia, "pynvml", StandInLibrary(pids=pids))
-    assert inventory.cards("host-1")[0]["clean"]
+    assert inventory.devices("host-1")[0]["clean"]
 
 
 @pytest.fixture
@@ -156,13 +156,13 @@ def sleepers() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
         "nvmlDeviceGetUUID",
     ],
 )
-def test_a_lost_gpu_is_left_out_and_hides_no_other_card(fail: Any, call: str) -> None:
-    assert [card["kind"] for card in fail(call).values()] == ["H100", "CPU"]
+def test_a_lost_gpu_is_left_out_and_hides_no_other_device(fail: Any, call: str) -> None:
+    assert [device["kind"] for device in fail(call).values()] == ["H100", "CPU"]
 
 
 @pytest.mark.parametrize("call", ["nvmlInit", "nvmlDeviceGetCount"])
 def test_without_a_working_driver_the_cpu_remains(fail: Any, call: str) -> None:
-    assert [card["kind"] for card in fail(call).values()] == ["CPU"]
+    assert [device["kind"] for device in fail(call).values()] == ["CPU"]
 
 
 def test_a_driver_that_goes_away_at_the_end_costs_nothing(fail: Any) -> None:
@@ -175,5 +175,5 @@ def test_the_cpu_keeps_its_index_however_many_gpus_there_are(fail: Any) -> None:
 
 
 def test_the_control_plane_takes_the_index_of_the_cpu() -> None:
-    card = inventory.cards("host-1")[-1]
-    assert CardBody.model_validate(card).index == inventory.CPU_INDEX
+    device = inventory.devices("host-1")[-1]
+    assert DeviceBody.model_validate(device).index == inventory.CPU_INDEX

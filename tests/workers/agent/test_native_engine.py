@@ -12,7 +12,7 @@ import pytest
 
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.services import deployment_deactivate, model_create
-from apps.fleet.models import Card
+from apps.fleet.models import Device
 from controlplane.artifacts import ArtifactStore
 from controlplane.domain.facts import checkpoints
 from tests.factories import make_artifact, make_revision
@@ -60,7 +60,7 @@ def test_the_native_engine_serves_dies_comes_back_and_drains(
     )
     assert _answer(first)["usage"]["completion_tokens"] == 4
     assert first.report["kv_tokens"] > 0
-    is_half = Card.objects.get(node=first.node, kind="CPU").computes_bfloat16
+    is_half = Device.objects.get(node=first.node, kind="CPU").computes_bfloat16
     assert first.report["dtype"] == ("bfloat16" if is_half else "float32")
     assert first.report["kv_cache_bytes"] == first.report["kv_cache_planned_bytes"]
     measured = wait_for(

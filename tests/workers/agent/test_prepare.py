@@ -27,7 +27,7 @@ trt_llm:
 enginehouse: {runtime: native}
 """
 ON_H100 = "resources: {accelerator: H100}\n" + CONFIG
-CARD = "GPU-rehearsal"
+DEVICE = "GPU-rehearsal"
 ONE_TOKEN = 2 * 2 * 2 * 16  # keys and values of two layers with two heads of sixteen numbers
 
 
@@ -53,12 +53,12 @@ def test_an_order_for_a_runtime_without_a_launcher_fails_by_its_name(tmp_path: P
 @pytest.mark.parametrize(
     ("text", "order", "words", "visible", "number_bytes"),
     [
-        (ON_H100, {"cards": [CARD]}, ("bfloat16", "--device", "cuda"), CARD, 2),
+        (ON_H100, {"devices": [DEVICE]}, ("bfloat16", "--device", "cuda"), DEVICE, 2),
         (CONFIG, {"computes_bfloat16": True}, ("bfloat16",), "", 2),
         (CONFIG, {}, ("float32",), "", 4),
     ],
 )
-def test_the_native_engine_is_told_what_its_card_computes_in(
+def test_the_native_engine_is_told_what_its_device_computes_in(
     text: str, order: dict[str, Any], words: tuple[str, ...], visible: str, number_bytes: int,
     tmp_path: Path,
 ) -> None:  # fmt: skip

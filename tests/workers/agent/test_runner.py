@@ -154,7 +154,7 @@ def test_nothing_below_the_engine_survives_it(start: Any) -> None:
     assert marked_processes(folder) == []
 
 
-def test_a_card_is_locked_as_long_as_its_runner_lives(start: Any, tmp_path: Path) -> None:
+def test_a_device_is_locked_as_long_as_its_runner_lives(start: Any, tmp_path: Path) -> None:
     lock = tmp_path / "locks" / "GPU-1.lock"
     folder, process = start(STAY, locks=[str(lock)])
     _engine(folder)
@@ -197,7 +197,7 @@ def test_a_runner_that_is_kept_from_its_lock_leaves_in_the_end(tmp_path: Path) -
     os.close(looking)
 
 
-def test_a_card_that_stays_locked_is_named_after_a_while(tmp_path: Path) -> None:
+def test_a_device_that_stays_locked_is_named_after_a_while(tmp_path: Path) -> None:
     free, taken = tmp_path / "GPU-1.lock", tmp_path / "GPU-2.lock"
     other, clock = try_lock(taken), ManualClock(sleeping_moves_it=True)
     assert other is not None

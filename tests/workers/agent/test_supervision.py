@@ -22,15 +22,15 @@ GPU = {"uuid": "GPU-1", "kind": "H100", "used_bytes": GIB, "clean": True, "used_
 
 
 @pytest.fixture
-def card(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def device(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The one GPU of the host, for the test to change; nothing else of a host moves."""
     found = dict(GPU)
-    monkeypatch.setattr(inventory, "cards", lambda name: [dict(found)])
+    monkeypatch.setattr(inventory, "devices", lambda name: [dict(found)])
     return found
 
 
 @pytest.fixture
-def one(card: dict[str, Any], tmp_path: Path) -> OneAgent:
+def one(device: dict[str, Any], tmp_path: Path) -> OneAgent:
     return OneAgent(tmp_path)
 
 
@@ -42,12 +42,12 @@ def one(card: dict[str, Any], tmp_path: Path) -> OneAgent:
         ({"used_bytes": GIB + 1}, 1),
     ],
 )
-def test_who_comes_to_a_card_is_told_at_once(
-    one: OneAgent, card: dict[str, Any], change: Mapping[str, Any], reports: int
+def test_who_comes_to_a_device_is_told_at_once(
+    one: OneAgent, device: dict[str, Any], change: Mapping[str, Any], reports: int
 ) -> None:
     one.agent.step()
     one.agent.step()
-    card.update(change)
+    device.update(change)
     one.agent.step()
     assert len(one.plane.told) == reports
 
@@ -64,7 +64,7 @@ def test_a_hint_is_followed_at_once_and_the_next_report_counts_from_there(one: O
 
 
 def test_a_control_plane_that_is_away_is_asked_less_and_less_often(
-    one: OneAgent, card: dict[str, Any], caplog: pytest.LogCaptureFixture
+    one: OneAgent, device: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
 
@@ -75,7 +75,7 @@ def test_a_control_plane_that_is_away_is_asked_less_and_less_often(
         one.plane.is_away = False
 
     change = {"used_by": [{"pid": 4242}], "clean": False}
-    one.run(28, {1: go, 10: lambda: card.update(change), 20: come})
+    one.run(28, {1: go, 10: lambda: device.update(change), 20: come})
     # After 0.5, 1, 2, 4 and then 5 seconds, as the looks of each second let it; a change that
     # would be told at once waits as well.
     assert one.plane.asked_at == [0, 3, 4, 5, 7, 11, 16, 21, 24, 27]

@@ -9,7 +9,7 @@ import pytest
 
 from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
-from controlplane.domain.rules import CardOffer, Known, examine
+from controlplane.domain.rules import DeviceOffer, Known, examine
 from controlplane.domain.rules.examples import BERT, EVERY_KIND, facts
 from controlplane.domain.runtimes.choice import dump_with_runtime
 from controlplane.domain.spec import parse_mapping, parse_text
@@ -36,7 +36,7 @@ def named(text: str | dict[str, Any], checkpoint: CheckpointFacts) -> dict[str, 
     parsed = parse_text(text) if isinstance(text, str) else parse_mapping(text)
     assert parsed.spec is not None, parsed.errors
     known = Known(
-        checkpoint=checkpoint, secret_names=parsed.spec.secret_names, cards=EVERY_KIND,
+        checkpoint=checkpoint, secret_names=parsed.spec.secret_names, devices=EVERY_KIND,
         runtimes=STARTED,
     )  # fmt: skip
     dump = parsed.spec.model_dump(mode="json")
@@ -54,8 +54,8 @@ def long_checkpoint(tiny: Path, folder: Path) -> Path:
 
 
 def offer(kind: str) -> dict[str, Any]:
-    card = CardOffer(kind=kind, count=8, memory_bytes=PLANNABLE_GPUS[kind].memory_bytes or 0)
-    return {"kind": card.kind, "count": card.count, "memory_bytes": card.memory_bytes}
+    device = DeviceOffer(kind=kind, count=8, memory_bytes=PLANNABLE_GPUS[kind].memory_bytes or 0)
+    return {"kind": device.kind, "count": device.count, "memory_bytes": device.memory_bytes}
 
 
 @pytest.mark.parametrize("name", SEEDS)
@@ -66,7 +66,7 @@ def test_a_seed_config_passes_the_builds_own_checks_and_answers_unedited(
     spec = named((DATA / f"{name}.yaml").read_text(), checkpoint)
     assert spec["enginehouse"]["runtime"] == "vllm"
     kind = spec["resources"]["accelerator"].partition(":")[0]
-    supervisor.options["cards"] = [offer(kind)]
+    supervisor.options["devices"] = [offer(kind)]
     fetched = long_checkpoint(tiny, tmp_path / "fetched")
     inspected = finished(supervisor, "inspect", spec, fetch=fetched)
     supervisor.options["artifact_url"] = packaged.artifact_url
@@ -82,7 +82,7 @@ def test_the_builds_own_checks_refuse_what_this_host_does_not_start(
     monkeypatch.delenv("VLLM_PYTHON")
     checkpoint, _ = WHOLE["engine-builder-llm-overview-4"]
     spec = named((DATA / "engine-builder-llm-overview-4.yaml").read_text(), checkpoint)
-    supervisor.options["cards"] = [offer("L4")]
+    supervisor.options["devices"] = [offer("L4")]
     fetched = long_checkpoint(tiny, tmp_path / "fetched")
     outcome = run(supervisor, "inspect", spec, fetch=fetched)
     assert outcome.failure is not None

@@ -222,7 +222,9 @@ def test_a_machine_too_small_says_bytes_needed_and_free(tiny: Path, tmp_path: Pa
     assert "1,000,000 bytes" in failure.sentence
 
 
-def test_a_build_that_was_promised_a_card_and_sees_none_says_so(tiny: Path, tmp_path: Path) -> None:
+def test_a_build_that_was_promised_a_device_and_sees_none_says_so(
+    tiny: Path, tmp_path: Path
+) -> None:
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
     failure = refused(tiny, tmp_path, quantized_spec(tiny, "fp8"), device="cuda")

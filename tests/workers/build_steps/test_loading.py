@@ -16,11 +16,11 @@ from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import served
 from workers.build_steps.quantization import loading
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
-from workers.build_steps.quantization.failures import no_card_memory
+from workers.build_steps.quantization.failures import no_device_memory
 from workers.build_steps.quantization.loading import Device, choose_dtype, device_of
 from workers.tasks.building import needs
 
-ON_CARDS = Device(kind="cuda", threads=1)
+ON_DEVICES = Device(kind="cuda", threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -33,31 +33,31 @@ def placement(
     checkpoint: Checkpoint,
     monkeypatch: pytest.MonkeyPatch,
     *,
-    cards: Mapping[int, int],
+    devices: Mapping[int, int],
     host: int = 10**9,
 ) -> Mapping[str, object]:
-    monkeypatch.setattr(loading, "_room_on_cards", lambda: cards)
+    monkeypatch.setattr(loading, "_room_on_devices", lambda: devices)
     monkeypatch.setattr(loading, "free_host_bytes", lambda: host)
-    return loading._placement(checkpoint, ON_CARDS, torch.bfloat16)
+    return loading._placement(checkpoint, ON_DEVICES, torch.bfloat16)
 
 
-def test_a_model_that_fits_goes_on_one_card_a_larger_one_over_all_and_the_rest_to_the_host(
+def test_a_model_that_fits_goes_on_one_device_a_larger_one_over_all_and_the_rest_to_the_host(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = 2 * (checkpoint.facts.parameters or 0)
-    assert placement(checkpoint, monkeypatch, cards={0: weights, 1: 1}) == {"device_map": {"": 0}}
+    assert placement(checkpoint, monkeypatch, devices={0: weights, 1: 1}) == {"device_map": {"": 0}}
     half = {0: weights // 2, 1: weights // 4}
-    assert placement(checkpoint, monkeypatch, cards=half) == {
+    assert placement(checkpoint, monkeypatch, devices=half) == {
         "device_map": "sequential",
         "max_memory": half | {"cpu": 800_000_000},
     }
 
 
-def test_weights_that_neither_cards_nor_host_hold_are_refused_in_figures(
+def test_weights_that_neither_devices_nor_host_hold_are_refused_in_figures(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(StepFailure) as refused:
-        placement(checkpoint, monkeypatch, cards={0: 1000, 1: 1000}, host=1000)
+        placement(checkpoint, monkeypatch, devices={0: 1000, 1: 1000}, host=1000)
     failure = refused.value.failure
     assert (failure.code, failure.field) == (
         "EHQ-CARD-MEMORY",
@@ -66,13 +66,13 @@ def test_weights_that_neither_cards_nor_host_hold_are_refused_in_figures(
     assert "2 leased GPU(s)" in failure.sentence
 
 
-def test_a_card_that_others_fill_is_not_told_as_too_small() -> None:
+def test_a_device_that_others_fill_is_not_told_as_too_small() -> None:
     words = (
         "CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 139.72 GiB "
         "of which 1.88 MiB is free. Of the allocated memory {} is allocated by PyTorch, and 9.37 "
         "MiB is reserved by PyTorch but unallocated."
     )
-    small, full = (no_card_memory(words.format(own), 1).failure
+    small, full = (no_device_memory(words.format(own), 1).failure
                    for own in ("138.90 GiB", "590.63 MiB"))  # fmt: skip
     assert (small.code, small.field) == ("EHQ-CARD-MEMORY", "trt_llm.build.num_builder_gpus")
     assert (full.code, full.field, full.fix) == ("EHB-CARD-SHARED", None, None)
@@ -115,7 +115,7 @@ def test_the_gate_computes_in_what_the_native_engine_will_and_asks_for_that_memo
     assert served.served_dtype(spec, checkpoint, held) is expected
     if spec.accelerator is None:
         facts = checkpoint.facts.model_dump(mode="json")
-        need = needs.step_need("gate", spec, facts, smallest_card_bytes=10**12)
+        need = needs.step_need("gate", spec, facts, smallest_device_bytes=10**12)
         asked = comparison_bytes(
             checkpoint.facts, number_bytes=expected.itemsize, batch_tokens=held.batch_tokens,
             is_encoder=spec.base_model.is_encoder,
@@ -128,7 +128,7 @@ def test_other_engines_are_measured_in_the_checkpoints_own_type(
 ) -> None:
     on_vllm = {**ON_A_GPU, "enginehouse": {"runtime": "vllm"}}
     spec = Spec.model_validate(_merged(quantized_spec(checkpoint.folder, "fp8"), on_vllm))
-    assert served.served_dtype(spec, checkpoint, ON_CARDS) is choose_dtype(checkpoint, ON_CARDS)
+    assert served.served_dtype(spec, checkpoint, ON_DEVICES) is choose_dtype(checkpoint, ON_DEVICES)
 
 
 def _merged(spec: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,17 +141,17 @@ def _merged(spec: dict[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="this machine has no two GPUs")
-def test_over_two_cards_and_with_the_hosts_help_the_same_bytes_are_exported(
+def test_over_two_devices_and_with_the_hosts_help_the_same_bytes_are_exported(
     checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = quantized_spec(checkpoint.folder, "fp8_kv")
     made = []
-    for name, cards in {
+    for name, devices in {
         "one": {0: 10**9},
         "two": {0: 150_000, 1: 10**9},
         "host": {0: 90_000, 1: 90_000},
     }.items():
-        monkeypatch.setattr(loading, "_room_on_cards", lambda room=cards: room)
+        monkeypatch.setattr(loading, "_room_on_devices", lambda room=devices: room)
         before = fetched(checkpoint.folder, tmp_path / name / "fetch")
         run_here("calibrate", spec, tmp_path / name / "out", {"device": "cuda"}, fetch=before)
         made.append(tensors_of(tmp_path / name / "out" / "model"))

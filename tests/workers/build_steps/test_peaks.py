@@ -52,7 +52,7 @@ def test_the_memory_of_a_step_is_that_of_all_its_processes_together() -> None:
     assert held.host_bytes is not None
     assert 140 * MIB < held.host_bytes < 300 * MIB
     # No GPU here: absent, not zero.
-    assert held.card_bytes is None
+    assert held.device_bytes is None
 
 
 @pytest.mark.process

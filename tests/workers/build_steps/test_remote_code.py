@@ -21,7 +21,7 @@ from workers.engine.tokenizer import load_tokenizer
 
 pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore")]
 
-CARDS = [{"kind": "H100", "count": 1, "memory_bytes": 80 * 2**30}]
+DEVICES = [{"kind": "H100", "count": 1, "memory_bytes": 80 * 2**30}]
 CODE = {"configuration_own.py", "modeling_own.py"}
 
 
@@ -56,7 +56,7 @@ class Own:
         return {
             "local_checkpoint_roots": [str(self.folder.parent)],
             "memory_bytes": 8_000_000_000,
-            "cards": CARDS,
+            "devices": DEVICES,
             "remote_code": {"live": [], "revoked": [], **remote_code},
         }
 

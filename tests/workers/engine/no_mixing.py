@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-CARD = torch.device("meta")
+DEVICE = torch.device("meta")
 READS = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero")
 COPIES = ("aten::_to_copy", "aten::to.", "aten::copy_")
 
@@ -30,7 +30,7 @@ class NoMixing(TorchDispatchMode):
         tensors = list(_tensors((inputs, named)))
         if function.name().startswith(COPIES):
             return _copied(function, inputs, named)
-        if function.name() in READS and inputs[0].device == CARD:
+        if function.name() in READS and inputs[0].device == DEVICE:
             return inputs[0].dtype.is_floating_point and 0.0
         devices = {each.device for each in tensors}
         if len(devices) > 1:
@@ -42,7 +42,7 @@ def _copied(function: Any, inputs: Sequence[Any], named: Mapping[str, Any]) -> A
     target = next(
         (one for one in tree_leaves((inputs[1:], named)) if isinstance(one, torch.device)), None
     )
-    if target is None or target == CARD or inputs[0].device != CARD:
+    if target is None or target == DEVICE or inputs[0].device != DEVICE:
         return function(*inputs, **named)
     return torch.zeros(inputs[0].shape, dtype=named.get("dtype", inputs[0].dtype))
 
@@ -50,5 +50,5 @@ def _copied(function: Any, inputs: Sequence[Any], named: Mapping[str, Any]) -> A
 def _tensors(values: Any) -> Iterator[Tensor]:
     """Every tensor but single numbers of the host, which any GPU takes."""
     for each in tree_leaves(values):
-        if isinstance(each, Tensor) and (each.dim() or each.device == CARD):
+        if isinstance(each, Tensor) and (each.dim() or each.device == DEVICE):
             yield each

@@ -9,7 +9,7 @@ from torch import nn
 
 from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
 from tests.workers.engine.asking import report_of
-from tests.workers.engine.no_mixing import CARD, NoMixing
+from tests.workers.engine.no_mixing import DEVICE, NoMixing
 from tests.workers.engine.pooling.encoders import make_encoder, write_sentence_files
 from tests.workers.engine.shapes import make_shape
 from workers.engine.adapters import Adapter
@@ -30,12 +30,12 @@ SLOTS = 128
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma2", "gemma3", "phi3-longrope", "mistral-window"])
-def test_a_step_is_computed_on_the_card_alone(name: str, tmp_path: Path) -> None:
-    model = _on_card(make_shape(name, tmp_path))
-    cache = SlotCache(model.shape, slots=SLOTS, device=CARD, scales=_cache_scales(model))
+def test_a_step_is_computed_on_the_device_alone(name: str, tmp_path: Path) -> None:
+    model = _on_device(make_shape(name, tmp_path))
+    cache = SlotCache(model.shape, slots=SLOTS, device=DEVICE, scales=_cache_scales(model))
     with NoMixing():
-        deltas = AdapterDeltas(model.module, _adapters(model.module), CARD)
-        runner = ModelRunner(model.module, cache, deltas, CARD, model.long_rope)
+        deltas = AdapterDeltas(model.module, _adapters(model.module), DEVICE)
+        runner = ModelRunner(model.module, cache, deltas, DEVICE, model.long_rope)
         rows = [cache.reserve(40) for _ in range(3)]
         assert None not in rows
         first, second, third = (row for row in rows if row is not None)
@@ -51,7 +51,7 @@ def test_a_step_is_computed_on_the_card_alone(name: str, tmp_path: Path) -> None
     assert {each.device.type for each in scores} == {"cpu"}
 
 
-@pytest.mark.parametrize("device", ["cpu", str(CARD)])
+@pytest.mark.parametrize("device", ["cpu", str(DEVICE)])
 def test_a_step_takes_what_the_plan_counts_on_every_device(device: str, tmp_path: Path) -> None:
     settings = EngineSettings(
         model_dir=make_shape("llama", tmp_path), served_model_name="x", device=device,
@@ -69,24 +69,24 @@ MODES = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens",
     [("Bert", "Model"), ("Llama", "Model"), ("Bert", "ForMaskedLM"),
      ("Bert", "ForSequenceClassification"), ("Qwen3", "ForSequenceClassification")],
 )  # fmt: skip
-def test_texts_are_pooled_on_the_card_alone(family: str, head: str, tmp_path: Path) -> None:
+def test_texts_are_pooled_on_the_device_alone(family: str, head: str, tmp_path: Path) -> None:
     folder = make_encoder(family, tmp_path, head=head)
     if head == "Model":
         pooling = {f"pooling_mode_{mode}": True for mode in MODES}
         write_sentence_files(folder, pooling, "Normalize")
     settings = EngineSettings(
-        model_dir=folder, served_model_name="x", dtype="float32", device=str(CARD)
+        model_dir=folder, served_model_name="x", dtype="float32", device=str(DEVICE)
     )
     encoder = load_encoder(settings)
     rows = [Row(ids=ids, types=[0] * len(ids), prompt_tokens=1) for ids in ([1, 5, 6, 2], [1, 2])]
     with NoMixing():
-        made = EncoderRunner(encoder, CARD).forward(rows)
+        made = EncoderRunner(encoder, DEVICE).forward(rows)
     assert [each.device.type for each in made] == ["cpu", "cpu"]
 
 
-def _on_card(folder: Path) -> LoadedModel:
+def _on_device(folder: Path) -> LoadedModel:
     """A model whose weights are on the GPU, and whose inputs of one kind are rounded to FP8."""
-    settings = EngineSettings(model_dir=folder, served_model_name="x", device=str(CARD))
+    settings = EngineSettings(model_dir=folder, served_model_name="x", device=str(DEVICE))
     model = load_model(find_model_class(folder), settings, torch.float32)
     rounded = [
         name for name in dict(model.module.named_modules()) if name.endswith("mlp.down_proj")

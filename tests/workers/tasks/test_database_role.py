@@ -34,7 +34,7 @@ def role(transactional_db: None) -> Iterator[str]:
 def test_a_whole_build_is_carried_out_with_it(make_build: MakeBuild, role: str) -> None:
     later = clock.now() + timedelta(minutes=15)
     node = factories.make_node(name=settings.NODE_NAME, last_heartbeat_at=later)
-    factories.make_card(node=node)
+    factories.make_device(node=node)
     with Gates() as gates, CeleryWorker(f"build.{POOL}", gates=gates, role=role) as worker:
         worker.wait_until_ready()
         build = send(make_build(pool=POOL))

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from apps.builds.models import Artifact, Build
 from apps.builds.services import build_cancel, build_retry
-from apps.fleet.models import CardLease
+from apps.fleet.models import DeviceLease
 from controlplane import clock
 from tests import factories
 from tests.workers.tasks.building import (
@@ -45,7 +45,7 @@ pytestmark = [
     pytest.mark.process,
     pytest.mark.timeout(900),  # harms in each of six steps, and as many new processes
 ]
-STEPS_WITH_CARDS = ("calibrate", "gate", "smoke_test")
+STEPS_WITH_DEVICES = ("calibrate", "gate", "smoke_test")
 
 Harm = Callable[[Build, str, Pair], None]
 
@@ -113,7 +113,7 @@ def wait_for_another(build: Build, step: str, late: int) -> None:
 
 
 def live_claims(build: Build) -> int:
-    return CardLease.objects.filter(holder=f"build:{build.id}", released_at=None).count()
+    return DeviceLease.objects.filter(holder=f"build:{build.id}", released_at=None).count()
 
 
 HARMS = (child_killed, cancelled, worker_killed, both_killed)
@@ -139,13 +139,13 @@ def test_a_build_that_is_harmed_in_every_step_ends_whole(
 ) -> None:
     later = clock.now() + timedelta(minutes=15)
     node = factories.make_node(name=settings.NODE_NAME, last_heartbeat_at=later)
-    factories.make_card(node=node)
+    factories.make_device(node=node)
     pair.gates.hold(*QUANTIZED_STEPS, SAMPLES_GATE)
     build = send(make_quantized(make_build, checkpoint, pool=pair.pool))
     for step in QUANTIZED_STEPS:
         for harm in harms[step]:
             wait_for_step(build, step, pair)
-            assert live_claims(build) == (step in STEPS_WITH_CARDS)
+            assert live_claims(build) == (step in STEPS_WITH_DEVICES)
             harm(build, step, pair)
         pair.gates.let_go(step, *([SAMPLES_GATE] if step == "calibrate" else []))
     ended = wait_for_build(build, lambda each: each.finished_at, meanwhile=Sweeper())

@@ -9,7 +9,7 @@ from apps.configs.models import CheckpointRecord, FactsState
 from apps.configs.services import examine_text
 from apps.leases.sweeping import leases_sweep
 from controlplane.celery import CONTROL_QUEUE
-from tests.factories import config_text, make_card, make_team
+from tests.factories import config_text, make_device, make_team
 from tests.gates import Gates
 from tests.processes import CeleryWorker
 from tests.tiny_checkpoint import make_tiny_checkpoint
@@ -23,7 +23,7 @@ pytestmark = [
 
 
 def test_a_check_gets_its_facts_from_the_control_worker(data_dir: Path) -> None:
-    make_card()
+    make_device()
     team = make_team()
     folder = make_tiny_checkpoint(data_dir / "checkpoints" / "tiny-for-worker")
     assert examine_text(team=team, text=config_text(str(folder))).blocks_build

@@ -67,7 +67,7 @@ def test_a_build_is_measured_and_the_next_ones_say_why_they_could_not_take_its_a
 def forecastable(checkpoint: Path) -> Revision:
     """A revision whose builds are forecast by the facts of its checkpoint."""
     revision = make_buildable(checkpoint)
-    factories.make_card()
+    factories.make_device()
     factories.make_checkpoint_record(
         team=revision.config.team,
         repo=str(checkpoint),
@@ -85,7 +85,7 @@ def assert_measured(build: Build) -> None:
     for name, each in measured.items():
         assert each["seconds"] > 0, name
         assert each["peak_host_bytes"] > 20 * MIB, name
-        assert each["peak_card_bytes"] is each["card_bytes_from"] is None
+        assert each["peak_device_bytes"] is each["device_bytes_from"] is None
     assert measured["smoke_test"]["peak_host_bytes"] > 150 * MIB
     assert measured["fetch"]["disk_bytes"] > 100_000
 

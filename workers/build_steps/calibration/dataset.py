@@ -110,12 +110,12 @@ class _HubFiles:
         found = self._hub.information(dataset.revision)
         self._sizes = {each["rfilename"]: each.get("size") for each in found["siblings"]}
         self.revision = str(found["sha"])
-        card = found.get("cardData")
+        device = found.get("deviceData")
         self.config, self.paths = train_files(
             dataset.name,
             dataset.config,
             list(self._sizes),
-            card if isinstance(card, dict) else {},
+            device if isinstance(device, dict) else {},
         )
 
     def open(self, path: str) -> Any:

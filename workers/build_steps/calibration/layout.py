@@ -13,14 +13,14 @@ _OTHER_SPLIT = re.compile(r"(^|[/._-])(test|validation|valid|val|dev|eval)([/._-
 
 
 def train_files(
-    name: str, config: str | None, files: Sequence[str], card: Mapping[str, Any]
+    name: str, config: str | None, files: Sequence[str], device: Mapping[str, Any]
 ) -> tuple[str | None, list[str]]:
     """Return the config that was meant and its files, in order; raises StepFailure.
 
     The GPU's own list of configs decides where there is one; else folders and names do.
     """
     readable = sorted(each for each in files if each.endswith(READABLE) and not _hidden(each))
-    if listed := _listed_configs(card):
+    if listed := _listed_configs(device):
         chosen = _choose(name, config, listed)
         return chosen, _matching(name, listed[chosen], readable)
     folders = _config_folders(readable)
@@ -35,9 +35,9 @@ def train_files(
     return config, found
 
 
-def _listed_configs(card: Mapping[str, Any]) -> dict[str, Any]:
+def _listed_configs(device: Mapping[str, Any]) -> dict[str, Any]:
     """Return config name -> its `data_files`, as the GPU's front matter lists them."""
-    configs = card.get("configs")
+    configs = device.get("configs")
     return {
         str(each["config_name"]): each["data_files"]
         for each in (configs if isinstance(configs, list) else ())

@@ -106,7 +106,7 @@ class _Forward:
                 run_batch(model, batch[first : first + size], **self._choices)
         except torch.OutOfMemoryError as error:
             if size == 1:
-                raise failures.no_card_memory(str(error), torch.cuda.device_count()) from error
+                raise failures.no_device_memory(str(error), torch.cuda.device_count()) from error
             self._tokens = len(batch[0]) * (size // 2)
         else:
             return

@@ -126,32 +126,33 @@ def no_host_memory(needed: int, free: int, what: str) -> StepFailure:
     )
 
 
-def no_card_memory(detail: str, cards: int) -> StepFailure:
+def no_device_memory(detail: str, devices: int) -> StepFailure:
     """Return the failure for GPUs that cannot hold the model and one batch, or may not."""
     known = explain_crash("The step", 1, detail)
     if known.code == "EHB-CARD-SHARED":
         return StepFailure(known)
     return of_machine(
         "EHQ-CARD-MEMORY",
-        f"The model and one calibration sample do not fit on {cards} GPU(s).",
+        f"The model and one calibration sample do not fit on {devices} GPU(s).",
         hint="Raise `num_builder_gpus`, or lower `calib_max_seq_length`.",
         field="trt_llm.build.num_builder_gpus",
         detail=detail,
     )
 
 
-def no_room_for_weights(needed: int, on_cards: int, cards: int, on_host: int) -> StepFailure:
+def no_room_for_weights(needed: int, on_devices: int, devices: int, on_host: int) -> StepFailure:
     """Return the failure for weights that neither the GPUs nor the host beside them hold."""
     return of_machine(
         "EHQ-CARD-MEMORY",
-        f"The weights need {_gigabytes(needed)}; {cards} leased GPU(s) have room for "
-        f"{_gigabytes(on_cards)} of them, and this machine's own memory for {_gigabytes(on_host)}.",
+        f"The weights need {_gigabytes(needed)}; {devices} leased GPU(s) have room for "
+        f"{_gigabytes(on_devices)} of them, and the machine's own memory for "
+        f"{_gigabytes(on_host)}.",
         hint="Raise `num_builder_gpus`, or build in a pool whose machines have larger GPUs.",
         field="trt_llm.build.num_builder_gpus",
     )
 
 
-def no_card() -> StepFailure:
+def no_device() -> StepFailure:
     """Return the failure for a build that was promised a GPU and sees none."""
     return of_machine(
         "EHQ-NO-CARD",

@@ -16,7 +16,7 @@ from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.memory import calibration_bytes, free_host_bytes
 from workers.engine.whole import first_not_finite
 
-_CARD_SHARE = 0.8
+_DEVICE_SHARE = 0.8
 """Share of each GPU's free memory that weights may take; a calibration batch needs the rest."""
 _HOST_SHARE = 0.8
 """The same for the host, where the export is put together as well."""
@@ -43,13 +43,13 @@ class Device:
         """Set what torch keeps for the whole process; raises StepFailure without the GPU."""
         torch.set_num_threads(self.threads)
         if self.kind == "cuda" and not torch.cuda.is_available():
-            raise failures.no_card()
+            raise failures.no_device()
 
     def describe(self) -> str:
         """Return the words for the passport."""
         if self.kind == "cpu":
             return f"CPU, {self.threads} threads"
-        names = [torch.cuda.get_device_name(card) for card in range(torch.cuda.device_count())]
+        names = [torch.cuda.get_device_name(device) for device in range(torch.cuda.device_count())]
         return ", ".join(names)
 
 
@@ -122,7 +122,7 @@ def load_model(
             **choices,
         )
     except torch.OutOfMemoryError as error:
-        raise failures.no_card_memory(str(error), torch.cuda.device_count()) from error
+        raise failures.no_device_memory(str(error), torch.cuda.device_count()) from error
     except (ValueError, RuntimeError, OSError, KeyError) as error:
         raise failures.not_loaded(checkpoint.architecture, _first_line(error)) from error
     _refuse_incomplete(checkpoint, report)
@@ -157,22 +157,24 @@ def _placement(checkpoint: Checkpoint, device: Device, dtype: torch.dtype) -> di
     """
     if device.kind == "cpu":
         return {}
-    cards = _room_on_cards()
+    devices = _room_on_devices()
     needed = model_bytes(checkpoint.facts, dtype.itemsize)
-    if needed <= cards[0]:
+    if needed <= devices[0]:
         return {"device_map": {"": 0}}
     host = round(_HOST_SHARE * free_host_bytes())
-    if needed > sum(cards.values()) + host:
-        raise failures.no_room_for_weights(needed, sum(cards.values()), len(cards), host)
-    if needed > sum(cards.values()):
+    if needed > sum(devices.values()) + host:
+        raise failures.no_room_for_weights(needed, sum(devices.values()), len(devices), host)
+    if needed > sum(devices.values()):
         log.info("the GPUs hold part of the model; the rest waits in the host's memory")
-    return {"device_map": "sequential", "max_memory": {**cards, "cpu": host}}
+    return {"device_map": "sequential", "max_memory": {**devices, "cpu": host}}
 
 
-def _room_on_cards() -> dict[int, int]:
+def _room_on_devices() -> dict[int, int]:
     """Return what weights may take of each GPU that this process sees."""
     count = torch.cuda.device_count()
-    return {card: round(_CARD_SHARE * torch.cuda.mem_get_info(card)[0]) for card in range(count)}
+    return {
+        device: round(_DEVICE_SHARE * torch.cuda.mem_get_info(device)[0]) for device in range(count)
+    }
 
 
 def _refuse_incomplete(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:

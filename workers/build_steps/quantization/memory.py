@@ -61,9 +61,9 @@ def peak_host_bytes() -> int:
     return memory_of(os.getpid()).get("VmHWM", 0)
 
 
-def peak_card_bytes() -> int | None:
+def peak_device_bytes() -> int | None:
     """Return the most that torch held on all GPUs together, or None without a GPU."""
     if not torch.cuda.is_available():
         return None
-    cards = range(torch.cuda.device_count())
-    return sum(int(torch.cuda.max_memory_allocated(card)) for card in cards)
+    devices = range(torch.cuda.device_count())
+    return sum(int(torch.cuda.max_memory_allocated(device)) for device in devices)

@@ -48,7 +48,7 @@ def main(folder: str) -> None:
 def _prepare_libraries() -> None:
     """Load them for a process of their own: one thread, and not a word."""
     with without_collecting():
-        import_transformers(spreads_over_cards=True)
+        import_transformers(spreads_over_devices=True)
     import torch
     import transformers
 

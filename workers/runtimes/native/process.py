@@ -90,7 +90,7 @@ def _load(settings: EngineSettings, clock: Clock) -> tuple[Any, Callable[[Any], 
 
 def _imported(*, pools: bool) -> tuple[Any, Callable[[Any], Starlette]]:
     # torch is loaded here and not before: a taken port or a wrong argument answers at once.
-    import_transformers(spreads_over_cards=False)
+    import_transformers(spreads_over_devices=False)
     if pools:
         from workers.engine.pooling.engine import PoolingEngine
         from workers.engine.server.pooling.app import create_app as create_pooling_app

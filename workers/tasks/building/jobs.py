@@ -11,14 +11,14 @@ from django.conf import settings
 from apps.builds.models import Build
 from apps.builds.selectors import build_requester
 from apps.configs.calibration_sets.selectors import sets_of_job
-from apps.configs.selectors import card_offers
+from apps.configs.selectors import device_offers
 from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_expiries, secret_names
 from controlplane import clock
 from controlplane.domain.lifecycle import StepState
 from controlplane.domain.spec import Spec
 from workers.build_steps.job import Job
-from workers.tasks.building.cards import HeldCards
+from workers.tasks.building.devices import HeldDevices
 from workers.tasks.building.folders import BuildFolder
 from workers.tasks.building.remote_code import grants_of_build
 from workers.tasks.checkpoint_sources import source_settings
@@ -30,11 +30,11 @@ def step_job(
     step: str,
     folder: BuildFolder,
     inputs: tuple[str, ...],
-    cards: HeldCards | None,
+    devices: HeldDevices | None,
 ) -> Job:
     """Return the job of one step; `inputs` are the steps whose output is published.
 
-    `cards` is what the step may take, None for one that holds no model.
+    `devices` is what the step may take, None for one that holds no model.
     """
     return Job(
         build_id=build.id,
@@ -47,8 +47,8 @@ def step_job(
             **source_settings(),
             "artifact_url": settings.ARTIFACT_URL,
             "cpu_threads": cpu_threads(),
-            "device": cards.device if cards else "cpu",
-            "memory_bytes": cards.memory_bytes if cards else psutil.virtual_memory().total,
+            "device": devices.device if devices else "cpu",
+            "memory_bytes": devices.memory_bytes if devices else psutil.virtual_memory().total,
             "commit": _pinned_commit(build),
             "built_by": build_requester(build),
             "built_at": clock.now().isoformat(),
@@ -93,14 +93,14 @@ def _known(build: Build) -> Mapping[str, Any]:
     """Return what the checks need beside the checkpoint, as the pages know it."""
     stored = secret_names(team=build.team)
     listed = Spec.model_validate(build.revision.spec).secret_names
-    offers = card_offers()
+    offers = device_offers()
     return {
         "secret_names": sorted(stored | {each for each in listed if normal_name(each) in stored}),
         "secret_expiries": [
             {"name": each.name, "on": each.on.isoformat(), "days_left": each.days_left}
             for each in secret_expiries(team=build.team, names=listed)
         ],
-        "cards": [
+        "devices": [
             {
                 "kind": each.kind,
                 "count": each.count,

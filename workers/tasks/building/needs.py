@@ -6,7 +6,7 @@ from typing import Any
 
 import psutil
 
-from apps.builds.services import CardNeed
+from apps.builds.services import DeviceNeed
 from controlplane.domain import memory
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU
@@ -21,7 +21,7 @@ from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import Dtype
 from workers.build_steps.processor import has_native_bfloat16
 
-STEPS_WITH_CARDS = frozenset({"calibrate", "gate", "smoke_test"})
+STEPS_WITH_DEVICES = frozenset({"calibrate", "gate", "smoke_test"})
 _QUANTIZING = {"calibrate": calibration_bytes, "gate": comparison_bytes}
 
 
@@ -32,9 +32,9 @@ class _Host:
 
 
 def step_need(
-    step: str, spec: Spec, inspected: Mapping[str, Any], *, smallest_card_bytes: int
-) -> CardNeed:
-    """Return what the step needs; `smallest_card_bytes` is the least of its kind on this node.
+    step: str, spec: Spec, inspected: Mapping[str, Any], *, smallest_device_bytes: int
+) -> DeviceNeed:
+    """Return what the step needs; `smallest_device_bytes` is the least of its kind on this node.
 
     Quantizing takes `num_builder_gpus` whole GPUs where serving is to take GPUs at all, and
     memory of the host otherwise; an engine takes whole GPUs too, and on a CPU what its plan says.
@@ -42,13 +42,13 @@ def step_need(
     checkpoint = CheckpointFacts.model_validate(inspected)
     kind = spec.accelerator.kind if spec.accelerator else CPU
     if step == "smoke_test":
-        needed = _smoke_test_bytes(spec, checkpoint) if kind == CPU else smallest_card_bytes
-        return CardNeed(kind=kind, count=spec.accelerator_count, memory_bytes=needed)
+        needed = _smoke_test_bytes(spec, checkpoint) if kind == CPU else smallest_device_bytes
+        return DeviceNeed(kind=kind, count=spec.accelerator_count, memory_bytes=needed)
     if kind == CPU:
-        needed = _host_bytes(step, spec, checkpoint, smallest_card_bytes)
-        return CardNeed(kind=CPU, count=1, memory_bytes=needed)
+        needed = _host_bytes(step, spec, checkpoint, smallest_device_bytes)
+        return DeviceNeed(kind=CPU, count=1, memory_bytes=needed)
     count = spec.engine_build.num_builder_gpus or spec.accelerator_count
-    return CardNeed(kind=kind, count=count, memory_bytes=smallest_card_bytes)
+    return DeviceNeed(kind=kind, count=count, memory_bytes=smallest_device_bytes)
 
 
 def _smoke_test_bytes(spec: Spec, checkpoint: CheckpointFacts) -> int:

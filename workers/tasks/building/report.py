@@ -109,14 +109,14 @@ class StepReport:
 
 def _measured(outcome: StepOutcome, disk_bytes: int | None) -> Measured:
     """Return the supervisor's count; of GPUs also what torch itself says, which is less."""
-    peaks, torch_bytes = outcome.peaks, (outcome.values or {}).get("peak_card_bytes")
-    card_bytes = torch_bytes if peaks.card_bytes is None else peaks.card_bytes
-    source = "torch" if peaks.card_bytes is None else "NVML"
+    peaks, torch_bytes = outcome.peaks, (outcome.values or {}).get("peak_device_bytes")
+    device_bytes = torch_bytes if peaks.device_bytes is None else peaks.device_bytes
+    source = "torch" if peaks.device_bytes is None else "NVML"
     return Measured(
         seconds=round(peaks.seconds, 2),
         host=settings.NODE_NAME,
         peak_host_bytes=peaks.host_bytes,
-        peak_card_bytes=card_bytes,
-        card_bytes_from=None if card_bytes is None else source,
+        peak_device_bytes=device_bytes,
+        device_bytes_from=None if device_bytes is None else source,
         disk_bytes=disk_bytes,
     )

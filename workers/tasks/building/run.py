@@ -27,10 +27,10 @@ from workers.build_steps.child import (
     Verdict,
     run_step,
 )
-from workers.tasks.building.cards import HeldCards, StepCards
+from workers.tasks.building.devices import HeldDevices, StepDevices
 from workers.tasks.building.folders import BuildFolder
 from workers.tasks.building.jobs import step_job
-from workers.tasks.building.needs import STEPS_WITH_CARDS, step_need
+from workers.tasks.building.needs import STEPS_WITH_DEVICES, step_need
 from workers.tasks.building.remote_code import refuse_remote_code, runs_remote_code, was_left_out
 from workers.tasks.building.report import StepReport
 from workers.tasks.building.reuse import known_artifact, known_results, published_result
@@ -163,7 +163,7 @@ class BuildRun:
                 report.close()
 
     def _command(self, step: str, report: StepReport) -> StepCommand:
-        cards = self._cards(step, report)
+        devices = self._devices(step, report)
         secrets = (
             secrets_of_build(self._keeper, self._spec.secret_names)
             if step in _STEPS_WITH_SECRETS and not runs_remote_code(self._results)
@@ -177,7 +177,7 @@ class BuildRun:
                 step=step,
                 folder=self._folder,
                 inputs=done,
-                cards=cards,
+                devices=devices,
             ),
         )
         job.write(self._folder.job(step))
@@ -187,19 +187,19 @@ class BuildRun:
             lease=self._lease.marker,
             instance=str(settings.DATA_DIR),
             secrets=secrets,
-            environment=cards.environment if cards else {},
+            environment=devices.environment if devices else {},
         )
 
-    def _cards(self, step: str, report: StepReport) -> HeldCards | None:
+    def _devices(self, step: str, report: StepReport) -> HeldDevices | None:
         """Return what the step may use; one that holds no model gives back what others wait for."""
-        cards = StepCards(self._keeper, report, step=step)
-        if step not in STEPS_WITH_CARDS:
-            cards.release()
+        devices = StepDevices(self._keeper, report, step=step)
+        if step not in STEPS_WITH_DEVICES:
+            devices.release()
             return None
         inspected = self._results["inspect"]["checkpoint"]
-        return cards.claim(
+        return devices.claim(
             self._spec,
-            lambda smallest: step_need(step, self._spec, inspected, smallest_card_bytes=smallest),
+            lambda smallest: step_need(step, self._spec, inspected, smallest_device_bytes=smallest),
         )
 
     def _beat(self, report: StepReport) -> Verdict:

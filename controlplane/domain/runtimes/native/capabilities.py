@@ -17,7 +17,7 @@ from controlplane.domain.runtimes.native.proofs import PROOFS
 
 VERSION = "0.1"
 SEEN_VERSION = VERSION
-RUN_ON_A_CARD = "on one H200 behind the gateway, 2026-11-28, its answers those of Transformers"
+RUN_ON_A_DEVICE = "on one H200 behind the gateway, 2026-11-28, its answers those of Transformers"
 
 POOLED_FAMILIES = (
     "Bert", "DistilBert", "Gemma3Text", "Llama", "MPNet", "Mistral", "ModernBert", "Qwen2", "Qwen3",
@@ -76,13 +76,13 @@ ON_GPU: Mapping[Feature, Capability] = MappingProxyType(
 """The same code on one GPU."""
 
 
-def capability(feature: Feature, card_kind: str = CPU, version: str = VERSION) -> Capability:
+def capability(feature: Feature, device_kind: str = CPU, version: str = VERSION) -> Capability:
     """Return whether this engine offers a feature on a kind of GPU, and how or why not."""
-    proofs, gpu = PROOFS.get(feature, ()), GPUS.get(card_kind)
-    if card_kind == CPU:
+    proofs, gpu = PROOFS.get(feature, ()), GPUS.get(device_kind)
+    if device_kind == CPU:
         return seen(ON_CPU[feature], proofs, version=version, compute_capability=None)
     if gpu is not None and gpu.compute_capability and not gpu.has_capability(*BFLOAT16_CAPABILITY):
         return refused("it needs compute capability 8.0, as older GPUs do not compute in bfloat16")
     # A kind that is not known has no capability; nothing was seen on it.
-    of_card = (gpu.compute_capability if gpu else None) or (0, 0)
-    return seen(ON_GPU[feature], proofs, version=version, compute_capability=of_card)
+    of_device = (gpu.compute_capability if gpu else None) or (0, 0)
+    return seen(ON_GPU[feature], proofs, version=version, compute_capability=of_device)

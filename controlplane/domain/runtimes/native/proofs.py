@@ -6,7 +6,7 @@ from types import MappingProxyType
 from controlplane.domain.runtimes.capability import HOPPER, Feature, Proof
 
 _VERSION = "0.1"
-_ON_CARD = "benchmarks/results/native-h200-2026-11-28.json"
+_ON_DEVICE = "benchmarks/results/native-h200-2026-11-28.json"
 _BEHIND_GATEWAY = "benchmarks/results/native_deploy-h200-2026-11-28.json"
 
 
@@ -18,7 +18,7 @@ def _run(file: str, shows: str) -> Proof:
     return Proof(kept=file, shows=shows, version=_VERSION, compute_capability=HOPPER)
 
 
-_CUDA_TESTS = _run(_ON_CARD, "tests.passed")
+_CUDA_TESTS = _run(_ON_DEVICE, "tests.passed")
 """`tests/workers/engine/test_cuda.py`, run on the GPU and kept with what else was seen there."""
 PROOFS: Mapping[Feature, tuple[Proof, ...]] = MappingProxyType(
     {

@@ -28,7 +28,7 @@ CUDA = "cuda"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Card:
+class _Device:
     kind: str
     memory_bytes: int
 
@@ -88,8 +88,10 @@ def engine_settings(
 
     `computes_bfloat16` is a fact of the host's processor; a GPU computes it by its kind.
     """
-    card = _Card(kind=spec.accelerator.kind if spec.accelerator else CPU, memory_bytes=memory_bytes)
-    planned = plan(spec, checkpoint, card, "native", computes_bfloat16=computes_bfloat16)
+    device = _Device(
+        kind=spec.accelerator.kind if spec.accelerator else CPU, memory_bytes=memory_bytes
+    )
+    planned = plan(spec, checkpoint, device, "native", computes_bfloat16=computes_bfloat16)
     length, pools = effective_sequence_length(spec, checkpoint), spec.base_model.is_encoder
     return EngineSettings(
         model_dir=model_dir,
@@ -101,8 +103,8 @@ def engine_settings(
         max_num_tokens=spec.max_num_tokens,
         kv_cache_bytes=planned.kv_cache_bytes,
         threads=threads,
-        dtype=effective_dtype(spec, kind=card.kind, computes_bfloat16=computes_bfloat16),
-        device=None if card.kind == CPU else CUDA,
+        dtype=effective_dtype(spec, kind=device.kind, computes_bfloat16=computes_bfloat16),
+        device=None if device.kind == CPU else CUDA,
         default_max_tokens=None if pools else min(spec.default_max_tokens or length, length),
         pools=pools,
         **({} if pools else _of_generation(spec, model_dir)),

@@ -33,7 +33,7 @@ _ARGUMENTS = sources.tensorrt_llm("TorchLlmArgs")
 _MATRIX = sources.tensorrt_llm("feature combination matrix")
 _PRECISIONS = sources.tensorrt_llm("quantization, support matrix 1.2.1")
 _SPECULATION = sources.tensorrt_llm("speculative_config")
-_WITHOUT_CARDS: Mapping[Feature, Capability] = MappingProxyType(
+_WITHOUT_DEVICES: Mapping[Feature, Capability] = MappingProxyType(
     {
         Feature.CHAT: native("by the checkpoint's own chat template", _SERVER),
         Feature.COMPLETIONS: native("as given", _SERVER),
@@ -66,21 +66,21 @@ _WITHOUT_CARDS: Mapping[Feature, Capability] = MappingProxyType(
 )
 
 
-def capability(feature: Feature, card_kind: str = "H100", version: str = VERSION) -> Capability:
+def capability(feature: Feature, device_kind: str = "H100", version: str = VERSION) -> Capability:
     """Return whether this version offers a feature on a kind of GPU, and how or why not."""
     if version not in VERSIONS:
         return refused(f"versions {', '.join(VERSIONS)} are known here", _ARGUMENTS)
-    if card_kind == CPU:
+    if device_kind == CPU:
         return refused("it runs on NVIDIA GPUs only", _PRECISIONS)
-    gpu = PLANNABLE_GPUS.get(card_kind)
+    gpu = PLANNABLE_GPUS.get(device_kind)
     if gpu is None or gpu.compute_capability is None:
-        return refused(f"nothing is known about `{card_kind}`", _PRECISIONS)
+        return refused(f"nothing is known about `{device_kind}`", _PRECISIONS)
     if not gpu.has_capability(*BFLOAT16_CAPABILITY):
         return refused(f"it needs compute capability 8.0, and {gpu.kind} has "
                        f"{gpu.capability_text}", _PRECISIONS)  # fmt: skip
-    found = _by_version(feature, version) or _by_card(feature, gpu.compute_capability)
+    found = _by_version(feature, version) or _by_device(feature, gpu.compute_capability)
     return seen(
-        found or _WITHOUT_CARDS[feature], PROOFS.get(feature, ()),
+        found or _WITHOUT_DEVICES[feature], PROOFS.get(feature, ()),
         version=version, compute_capability=gpu.compute_capability,
     )  # fmt: skip
 
@@ -108,7 +108,7 @@ def has_suffix_automaton(version: str) -> bool:
     return version != "1.2"
 
 
-def _by_card(feature: Feature, has: tuple[int, int]) -> Capability | None:
+def _by_device(feature: Feature, has: tuple[int, int]) -> Capability | None:
     match feature:
         case Feature.FP8_WEIGHTS:
             return _from("FP8 weights", has, FP8_CAPABILITY)

@@ -33,10 +33,10 @@ _CONVERSIONS = {"/v1/embeddings": "embed", "/predict": "classify"}
 _HOST_REASON = "vLLM counts GiB over all GPUs together; here it is bytes for each."
 
 
-def say_host_cache(line: CommandWriter, *, cards: int = 1) -> None:
+def say_host_cache(line: CommandWriter, *, devices: int = 1) -> None:
     """Add the room for keys and values in host memory, of all GPUs together."""
     if line.gives(KV_HOST_BYTES):
-        gib = int(str(value_of(line.spec, KV_HOST_BYTES))) * cards / GIB
+        gib = int(str(value_of(line.spec, KV_HOST_BYTES))) * devices / GIB
         line.change(KV_HOST_BYTES, ("--kv-offloading-size", _number(gib)), _HOST_REASON)
 
 

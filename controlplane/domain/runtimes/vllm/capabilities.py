@@ -28,7 +28,7 @@ RUN_BY_US = (
     "0.25.1 by itself on one H100, 2026-11-27; from a build's artifact and behind the gateway on "
     "one H200, 2026-11-28"
 )
-OLDEST_CARD = (7, 5)
+OLDEST_DEVICE = (7, 5)
 EXPANDS_FP8_SINCE = "0.27"
 """The first version that loads ModelOpt's FP8 weights on a GPU without FP8 arithmetic."""
 
@@ -37,7 +37,7 @@ _SPECULATION = sources.vllm("features, speculative decoding")
 _KERNELS = sources.measured("artifacts made on a CPU, loaded by vLLM 0.25.1 on an H100")
 _LOADERS = sources.vllm("model_executor/layers/quantization/modelopt.py, get_min_capability")
 _CACHES = sources.vllm("v1/attention/backends/{flashinfer,triton_attn}.py")
-_WITHOUT_CARDS: Mapping[Feature, Capability] = MappingProxyType(
+_WITHOUT_DEVICES: Mapping[Feature, Capability] = MappingProxyType(
     {
         Feature.CHAT: native("by the checkpoint's own chat template", sources.vllm("server")),
         Feature.COMPLETIONS: native("as given", sources.vllm("server")),
@@ -81,29 +81,29 @@ _WITHOUT_CARDS: Mapping[Feature, Capability] = MappingProxyType(
 )
 
 
-def capability(feature: Feature, card_kind: str = "H100", version: str = VERSION) -> Capability:
+def capability(feature: Feature, device_kind: str = "H100", version: str = VERSION) -> Capability:
     """Return whether this version offers a feature on a kind of GPU, and how or why not."""
     if version not in VERSIONS:
         return refused(f"versions {VERSIONS[0]} to {VERSIONS[-1]} are known here", _DOCS)
-    if card_kind == CPU:
+    if device_kind == CPU:
         return refused(
             "on a CPU the native engine serves; vLLM's CPU build has no kernel for FP8 artifacts",
             sources.measured("vLLM's CPU build and FP8 artifacts"),
         )
-    gpu = PLANNABLE_GPUS.get(card_kind)
+    gpu = PLANNABLE_GPUS.get(device_kind)
     if gpu is None or gpu.compute_capability is None:
-        return refused(f"nothing is known about `{card_kind}`", _DOCS)
-    if not gpu.has_capability(*OLDEST_CARD):
+        return refused(f"nothing is known about `{device_kind}`", _DOCS)
+    if not gpu.has_capability(*OLDEST_DEVICE):
         return refused(f"it needs compute capability 7.5, and {gpu.kind} has "
                        f"{gpu.capability_text}", _DOCS)  # fmt: skip
-    found = _by_card(feature, gpu.compute_capability, version) or _WITHOUT_CARDS[feature]
+    found = _by_device(feature, gpu.compute_capability, version) or _WITHOUT_DEVICES[feature]
     return seen(
         found, PROOFS.get(feature, ()),
         version=version, compute_capability=gpu.compute_capability,
     )  # fmt: skip
 
 
-def _by_card(feature: Feature, has: tuple[int, int], version: str) -> Capability | None:
+def _by_device(feature: Feature, has: tuple[int, int], version: str) -> Capability | None:
     match feature:
         case Feature.FP8_WEIGHTS:
             expands = EMULATED_FP8_CAPABILITY if version >= EXPANDS_FP8_SINCE else FP8_CAPABILITY

@@ -31,14 +31,14 @@ _CACHE_TYPES = {"fp8": "fp8", "auto": "auto", "bfloat16": "bfloat16", "float16":
 Words = tuple[object, ...] | None
 
 
-def say_engine_arguments(line: CommandWriter, *, cards: int = 1, version: str = VERSION) -> None:
+def say_engine_arguments(line: CommandWriter, *, devices: int = 1, version: str = VERSION) -> None:
     """Add the flags of the arguments that have one, and say which have none."""
     arguments = arguments_of(line)
     if not arguments:
         return
     for name, value in sorted(arguments.items()):
         if name == "kv_cache_config" and isinstance(value, Mapping):
-            _say_cache(line, value, cards)
+            _say_cache(line, value, devices)
             continue
         words = _words(name, value, arguments, version)
         if words is None:
@@ -84,17 +84,17 @@ def _words(name: str, value: Any, arguments: Mapping[str, Any], version: str) ->
     return translate(value, arguments) if translate else None
 
 
-def _say_cache(line: CommandWriter, cache: Mapping[str, Any], cards: int) -> None:
+def _say_cache(line: CommandWriter, cache: Mapping[str, Any], devices: int) -> None:
     for name, value in sorted(cache.items()):
         path = f"{PATCH}.kv_cache_config.{name}"
-        words = _cache_words(name, value, cards)
+        words = _cache_words(name, value, devices)
         if words is None:
             line.miss(path, NO_COUNTERPART)
         else:
             line.say(path, *words)
 
 
-def _cache_words(name: str, value: Any, cards: int) -> Words:
+def _cache_words(name: str, value: Any, devices: int) -> Words:
     match name, value:
         case _, None:
             return ()
@@ -105,7 +105,7 @@ def _cache_words(name: str, value: Any, cards: int) -> Words:
         case "dtype", str() if value.lower() in _CACHE_TYPES:
             return ("--kv-cache-dtype", _CACHE_TYPES[value.lower()])
         case "host_cache_size", int():
-            return ("--kv-offloading-size", value * cards / GIB)
+            return ("--kv-offloading-size", value * devices / GIB)
     return None
 
 

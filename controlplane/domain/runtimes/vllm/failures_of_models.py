@@ -25,8 +25,8 @@ PATTERNS = (
     log_pattern(
         "EVL-BFLOAT16", _MACHINE,
         r"Bfloat16 is only supported on GPUs with compute capability of at least 8\.0\. Your "
-        r"(?P<card>[^\n]+?) GPU has compute capability (?P<has>[\d.]+)",
-        "The weights are bfloat16, and {card} has compute capability {has}.",
+        r"(?P<device>[^\n]+?) GPU has compute capability (?P<has>[\d.]+)",
+        "The weights are bfloat16, and {device} has compute capability {has}.",
         "Use an Ampere GPU or newer.",
         text="ValueError: Bfloat16 is only supported on GPUs with compute capability of at least "
         "8.0. Your Tesla T4 GPU has compute capability 7.5.",
@@ -81,9 +81,9 @@ PATTERNS = (
     ),
     log_pattern(
         "EVL-FP8-CACHE-ON-CARD", _CONFIG,
-        r"FP8 KV cache is not supported by the Triton attention backend on (?P<card>[^\n(]+?) "
+        r"FP8 KV cache is not supported by the Triton attention backend on (?P<device>[^\n(]+?) "
         r"\(compute capability (?P<has>[\d.]+)\)",
-        "{card} has compute capability {has}, and an FP8 KV cache needs 8.9 without FlashInfer.",
+        "{device} has compute capability {has}, and an FP8 KV cache needs 8.9 without FlashInfer.",
         "Install FlashInfer beside vLLM, use `fp8`, which keeps 16 bits there, or a newer GPU.",
         text="ValueError: FP8 KV cache is not supported by the Triton attention backend on NVIDIA "
         "A100-SXM4-80GB (compute capability 8.0); native FP8 (fp8e4nv) requires SM89+.",

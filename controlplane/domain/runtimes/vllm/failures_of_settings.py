@@ -1,6 +1,6 @@
 """vLLM's complaints about memory, limits and settings."""
 
-from controlplane.domain.failure_patterns import card_sharing
+from controlplane.domain.failure_patterns import device_sharing
 from controlplane.domain.failures import Blame
 from controlplane.domain.runtimes.engine_log import (
     ACCELERATOR,
@@ -73,11 +73,11 @@ PATTERNS = (
         source=f"{_V}#17939", field=_BATCH, fix=half(BATCH),
     ),
     log_pattern(
-        "EVL-CARD-SHARED", _MACHINE, rf"OutOfMemoryError: {card_sharing.TRIED}",
+        "EVL-CARD-SHARED", _MACHINE, rf"OutOfMemoryError: {device_sharing.TRIED}",
         "Others hold most of the GPU: the engine asked for {size} more and has {own} itself, and "
         "{free} of {capacity} are free.",
         "End what else uses the GPU; the node's page names it.",
-        holds=card_sharing.is_held_by_others,
+        holds=device_sharing.is_held_by_others,
         text="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.16 GiB. GPU 0 has a "
         "total capacity of 139.72 GiB of which 12.88 MiB is free. Process 71352 has 30.61 GiB "
         "memory in use. Including non-PyTorch memory, this process has 109.10 GiB memory in use. "
@@ -93,7 +93,7 @@ PATTERNS = (
         text="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.74 GiB. GPU 1 has a "
         "total capacity of 23.57 GiB of which 605.88 MiB is free.",
         source=f"{_V}#15105", field=_TOKENS, fix=half(TOKENS),
-        holds=card_sharing.is_not_known_to_be_shared,
+        holds=device_sharing.is_not_known_to_be_shared,
     ),
     log_pattern(
         "EVL-LENGTH-BEYOND-MODEL", _CONFIG,

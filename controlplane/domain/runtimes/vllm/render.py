@@ -10,7 +10,7 @@ from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.facts.gpus import CPU, PLANNABLE_GPUS
 from controlplane.domain.memory import UnplannableError
 from controlplane.domain.memory.plan import plan
-from controlplane.domain.memory.runtime_memory import MOST_OF_A_CARD
+from controlplane.domain.memory.runtime_memory import MOST_OF_A_DEVICE
 from controlplane.domain.runtimes.launch import Launch
 from controlplane.domain.runtimes.outside_engine import account
 from controlplane.domain.runtimes.served_name import served_model_name
@@ -42,7 +42,7 @@ _SHARE_REASON = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Card:
+class _Device:
     kind: str
     memory_bytes: int
 
@@ -79,8 +79,8 @@ def render(
     _say_limits(line, checkpoint)
     _say_precision(line, exported or checkpoint.existing_quantization)
     _say_share(line, _memory_share(spec, checkpoint, memory_bytes))
-    cards = spec.tensor_parallel * spec.pipeline_parallel
-    arguments.say_host_cache(line, cards=cards)
+    devices = spec.tensor_parallel * spec.pipeline_parallel
+    arguments.say_host_cache(line, devices=devices)
     line.leave(DEFAULT_TOKENS, _LENGTH_REASON)
     arguments.say_experts(line)
     arguments.say_lookahead(line)
@@ -89,7 +89,7 @@ def render(
         line, lambda name, _: folders.get(name) or f"{model_dir}/adapters/{name}"
     )
     arguments.say_pooling(line)
-    say_engine_arguments(line, cards=cards, version=version)
+    say_engine_arguments(line, devices=devices, version=version)
     line.words += ["--trust-remote-code"] * runs_remote_code
     for field in ("enginehouse.runtime", "model_metadata.enginehouse.runtime"):
         line.say(field)
@@ -173,9 +173,9 @@ def _memory_share(spec: Spec, checkpoint: CheckpointFacts, memory_bytes: int) ->
     total = gpu.memory_bytes if gpu and gpu.memory_bytes else memory_bytes
     wanted = min(max(spec.kv_cache_fraction, 0.0), 1.0)
     try:
-        planned = plan(spec, checkpoint, _Card(kind=kind, memory_bytes=total), "vllm")
+        planned = plan(spec, checkpoint, _Device(kind=kind, memory_bytes=total), "vllm")
     except UnplannableError:
-        return min(wanted, MOST_OF_A_CARD)
+        return min(wanted, MOST_OF_A_DEVICE)
     used = planned.weights_bytes + planned.activations_bytes + planned.overhead_bytes
     share = wanted + (1 - wanted) * min(used / total, 1.0)
-    return min(math.floor(share * 1000) / 1000, MOST_OF_A_CARD)
+    return min(math.floor(share * 1000) / 1000, MOST_OF_A_DEVICE)

@@ -16,7 +16,7 @@ from controlplane.artifacts import ArtifactStore
 from controlplane.domain.spec import Spec
 from tests.apps.configs.calibration_sets.uploads import chats, jsonl, posted, stored
 from tests.apps.rest_client import client_of
-from tests.factories import Cast, config_text, make_api_key, make_card, make_cast
+from tests.factories import Cast, config_text, make_api_key, make_cast, make_device
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 QUANTIZED = """    quantization_type: fp8
@@ -152,7 +152,7 @@ def test_a_file_past_the_limit_is_refused(cast: Cast, settings: Settings) -> Non
 def test_a_config_that_names_no_set_of_the_team_is_blocked_until_it_is_uploaded(
     cast: Cast,
 ) -> None:
-    make_card()
+    make_device()
     stored(cast.team, "support-chats")
     wrong = revision_on(cast, "team/suport-chats")
     (finding,) = [each for each in wrong.findings if each["code"] == "EH236"]

@@ -144,7 +144,7 @@ def test_only_the_rows_that_are_taken_are_fetched(places: Places, hub: HubServer
     assert asked.range == f"bytes=0-{1024 * 1024 - 1}"
 
 
-CARD = """---
+DEVICE = """---
 configs:
 - config_name: default
   data_files:
@@ -158,9 +158,9 @@ configs:
 """
 
 
-def test_the_card_decides_which_files_are_a_config(places: Places, hub: HubServer) -> None:
+def test_the_device_decides_which_files_are_a_config(places: Places, hub: HubServer) -> None:
     files = {
-        "README.md": CARD.encode(),
+        "README.md": DEVICE.encode(),
         "rows/1.jsonl": lines(*texts(2)),
         "other/1.jsonl": lines({"text": "test"}),
         "long.jsonl": lines({"text": "long"}),

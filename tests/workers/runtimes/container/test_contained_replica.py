@@ -103,7 +103,7 @@ def make_host(docker: Docker, tmp_path: Path) -> Iterator[Host]:
         "checkpoint": CHECKPOINT,
         "content_digest": ArtifactStore.open(url).publish(source, {"format": 1}).content_digest,
         "artifact_url": url,
-        "cards": [],
+        "devices": [],
         "memory_bytes": 8 * 1024**3,
     }
     found = Host(docker, settings, wanted)

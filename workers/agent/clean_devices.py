@@ -7,7 +7,7 @@ from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.gpus import IDLE_BYTES
 from controlplane.domain.failures import Failure
 from workers.agent import nvidia
-from workers.agent.failures import card_lost, card_memory_held, card_taken
+from workers.agent.failures import device_lost, device_memory_held, device_taken
 
 WAIT_SECONDS = 10.0
 """For a former engine to end and give its memory back; whatever lasts longer is told."""
@@ -16,7 +16,7 @@ _PAUSE_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 
 
-class CardsTaken(Exception):
+class DevicesTaken(Exception):
     """A leased GPU is not free; `failure` says who or what holds it."""
 
     def __init__(self, failure: Failure) -> None:
@@ -24,7 +24,7 @@ class CardsTaken(Exception):
         self.failure = failure
 
 
-def visible_cards(uuids: Sequence[str]) -> Mapping[str, str]:
+def visible_devices(uuids: Sequence[str]) -> Mapping[str, str]:
     """Return the environment that shows an engine its leased GPUs and hides all others."""
     return {"CUDA_VISIBLE_DEVICES": ",".join(_gpus(uuids))}
 
@@ -32,13 +32,13 @@ def visible_cards(uuids: Sequence[str]) -> Mapping[str, str]:
 def wait_until_clean(uuids: Sequence[str], *, clock: Clock = SYSTEM) -> None:
     """Return once every GPU of the list is free; a former engine may still give memory back.
 
-    Raises CardsTaken when one is not within WAIT_SECONDS.
+    Raises DevicesTaken when one is not within WAIT_SECONDS.
     """
     deadline = clock.monotonic() + WAIT_SECONDS
     told = ""
     while (found := what_holds(uuids)) is not None:
         if clock.monotonic() > deadline:
-            raise CardsTaken(found)
+            raise DevicesTaken(found)
         if found.sentence != told:
             _log.info("Waiting: %s", told := found.sentence)
         clock.sleep(_PAUSE_SECONDS)
@@ -60,7 +60,7 @@ def _what_holds(uuid: str) -> Failure | None:
     try:
         use = nvidia.use_of(uuid)
     except LookupError as error:
-        return card_lost(str(error))
+        return device_lost(str(error))
     if use.users:
-        return card_taken(uuid, use.users)
-    return card_memory_held(uuid, use.used_bytes) if use.used_bytes > IDLE_BYTES else None
+        return device_taken(uuid, use.users)
+    return device_memory_held(uuid, use.used_bytes) if use.used_bytes > IDLE_BYTES else None

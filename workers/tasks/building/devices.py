@@ -7,22 +7,22 @@ import psutil
 from django.conf import settings
 from django.db.models import QuerySet
 
-from apps.builds.leasing import card_holder
+from apps.builds.leasing import device_holder
 from apps.builds.services import (
-    CardNeed,
-    build_cards_claim,
-    build_cards_release,
+    DeviceNeed,
+    build_devices_claim,
+    build_devices_release,
     step_wait,
 )
 from apps.fleet.models import Node
-from apps.fleet.selectors import SILENT_SECONDS, nodes_alive, smallest_card_bytes
+from apps.fleet.selectors import SILENT_SECONDS, nodes_alive, smallest_device_bytes
 from apps.fleet.services import NoRoom
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import Spec
 from workers.agent import nvidia
-from workers.agent.clean_cards import what_holds
+from workers.agent.clean_devices import what_holds
 from workers.tasks.building.report import StepReport
 from workers.tasks.building.stopped import StepFailed
 from workers.tasks.leasing import LeaseKeeper, retry_on_db_error
@@ -30,15 +30,15 @@ from workers.tasks.leasing import LeaseKeeper, retry_on_db_error
 _PATIENCE_SECONDS = 600.0
 """For replicas and strangers, which do not end by themselves; other builds are waited for."""
 _PAUSE_SECONDS = 1.0
-_BUILDS = card_holder("")
+_BUILDS = device_holder("")
 """How the name of every build that holds GPUs begins."""
 
-Need = Callable[[int], CardNeed]
+Need = Callable[[int], DeviceNeed]
 """What the step needs, where the smallest of this node's GPUs of the kind has so many bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeldCards:
+class HeldDevices:
     """What a step may use."""
 
     kind: str
@@ -80,7 +80,7 @@ class _Refusal:
         )
 
 
-class StepCards:
+class StepDevices:
     """Claims for one step, in the name of the build."""
 
     def __init__(
@@ -92,7 +92,7 @@ class StepCards:
         self._step = step
         self._told = ""
 
-    def claim(self, spec: Spec, need: Need) -> HeldCards:
+    def claim(self, spec: Spec, need: Need) -> HeldDevices:
         """Return what the build holds now; where this host has no node, its CPU without a lease.
 
         Raises:
@@ -107,10 +107,10 @@ class StepCards:
                 "without a lease on its memory"
             )
             whole = psutil.virtual_memory().total
-            return HeldCards(kind=CPU, memory_bytes=need(whole).memory_bytes)
+            return HeldDevices(kind=CPU, memory_bytes=need(whole).memory_bytes)
         clock = self._clock
         give_up_at = clock.monotonic() + _PATIENCE_SECONDS
-        while not isinstance(found := self._ask(kind, need), HeldCards):
+        while not isinstance(found := self._ask(kind, need), HeldDevices):
             self._tell(found.reason)
             if found.has_turn:
                 give_up_at = clock.monotonic() + _PATIENCE_SECONDS
@@ -124,9 +124,9 @@ class StepCards:
 
     def release(self) -> None:
         """Give back what the build holds: the step needs no GPU."""
-        retry_on_db_error(self._keeper, lambda: build_cards_release(lease=self._keeper.lease))
+        retry_on_db_error(self._keeper, lambda: build_devices_release(lease=self._keeper.lease))
 
-    def _ask(self, kind: str, need: Need) -> HeldCards | _Refusal:
+    def _ask(self, kind: str, need: Need) -> HeldDevices | _Refusal:
         return retry_on_db_error(self._keeper, lambda: _claimed(self._keeper, kind, need))
 
     def _tell(self, reason: str) -> None:
@@ -140,22 +140,22 @@ class StepCards:
         self._told = reason
 
 
-def _claimed(keeper: LeaseKeeper, kind: str, need: Need) -> HeldCards | _Refusal:
+def _claimed(keeper: LeaseKeeper, kind: str, need: Need) -> HeldDevices | _Refusal:
     """Return the GPUs, proven free: what the ledger knows of others is seconds old."""
     node = nodes_alive().filter(name=settings.NODE_NAME).first()
     if node is None:
         # What its engines hold is unknown: to start beside them could take the host down.
         return _silent()
-    asked = need(smallest_card_bytes(node=node, kind=kind))
+    asked = need(smallest_device_bytes(node=node, kind=kind))
     try:
-        cards = build_cards_claim(lease=keeper.lease, node=node, need=asked)
+        devices = build_devices_claim(lease=keeper.lease, node=node, need=asked)
     except NoRoom as refused:
         return _no_room(refused)
-    uuids = tuple(card.uuid for card in cards if card.kind != CPU)
+    uuids = tuple(device.uuid for device in devices if device.kind != CPU)
     # Without the library there is nobody to ask; the agent, which found the GPUs, has it.
     if (others := what_holds(uuids) if nvidia.is_there() else None) is not None:
         return _in_use(others.sentence)
-    return HeldCards(kind=kind, memory_bytes=asked.memory_bytes, uuids=uuids)
+    return HeldDevices(kind=kind, memory_bytes=asked.memory_bytes, uuids=uuids)
 
 
 def _own_nodes() -> QuerySet[Node]:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.builds.leasing import RUNNING, card_holder
+from apps.builds.leasing import RUNNING, device_holder
 from apps.builds.models import Build
-from apps.fleet.models import CardLease
+from apps.fleet.models import DeviceLease
 from apps.fleet.selectors import leases_of_holder, pool_is_cordoned
 from apps.ui import formats
 from controlplane.domain.lifecycle import BuildState, StepState
@@ -21,9 +21,9 @@ class Waiting:
     reason: str
 
 
-def held_cards(build: Build) -> Sequence[CardLease]:
+def held_devices(build: Build) -> Sequence[DeviceLease]:
     """Return the claims of a running build, with GPU and node; others hold nothing."""
-    return leases_of_holder(card_holder(build.id)) if build.state in RUNNING else ()
+    return leases_of_holder(device_holder(build.id)) if build.state in RUNNING else ()
 
 
 def waiting_of(build: Build) -> Waiting | None:
@@ -36,8 +36,8 @@ def waiting_of(build: Build) -> Waiting | None:
     return None
 
 
-def held_words(lease: CardLease) -> str:
+def held_words(lease: DeviceLease) -> str:
     """Return `H100 2`, or `4.0 GiB of memory` on a GPU that is shared."""
-    if lease.card.is_shared:
+    if lease.device.is_shared:
         return f"{formats.size(lease.memory_bytes)} of memory"
-    return f"{lease.card.kind}\u00a0{lease.card.index}"
+    return f"{lease.device.kind}\u00a0{lease.device.index}"

@@ -8,7 +8,7 @@ from controlplane.domain.facts.gpus import GIB
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardUser:
+class DeviceUser:
     """One process on a GPU. A container may show neither the process nor what it holds."""
 
     pid: int
@@ -46,18 +46,20 @@ class CardUser:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> "CardUser":
+    def from_json(cls, stored: Mapping[str, Any]) -> "DeviceUser":
         return cls(**{name: stored[name] for name in cls.__dataclass_fields__ if name in stored})
 
 
-def in_use_by(card: str, users: Sequence[CardUser]) -> str:
+def in_use_by(device: str, users: Sequence[DeviceUser]) -> str:
     """Return the sentence that names who is on a GPU."""
-    return f"{card} is in use by {'; by '.join(each.words for each in users)}."
+    return f"{device} is in use by {'; by '.join(each.words for each in users)}."
 
 
-def held_by_nobody_shown(card: str, used_bytes: int) -> str:
+def held_by_nobody_shown(device: str, used_bytes: int) -> str:
     """Return the sentence for memory that is taken while no process is shown on the GPU."""
-    return f"{_gib(used_bytes)} of {card} are held, and this host shows no process that holds them."
+    return (
+        f"{_gib(used_bytes)} of {device} are held, and this host shows no process that holds them."
+    )
 
 
 def _gib(count_bytes: int) -> str:

@@ -8,8 +8,8 @@ from django.db import transaction
 from django.db.models import Max, Q
 
 from apps.deployments.models import Replica
-from apps.fleet.models import CardLease
-from apps.telemetry.models import CardHour
+from apps.fleet.models import DeviceLease
+from apps.telemetry.models import DeviceHour
 from controlplane import clock
 
 HOUR = timedelta(hours=1)
@@ -19,21 +19,21 @@ _Place = tuple[datetime, str, str]
 
 
 @transaction.atomic
-def card_time_record(*, now: datetime | None = None) -> int:
+def device_time_record(*, now: datetime | None = None) -> int:
     """Return how many rows of hours were written: those since the last one, which is done again."""
     now = now or clock.now()
-    last = CardHour.objects.aggregate(last=Max("hour"))["last"]
+    last = DeviceHour.objects.aggregate(last=Max("hour"))["last"]
     start = max(last, now - _LONGEST_AWAY) if last else now - _LONGEST_AWAY
     found = _held(start.replace(minute=0, second=0, microsecond=0), now)
     deployments = _deployments_of({replica_id for _, replica_id, _ in found})
-    rows: dict[_Place, CardHour] = {}
+    rows: dict[_Place, DeviceHour] = {}
     for (hour, replica_id, kind), seconds in found.items():
         if (owner := deployments.get(replica_id)) is None:
             continue
         deployment_id, model_id, team_id = owner
         row = rows.setdefault(
             (hour, deployment_id, kind),
-            CardHour(
+            DeviceHour(
                 hour=hour,
                 deployment_id=deployment_id,
                 model_id=model_id,
@@ -42,7 +42,7 @@ def card_time_record(*, now: datetime | None = None) -> int:
             ),
         )
         row.seconds += seconds
-    CardHour.objects.bulk_create(
+    DeviceHour.objects.bulk_create(
         rows.values(),
         update_conflicts=True,
         unique_fields=["hour", "deployment_id", "kind"],
@@ -54,13 +54,13 @@ def card_time_record(*, now: datetime | None = None) -> int:
 def _held(start: datetime, now: datetime) -> dict[_Place, float]:
     found: dict[_Place, float] = defaultdict(float)
     open_or_recent = Q(released_at=None) | Q(released_at__gt=start)
-    leases = CardLease.objects.filter(open_or_recent, holder__startswith="replica:")
-    for lease in leases.select_related("card"):
+    leases = DeviceLease.objects.filter(open_or_recent, holder__startswith="replica:")
+    for lease in leases.select_related("device"):
         replica_id = lease.holder.partition(":")[2]
-        share = lease.memory_bytes / lease.card.memory_bytes if lease.card.is_shared else 1.0
+        share = lease.memory_bytes / lease.device.memory_bytes if lease.device.is_shared else 1.0
         begin, end = max(lease.claimed_at, start), lease.released_at or now
         for hour, seconds in _hours(begin, min(end, now)):
-            found[hour, replica_id, lease.card.kind] += seconds * share
+            found[hour, replica_id, lease.device.kind] += seconds * share
     return found
 
 

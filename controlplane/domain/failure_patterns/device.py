@@ -2,23 +2,23 @@
 
 import re
 
-from controlplane.domain.failure_patterns import card_sharing
+from controlplane.domain.failure_patterns import device_sharing
 from controlplane.domain.failure_patterns.crash_evidence import BUILD, REPOSITORY
-from controlplane.domain.failure_patterns.fixes import more_cards
+from controlplane.domain.failure_patterns.fixes import more_devices
 from controlplane.domain.failure_patterns.pattern import Example, Pattern
 from controlplane.domain.failures import Blame
 
 _CHECKED = "2026-11-28"
 _TORCH = "torch 2.13.0, c10/cuda"
-_CARDS = f"{BUILD}.num_builder_gpus"
+_DEVICES = f"{BUILD}.num_builder_gpus"
 
 PATTERNS = (
     Pattern(
         code="EHB-CARD-SHARED",
         blame=Blame.MACHINE,
-        expression=re.compile(card_sharing.TRIED),
-        holds=card_sharing.is_held_by_others,
-        sentence="Others hold most of GPU {card}: {it} asked for {size} more and has {own} "
+        expression=re.compile(device_sharing.TRIED),
+        holds=device_sharing.is_held_by_others,
+        sentence="Others hold most of GPU {device}: {it} asked for {size} more and has {own} "
         "itself, and {free} of {capacity} are free.",
         hint="End what else uses the GPU (`nvidia-smi` and the node's page name it), then retry.",
         example=Example(
@@ -37,16 +37,16 @@ PATTERNS = (
         blame=Blame.MACHINE,
         expression=re.compile(
             r"CUDA out of memory\. Tried to allocate (?P<size>[\d.]+ [KMG]iB)\."
-            r"(?: GPU (?P<card>\d+) has a total capacity of (?P<capacity>[\d.]+ [KMG]iB) of which "
-            r"(?P<free>[\d.]+ \w+) is free)?"
+            r"(?: GPU (?P<device>\d+) has a total capacity of (?P<capacity>[\d.]+ [KMG]iB) of "
+            r"which (?P<free>[\d.]+ \w+) is free)?"
         ),
-        holds=card_sharing.is_not_known_to_be_shared,
+        holds=device_sharing.is_not_known_to_be_shared,
         sentence="{subject} ran out of memory on a GPU: it asked for {size} more, and works on "
-        "{cards} GPU(s).",
-        more="GPU {card} has {capacity} in all and had {free} left.",
+        "{devices} GPU(s).",
+        more="GPU {device} has {capacity} in all and had {free} left.",
         hint="Raise `num_builder_gpus`, lower `calib_max_seq_length`, or build on larger GPUs.",
-        field=_CARDS,
-        fix=more_cards,
+        field=_DEVICES,
+        fix=more_devices,
         example=Example(
             text="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 384.00 MiB. GPU 0 "
             "has a total capacity of 39.56 GiB of which 359.62 MiB is free. Process 4119960 has "
@@ -63,8 +63,8 @@ PATTERNS = (
         ),
         sentence="A GPU had no memory left for {it}, not even for its own bookkeeping.",
         hint="Look with `nvidia-smi` for other processes on the GPU, or raise `num_builder_gpus`.",
-        field=_CARDS,
-        fix=more_cards,
+        field=_DEVICES,
+        fix=more_devices,
         example=Example(
             text="RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling "
             "`cublasCreate(handle)`",
@@ -97,7 +97,7 @@ PATTERNS = (
         ),
         sentence="{subject} needs a GPU, and this machine shows it none.",
         hint="Check `nvidia-smi` on the build machine; a container needs `--gpus all`.",
-        field=_CARDS,
+        field=_DEVICES,
         example=Example(
             text="RuntimeError: No CUDA GPUs are available", source=_TORCH, checked=_CHECKED
         ),
@@ -151,7 +151,7 @@ PATTERNS = (
         ),
         sentence="A GPU failed while {it} was using it.",
         hint="Cordon the node, look at `nvidia-smi -q` and `dmesg` (Xid), and reset or replace the "
-        "card.",
+        "device.",
         example=Example(
             text="RuntimeError: CUDA error: uncorrectable ECC error encountered",
             source=_TORCH,
@@ -193,7 +193,7 @@ PATTERNS = (
         sentence="The GPUs could not talk to each other (NCCL): {reason}",
         hint="Set NCCL_DEBUG=INFO for the build worker and retry; shared memory that is too small "
         "and a wrong network interface are the usual causes. One GPU needs no NCCL.",
-        field=_CARDS,
+        field=_DEVICES,
         example=Example(
             text="RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for "
             "details)",

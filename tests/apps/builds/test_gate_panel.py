@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apps.builds import examples
-from apps.builds.gate_card import GateCard, gate_words
+from apps.builds.gate_panel import GatePanel, gate_words
 from apps.builds.models import Build
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import signed_in
@@ -74,8 +74,8 @@ def test_the_gate_shows_its_figures_beside_the_limit_and_the_worst_samples_as_te
 
 def test_drift_and_choice_have_limits_of_their_own() -> None:
     limits = GATE["limits"] | {"max_logit_drift_nats": 0.15, "min_same_choice": 0.75}
-    card = GateCard(result=GATE | {"limits": limits})
-    assert [each.limit for each in card.figures] == [
+    device = GatePanel(result=GATE | {"limits": limits})
+    assert [each.limit for each in device.figures] == [
         "+6.0\u2009%",
         "0.1500 nats",
         "at least 75\u2009%",
@@ -102,12 +102,12 @@ def test_figures_of_a_checkpoint_that_guesses_are_shown_with_the_reason() -> Non
 def test_an_encoder_is_measured_by_cosine_and_agreement() -> None:
     figures = {"mean_cosine": 0.99812, "label_agreement": 0.995, "labels": 2}
     worst = [{"cosine": 0.91, "tokens": 9, "text": "short"}]
-    card = GateCard(result=GATE | {"kind": "encoder", "figures": figures, "worst": worst})
-    assert [(each.label, each.measured, each.limit) for each in card.figures] == [
+    device = GatePanel(result=GATE | {"kind": "encoder", "figures": figures, "worst": worst})
+    assert [(each.label, each.measured, each.limit) for each in device.figures] == [
         ("Mean cosine", "0.9981", "at least 0.9900"),
         ("Label agreement", "0.9950", "at least 0.9900"),
     ]
-    assert card.worst[0].figure == "cosine 0.9100"
+    assert device.worst[0].figure == "cosine 0.9100"
 
 
 def test_the_passport_tells_what_was_calibrated_on_what() -> None:
@@ -205,7 +205,7 @@ def test_adapters_are_in_passport_gate_and_first_answer() -> None:
         assert "s3://weights/legal at 1111111111111111" in each
 
 
-def test_the_example_of_the_rest_reference_reads_as_a_card() -> None:
+def test_the_example_of_the_rest_reference_reads_as_a_device() -> None:
     words = gate_words(examples.PASSPORT["gate"])
     assert words.startswith("passed: perplexity +3.8"), words
-    assert len(GateCard(result=examples.GATE).worst) == 1
+    assert len(GatePanel(result=examples.GATE).worst) == 1

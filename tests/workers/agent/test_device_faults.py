@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.services import deployments_sweep, model_create
-from apps.fleet.models import Card
+from apps.fleet.models import Device
 from controlplane.domain.spec import edit_yaml, parse_text
 from tests.factories import config_text, make_config, make_revision
 from tests.factories_serving import make_servable_build
@@ -43,7 +43,7 @@ Hold = Callable[..., "subprocess.Popen[bytes]"]
 @pytest.fixture
 def hold(tmp_path: Path) -> Iterator[Hold]:
     """Start a process that holds memory of the rehearsed GPU."""
-    folder = tmp_path / "rehearsed-card"
+    folder = tmp_path / "rehearsed-device"
     folder.mkdir()
     started: list[subprocess.Popen[bytes]] = []
 
@@ -91,7 +91,7 @@ def deployment(agent: AgentProcess, hold: Hold, settings: Settings, tmp_path: Pa
     return made
 
 
-def test_who_keeps_the_card_of_a_killed_engine_is_told_until_all_are_gone(
+def test_who_keeps_the_device_of_a_killed_engine_is_told_until_all_are_gone(
     agent: AgentProcess, deployment: Deployment, hold: Hold
 ) -> None:
     first = deployment.replicas.get()
@@ -122,7 +122,7 @@ def test_memory_that_no_process_is_shown_to_hold_is_told_and_waited_for(
     os.kill(deployment.replicas.get().pid, signal.SIGKILL)
     told = wait_for(lambda: sentence(deployment, "are held"), what="memory that is held")
     assert "8.6 GiB of GPU 0 are held, and this host shows no process that holds them." in told
-    assert Card.objects.get(kind="H100").used_by == []
+    assert Device.objects.get(kind="H100").used_by == []
     end(hidden)
     wait_for_state(deployment, "active")
 

@@ -2,7 +2,7 @@
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.quantization import FP4_CAPABILITY
-from controlplane.domain.rules.context import CardOffer, Context
+from controlplane.domain.rules.context import Context, DeviceOffer
 from controlplane.domain.rules.examples import (
     LLAMA_8B,
     LLAMA_70B,
@@ -17,7 +17,7 @@ _ACCELERATOR = "resources.accelerator"
 _REPO = "trt_llm.build.checkpoint_repository.repo"
 SMALL_PARAMETERS = 8_000_000_000
 MIDDLE_PARAMETERS = 15_000_000_000
-_SMALL_CARDS = frozenset({"L4", "A10G"})
+_SMALL_DEVICES = frozenset({"L4", "A10G"})
 _TABLE = sources.engine_builder_overview("Model size support")
 _NVFP4 = facts(quantization_config={"quant_method": "modelopt", "quant_algo": "NVFP4"})
 _H100: Config = {_ACCELERATOR: "H100"}
@@ -39,8 +39,8 @@ def _is_nvfp4(c: Context) -> bool:
     )
 
 
-def _cards_offered(c: Context) -> int:
-    return sum(offer.count for offer in c.cards if offer.kind == c.gpu.kind)
+def _devices_offered(c: Context) -> int:
+    return sum(offer.count for offer in c.devices if offer.kind == c.gpu.kind)
 
 
 def _replicas(c: Context) -> int:
@@ -75,7 +75,7 @@ L4_ABOVE_8B = Rule(
     runtimes=GPU_RUNTIMES,
     needs=("checkpoint",),
     fields=at(_ACCELERATOR),
-    concerns=lambda c: _generates(c) and c.gpu.kind in _SMALL_CARDS,
+    concerns=lambda c: _generates(c) and c.gpu.kind in _SMALL_DEVICES,
     when=lambda c: (c.checkpoint.parameters or 0) >= SMALL_PARAMETERS,
     message=lambda c: (
         f"`{c.gpu.kind}` for {_billions(c):.0f} B parameters: the size table names it below 8 B, "
@@ -117,7 +117,7 @@ SIXTEEN_BITS = Rule(
     runtimes=TRTLLM,
     fields=at(_ACCELERATOR, "trt_llm.build.quantization_type"),
     concerns=_generates,
-    when=lambda c: c.spec.quantization_type.is_none and c.gpu.kind in _SMALL_CARDS,
+    when=lambda c: c.spec.quantization_type.is_none and c.gpu.kind in _SMALL_DEVICES,
     message=lambda c: (
         f"The tables name A100 as the smallest GPU for 16 bits, and the size table names "
         f"`{c.gpu.kind}` for models below 8 B; the GPU computes in bfloat16, so it is allowed."
@@ -227,25 +227,25 @@ MORE_REPLICAS = Rule(
     code="EH115",
     name="more-replicas-than-gpus",
     severity=Severity.ERROR,
-    needs=("cards",),
+    needs=("devices",),
     fields=at(_ACCELERATOR),
     # Replicas on a CPU share its memory; GPUs are leased whole.
     concerns=lambda c: c.known.replicas is not None and not c.gpu.is_cpu,
-    when=lambda c: 0 < _cards_offered(c) < _replicas(c) * c.spec.accelerator_count,
+    when=lambda c: 0 < _devices_offered(c) < _replicas(c) * c.spec.accelerator_count,
     message=lambda c: (
         f"{_replicas(c)} replicas of {c.spec.accelerator_count} `{c.gpu.kind}` need "
         f"{_replicas(c) * c.spec.accelerator_count} GPUs, and all hosts together have "
-        f"{_cards_offered(c)}."
+        f"{_devices_offered(c)}."
     ),
     source=sources.enginehouse("fleet"),
     bad=Example(
         config={_ACCELERATOR: "L4"},
-        cards=(CardOffer(kind="L4", count=2, memory_bytes=24 * 2**30),),
+        devices=(DeviceOffer(kind="L4", count=2, memory_bytes=24 * 2**30),),
         replicas=123,
     ),
     good=Example(
         config={_ACCELERATOR: "L4"},
-        cards=(CardOffer(kind="L4", count=2, memory_bytes=24 * 2**30),),
+        devices=(DeviceOffer(kind="L4", count=2, memory_bytes=24 * 2**30),),
         replicas=2,
     ),
 )

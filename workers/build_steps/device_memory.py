@@ -14,7 +14,7 @@ except ImportError:
 _log = logging.getLogger(__name__)
 
 
-class CardMemory:
+class DeviceMemory:
     """Keeps the most that some processes ever held on all GPUs together.
 
     A library that cannot tell whose memory is whose, as in some containers, tells nothing.
@@ -23,17 +23,17 @@ class CardMemory:
     def __init__(self) -> None:
         self.peak_bytes: int | None = None
         """None where there is no GPU, or nobody who could tell."""
-        self._cards = _open_cards()
+        self._devices = _open_devices()
 
     def look(self, pids: Collection[int]) -> None:
         """Take a sample of what these processes hold."""
-        held = [size for card in self._cards for size in _held(card, pids)]
+        held = [size for device in self._devices for size in _held(device, pids)]
         if held:
             self.peak_bytes = max(self.peak_bytes or 0, sum(held))
 
 
 @cache
-def _open_cards() -> list[Any]:
+def _open_devices() -> list[Any]:
     """Return every GPU, opened once: the library stays open until the process ends."""
     if pynvml is None:
         return []
@@ -44,9 +44,9 @@ def _open_cards() -> list[Any]:
     return []
 
 
-def _held(card: Any, pids: Collection[int]) -> Iterator[int]:
+def _held(device: Any, pids: Collection[int]) -> Iterator[int]:
     try:
-        users = pynvml.nvmlDeviceGetComputeRunningProcesses(card)
+        users = pynvml.nvmlDeviceGetComputeRunningProcesses(device)
     except pynvml.NVMLError as error:
         _log.debug("a GPU does not tell its users: %s", error)
         return

@@ -21,7 +21,7 @@ from controlplane.domain.lifecycle import BuildState
 _LABELS = {
     Amount.SECONDS: "Time",
     Amount.HOST: "Host memory at its peak",
-    Amount.CARD: "GPU memory at its peak",
+    Amount.DEVICE: "GPU memory at its peak",
     Amount.DISK: "Disk: checkpoint and export",
 }
 
@@ -101,7 +101,7 @@ class StepRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForecastCard:
+class ForecastPanel:
     """A stored forecast; `steps` is empty before there is a build."""
 
     told: Mapping[str, Any]
@@ -209,7 +209,7 @@ def _none(absent: str) -> str:
     return f"not measured: {absent}"
 
 
-def forecast_card(build: Build, queue: QueuePlace | None = None) -> ForecastCard | None:
+def forecast_panel(build: Build, queue: QueuePlace | None = None) -> ForecastPanel | None:
     """Return what the build was expected to take, beside what it took; None for older builds."""
     if build.forecast is None:
         return None
@@ -217,7 +217,7 @@ def forecast_card(build: Build, queue: QueuePlace | None = None) -> ForecastCard
         StepTaken(name=each.name, state=each.state, measured=each.measured)
         for each in build.steps.all()
     ]
-    return ForecastCard(
+    return ForecastPanel(
         told=build.forecast,
         steps=steps,
         queue=queue if build.state == BuildState.QUEUED else None,

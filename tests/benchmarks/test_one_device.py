@@ -3,7 +3,7 @@
 import struct
 from pathlib import Path
 
-from benchmarks.gpu.one_card import blank_others
+from benchmarks.gpu.one_device import blank_others
 
 ASSEMBLY, MACHINE_CODE = 1, 2
 
@@ -34,7 +34,7 @@ def test_the_code_of_other_generations_is_blanked_and_what_lists_it_stays(tmp_pa
     assert library.read_bytes() == b"host code" + _container(*blank) + b"more host code"
 
 
-def test_assembly_stays_where_nothing_is_compiled_for_the_card(tmp_path: Path) -> None:
+def test_assembly_stays_where_nothing_is_compiled_for_the_device(tmp_path: Path) -> None:
     library = tmp_path / "library.so"
     library.write_bytes(_container((MACHINE_CODE, 80, b"eighty!!"), (ASSEMBLY, 80, b"text")))
     assert blank_others(library, 90) == len(b"eighty!!")

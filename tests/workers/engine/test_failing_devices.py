@@ -60,7 +60,7 @@ def test_a_step_without_memory_is_repeated_by_rows_with_its_memory_given_back(
     engine.stop()
 
 
-def test_a_card_that_has_failed_ends_the_engine_and_its_server(
+def test_a_device_that_has_failed_ends_the_engine_and_its_server(
     checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = start_engine(checkpoint)
@@ -76,7 +76,7 @@ def test_a_card_that_has_failed_ends_the_engine_and_its_server(
     engine.stop()
 
 
-def test_all_texts_end_with_their_card_and_the_pooling_engine_with_them(
+def test_all_texts_end_with_their_device_and_the_pooling_engine_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_encoder("Bert", tmp_path)

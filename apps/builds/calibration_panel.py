@@ -10,7 +10,7 @@ from apps.ui import formats
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrationCard:
+class CalibrationPanel:
     """The data of one calibrate step."""
 
     told: Mapping[str, Any]

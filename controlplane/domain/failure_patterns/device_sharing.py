@@ -6,7 +6,7 @@ from controlplane.domain.facts.gpus import IDLE_BYTES
 
 TRIED = (
     r"CUDA out of memory\. Tried to allocate (?P<size>[\d.]+ [KMGT]?i?B|\d+ bytes)\."
-    r" GPU (?P<card>\d+) has a total capacity of (?P<capacity>[\d.]+ [KMG]iB) of which "
+    r" GPU (?P<device>\d+) has a total capacity of (?P<capacity>[\d.]+ [KMG]iB) of which "
     r"(?P<free>[\d.]+ \w+) is free\.[^\n]*?Of the allocated memory (?P<own>[\d.]+ \w+) is allocated"
     r" by PyTorch,(?:[^\n]*?,)? and (?P<reserved>[\d.]+ \w+) is reserved"
 )

@@ -16,7 +16,7 @@ class UnknownKindError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedCards:
+class RequestedDevices:
     """GPUs of one kind for one replica."""
 
     kind: str
@@ -46,18 +46,20 @@ class AskedCards:
         return spec.runtime_name if spec.runtime_name != "native" else "vllm"
 
 
-def read_asked_cards(text: str, *, by_config: bool = False) -> AskedCards:
+def read_requested_devices(text: str, *, by_config: bool = False) -> RequestedDevices:
     """Return the GPUs that `KIND` or `KIND:N` names. Raises `UnknownKindError`."""
     name, _, number = text.partition(":")
     kind = name.strip().upper().replace("-", "_").replace(" ", "_")
     if number and not (number.isascii() and number.isdigit() and 0 < int(number) <= 1024):
         raise UnknownKindError(f"`{text}`: write KIND or KIND:N with N from 1, such as H100:2.")
     if kind == CPU:
-        return AskedCards(kind=CPU, count=1, memory_bytes=_CPU_MEMORY_BYTES, by_config=by_config)
+        return RequestedDevices(
+            kind=CPU, count=1, memory_bytes=_CPU_MEMORY_BYTES, by_config=by_config
+        )
     gpu = PLANNABLE_GPUS.get(kind)
     if gpu is None or gpu.memory_bytes is None:
         kinds = ", ".join(PLANNABLE_GPUS)
         raise UnknownKindError(f"`{name}` is no kind of GPU that a plan knows: {kinds}, CPU.")
-    return AskedCards(
+    return RequestedDevices(
         kind=kind, count=int(number or 1), memory_bytes=gpu.memory_bytes, by_config=by_config
     )

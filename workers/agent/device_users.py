@@ -3,17 +3,17 @@
 import pwd
 from pathlib import Path
 
-from controlplane.domain.card_users import CardUser
+from controlplane.domain.device_users import DeviceUser
 from workers.agent.folders import LEASE_VARIABLE
 
 _PROC = Path("/proc")
 _ENDED = "ZX"
 
 
-def card_user(pid: int, held_bytes: int | None) -> CardUser:
+def device_user(pid: int, held_bytes: int | None) -> DeviceUser:
     """Return the process of this number with what the driver says that it holds."""
     status = _status(pid)
-    return CardUser(
+    return DeviceUser(
         pid=pid,
         held_bytes=held_bytes,
         name=status.get("Name", "")[:64],

@@ -27,7 +27,7 @@ class DifferenceRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReuseCard:
+class ReusePanel:
     """What the worker found of the build's inputs; `artifact` is None where it is gone."""
 
     told: Mapping[str, Any]
@@ -79,9 +79,9 @@ class ReuseCard:
         ]
 
 
-def reuse_card(build: Build) -> ReuseCard | None:
+def reuse_panel(build: Build) -> ReusePanel | None:
     """Return what is known of the build's inputs; None before its worker has looked."""
     if build.reuse is None:
         return None
     found = Artifact.objects.filter(team_id=build.team_id, id=build.reuse["artifact_id"])
-    return ReuseCard(told=build.reuse, artifact=found.only("id", "created_at").first())
+    return ReusePanel(told=build.reuse, artifact=found.only("id", "created_at").first())

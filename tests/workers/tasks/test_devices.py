@@ -12,13 +12,13 @@ from django.db import connection
 from pytest_django import Settings
 
 from apps.builds.models import Build
-from apps.builds.services import CardNeed, build_cancel, build_claim
-from apps.fleet.models import Card, CardLease, Node
+from apps.builds.services import DeviceNeed, build_cancel, build_claim
+from apps.fleet.models import Device, DeviceLease, Node
 from apps.fleet.selectors import SILENT_SECONDS
-from apps.fleet.services import cards_release
+from apps.fleet.services import devices_release
 from apps.telemetry.logs import log_lines
 from controlplane import clock
-from controlplane.domain.card_users import CardUser
+from controlplane.domain.device_users import DeviceUser
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import Spec, edit_yaml, parse_text
 from controlplane.sources import folder_facts
@@ -29,11 +29,11 @@ from tests.waiting import DEADLINE_SECONDS
 from tests.workers.tasks.building import FP8, MakeBuild, make_quantized
 from tests.workers.tasks.hands import wait_for_build
 from workers.agent import nvidia
-from workers.agent.failures import card_memory_held, card_taken
+from workers.agent.failures import device_memory_held, device_taken
 from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, run_step
 from workers.tasks.build import build_run
-from workers.tasks.building import cards
-from workers.tasks.building.cards import StepCards
+from workers.tasks.building import devices
+from workers.tasks.building.devices import StepDevices
 from workers.tasks.building.needs import step_need
 from workers.tasks.building.report import StepReport
 from workers.tasks.building.stopped import StepFailed
@@ -48,7 +48,7 @@ def node(settings: Settings) -> Node:
     """The node of this host, which counts as live for long, with a CPU."""
     later = clock.now() + timedelta(hours=1)
     made = factories.make_node(name=settings.NODE_NAME, last_heartbeat_at=later)
-    factories.make_card(node=made)
+    factories.make_device(node=made)
     return made
 
 
@@ -71,14 +71,14 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[StepCommand]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Builds that wait for nobody but other builds."""
-    monkeypatch.setattr(cards, "_PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(cards, "_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(devices, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(devices, "_PAUSE_SECONDS", 0.01)
 
 
-def full(node: Node, holder: str) -> Card:
-    card = node.cards.get(kind="CPU")
-    factories.make_lease(card=card, holder=holder, memory_bytes=card.memory_bytes)
-    return card
+def full(node: Node, holder: str) -> Device:
+    device = node.devices.get(kind="CPU")
+    factories.make_lease(device=device, holder=holder, memory_bytes=device.memory_bytes)
+    return device
 
 
 def run(build: Build) -> Build:
@@ -116,25 +116,25 @@ def said(build: Build, step: str) -> str:
 
 
 def claims(build: Build) -> int:
-    return CardLease.objects.filter(holder=f"build:{build.id}", released_at=None).count()
+    return DeviceLease.objects.filter(holder=f"build:{build.id}", released_at=None).count()
 
 
 def test_calibration_and_gate_see_the_builders_gpus_alone_and_later_steps_give_them_back(
     make_build: MakeBuild, checkpoint: Path, node: Node
 ) -> None:
-    gpus = [factories.make_card(node=node, kind="H100", memory_bytes=80 << 30) for _ in range(4)]
-    factories.make_lease(card=gpus[0], holder=REPLICA, memory_bytes=80 << 30)
+    gpus = [factories.make_device(node=node, kind="H100", memory_bytes=80 << 30) for _ in range(4)]
+    factories.make_lease(device=gpus[0], holder=REPLICA, memory_bytes=80 << 30)
     spec, facts = on_gpus(checkpoint), folder_facts(checkpoint, commit="", name="tiny")
     build = make_build()
     lease = build_claim(build_id=build.id, owner="worker")
     assert lease is not None
     with LeaseKeeper(lease, stopping=threading.Event()) as keeper:
         for step in ("calibrate", "gate"):
-            held = StepCards(keeper, StepReport(keeper, step=step, attempt=1), step=step)
+            held = StepDevices(keeper, StepReport(keeper, step=step, attempt=1), step=step)
             found = held.claim(
                 spec,
                 lambda smallest, name=step: step_need(
-                    name, spec, facts.model_dump(), smallest_card_bytes=smallest
+                    name, spec, facts.model_dump(), smallest_device_bytes=smallest
                 ),
             )
             assert (found.kind, found.device, found.memory_bytes) == ("H100", "cuda", 80 << 30)
@@ -145,23 +145,23 @@ def test_calibration_and_gate_see_the_builders_gpus_alone_and_later_steps_give_t
     assert not claims(build)
 
 
-def test_a_card_is_asked_who_is_on_it_when_it_is_claimed_and_waited_for(
+def test_a_device_is_asked_who_is_on_it_when_it_is_claimed_and_waited_for(
     make_build: MakeBuild, checkpoint: Path, node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stranger = CardUser(pid=12, name="python3", user="root", held_bytes=8 << 30)
+    stranger = DeviceUser(pid=12, name="python3", user="root", held_bytes=8 << 30)
     for _ in range(2):
-        factories.make_card(node=node, kind="H100", memory_bytes=80 << 30)
-    seen = [card_taken("GPU-1", [stranger]), card_memory_held("GPU-1", 70 << 30), None]
-    monkeypatch.setattr(cards, "_PAUSE_SECONDS", 0.01)
+        factories.make_device(node=node, kind="H100", memory_bytes=80 << 30)
+    seen = [device_taken("GPU-1", [stranger]), device_memory_held("GPU-1", 70 << 30), None]
+    monkeypatch.setattr(devices, "_PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(nvidia, "is_there", lambda: True)
-    monkeypatch.setattr(cards, "what_holds", lambda uuids: seen.pop(0))
+    monkeypatch.setattr(devices, "what_holds", lambda uuids: seen.pop(0))
     build = make_build()
     lease = build_claim(build_id=build.id, owner="worker")
     assert lease is not None
     with LeaseKeeper(lease, stopping=threading.Event()) as keeper:
         report = StepReport(keeper, step="calibrate", attempt=1)
-        need = CardNeed(kind="H100", count=2, memory_bytes=80 << 30)
-        held = StepCards(keeper, report, step="calibrate").claim(
+        need = DeviceNeed(kind="H100", count=2, memory_bytes=80 << 30)
+        held = StepDevices(keeper, report, step="calibrate").claim(
             on_gpus(checkpoint), lambda _: need
         )
         report.close()
@@ -172,19 +172,21 @@ def test_a_card_is_asked_who_is_on_it_when_it_is_claimed_and_waited_for(
     assert "got room" in log
 
 
-def test_a_stranger_that_stays_on_the_card_is_the_cause_in_the_end(
+def test_a_stranger_that_stays_on_the_device_is_the_cause_in_the_end(
     make_build: MakeBuild, checkpoint: Path, node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stranger = {"pid": 12, "name": "python3", "user": "root", "held_bytes": 8 << 30}
     for _ in range(2):
-        factories.make_card(node=node, kind="H100", memory_bytes=80 << 30, is_clean=False,
+        factories.make_device(node=node, kind="H100", memory_bytes=80 << 30, is_clean=False,
                             used_by=[stranger])  # fmt: skip
-    monkeypatch.setattr(cards, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(devices, "_PATIENCE_SECONDS", 0.0)
     lease = build_claim(build_id=make_build().id, owner="worker")
     assert lease is not None
     with LeaseKeeper(lease, stopping=threading.Event()) as keeper:
-        step = StepCards(keeper, StepReport(keeper, step="calibrate", attempt=1), step="calibrate")
-        need = CardNeed(kind="H100", count=2, memory_bytes=80 << 30)
+        step = StepDevices(
+            keeper, StepReport(keeper, step="calibrate", attempt=1), step="calibrate"
+        )
+        need = DeviceNeed(kind="H100", count=2, memory_bytes=80 << 30)
         with pytest.raises(StepFailed) as failed:
             step.claim(on_gpus(checkpoint), lambda _: need)
     assert failed.value.failure.code == "EHB-CARD-IN-USE"
@@ -220,30 +222,30 @@ def test_without_room_a_build_says_who_has_it_and_can_be_cancelled(
 def test_other_builds_are_waited_for_as_long_as_they_run(
     make_build: MakeBuild, node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    card = full(node, "build:abcdefgh")
+    device = full(node, "build:abcdefgh")
     clock = ManualClock(sleeping_moves_it=True)
-    monkeypatch.setattr(cards, "_PAUSE_SECONDS", 2 * cards._PATIENCE_SECONDS)
+    monkeypatch.setattr(devices, "_PAUSE_SECONDS", 2 * devices._PATIENCE_SECONDS)
     asked: list[None] = []
 
     def ask(*told: Any) -> Any:
         asked.append(None)
         if len(asked) == 4:
-            cards_release(holder="build:abcdefgh")
+            devices_release(holder="build:abcdefgh")
         return claim(*told)
 
-    claim = cards._claimed
-    monkeypatch.setattr(cards, "_claimed", ask)
+    claim = devices._claimed
+    monkeypatch.setattr(devices, "_claimed", ask)
     build = make_build()
     lease = build_claim(build_id=build.id, owner="worker")
     assert lease is not None
     with LeaseKeeper(lease) as keeper:
         report = StepReport(keeper, step="calibrate", attempt=1)
-        step = StepCards(keeper, report, step="calibrate", clock=clock)
-        need = CardNeed(kind="CPU", count=1, memory_bytes=card.memory_bytes)
+        step = StepDevices(keeper, report, step="calibrate", clock=clock)
+        need = DeviceNeed(kind="CPU", count=1, memory_bytes=device.memory_bytes)
         held = step.claim(Spec.model_validate(build.revision.spec), lambda _: need)
         report.close()
     assert held.environment == {"CUDA_VISIBLE_DEVICES": ""}
-    assert clock.slept == 3 * [2 * cards._PATIENCE_SECONDS]
+    assert clock.slept == 3 * [2 * devices._PATIENCE_SECONDS]
     assert "got room" in said(build, "calibrate")
 
 
@@ -259,7 +261,7 @@ def test_a_replica_that_stays_is_the_cause_in_the_end(make_build: MakeBuild, nod
 def test_memory_that_this_host_never_has_is_refused_at_once(
     make_build: MakeBuild, checkpoint: Path, node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    huge = CardNeed(kind="CPU", count=1, memory_bytes=17 << 30)
+    huge = DeviceNeed(kind="CPU", count=1, memory_bytes=17 << 30)
     monkeypatch.setattr("workers.tasks.building.run.step_need", lambda *_, **_named: huge)
     build = run(make_quantized(make_build, checkpoint))
     assert (build.state, build.failure["code"]) == ("failed", "EHB-NO-CARDS"), build.failure
@@ -275,15 +277,15 @@ def test_where_this_hosts_node_is_silent_the_build_waits_until_it_speaks(
     Node.objects.update(last_heartbeat_at=None)
 
     def heard_too_late() -> Any:
-        assert not CardLease.objects.exists()
+        assert not DeviceLease.objects.exists()
         Node.objects.filter(id=node.id).update(last_heartbeat_at=clock.now())
         return silent()
 
-    silent = cards._silent
-    monkeypatch.setattr(cards, "_silent", heard_too_late)
+    silent = devices._silent
+    monkeypatch.setattr(devices, "_silent", heard_too_late)
     build = run(make_build())
     assert build.failure["code"] == "EHX-ENOUGH", build.failure
-    assert CardLease.objects.filter(holder=f"build:{build.id}").exists()
+    assert DeviceLease.objects.filter(holder=f"build:{build.id}").exists()
     log = said(build, "smoke_test")
     assert f"waiting for room: Node `{node.name}` has not spoken" in log
     assert "without a lease" not in log

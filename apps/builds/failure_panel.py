@@ -19,7 +19,7 @@ _BLAME_WORDS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class FailureCard:
+class FailurePanel:
     """What stands between the steps and the log of a failed build."""
 
     failure: Mapping[str, Any]
@@ -48,12 +48,12 @@ class FailureCard:
         return self.proposal is not None and not self.proposal.problem and self.made is None
 
 
-def failure_card(build: Build) -> FailureCard | None:
+def failure_panel(build: Build) -> FailurePanel | None:
     """Return why the build failed, None for a build that did not."""
     if not build.failure:
         return None
     proposal = fix_proposal(build)
-    return FailureCard(
+    return FailurePanel(
         failure=build.failure,
         proposal=proposal,
         made=fix_made(build) if proposal else None,

@@ -2,21 +2,21 @@
 
 import pytest
 
-from apps.builds.leasing import card_holder
+from apps.builds.leasing import device_holder
 from apps.builds.models import Build
 from apps.builds.selectors import build_detail
 from apps.builds.serializers import BuildDetailObject
 from apps.builds.services import (
-    CardNeed,
-    build_cards_claim,
-    build_cards_release,
+    DeviceNeed,
     build_claim,
+    build_devices_claim,
+    build_devices_release,
     builds_sweep,
     step_start,
     step_wait,
 )
-from apps.fleet.models import CardLease, Node
-from apps.fleet.selectors import cards_of_holder
+from apps.fleet.models import DeviceLease, Node
+from apps.fleet.selectors import devices_of_holder
 from apps.fleet.services import NoRoom
 from apps.leases.lease import Lease, LeaseLost
 from apps.leases.services import lease_release, leases_expire
@@ -31,9 +31,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 def node() -> Node:
     """A node of four GPUs beside its CPU."""
     made = factories.make_node(name="four")
-    factories.make_card(node=made, memory_bytes=16 * GIB)
+    factories.make_device(node=made, memory_bytes=16 * GIB)
     for _ in range(4):
-        factories.make_card(node=made, kind="H100", memory_bytes=80 * GIB)
+        factories.make_device(node=made, kind="H100", memory_bytes=80 * GIB)
     return made
 
 
@@ -43,51 +43,53 @@ def running() -> Lease:
     return lease
 
 
-def gpus(count: int) -> CardNeed:
-    return CardNeed(kind="H100", count=count, memory_bytes=80 * GIB)
+def gpus(count: int) -> DeviceNeed:
+    return DeviceNeed(kind="H100", count=count, memory_bytes=80 * GIB)
 
 
 def held(lease: Lease) -> int:
-    return len(cards_of_holder(card_holder(lease.id)))
+    return len(devices_of_holder(device_holder(lease.id)))
 
 
 def test_what_suffices_is_kept_and_the_rest_given_back(node: Node) -> None:
     lease = running()
-    three = build_cards_claim(lease=lease, node=node, need=gpus(3))
-    assert build_cards_claim(lease=lease, node=node, need=gpus(2)) == three[:2]
+    three = build_devices_claim(lease=lease, node=node, need=gpus(3))
+    assert build_devices_claim(lease=lease, node=node, need=gpus(2)) == three[:2]
     assert held(lease) == 2
-    memory = CardNeed(kind="CPU", count=1, memory_bytes=GIB)
-    assert [card.kind for card in build_cards_claim(lease=lease, node=node, need=memory)] == ["CPU"]
+    memory = DeviceNeed(kind="CPU", count=1, memory_bytes=GIB)
+    assert [device.kind for device in build_devices_claim(lease=lease, node=node, need=memory)] == [
+        "CPU"
+    ]
     assert held(lease) == 1
-    build_cards_release(lease=lease)
+    build_devices_release(lease=lease)
     assert held(lease) == 0
 
 
 def test_builds_that_each_hold_a_part_do_not_wait_for_each_other(node: Node) -> None:
     first, second = running(), running()
     for each in (first, second):
-        build_cards_claim(lease=each, node=node, need=gpus(2))
+        build_devices_claim(lease=each, node=node, need=gpus(2))
     with pytest.raises(NoRoom) as refused:
-        build_cards_claim(lease=first, node=node, need=gpus(3))
+        build_devices_claim(lease=first, node=node, need=gpus(3))
     assert held(first) == 0, "who waits holds nothing"
-    assert refused.value.holders == {card_holder(second.id)}
+    assert refused.value.holders == {device_holder(second.id)}
     assert f"Held by `build:{second.id}` (80.0 GiB)" in str(refused.value)
-    assert len(build_cards_claim(lease=second, node=node, need=gpus(3))) == 3
+    assert len(build_devices_claim(lease=second, node=node, need=gpus(3))) == 3
 
 
 def test_what_a_node_can_never_give_is_told_apart(node: Node) -> None:
     lease = running()
-    for need in (gpus(5), CardNeed(kind="B200", count=1, memory_bytes=1)):
+    for need in (gpus(5), DeviceNeed(kind="B200", count=1, memory_bytes=1)):
         with pytest.raises(NoRoom) as refused:
-            build_cards_claim(lease=lease, node=node, need=need)
+            build_devices_claim(lease=lease, node=node, need=need)
         assert refused.value.is_hopeless
     assert "Node `four` has no `B200` GPU" in str(refused.value)
 
 
 @pytest.mark.parametrize("end", ["taken by the sweep", "given back", "taken by another worker"])
-def test_a_build_that_loses_its_worker_loses_its_cards(node: Node, end: str) -> None:
+def test_a_build_that_loses_its_worker_loses_its_devices(node: Node, end: str) -> None:
     lease = running()
-    build_cards_claim(lease=lease, node=node, need=gpus(2))
+    build_devices_claim(lease=lease, node=node, need=gpus(2))
     if end == "given back":
         lease_release(lease=lease)
     else:
@@ -96,9 +98,9 @@ def test_a_build_that_loses_its_worker_loses_its_cards(node: Node, end: str) -> 
             builds_sweep()
         else:
             assert build_claim(build_id=lease.id, owner="another") is not None
-    assert not CardLease.objects.filter(released_at=None).exists()
+    assert not DeviceLease.objects.filter(released_at=None).exists()
     with pytest.raises(LeaseLost):
-        build_cards_claim(lease=lease, node=node, need=gpus(2))
+        build_devices_claim(lease=lease, node=node, need=gpus(2))
     assert held(lease) == 0
     assert Build.objects.get(id=lease.id).lease_token > lease.token
 
@@ -108,7 +110,7 @@ def test_page_and_program_are_told_what_a_build_holds_and_what_it_waits_for(node
     build = factories.make_build(team=cast.team)
     lease = build_claim(build_id=build.id, owner="worker")
     assert lease is not None
-    build_cards_claim(lease=lease, node=node, need=gpus(2))
+    build_devices_claim(lease=lease, node=node, need=gpus(2))
     step_start(lease=lease, step="smoke_test")
     step_wait(lease=lease, step="smoke_test", reason="Node `four` is full.")
     client = signed_in(cast.owner)
@@ -117,7 +119,7 @@ def test_page_and_program_are_told_what_a_build_holds_and_what_it_waits_for(node
     assert "Holds H100\u00a01 on <code>four</code>, H100\u00a02 on <code>four</code>" in page
     assert f"<code>build:{build.id}</code>" in client.get("/nodes/").content.decode()
     told = BuildDetailObject(build_detail(team=cast.team, build_id=build.id)).data
-    assert [(each["kind"], each["index"]) for each in told["cards"]] == [("H100", 1), ("H100", 2)]
+    assert [(each["kind"], each["index"]) for each in told["devices"]] == [("H100", 1), ("H100", 2)]
     assert told["steps"][-1]["waits_for"] == "Node `four` is full."
     step_wait(lease=lease, step="smoke_test", reason="")
     assert "waits for room" not in client.get(f"/builds/{build.number}/").content.decode()

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from apps.builds.leasing import card_holder
+from apps.builds.leasing import device_holder
 from apps.builds.services.claims import held_build
-from apps.fleet.models import Card, Node
-from apps.fleet.services import Claimant, cards_claim, cards_keep, cards_release
+from apps.fleet.models import Device, Node
+from apps.fleet.services import Claimant, devices_claim, devices_keep, devices_release
 from apps.leases.lease import Lease
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardNeed:
+class DeviceNeed:
     """What a step wants to hold; `memory_bytes` is on each GPU."""
 
     kind: str
@@ -18,7 +18,7 @@ class CardNeed:
     memory_bytes: int
 
 
-def build_cards_claim(*, lease: Lease, node: Node, need: CardNeed) -> tuple[Card, ...]:
+def build_devices_claim(*, lease: Lease, node: Node, need: DeviceNeed) -> tuple[Device, ...]:
     """Return the GPUs that the build now holds, and it holds no others.
 
     What it had is kept where it suffices, and otherwise given back first, also where NoRoom comes.
@@ -27,9 +27,9 @@ def build_cards_claim(*, lease: Lease, node: Node, need: CardNeed) -> tuple[Card
         NoRoom: the build holds nothing now.
         LeaseLost: another token is on the build.
     """
-    holder = card_holder(lease.id)
+    holder = device_holder(lease.id)
     with held_build(lease):
-        kept = cards_keep(
+        kept = devices_keep(
             holder=holder,
             node=node,
             kind=need.kind,
@@ -40,7 +40,7 @@ def build_cards_claim(*, lease: Lease, node: Node, need: CardNeed) -> tuple[Card
         return kept
     # On its own: a refusal must not take back what was given back.
     with held_build(lease) as build:
-        return cards_claim(
+        return devices_claim(
             holder=holder,
             node=node,
             kind=need.kind,
@@ -51,7 +51,7 @@ def build_cards_claim(*, lease: Lease, node: Node, need: CardNeed) -> tuple[Card
         )
 
 
-def build_cards_release(*, lease: Lease) -> None:
+def build_devices_release(*, lease: Lease) -> None:
     """Give back what the build holds: the next step needs none of it."""
     with held_build(lease) as build:
-        cards_release(holder=card_holder(build.id))
+        devices_release(holder=device_holder(build.id))

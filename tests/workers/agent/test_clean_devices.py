@@ -2,29 +2,34 @@
 
 import pytest
 
-from controlplane.domain.card_users import CardUser
+from controlplane.domain.device_users import DeviceUser
 from tests.manual_clock import ManualClock
 from workers.agent import nvidia
-from workers.agent.clean_cards import WAIT_SECONDS, CardsTaken, visible_cards, wait_until_clean
-from workers.agent.nvidia import CardUse
+from workers.agent.clean_devices import (
+    WAIT_SECONDS,
+    DevicesTaken,
+    visible_devices,
+    wait_until_clean,
+)
+from workers.agent.nvidia import DeviceUse
 
-FREE = CardUse(used_bytes=600 * 1024**2)
-HELD = CardUse(used_bytes=70 * 1024**3)
-OURS = CardUser(pid=11, name="engine", user="eh", held_bytes=8 * 1024**3, is_ours=True)
-STRANGER = CardUser(pid=12, name="python3", user="root", held_bytes=8 * 1024**3)
-DEAD = CardUser(pid=13, name="python3", has_ended=True)
-HIDDEN = CardUser(pid=14)
+FREE = DeviceUse(used_bytes=600 * 1024**2)
+HELD = DeviceUse(used_bytes=70 * 1024**3)
+OURS = DeviceUser(pid=11, name="engine", user="eh", held_bytes=8 * 1024**3, is_ours=True)
+STRANGER = DeviceUser(pid=12, name="python3", user="root", held_bytes=8 * 1024**3)
+DEAD = DeviceUser(pid=13, name="python3", has_ended=True)
+HIDDEN = DeviceUser(pid=14)
 
 
-def used_by(user: CardUser) -> CardUse:
-    return CardUse(used_bytes=0, users=(user,))
+def used_by(user: DeviceUser) -> DeviceUse:
+    return DeviceUse(used_bytes=0, users=(user,))
 
 
-def show(monkeypatch: pytest.MonkeyPatch, *uses: CardUse | LookupError) -> None:
+def show(monkeypatch: pytest.MonkeyPatch, *uses: DeviceUse | LookupError) -> None:
     """Let the GPU look so, one after the other, then stay as it is."""
     rest = list(uses)
 
-    def use_of(uuid: str) -> CardUse:
+    def use_of(uuid: str) -> DeviceUse:
         use = rest.pop(0) if len(rest) > 1 else rest[0]
         if isinstance(use, LookupError):
             raise use
@@ -33,7 +38,7 @@ def show(monkeypatch: pytest.MonkeyPatch, *uses: CardUse | LookupError) -> None:
     monkeypatch.setattr(nvidia, "use_of", use_of)
 
 
-def test_a_free_card_is_taken_at_once_and_memory_given_back_is_waited_for(
+def test_a_free_device_is_taken_at_once_and_memory_given_back_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = ManualClock(sleeping_moves_it=True)
@@ -56,12 +61,12 @@ def test_a_free_card_is_taken_at_once_and_memory_given_back_is_waited_for(
         (LookupError("`GPU-1` does not answer"), "EHN-CARD-LOST", "does not answer"),
     ],
 )  # fmt: skip
-def test_a_card_that_stays_taken_is_told_with_what_holds_it(
-    monkeypatch: pytest.MonkeyPatch, use: CardUse | LookupError, code: str, words: str
+def test_a_device_that_stays_taken_is_told_with_what_holds_it(
+    monkeypatch: pytest.MonkeyPatch, use: DeviceUse | LookupError, code: str, words: str
 ) -> None:
     clock = ManualClock(sleeping_moves_it=True)
     show(monkeypatch, use)
-    with pytest.raises(CardsTaken) as caught:
+    with pytest.raises(DevicesTaken) as caught:
         wait_until_clean(["GPU-1"], clock=clock)
     assert sum(clock.slept) == pytest.approx(WAIT_SECONDS, abs=1)
     assert caught.value.failure.code == code
@@ -69,5 +74,5 @@ def test_a_card_that_stays_taken_is_told_with_what_holds_it(
 
 
 def test_an_engine_sees_its_leased_gpus_alone() -> None:
-    assert visible_cards(["GPU-1", "GPU-2"]) == {"CUDA_VISIBLE_DEVICES": "GPU-1,GPU-2"}
-    assert visible_cards(["CPU-1"]) == {"CUDA_VISIBLE_DEVICES": ""}
+    assert visible_devices(["GPU-1", "GPU-2"]) == {"CUDA_VISIBLE_DEVICES": "GPU-1,GPU-2"}
+    assert visible_devices(["CPU-1"]) == {"CUDA_VISIBLE_DEVICES": ""}

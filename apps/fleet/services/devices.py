@@ -8,8 +8,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from apps.fleet.models import Card, CardLease, Node
-from apps.fleet.selectors import cards_of_pool, nodes_alive, pools_closed_to
+from apps.fleet.models import Device, DeviceLease, Node
+from apps.fleet.selectors import devices_of_pool, nodes_alive, pools_closed_to
 from controlplane import clock
 
 ENDED_KEPT = timedelta(days=7)
@@ -50,31 +50,31 @@ class Claimant:
     is_new: bool = False
     """It runs nowhere yet, so a cordoned node is not for it."""
 
-    def cards(self) -> QuerySet[Card]:
+    def devices(self) -> QuerySet[Device]:
         """Return the GPUs that it may use, free or not."""
-        found = Card.objects.filter(is_present=True)
+        found = Device.objects.filter(is_present=True)
         if self.team_id is not None:
             closed = pools_closed_to(team_id=self.team_id)
             found = found.exclude(Q(pool__in=closed) | Q(pool="", node__pool__in=closed))
         if self.pool is None:
             return found
-        here = cards_of_pool(self.pool) if self.is_pool_of_node else Q(pool__in=["", self.pool])
+        here = devices_of_pool(self.pool) if self.is_pool_of_node else Q(pool__in=["", self.pool])
         return found.filter(here)
 
 
 ANYBODY = Claimant()
 
 
-def cards_lock(cards: QuerySet[Card]) -> list[Card]:
+def devices_lock(devices: QuerySet[Device]) -> list[Device]:
     """Return the GPUs, locked in the one order in which GPUs are, so that nobody waits in a ring.
 
     GPUs come before their nodes: whoever holds the lock of a node waits for no GPU.
     """
-    return list(cards.order_by("id").select_for_update(of=("self",)))
+    return list(devices.order_by("id").select_for_update(of=("self",)))
 
 
 @transaction.atomic
-def cards_claim(
+def devices_claim(
     *,
     holder: str,
     node: Node,
@@ -82,13 +82,13 @@ def cards_claim(
     count: int,
     memory_bytes: int,
     claimant: Claimant = ANYBODY,
-) -> tuple[Card, ...]:
+) -> tuple[Device, ...]:
     """Return the `count` GPUs of `kind` that `holder` now has on `node`; a repeat changes nothing.
 
     `memory_bytes` is what is needed on each GPU. Raises NoRoom.
     """
-    mine = claimant.cards().filter(node=node, kind=kind)
-    present = sorted(cards_lock(mine), key=lambda card: (card.index, card.id))
+    mine = claimant.devices().filter(node=node, kind=kind)
+    present = sorted(devices_lock(mine), key=lambda device: (device.index, device.id))
     held = _held_by(holder, present)
     if held:
         return held
@@ -97,85 +97,88 @@ def cards_claim(
     # Looked at under the lock of the GPUs, which whoever cordons the node takes as well.
     if claimant.is_new and Node.objects.filter(id=node.id, cordoned=True).exists():
         raise NoRoom(f"Node `{node.name}` is cordoned.")
-    free = [card for card in present if _has_room(card, memory_bytes)]
+    free = [device for device in present if _has_room(device, memory_bytes)]
     if len(free) < count:
         raise _no_room(node, kind, count, memory_bytes, present, free)
     chosen = free[:count]
-    CardLease.objects.bulk_create(
-        CardLease(card=card, holder=holder, memory_bytes=memory_bytes) for card in chosen
+    DeviceLease.objects.bulk_create(
+        DeviceLease(device=device, holder=holder, memory_bytes=memory_bytes) for device in chosen
     )
     return tuple(chosen)
 
 
 @transaction.atomic
-def cards_keep(
+def devices_keep(
     *, holder: str, node: Node, kind: str, count: int, memory_bytes: int
-) -> tuple[Card, ...]:
+) -> tuple[Device, ...]:
     """Return `count` GPUs of those that `holder` has, where they suffice; give back all others.
 
     Nothing is kept where they do not: who waits for GPUs must hold none meanwhile, or two that
     each hold a part would wait for ever.
     """
-    held = CardLease.objects.filter(holder=holder, released_at=None)
+    held = DeviceLease.objects.filter(holder=holder, released_at=None)
     fitting = held.filter(
-        card__node=node, card__kind=kind, card__is_present=True, memory_bytes__gte=memory_bytes
+        device__node=node,
+        device__kind=kind,
+        device__is_present=True,
+        memory_bytes__gte=memory_bytes,
     )
-    kept = list(fitting.order_by("card__index").select_related("card")[:count])
+    kept = list(fitting.order_by("device__index").select_related("device")[:count])
     if len(kept) < count:
         kept = []
     held.exclude(id__in=[lease.id for lease in kept]).update(released_at=Now())
     held.filter(id__in=[lease.id for lease in kept]).update(memory_bytes=memory_bytes)
-    return tuple(lease.card for lease in kept)
+    return tuple(lease.device for lease in kept)
 
 
-def cards_obstacle(
+def devices_obstacle(
     *, node: Node, kind: str, count: int, memory_bytes: int, claimant: Claimant
 ) -> NoRoom | None:
     """Return why the claim would be refused now, None where it would not; claims nothing."""
-    present = list(claimant.cards().filter(node=node, kind=kind).order_by("index"))
-    free = [card for card in present if _has_room(card, memory_bytes)]
+    present = list(claimant.devices().filter(node=node, kind=kind).order_by("index"))
+    free = [device for device in present if _has_room(device, memory_bytes)]
     if len(free) >= count:
         return None
     return _no_room(node, kind, count, memory_bytes, present, free)
 
 
-def cards_release(*, holder: str) -> None:
+def devices_release(*, holder: str) -> None:
     """Give back every GPU that `holder` has; a repeat changes nothing."""
-    CardLease.objects.filter(holder=holder, released_at=None).update(released_at=Now())
+    DeviceLease.objects.filter(holder=holder, released_at=None).update(released_at=Now())
 
 
-def card_leases_prune() -> int:
+def device_leases_prune() -> int:
     """Return how many claims ended so long ago that nobody asks for them."""
-    return CardLease.objects.filter(released_at__lt=clock.now() - ENDED_KEPT).delete()[0]
+    return DeviceLease.objects.filter(released_at__lt=clock.now() - ENDED_KEPT).delete()[0]
 
 
-def free_of(card: Card, live_leases: Sequence[CardLease]) -> int:
+def free_of(device: Device, live_leases: Sequence[DeviceLease]) -> int:
     """Return how much of the GPU may still be claimed beside these claims."""
-    if card.is_shared:
-        return max(0, card.memory_bytes - sum(lease.memory_bytes for lease in live_leases))
-    return 0 if live_leases or card.others else card.memory_bytes
+    if device.is_shared:
+        return max(0, device.memory_bytes - sum(lease.memory_bytes for lease in live_leases))
+    return 0 if live_leases or device.others else device.memory_bytes
 
 
-def free_bytes(card: Card) -> int:
+def free_bytes(device: Device) -> int:
     """Return how much of the GPU may still be claimed now."""
-    return free_of(card, list(CardLease.objects.filter(card=card, released_at=None)))
+    return free_of(device, list(DeviceLease.objects.filter(device=device, released_at=None)))
 
 
-def _held_by(holder: str, cards: Sequence[Card]) -> tuple[Card, ...]:
+def _held_by(holder: str, devices: Sequence[Device]) -> tuple[Device, ...]:
     held = set(
-        CardLease.objects.filter(holder=holder, released_at=None, card__in=cards).values_list(
-            "card_id", flat=True
+        DeviceLease.objects.filter(holder=holder, released_at=None, device__in=devices).values_list(
+            "device_id", flat=True
         )
     )
-    return tuple(card for card in cards if card.id in held)
+    return tuple(device for device in devices if device.id in held)
 
 
-def _has_room(card: Card, memory_bytes: int) -> bool:
-    return memory_bytes <= free_bytes(card)
+def _has_room(device: Device, memory_bytes: int) -> bool:
+    return memory_bytes <= free_bytes(device)
 
 
 def _no_room(
-    node: Node, kind: str, count: int, memory_bytes: int, present: list[Card], free: list[Card]
+    node: Node, kind: str, count: int, memory_bytes: int, present: list[Device], free: list[Device]
 ) -> NoRoom:
     if not present:
         return NoRoom(
@@ -183,17 +186,19 @@ def _no_room(
             f"{count} are needed.",
             is_hopeless=True,
         )
-    leases = CardLease.objects.filter(card__in=present, released_at=None).order_by("-memory_bytes")
+    leases = DeviceLease.objects.filter(device__in=present, released_at=None).order_by(
+        "-memory_bytes"
+    )
     held = [f"`{lease.holder}` ({_gib(lease.memory_bytes)})" for lease in leases]
-    claimed = {lease.card_id for lease in leases}
-    others = [card.others for card in present if card.id not in claimed and card.others]
+    claimed = {lease.device_id for lease in leases}
+    others = [device.others for device in present if device.id not in claimed and device.others]
     return NoRoom(
         f"Node `{node.name}` has {len(free)} of {len(present)} `{kind}` GPUs with "
         f"{_gib(memory_bytes)} free, and {count} are needed; the most free on one is "
-        f"{_gib(max(free_bytes(card) for card in present))}. {_held_words(held, others)}".rstrip(),
+        f"{_gib(max(map(free_bytes, present)))}. {_held_words(held, others)}".rstrip(),
         holders={lease.holder for lease in leases},
         is_used_by_others=bool(others),
-        is_hopeless=sum(card.memory_bytes >= memory_bytes for card in present) < count,
+        is_hopeless=sum(device.memory_bytes >= memory_bytes for device in present) < count,
     )
 
 

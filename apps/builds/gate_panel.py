@@ -36,7 +36,7 @@ class WorstSample:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GateCard:
+class GatePanel:
     """The result of one gate step."""
 
     result: Mapping[str, Any]
@@ -101,15 +101,15 @@ def gate_words(gate: object) -> str:
     """Return the gate's place in a passport: `passed: perplexity +3.8 %, limit +6 %`."""
     if not isinstance(gate, Mapping):
         return str(gate)
-    card = GateCard(result=gate)
-    if card.word == UNMEASURED:
-        return card.word
+    panel = GatePanel(result=gate)
+    if panel.word == UNMEASURED:
+        return panel.word
     measured = [
         f"{each.label.lower()} {each.measured}, limit {each.limit}"
-        for each in card.figures
+        for each in panel.figures
         if each.limit != formats.ABSENT
     ]
-    return f"{card.word}: {'; '.join(measured)}" if measured else card.word
+    return f"{panel.word}: {'; '.join(measured)}" if measured else panel.word
 
 
 def _of_generation(figures: Mapping[str, Any], limits: Mapping[str, Any]) -> Sequence[Figure]:
