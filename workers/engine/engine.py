@@ -13,7 +13,6 @@ import transformers
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
 from workers.engine.adapters import read_adapter
-from workers.engine.answer import Answer
 from workers.engine.deltas import AdapterDeltas
 from workers.engine.drafts import PromptLookup
 from workers.engine.errors import CheckpointRefused
@@ -26,6 +25,7 @@ from workers.engine.metrics import EngineMetrics
 from workers.engine.model_thread import ModelThread
 from workers.engine.runner import ModelRunner, Segment
 from workers.engine.scheduler import Scheduler
+from workers.engine.sequence import Sequence
 from workers.engine.settings import EngineSettings
 from workers.engine.tokenizer import TextCodec
 
@@ -81,18 +81,18 @@ class Engine:
         self._loop.stop()
         self._thread.stop()
 
-    def submit(self, generation: Generation) -> Answer:
+    def submit(self, generation: Generation) -> Sequence:
         """Queue a request and give back its handle. Raises: `QueueFull`."""
         special = generation.sampling.shows_special_tokens
         ngram, long_rope = self.settings.lookahead_ngram, self._model.long_rope
-        answer = Answer(
+        sequence = Sequence(
             generation, end_tokens=self._end_tokens,
             decode=partial(self.codec.decode, shows_special=special),
             drafter=PromptLookup(ngram, self.settings.draft_factor) if ngram else None,
             rope_border=None if long_rope is None else long_rope.border, clock=self._clock,
         )  # fmt: skip
-        self._scheduler.submit(answer)
-        return answer
+        self._scheduler.submit(sequence)
+        return sequence
 
     def report(self) -> dict[str, Any]:
         """Give back what was really allocated, for comparison with the plan."""

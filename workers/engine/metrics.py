@@ -4,7 +4,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from workers.engine.answer import Answer
+from workers.engine.sequence import Sequence
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 STEP_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
@@ -37,18 +37,18 @@ class EngineMetrics:
         )
         self._whole = seconds("end_to_end_seconds", "Arrival to last token.")
 
-    def token_chosen(self, answer: Answer, before: float) -> None:
+    def token_chosen(self, sequence: Sequence, before: float) -> None:
         """Count an answer's newest token; `before` is when the one before it came."""
         self._completion_tokens.inc()
-        if answer.completion_tokens == 1:
-            self._prompt_tokens.inc(len(answer.generation.prompt))
-            self._first_token.observe(answer.last_token_at - answer.arrived_at)
+        if sequence.completion_tokens == 1:
+            self._prompt_tokens.inc(len(sequence.generation.prompt))
+            self._first_token.observe(sequence.last_token_at - sequence.arrived_at)
         else:
-            self._between_tokens.observe(answer.last_token_at - before)
+            self._between_tokens.observe(sequence.last_token_at - before)
 
-    def answer_ended(self, answer: Answer) -> None:
+    def answer_ended(self, sequence: Sequence) -> None:
         """Count an answer that reached its end."""
-        self._whole.observe(answer.last_token_at - answer.arrived_at)
+        self._whole.observe(sequence.last_token_at - sequence.arrived_at)
 
     def expose(self) -> bytes:
         """Give back the page that Prometheus reads."""

@@ -4,12 +4,12 @@ from collections import deque
 from collections.abc import Iterator
 from threading import Condition
 
-from workers.engine.answer import Answer
 from workers.engine.errors import QueueFull
 from workers.engine.kept_rows import KeptRows
 from workers.engine.kv_cache import SlotCache
 from workers.engine.metrics import EngineMetrics
 from workers.engine.runner import Segment
+from workers.engine.sequence import Sequence
 from workers.engine.settings import EngineSettings, Policy
 
 GROWTH_TOKENS = 64
@@ -34,140 +34,142 @@ class Scheduler:
         self._settings = settings
         self._metrics = metrics
         self._step_tokens = step_tokens
-        self.waiting: deque[Answer] = deque()
+        self.waiting: deque[Sequence] = deque()
         self._overtaken = 0
         self.changed = Condition()
-        self.running: list[Answer] = []
+        self.running: list[Sequence] = []
 
     @property
     def used_ratio(self) -> float:
         """Share of the cache that running rows hold."""
         return self._rows.used_slots / self._cache.slots
 
-    def submit(self, answer: Answer) -> None:
+    def submit(self, sequence: Sequence) -> None:
         """Put a request at the end of the line. Raises: `QueueFull`."""
         with self.changed:
             if len(self.waiting) >= self._settings.max_waiting_requests:
                 raise QueueFull(f"{len(self.waiting)} requests wait already")
-            self.waiting.append(answer)
+            self.waiting.append(sequence)
             self.changed.notify()
 
     def admit(self) -> None:
         """Free the rows of those who left, then give rows to those who wait longest."""
         with self.changed:
-            for answer in [answer for answer in self.running if answer.is_cancelled]:
-                self.leave(answer)
-            self.waiting = deque(answer for answer in self.waiting if not answer.is_cancelled)
+            for sequence in [sequence for sequence in self.running if sequence.is_cancelled]:
+                self.leave(sequence)
+            self.waiting = deque(sequence for sequence in self.waiting if not sequence.is_cancelled)
             while len(self.running) < self._settings.max_batch_size and self._admit_one():
                 pass
 
-    def leave(self, answer: Answer, *, keep: bool = True) -> None:
+    def leave(self, sequence: Sequence, *, keep: bool = True) -> None:
         """Take an answer's row back; what it holds serves prompts that begin alike."""
-        self.running.remove(answer)
+        self.running.remove(sequence)
         if keep:
-            self._rows.give_back(answer.content)
+            self._rows.give_back(sequence.content)
         else:
-            self._cache.release(answer.row)
+            self._cache.release(sequence.row)
 
-    def clear(self) -> list[Answer]:
+    def clear(self) -> list[Sequence]:
         """Take every row back, keep nothing, empty the line; give back all who were there."""
         with self.changed:
             everyone = [*self.running, *self.waiting]
             self.waiting.clear()
-        for answer in list(self.running):
-            self.leave(answer, keep=False)
+        for sequence in list(self.running):
+            self.leave(sequence, keep=False)
         self._rows.forget_all()
         return everyone
 
-    def plan(self) -> list[tuple[Answer, Segment]]:
+    def plan(self) -> list[tuple[Sequence, Segment]]:
         """Give back what the next step feeds: newest tokens, pieces of prompts, then drafts."""
-        step: dict[Answer, Segment] = {}
-        for answer, tokens in self._shares():
-            if tokens and self._has_room(answer, tokens):
-                step[answer] = answer.next_segment(tokens)
+        step: dict[Sequence, Segment] = {}
+        for sequence, tokens in self._shares():
+            if tokens and self._has_room(sequence, tokens):
+                step[sequence] = sequence.next_segment(tokens)
         spare = self._step_tokens - sum(len(each.tokens) for each in step.values())
-        for answer in [answer for answer in step if answer.pending_tokens == 1]:
-            step[answer] = answer.with_drafts(step[answer], spare)
-            spare -= step[answer].drafts
+        for sequence in [sequence for sequence in step if sequence.pending_tokens == 1]:
+            step[sequence] = sequence.with_drafts(step[sequence], spare)
+            spare -= step[sequence].drafts
         # A row that was planned early may have given way to a later one.
-        return [(answer, segment) for answer, segment in step.items() if answer in self.running]
+        return [
+            (sequence, segment) for sequence, segment in step.items() if sequence in self.running
+        ]
 
-    def _shares(self) -> Iterator[tuple[Answer, int]]:
+    def _shares(self) -> Iterator[tuple[Sequence, int]]:
         """How much of each row the next step feeds.
 
         Of the prompts the oldest gets at least half, so that it ends; the rest goes to the
         shortest, so that they need not wait for it.
         """
         left = self._step_tokens
-        newest = [answer for answer in self.running if answer.pending_tokens == 1][:left]
-        yield from ((answer, 1) for answer in newest)
+        newest = [sequence for sequence in self.running if sequence.pending_tokens == 1][:left]
+        yield from ((sequence, 1) for sequence in newest)
         left -= len(newest)
-        prompts = [answer for answer in self.running if answer.pending_tokens > 1]
+        prompts = [sequence for sequence in self.running if sequence.pending_tokens > 1]
         if not prompts:
             return
-        oldest = min(prompts, key=lambda answer: answer.arrived_at)
+        oldest = min(prompts, key=lambda sequence: sequence.arrived_at)
         prompts.remove(oldest)
         spared = min(oldest.pending_tokens, (left + 1) // 2)
         left -= spared
-        for answer in sorted(prompts, key=lambda answer: answer.pending_tokens):
-            piece = min(answer.pending_tokens, left)
+        for sequence in sorted(prompts, key=lambda sequence: sequence.pending_tokens):
+            piece = min(sequence.pending_tokens, left)
             left -= piece
-            yield answer, piece
+            yield sequence, piece
         yield oldest, min(oldest.pending_tokens, spared + left)
 
     def _admit_one(self) -> bool:
-        for answer in self.waiting:
-            if self._give_row(answer):
-                self._overtaken = 0 if answer is self.waiting[0] else self._overtaken + 1
-                self.waiting.remove(answer)
-                self.running.append(answer)
+        for sequence in self.waiting:
+            if self._give_row(sequence):
+                self._overtaken = 0 if sequence is self.waiting[0] else self._overtaken + 1
+                self.waiting.remove(sequence)
+                self.running.append(sequence)
                 return True
             if self._overtaken >= MOST_OVERTAKEN:
                 return False
         return False
 
-    def _give_row(self, answer: Answer) -> bool:
+    def _give_row(self, sequence: Sequence) -> bool:
         promised = sum(each.reserved_tokens for each in self.running)
-        capacity, headroom = self._first_capacity(answer)
-        fits = promised + answer.reserved_tokens <= self._settings.total_token_limit
+        capacity, headroom = self._first_capacity(sequence)
+        fits = promised + sequence.reserved_tokens <= self._settings.total_token_limit
         if not fits or capacity + headroom > self._rows.available_slots:
             return False
         others = [each.content for each in self.running]
-        row = self._rows.reserve(answer.content, capacity, others)
+        row = self._rows.reserve(sequence.content, capacity, others)
         if row is None:
             return False
-        answer.row = row
-        if not answer.completion_tokens:
-            answer.cached_tokens = row.length
+        sequence.row = row
+        if not sequence.completion_tokens:
+            sequence.cached_tokens = row.length
         self._metrics.prefix_hits.inc(row.length)
         return True
 
-    def _first_capacity(self, answer: Answer) -> tuple[int, int]:
+    def _first_capacity(self, sequence: Sequence) -> tuple[int, int]:
         """Slots for a new row, and slots that must stay available beside it."""
         if self._settings.scheduler_policy == Policy.GUARANTEED_NO_EVICT:
-            return answer.reserved_tokens, 0
+            return sequence.reserved_tokens, 0
         # Without headroom a row would be admitted only to give way at the next step.
-        capacity = min(answer.reserved_tokens, len(answer.tokens) + GROWTH_TOKENS)
+        capacity = min(sequence.reserved_tokens, len(sequence.tokens) + GROWTH_TOKENS)
         return capacity, GROWTH_TOKENS * len(self.running)
 
-    def _has_room(self, answer: Answer, tokens: int) -> bool:
+    def _has_room(self, sequence: Sequence, tokens: int) -> bool:
         """Make room for a row's next tokens; say whether the row is still there to be fed."""
-        if answer not in self.running:
+        if sequence not in self.running:
             return False
-        needed = answer.row.length + tokens
-        while needed > answer.row.capacity:
-            capacity = min(answer.reserved_tokens, needed + GROWTH_TOKENS)
-            if self._rows.grow(answer.row, capacity) or self._rows.grow(answer.row, needed):
+        needed = sequence.row.length + tokens
+        while needed > sequence.row.capacity:
+            capacity = min(sequence.reserved_tokens, needed + GROWTH_TOKENS)
+            if self._rows.grow(sequence.row, capacity) or self._rows.grow(sequence.row, needed):
                 break
             youngest = max(self.running, key=lambda each: each.arrived_at)
             self._preempt(youngest)
-            if youngest is answer:
+            if youngest is sequence:
                 return False
         return True
 
-    def _preempt(self, answer: Answer) -> None:
+    def _preempt(self, sequence: Sequence) -> None:
         """Send an answer back to the front of the line; its tokens are computed again."""
-        self.leave(answer)
+        self.leave(sequence)
         self._metrics.preemptions.inc()
         with self.changed:
-            self.waiting.appendleft(answer)
+            self.waiting.appendleft(sequence)

@@ -1,6 +1,7 @@
 """Asks an engine in this process, and Transformers for what the answer should be."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import abc
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Semaphore
@@ -11,10 +12,10 @@ from transformers import AutoModelForCausalLM
 
 from controlplane.clock import SYSTEM, Clock
 from tests.waiting import DEADLINE_SECONDS
-from workers.engine.answer import Answer
 from workers.engine.engine import Engine
 from workers.engine.generation import FinishReason, Generation, Progress, Sampling
 from workers.engine.grammar import Grammar
+from workers.engine.sequence import Sequence
 from workers.engine.settings import EngineSettings
 
 torch.set_num_threads(1)
@@ -75,7 +76,7 @@ class Asked:
     def __init__(
         self,
         engine: Engine,
-        prompt: Sequence[int],
+        prompt: abc.Sequence[int],
         *,
         grammar: Grammar | None = None,
         report: Callable[[Progress], None] | None = None,
@@ -85,7 +86,7 @@ class Asked:
     ) -> None:
         self._pieces: SimpleQueue[Progress] = SimpleQueue()
         self._on_piece = on_piece
-        self.answer: Answer = engine.submit(
+        self.answer: Sequence = engine.submit(
             Generation(
                 prompt=prompt,
                 sampling=Sampling(**{"max_tokens": 24, "temperature": 0.0, **how}),
@@ -124,7 +125,7 @@ class Asked:
 
 
 def transformers_greedy(
-    checkpoint: Path, prompt: Sequence[int], tokens: int, **how: Any
+    checkpoint: Path, prompt: abc.Sequence[int], tokens: int, **how: Any
 ) -> list[int]:
     """Give back what `generate` continues a prompt with, taking the best token every time."""
     # Eager: the other kernel of Transformers 5.17 leaves Gemma 2's soft cap out.

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from controlplane.domain.wire import Usage
-from workers.engine.answer import Answer
 from workers.engine.engine import Engine
 from workers.engine.generation import Progress, TokenScore
+from workers.engine.sequence import Sequence
 from workers.engine.server.delta import Delta
 from workers.engine.server.errors import EngineFailed
 from workers.engine.server.prepare import Prepared
@@ -55,10 +55,10 @@ class Choices:
         self._prepared = prepared
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[tuple[Choice, Progress]] = asyncio.Queue()
-        self._answers: list[Answer] = []
+        self._sequences: list[Sequence] = []
         try:
             for choice, make in zip(self.all, prepared.choices, strict=True):
-                self._answers.append(engine.submit(make(report=partial(self._report, choice))))
+                self._sequences.append(engine.submit(make(report=partial(self._report, choice))))
         except BaseException:
             self.leave()
             raise
@@ -93,8 +93,8 @@ class Choices:
 
     def leave(self) -> None:
         """Give the rows back; no effect on answers that have ended."""
-        for answer in self._answers:
-            answer.cancel()
+        for sequence in self._sequences:
+            sequence.cancel()
 
     def _report(self, choice: Choice, piece: Progress) -> None:
         self._loop.call_soon_threadsafe(self._queue.put_nowait, (choice, piece))

@@ -1,6 +1,7 @@
 """The state of a request that holds a row: its tokens so far and the text they make."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections import abc
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from torch import Tensor
@@ -17,7 +18,7 @@ from workers.engine.stop_strings import StopStrings
 from workers.engine.token_scores import forbid, score_token, shape_scores
 
 
-class Answer:
+class Sequence:
     """Grows by one token a step until it ends itself."""
 
     def __init__(
@@ -25,7 +26,7 @@ class Answer:
         generation: Generation,
         *,
         end_tokens: Collection[int],
-        decode: Callable[[Sequence[int]], str],
+        decode: Callable[[abc.Sequence[int]], str],
         drafter: Drafter | None = None,
         rope_border: int | None = None,
         clock: Clock = SYSTEM,
