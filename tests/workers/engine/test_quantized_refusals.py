@@ -70,6 +70,20 @@ def test_tensors_that_do_not_belong_together_are_refused(
     assert words in _refusal(path)
 
 
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"hidden_act": "nonsense"}, "`LlamaForCausalLM` cannot be made of"),
+    ({"hidden_size": 10**30}, "`LlamaForCausalLM` cannot be made of"),
+    ({"num_hidden_layers": 0}, "`num_hidden_layers` is 0"),
+    ({"num_hidden_layers": 1}, "has `model.layers.1."),
+])  # fmt: skip
+def test_a_config_of_which_its_class_cannot_be_made_is_refused(
+    changes: dict[str, Any], words: str, folder_of: Callable[..., Path]
+) -> None:
+    path = folder_of()
+    change_json(path / "config.json", lambda each: each.update(changes))
+    assert words in _refusal(path)
+
+
 @pytest.mark.parametrize(("excluded", "words"), [
     (["lm_head", "model.layers.0.mlp*"], "is quantized, and the checkpoint's list"),
     ([], "`lm_head` is not quantized"),

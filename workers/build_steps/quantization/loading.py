@@ -14,12 +14,23 @@ from workers.build_steps.processor import has_native_bfloat16
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.memory import calibration_bytes, free_host_bytes
+from workers.engine.layers import beyond
 from workers.engine.whole import first_not_finite
 
 _CARD_SHARE = 0.8
 """Share of each card's free memory that weights may take; a calibration batch needs the rest."""
 _HOST_SHARE = 0.8
 """The same for the host, where the export is put together as well."""
+_UNFIT = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What Transformers breaks at where config.json or the weights are not the class's."""
 
 log = logging.getLogger(__name__)
 
@@ -99,14 +110,14 @@ def load_model(
     Raises StepFailure when the weights do not fit the class, or the cards do not hold them.
     """
     transformers.utils.logging.disable_progress_bar()
-    config = transformers.AutoConfig.from_pretrained(
-        checkpoint.folder,
-        trust_remote_code=checkpoint.runs_own_code,
-        local_files_only=True,
-    )
-    if weights is not None and hasattr(config, "quantization_config"):
-        del config.quantization_config
     try:
+        config = transformers.AutoConfig.from_pretrained(
+            checkpoint.folder,
+            trust_remote_code=checkpoint.runs_own_code,
+            local_files_only=True,
+        )
+        if weights is not None and hasattr(config, "quantization_config"):
+            del config.quantization_config
         model, report = checkpoint.model_class.from_pretrained(
             None if weights is not None else checkpoint.folder,
             config=config,
@@ -123,9 +134,9 @@ def load_model(
         )
     except torch.OutOfMemoryError as error:
         raise failures.no_card_memory(str(error), torch.cuda.device_count()) from error
-    except (ValueError, RuntimeError, OSError, KeyError) as error:
+    except _UNFIT as error:
         raise failures.not_loaded(checkpoint.architecture, _first_line(error)) from error
-    _refuse_incomplete(checkpoint, report)
+    _refuse_incomplete(checkpoint, model, report)
     if refuse_unread is not None:
         refuse_unread(report["unexpected_keys"])
     if name := first_not_finite(model.named_parameters()):
@@ -175,7 +186,7 @@ def _room_on_cards() -> dict[int, int]:
     return {card: round(_CARD_SHARE * torch.cuda.mem_get_info(card)[0]) for card in range(count)}
 
 
-def _refuse_incomplete(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:
+def _refuse_incomplete(checkpoint: Checkpoint, model: Any, report: Mapping[str, Any]) -> None:
     needed = (name for name in report["missing_keys"] if not _is_idle(checkpoint, name))
     if missing := sorted(needed):
         raise failures.not_loaded(
@@ -185,6 +196,10 @@ def _refuse_incomplete(checkpoint: Checkpoint, report: Mapping[str, Any]) -> Non
     if wrong := sorted(report["mismatched_keys"]):
         name, stored, wanted = wrong[0]
         raise failures.wrong_shape(name, tuple(stored), tuple(wanted))
+    if left := beyond(model, report["unexpected_keys"]):
+        raise failures.not_loaded(
+            checkpoint.architecture, f"config.json makes a model that ends before `{left[0]}`."
+        )
 
 
 def _is_idle(checkpoint: Checkpoint, name: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.facts.config_numbers import layerless
 from workers.imports import import_transformers, without_collecting
 
 CPU_SECONDS = 60
@@ -87,6 +88,8 @@ class _Loading:
             raise LookupError(f"Transformers has no `{_architecture(self._raw) or 'none'}`")
         if not _architecture(self._raw):
             raise ConfigRefused("`architectures` names no class.")
+        if none := layerless(self._raw):
+            raise ConfigRefused(f"`{none[0]}` is {none[1]}, which leaves no layers.")
         self._config = self._made(
             lambda: transformers.AutoConfig.from_pretrained(
                 folder, trust_remote_code=False, local_files_only=True
@@ -98,6 +101,8 @@ class _Loading:
 
     def told(self) -> dict[str, Any]:
         """Return what is missing, what is of another shape, and what is stored for nothing."""
+        from workers.engine.layers import beyond  # with torch, which has its limits by now
+
         try:
             model, report = self._load()
         except Exception as error:
@@ -106,8 +111,9 @@ class _Loading:
                 raise
             return self._not_put_together(error)
         missing, wrong = sorted(report["missing_keys"]), sorted(report["mismatched_keys"])
+        left = beyond(model, report["unexpected_keys"])
         if not (missing or wrong):
-            return self._answer()
+            return self._answer(beyond=left)
         saved = self._saved(model)
         parts = self._missing_parts(saved)
         named = [each for each in missing if not parts or each in saved]
@@ -115,6 +121,7 @@ class _Loading:
             missing=sorted({*named, *parts}),
             wrong=[each for each in wrong if not parts or each[0] in saved],
             body=[*self._of_body(model, named), *parts],
+            beyond=left,
         )
 
     def _made(self, make: Callable[[], Any]) -> Any:
@@ -161,11 +168,13 @@ class _Loading:
         missing: Sequence[str] = (),
         wrong: Iterable[tuple[str, Sequence[int], Sequence[int]]] = (),
         body: Sequence[str] = (),
+        beyond: Sequence[str] = (),
     ) -> dict[str, Any]:
         return {
             "missing": missing,
             "wrong": [[name, [*stored], [*wanted]] for name, stored, wanted in wrong],
             "body": body,
+            "beyond": beyond,
             "unread": sorted(self._shapes.keys() - self._read),
         }
 
