@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.facts.modelopt_declaration import NEWEST_READ, unknown_word
 from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
 
@@ -85,6 +86,11 @@ def _read_export(folder: Path) -> Mapping[str, Any]:
         return {}
     except ValueError as error:
         raise CheckpointRefused(f"`{path}` is not JSON: {error}.") from None
+    if isinstance(content, dict) and (name := unknown_word(content)):
+        raise CheckpointRefused(
+            f"`{path}` has `{name}`, which no ModelOpt up to {NEWEST_READ} writes; export the "
+            "checkpoint again."
+        )
     found = content.get("quantization") if isinstance(content, dict) else None
     if not isinstance(found, dict) or not found:
         raise CheckpointRefused(f"`{path}` has no `quantization`; export the checkpoint again.")

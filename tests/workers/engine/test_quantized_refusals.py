@@ -100,6 +100,7 @@ def test_layers_and_their_list_must_agree(
     ({"quant_algo": "W4A16_AWQ"}, "its quant_algo `W4A16_AWQ`"),
     ({"quant_algo": "NVFP4"}, "is stored as F8_E4M3"),
     ({"kv_cache_quant_algo": "NVFP4"}, "its kv_cache_quant_algo `NVFP4`"),
+    ({"weight_bits": 3}, "has `quantization.weight_bits`, which no ModelOpt"),
 ])  # fmt: skip
 def test_an_export_of_another_kind_is_refused(
     changes: dict[str, Any], words: str, folder_of: Callable[..., Path]
