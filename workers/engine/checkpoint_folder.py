@@ -9,6 +9,10 @@ from controlplane.domain.facts.config_numbers import layerless
 from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
 
+_UNFIT = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError,
+)  # fmt: skip
+
 
 def read_config(folder: Path) -> dict[str, Any]:
     """Give back config.json. Raises: `CheckpointRefused`."""
@@ -35,7 +39,7 @@ def refusing_config(folder: Path, model_class: Any, file: str = "config.json") -
     """
     try:
         yield
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except _UNFIT as error:
         raise CheckpointRefused(
             f"`{model_class.__name__}` cannot be made of `{folder / file}`: "
             f"{type(error).__name__}: {error}"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.domain.facts.config_numbers import layerless
+from workers.build_steps.weights.mending import mending
 from workers.imports import import_transformers, without_collecting
 
 CPU_SECONDS = 60
@@ -133,7 +134,21 @@ class _Loading:
         except Exception as error:  # whatever a stranger's config.json makes Transformers raise
             if "memory" in str(error):
                 raise
-            raise ConfigRefused(f"{_blamed(self._raw, error)}{_named(error)}") from error
+            blamed = _blamed(self._raw, error) or mending(self._raw, self._is_made_of)
+            raise ConfigRefused(f"{blamed}{_named(error)}") from error
+
+    def _is_made_of(self, raw: Mapping[str, Any]) -> bool:
+        """Return whether Transformers makes the class of another config."""
+        import torch
+        import transformers
+
+        try:
+            config = transformers.AutoConfig.for_model(**raw)
+            with torch.device("meta"):
+                getattr(transformers, _architecture(raw))(config)
+        except Exception:  # as many as there are ways to write a config
+            return False
+        return True
 
     def _load(self) -> Any:
         return self._class.from_pretrained(
@@ -236,8 +251,7 @@ def _place(config: Any, value: Any, name: str = "") -> str | None:
 
 
 def _named(error: Exception) -> str:
-    reason = (str(error).strip().splitlines() or [""])[0]
-    return f"{type(error).__name__}: {reason}"[:300]
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ _MODULE = "workers.build_steps.weights.class_loading"
 _ROOT = Path(__file__).resolve().parents[3]
 _SOURCES = (
     "workers/build_steps/weights/class_loading.py",
+    "workers/build_steps/weights/mending.py",
     "workers/engine/layers.py",
     "controlplane/domain/facts/config_numbers.py",
 )

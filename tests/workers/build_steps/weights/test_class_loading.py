@@ -10,7 +10,7 @@ import pytest
 from transformers import Glm4MoeConfig
 
 from tests.tiny_families import FAMILIES, make_family
-from workers.build_steps.weights.class_loading import _Loading
+from workers.build_steps.weights.class_loading import ConfigRefused, _Loading
 from workers.build_steps.weights.stored import stored_tensors
 
 pytestmark = pytest.mark.engine
@@ -127,6 +127,38 @@ def test_what_a_class_says_that_it_ignores_is_no_layer_too_many(tmp_path: Path) 
 def test_buffers_of_older_files_are_no_layers_too_many(folders: Mapping[str, Path]) -> None:
     shapes = {"model.layers.5.self_attn.rotary_emb.inv_freq": (8,)}
     assert told(folders["llama"], shapes=shapes)["beyond"] == []
+
+
+@pytest.mark.parametrize(
+    ("family", "changes", "named"),
+    [
+        ("llama", {"num_attention_heads": 0}, "`num_attention_heads` is 0: "),
+        ("llama", {"num_key_value_heads": 0}, "`num_key_value_heads` is 0: "),
+        ("llama", {"vocab_size": -3}, "`vocab_size` is -3: "),
+        ("llama", {"max_position_embeddings": "many"}, '`max_position_embeddings` is "many": '),
+        ("llama", {"pad_token_id": 10**9}, "`pad_token_id` is 1000000000: "),
+        ("llama", {"rope_parameters": {"rope_type": "yarn", "rope_theta": 17.0}},
+         '`rope_parameters.rope_type` is "yarn": '),
+        ("gemma", {"layer_types": ["odd", "odd"]}, '`layer_types` is ["odd", "odd"]: '),
+        ("moe", {"num_experts_per_tok": "x"}, '`num_experts_per_tok` is "x": '),
+    ],
+)  # fmt: skip
+def test_the_setting_whose_default_would_do_is_named(
+    family: str, changes: dict[str, Any], named: str, folders: Mapping[str, Path], tmp_path: Path
+) -> None:
+    folder = changed(folders[family], tmp_path / "m", **changes)
+    with pytest.raises(ConfigRefused) as refused:
+        told(folder)
+    assert str(refused.value).startswith(named)
+
+
+def test_where_no_single_setting_would_do_the_words_of_transformers_stand_alone(
+    folders: Mapping[str, Path], tmp_path: Path
+) -> None:
+    two = {"num_attention_heads": "four", "vocab_size": "many"}
+    folder = changed(folders["llama"], tmp_path / "m", **two)
+    with pytest.raises(ConfigRefused, match=r"^StrictDataclassFieldValidationError: .*vocab_size"):
+        told(folder)
 
 
 def test_a_tied_head_need_not_be_stored(folders: Mapping[str, Path], tmp_path: Path) -> None:
