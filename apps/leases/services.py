@@ -83,6 +83,7 @@ def lease_renew(*, lease: Lease, connection: BaseDatabaseWrapper | None = None) 
 
 def lease_check(*, lease: Lease, connection: BaseDatabaseWrapper | None = None) -> Renewal:
     """Return how the lease stands, without renewing it; otherwise as `lease_renew`."""
+    # Names of our own, as above.
     query = f"SELECT {_cancel_of(lease.kind)} FROM {lease.kind.table} {_STANDS}"  # nosec B608
     return _renewal(lease, connection, query)
 
