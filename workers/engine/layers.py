@@ -1,7 +1,7 @@
 """Which stored tensors belong to layers that a model class does not make of its config.json."""
 
+import math
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,7 +10,7 @@ from torch import nn
 from controlplane.domain.facts.config_numbers import number
 
 _NUMBERED = re.compile(r"\.(\d+)\.")
-_NO_LIST = sys.maxsize
+_MOST_DIGITS = 9
 
 
 def beyond(module: Any, unexpected: Iterable[str]) -> list[str]:
@@ -34,6 +34,11 @@ def _is_beyond(tensor: str, lengths: Mapping[str, int], prefix: str, drafts: int
         place = tensor[: found.start()]
         # Files of a body may lack its name, and those of a whole model have it for its body.
         for name in (place, prefix + place, place.removeprefix(prefix)):
-            if int(found[1]) >= lengths.get(name, _NO_LIST) + drafts:
+            if name in lengths and _number(found[1]) >= lengths[name] + drafts:
                 return True
     return False
+
+
+def _number(digits: str) -> float:
+    """Return what a name says, without end where no list is as long: Python reads 4,300 digits."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else math.inf

@@ -188,6 +188,13 @@ def test_a_config_of_which_its_class_cannot_be_made_ends_the_build_by_setting(
     assert said in failure.sentence
 
 
+def test_a_layer_whose_number_has_more_digits_than_python_reads_is_told(tmp_path: Path) -> None:
+    folder = make_tiny_checkpoint(tmp_path / "tiny")
+    shapes = {name: each.shape for name, each in stored_tensors(folder).items()}
+    name = f"model.layers.{'9' * 5000}.mlp.up_proj.weight"
+    assert compare(folder, {**shapes, name: (1,)}, cache_dir=None).beyond == (name,)
+
+
 @pytest.mark.long
 def test_a_config_that_takes_a_class_for_ever_is_not_compared_and_does_not_take_the_machine(
     tmp_path: Path,

@@ -54,6 +54,8 @@ def _prepare_libraries() -> None:
     import torch
     import transformers
 
+    # Transformers reads the numbers in names; the time that this takes is this process's own.
+    sys.set_int_max_str_digits(0)
     torch.set_num_threads(1)
     transformers.utils.logging.set_verbosity(transformers.logging.CRITICAL)
     transformers.utils.logging.disable_progress_bar()

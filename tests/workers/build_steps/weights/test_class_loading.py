@@ -124,6 +124,14 @@ def test_what_a_class_says_that_it_ignores_is_no_layer_too_many(tmp_path: Path) 
     assert _Loading(str(tmp_path), {**shapes, **more}).told()["beyond"] == list(more)
 
 
+@pytest.mark.parametrize("number", ["2", "9999999999"])
+def test_a_layer_of_any_number_behind_the_last_one_is_told(
+    number: str, folders: Mapping[str, Path]
+) -> None:
+    name = f"model.layers.{number}.mlp.up_proj.weight"
+    assert told(folders["llama"], shapes={name: (1,)})["beyond"] == [name]
+
+
 def test_buffers_of_older_files_are_no_layers_too_many(folders: Mapping[str, Path]) -> None:
     shapes = {"model.layers.5.self_attn.rotary_emb.inv_freq": (8,)}
     assert told(folders["llama"], shapes=shapes)["beyond"] == []
