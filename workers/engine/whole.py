@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from workers.engine.errors import CheckpointRefused
-from workers.engine.layers import beyond
+from workers.model_layers import beyond
 
 
 def refuse_unfit(

@@ -14,8 +14,8 @@ from workers.build_steps.processor import has_native_bfloat16
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.memory import calibration_bytes, free_host_bytes
-from workers.engine.layers import beyond
 from workers.engine.whole import first_not_finite
+from workers.model_layers import beyond
 
 _CARD_SHARE = 0.8
 """Share of each card's free memory that weights may take; a calibration batch needs the rest."""

@@ -104,7 +104,7 @@ class _Loading:
 
     def told(self) -> dict[str, Any]:
         """Return what is missing, what is of another shape, and what is stored for nothing."""
-        from workers.engine.layers import beyond  # with torch, which has its limits by now
+        from workers.model_layers import beyond  # with torch, which has its limits by now
 
         try:
             model, report = self._load()

@@ -24,7 +24,7 @@ _ROOT = Path(__file__).resolve().parents[3]
 _SOURCES = (
     "workers/build_steps/weights/class_loading.py",
     "workers/build_steps/weights/mending.py",
-    "workers/engine/layers.py",
+    "workers/model_layers.py",
     "controlplane/domain/facts/config_numbers.py",
 )
 """What an answer comes from, beside Transformers."""
