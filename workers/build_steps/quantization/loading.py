@@ -23,6 +23,7 @@ _HOST_SHARE = 0.8
 """The same for the host, where the export is put together as well."""
 _UNFIT = (
     ArithmeticError,
+    AssertionError,
     AttributeError,
     LookupError,
     OSError,
