@@ -18,6 +18,9 @@ _PLACES = frozenset({
 })  # fmt: skip
 _HOLDERS = frozenset({"content", "output", "source"})
 """Of a part: what may hold further parts. Arguments of tools are not among them."""
+_ALL = _PLACES | _HOLDERS
+_BESIDE_WORDS = frozenset({"file", "path", "uri", "url"})
+"""Where a document of words may be from."""
 _WITHIN = "data:"
 _LONGEST_SHOWN = 60
 
@@ -30,23 +33,29 @@ def require_media_within(data: Mapping[str, object]) -> None:
     for field in _CONVERSATIONS:
         value = data.get(field)
         if isinstance(value, list | dict):
-            for place, said in _named(value, field):
+            names = _ALL - _BESIDE_WORDS if field == "documents" else _ALL
+            for place, said in _named(value, field, names):
                 if said[: len(_WITHIN)].lower() != _WITHIN:
                     raise _refused(place, said)
 
 
-def _named(value: object, place: str) -> Iterator[tuple[str, str]]:
-    """Yield each text that names media by its place, with where it stands."""
+def _named(value: object, place: str, names: frozenset[str] = _ALL) -> Iterator[tuple[str, str]]:
+    """Yield each text that names media by its place, with where it stands.
+
+    `names` are those that count at the top.
+    """
     if isinstance(value, list):
         for index, each in enumerate(value):
             if isinstance(each, list | dict):
-                yield from _named(each, f"{place}[{index}]")
+                yield from _named(each, f"{place}[{index}]", names)
     elif isinstance(value, dict):
         for name, each in value.items():
-            if name in _PLACES and isinstance(each, str):
-                yield f"{place}.{name}", each
-            elif name in _PLACES or name in _HOLDERS:
+            if name not in names:
+                continue
+            if not isinstance(each, str):
                 yield from _named(each, f"{place}.{name}")
+            elif name in _PLACES:
+                yield f"{place}.{name}", each
 
 
 def _refused(place: str, said: str) -> Refused:

@@ -43,6 +43,8 @@ def refused(body: dict[str, Any], route: str = "/v1/chat/completions") -> str:
                                                            "image_url": place}]}]},
     lambda place: {"input": [{"type": "function_call_output", "output": [{"file_url": place}]}]},
     lambda place: {"query": "x", "documents": {"content": [{"image_url": {"url": place}}]}},
+    lambda place: {"documents": [{"text": "x", "content": [{"image_url": {"url": place}}]}]},
+    lambda place: {"documents": [{"type": "image_url", "image_url": {"url": place}}]},
     lambda place: {"data_1": "x", "data_2": [{"content": [{"image_url": {"url": place}}]}]},
 ])  # fmt: skip
 def test_a_place_outside_the_request_is_refused_where_it_stands(form: Any, place: str) -> None:
@@ -76,6 +78,7 @@ def test_a_route_of_another_form_is_looked_at_too() -> None:
     {"messages": [SAID], "metadata": {"url": "https://example.com"}},
     {"input": "http://10.0.0.1/"},
     {"query": "http://10.0.0.1/", "documents": ["http://10.0.0.1/"]},
+    {"messages": [SAID], "documents": [{"title": "a", "text": "b", "url": "https://example.com"}]},
 ])  # fmt: skip
 def test_bytes_and_addresses_in_words_pass(body: dict[str, Any]) -> None:
     prepared = prepare(json.dumps(body).encode(), "/v1/chat/completions", DEPLOYMENT, WHO)
