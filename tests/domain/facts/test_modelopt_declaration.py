@@ -27,6 +27,23 @@ def test_what_published_checkpoints_declare_is_known(quantization: dict[str, Any
     assert unknown_word({"quantization": quantization}) is None
 
 
+FLAT = {
+    "config_groups": {"group_0": {"targets": ["Linear"]}},
+    "ignore": ["lm_head"],
+    "kv_cache_scheme": {"dynamic": False, "num_bits": 8, "type": "float"},
+    "producer": {"name": "modelopt", "version": "1.0.0"},
+    "quant_algo": "FP8",
+    "quant_method": "modelopt",
+}
+
+
+def test_the_form_of_config_json_is_known_in_this_file_too() -> None:
+    assert unknown_word(FLAT) is None
+    assert unknown_word({**FLAT, "weight_bits": 3}) == "weight_bits"
+    layers = {"a.b": "FP8", "a.c": {"bits": 3}}
+    assert unknown_word({**FLAT, "quantized_layers": layers}) == "quantized_layers.a.c.bits"
+
+
 @pytest.mark.parametrize(
     ("declared", "name"),
     [

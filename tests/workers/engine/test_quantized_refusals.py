@@ -1,5 +1,6 @@
 """A quantized folder that cannot be emulated is refused by the name of what is wrong with it."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.workers.engine.quantized_folders import (
 )
 from workers.engine.engine import Engine
 from workers.engine.errors import CheckpointRefused
+from workers.engine.scheme import read_scheme
 from workers.engine.settings import EngineSettings
 
 pytestmark = pytest.mark.engine
@@ -130,6 +132,14 @@ def test_other_methods_are_refused_with_what_to_do(
     refusal = _refusal(path)
     assert words in refusal
     assert "serve this one with `vllm` or `trtllm` on a GPU" in refusal
+
+
+def test_a_declaration_in_the_form_of_config_json_is_read(folder_of: Callable[..., Path]) -> None:
+    path = folder_of()
+    config = json.loads((path / "config.json").read_bytes())
+    before = read_scheme(path, config)
+    (path / "hf_quant_config.json").write_text(json.dumps(config["quantization_config"]))
+    assert read_scheme(path, config) == before
 
 
 def test_a_gguf_file_is_refused_with_what_to_do(tmp_path: Path, made: Make) -> None:
