@@ -1,8 +1,8 @@
-"""What was seen on cards, as one page: `docs/evidence.md`, out of files of `benchmarks/results`.
+"""What was seen on GPUs, as one page: `docs/evidence.md`, out of files of `benchmarks/results`.
 
     python benchmarks/evidence.py [--check]
 
-Nothing on the page is written by hand but the list of what is wanted of a card: what of it has no
+Nothing on the page is written by hand but the list of what is wanted of a GPU: what of it has no
 result there is listed as not run. With `--check`, exit 1 where the page is stale.
 """
 
@@ -39,7 +39,7 @@ PAGE = ROOT / "docs/evidence.md"
 _INTRODUCTION = """\
 # Evidence
 
-What was seen on cards, where and when; generated from the files of `benchmarks/results` by
+What was seen on GPUs, where and when; generated from the files of `benchmarks/results` by
 `python benchmarks/evidence.py`. `benchmarks/README.md` holds the figures taken on CPUs, their bars
 and their rivals. The raw outputs are in `benchmarks/results/raw`.
 """
@@ -71,7 +71,7 @@ def _section(name: str, content: Any) -> str:
     if what in _TELLS_FAILURE or came_through(content):
         return _SECTIONS[what](name, content)
     rows = [("the stage", f"failed: {one_line(content['reason'])}")]
-    return section(about("Seen on a card, and not as it should be", name), name, content, rows)
+    return section(about("Seen on a GPU, and not as it should be", name), name, content, rows)
 
 
 def _build(name: str, found: Mapping[str, Any]) -> str:
@@ -86,7 +86,7 @@ def _build(name: str, found: Mapping[str, Any]) -> str:
                                           f"first after {smoke['first_token_seconds']} s"),
         *((each["name"], f"{step_seconds(each)} s") for each in found["steps"]),
     ]  # fmt: skip
-    title = f"A build on a card: `{_name_of(found)}`"
+    title = f"A build on a GPU: `{_name_of(found)}`"
     return section(title, name, found, rows, engine_lines(found))
 
 
@@ -115,7 +115,7 @@ def _quantized(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         ),
     )
     yield (
-        "calibrated on the card",
+        "calibrated on the GPU",
         (f"{used['used']} samples, {used['tokens']:,} tokens, {calibrated['seconds']} s"),
     )
     yield (
@@ -129,12 +129,12 @@ def _quantized(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _not_run(results: Mapping[str, Any]) -> str:
-    """Return what is wanted of a card and has no result that came through."""
+    """Return what is wanted of a GPU and has no result that came through."""
     done = {what_of(name) for name, content in results.items() if came_through(content)}
     missing = [f"- {words}" for what, words in WANTED.items() if what not in done]
     cards = sorted({each["card"].partition(",")[0] for each in results.values()
                     if isinstance(each, dict)})  # fmt: skip
-    others = f"- any of it on another card than {' and '.join(cards)}" if cards else ""
+    others = f"- any of it on another GPU than {' and '.join(cards)}" if cards else ""
     return "\n".join(["## Not run yet", "", "No claim of ours:", "", *missing, others, ""])
 
 

@@ -1,4 +1,4 @@
-"""What was seen of encoders that vLLM served on a card, section by section."""
+"""What was seen of encoders that vLLM served on a GPU, section by section."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from benchmarks.evidence_table import engine_lines, one_line, section
 
 _TITLES = {
-    "embedder": "An embedder under vLLM on a card",
-    "reranker": "A reranker under vLLM on a card",
-    "classifier": "A classifier under vLLM on a card",
+    "embedder": "An embedder under vLLM on a GPU",
+    "reranker": "A reranker under vLLM on a GPU",
+    "classifier": "A classifier under vLLM on a GPU",
 }
 
 

@@ -1,4 +1,4 @@
-"""What was done to the product on a card, what it said of that, and when it was over."""
+"""What was done to the product on a GPU, what it said of that, and when it was over."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ def told(name: str, found: Mapping[str, Any]) -> str:
     if found.get("state", "done") != "done":
         rows.append(("the stage", f"failed: {one_line(found['reason'])}", "–", "–"))
     is_said = all("recovered" in each for each in found.get("faults", ()))
-    title = about("Faults on a card", name)
+    title = about("Faults on a GPU", name)
     return table(title, name, found, _COLUMNS, rows, () if is_said else ("", _NOTE))
 
 

@@ -1,4 +1,4 @@
-"""The memory plan beside what engines reported of themselves on cards."""
+"""The memory plan beside what engines reported of themselves on GPUs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -15,9 +15,9 @@ def beside_reports(name: str, entries: Iterable[Mapping[str, Any]]) -> str:
     kept = list(entries)
     lines = ["## The memory plan beside the engine's report", "",
              f"`{name}`. *Then* is the plan of that run, *today* the plan as it is now, which "
-             "`memory_plan.py` holds to the bars; the share of the card that the engine was given "
+             "`memory_plan.py` holds to the bars; the share of the GPU that the engine was given "
              "is that of its run.", "",
-             "| config | engine | card | figure | then | today | reported | today's difference |",
+             "| config | engine | GPU | figure | then | today | reported | today's difference |",
              "|---|---|---|---|---|---|---|---|"]  # fmt: skip
     rows = [f"| {' | '.join(row)} |" for each in kept for row in _rows(each)]
     notes = dict.fromkeys(each["note"] for each in kept if "note" in each)

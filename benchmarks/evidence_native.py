@@ -1,4 +1,4 @@
-"""What the native engine answered on cards, beside Transformers on the same card."""
+"""What the native engine answered on GPUs, beside Transformers on the same GPU."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -10,14 +10,14 @@ _PLANNED = {"weights": "weights_bytes", "KV cache": "kv_cache_bytes", "KV tokens
 
 
 def compared(name: str, found: Mapping[str, Any]) -> str:
-    """Return the answers of the engine by itself, and how its own tests for a card ended."""
+    """Return the answers of the engine by itself, and how its own tests for a GPU ended."""
     rows = [
         ("answers", _alike(found)),
         ("the others", _parted(found["rows"])),
         ("one stream", f"{found['tokens_per_second_one_stream']} tokens per second"),
         *_tests(found.get("tests")),
     ]
-    return section("The native engine on a card", name, found, rows)
+    return section("The native engine on a GPU", name, found, rows)
 
 
 def deployed(name: str, found: Mapping[str, Any]) -> str:
@@ -33,7 +33,7 @@ def deployed(name: str, found: Mapping[str, Any]) -> str:
         ("one stream", f"{found['tokens_per_second_one_stream']} tokens per second"),
         *((words, f"{amount(key, planned[key])} planned, {amount(key, said[key])} reported")
           for words, key in _PLANNED.items()),
-        ("taken of the card", f"{kept['taken_of_the_card_bytes'] / _GIB:.3f} GiB; planned at "
+        ("taken of the GPU", f"{kept['taken_of_the_card_bytes'] / _GIB:.3f} GiB; planned at "
                               f"most {most / _GIB:.3f} GiB"),
     ]  # fmt: skip
     return section("The native engine through the product", name, found, rows)

@@ -1,4 +1,4 @@
-"""What was seen of artifacts that were served on a card, section by section."""
+"""What was seen of artifacts that were served on a GPU, section by section."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,11 +17,11 @@ def deployed(name: str, found: Mapping[str, Any]) -> str:
         ("deployment", f"{deployment['status']}, {deployment['active_replica_count']} replica, "
                        f"asked for at the gateway's address of its environment"),
         ("from the order to active", f"{found['seconds_to_active']} s"),
-        ("used of the card then", f"{found['card_used_bytes'] / _GIB:.2f} GiB"),
+        ("used of the GPU then", f"{found['card_used_bytes'] / _GIB:.2f} GiB"),
         *((("streamed chat", f"“{one_line(found['streamed']['answer'])}”"),)
           if "streamed" in found else ()),
     ]  # fmt: skip
-    title = about("An artifact served on a card", name)
+    title = about("An artifact served on a GPU", name)
     return section(title, name, found, rows, engine_lines(found))
 
 
@@ -40,7 +40,7 @@ def asked(name: str, found: Mapping[str, Any]) -> str:
         *(("the engine's own metric", f"`{line}`") for line in cancel.get("engine_says", ())
           if "_total{" in line and not line.endswith(" 0.0")),
     ]  # fmt: skip
-    return section("The `openai` client through the gateway, on a card", name, found, rows)
+    return section("The `openai` client through the gateway, on a GPU", name, found, rows)
 
 
 def speed(name: str, found: Mapping[str, Any]) -> str:
@@ -69,13 +69,13 @@ def speed(name: str, found: Mapping[str, Any]) -> str:
 
 
 def taken_down(name: str, found: Mapping[str, Any]) -> str:
-    """Return how a deployment gave its card back."""
+    """Return how a deployment gave its GPU back."""
     rows = [
         ("inactive", f"after {found['seconds_until_inactive']} s"),
-        ("the card's memory free", f"after {found['seconds_until_the_card_is_free']} s, "
+        ("the GPU's memory free", f"after {found['seconds_until_the_card_is_free']} s, "
                                    f"{found['card_used_bytes'] / _GIB:.2f} GiB used by nobody"),
     ]  # fmt: skip
-    return section(about("A deployment deactivated on a card", name), name, found, rows)
+    return section(about("A deployment deactivated on a GPU", name), name, found, rows)
 
 
 def _afterwards(cancel: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The figures of cards that matter most, in one table at the head of the page of evidence."""
+"""The figures of GPUs that matter most, in one table at the head of the page of evidence."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,8 +13,8 @@ _RATES = ("large_speed", "speed")
 
 
 def summary(results: Mapping[str, Any]) -> str:
-    """Return the table: what, on which card, as seen, and the bar where the design has one."""
-    lines = ["## In short", "", "| what | card | seen | bar |", "|---|---|---|---|"]
+    """Return the table: what, on which GPU, as seen, and the bar where the design has one."""
+    lines = ["## In short", "", "| what | GPU | seen | bar |", "|---|---|---|---|"]
     rows = [row for name, found in results.items() if came_through(found)
             for row in _rows(what_of(name), found)]  # fmt: skip
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows), ""])

@@ -1,4 +1,4 @@
-"""What TensorRT-LLM answered on the card of an owner, by `gpu/trtllm.sh`."""
+"""What TensorRT-LLM answered on the GPU of an owner, by `gpu/trtllm.sh`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,9 +14,9 @@ def asked(name: str, found: Mapping[str, Any]) -> str:
         ("versions", one_line("; ".join(found["versions"]))),
         *((f"asked: {what}", _answer(each)) for what, each in found["answers"].items()),
         *_memory(found["memory"]),
-        ("used of the card when ready", found["card_memory_mib"]["used_ready"]),
+        ("used of the GPU when ready", found["card_memory_mib"]["used_ready"]),
     ]
-    return section("TensorRT-LLM on a card, from our files", name, found, rows)
+    return section("TensorRT-LLM on a GPU, from our files", name, found, rows)
 
 
 def _answer(each: Mapping[str, Any]) -> str:

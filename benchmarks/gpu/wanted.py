@@ -1,9 +1,9 @@
-"""What is to be shown on a card: a stage's name, which begins its result's file, and in words."""
+"""What is to be shown on a GPU: a stage's name, which begins its result's file, and in words."""
 
 from collections.abc import Mapping
 
 WANTED: Mapping[str, str] = {
-    "build": "SmolLM2 calibrated on the card to FP8 with FP8 KV, gated, packaged and asked once",
+    "build": "SmolLM2 calibrated on the GPU to FP8 with FP8 KV, gated, packaged and asked once",
     "documented": "the hosted product's page of lookahead: its config, which names no runtime, "
     "built for what `auto` means on this host",
     "documented_small": "the Engine-Builder page's small model, so too",
@@ -13,7 +13,7 @@ WANTED: Mapping[str, str] = {
     "reranker": "a reranker under vLLM, so too",
     "classifier": "a classifier under vLLM, so too",
     "native": "the native engine on CUDA in bfloat16, beside Transformers",
-    "native_deploy": "the native engine on the card through the product: a config asks for it, and "
+    "native_deploy": "the native engine on the GPU through the product: a config asks for it, and "
     "its answers behind the gateway are compared with Transformers' own",
     "memory": "the memory plan beside an engine's report",
     "deploy": "the artifact behind the gateway: deployed, served by vLLM",
@@ -22,19 +22,19 @@ WANTED: Mapping[str, str] = {
     "speed": "SmolLM2 at 1, 8 and 64 streams through the gateway, beside vLLM alone",
     "kill": "the engine killed; memory kept by a process of it, by an ended process and by a "
     "stranger: each told with its cause, recovered",
-    "take_down": "the deployment deactivated, and the card's memory given back",
-    "out_of_memory": "a stranger on the card before calibration, which waits; CUDA out of memory "
+    "take_down": "the deployment deactivated, and the GPU's memory given back",
+    "out_of_memory": "a stranger on the GPU before calibration, which waits; CUDA out of memory "
     "in calibration: told with its cause, then built; and the memory plan of FP8 with a 16-bit KV "
     "cache",
     "no_quant": "the memory plan of the same model in bfloat16",
     "large_build": "the shape of Qwen3-8B with random weights, built to FP8 by the pipeline",
     "large_deploy": "that artifact behind the gateway",
     "large_speed": "that shape at 1, 8 and 64 streams through the gateway, beside vLLM alone",
-    "large_take_down": "its deployment deactivated, and the card's memory given back",
+    "large_take_down": "its deployment deactivated, and the GPU's memory given back",
     "large_fp8_kv": "the memory plan of that shape in FP8 with FP8 KV",
     "large_no_quant": "the memory plan of that shape in bfloat16",
     "native_verify": "the native engine in FP8 on an H100, verifying 64 tokens of one row of the "
     "shape of Qwen3-8B, in 4.5 ms; its fused decoder is later work",
-    "two_cards": "a model served over two cards",
+    "two_cards": "a model served over two GPUs",
     "trtllm": "TensorRT-LLM at all",
 }

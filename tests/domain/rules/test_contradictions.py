@@ -19,7 +19,7 @@ CONTRADICTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Qwen2 with fp8_kv": ("EH204", ("guide forbids", "configuration page shows")),
     "integer quantization": ("EH212", ("guide lists", "server refuses", "parser")),
     "quantized checkpoints on v1": ("EH223", ("configuration page refuses", "guide takes")),
-    "more ranks than cards on v2": ("EH302", ("parser lets this pass", "example of its docs")),
+    "more ranks than GPUs on v2": ("EH302", ("parser lets this pass", "example of its docs")),
     "batch under lookahead": ("EH402", ("page recommends 32 or 64", "example of the docs has 128")),
     "settings in the code only": ("EH221", ("parser", "none of its pages")),
     "adapter caches in the code only": ("EH713", ("No page", "parser")),
