@@ -24,6 +24,7 @@ BUDGET_CPU_SECONDS = {
     "calibration_files": 8,
     "controlplane": 60,
     "contracts": 60,
+    "contributing": 90,
     "apps": 135,
     "workers": 30,
     "workers/agent": 90,
