@@ -23,7 +23,7 @@ BUDGET_CPU_SECONDS = {
     "artifacts": 8,
     "calibration_files": 8,
     "controlplane": 60,
-    "contracts": 60,
+    "contracts": 75,
     "contributing": 90,
     "apps": 135,
     "workers": 30,
