@@ -52,7 +52,11 @@ OF_OTHER_THINGS = (
     "<!-- not run:",
     "and what was not",
 )
-COUNTED: dict[str, int] = {"rules": len(ALL_RULES)}
+_GENERAL = ROOT / "workers/build_steps/calibration/general.jsonl"
+COUNTED: dict[str, int] = {
+    "rules": len(ALL_RULES),
+    "short texts": len(_GENERAL.read_text().splitlines()),
+}
 
 
 def sentences(text: str) -> Iterator[str]:
