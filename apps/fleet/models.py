@@ -6,6 +6,7 @@ from apps.accounts.models import Team
 from apps.rest.identifiers import new_id
 from controlplane.domain.card_users import CardUser, held_by_nobody_shown, in_use_by
 from controlplane.domain.facts.gpus import IDLE_BYTES
+from controlplane.stamps import StampField
 
 
 class Node(models.Model):
@@ -34,7 +35,7 @@ class Node(models.Model):
     cordoned = models.BooleanField(default=False)
     draining_since = models.DateTimeField(null=True)
     """Since when replicas are moved off it; a node that drains is cordoned too."""
-    enrolled_at = models.DateTimeField(auto_now_add=True)
+    enrolled_at = StampField(auto_now_add=True)
     last_heartbeat_at = models.DateTimeField(null=True)
     removed_at = models.DateTimeField(null=True)
     """Since when it is out; its row stays for what it ran, and to tell its agent."""
@@ -51,7 +52,7 @@ class EnrollmentToken(models.Model):
     """A one-time ticket by which an agent or a gateway gets its credential."""
 
     token_sha256 = models.CharField(primary_key=True, max_length=64)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
     used_by = models.CharField(max_length=280, blank=True)
@@ -136,7 +137,7 @@ class CardPrice(models.Model):
     since = models.DateTimeField()
     """A full hour: the one in which the price was set."""
     set_by = models.CharField(max_length=300, blank=True)
-    set_at = models.DateTimeField(auto_now_add=True)
+    set_at = StampField(auto_now_add=True)
 
     class Meta:
         indexes = [models.Index(fields=["kind", "-since", "-id"], name="fleet_price_by_kind")]
@@ -153,7 +154,7 @@ class CardLease(models.Model):
     holder = models.CharField(max_length=64)
     """`build:<id>` or `replica:<id>`: a plain name, since builds and deployments lie above."""
     memory_bytes = models.BigIntegerField()
-    claimed_at = models.DateTimeField(auto_now_add=True)
+    claimed_at = StampField(auto_now_add=True)
     released_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -178,7 +179,7 @@ class Gateway(models.Model):
     address = models.CharField(max_length=253, blank=True)
     credential_sha256 = models.CharField(max_length=64, unique=True)
     applied_version = models.BigIntegerField(default=0)
-    enrolled_at = models.DateTimeField(auto_now_add=True)
+    enrolled_at = StampField(auto_now_add=True)
     last_seen_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
