@@ -13,7 +13,7 @@ from apps.fleet.internal_authentication import calling_node, removed
 from apps.fleet.models import Node
 from apps.fleet.services import CardUse, NodeRemoved, node_observe
 from apps.rest.internal import InternalRefusal, internal_view, read_body
-from apps.rest.machine_bodies import Count, MachineBody, SmallCount
+from apps.rest.machine_bodies import Count, MachineBody, Moment, SmallCount
 from apps.secrets.services import secret_redactor
 from apps.telemetry.logs import log_append
 from controlplane.domain.card_users import CardUser
@@ -100,6 +100,7 @@ class ReplicaBody(MachineBody):
 class ObserveBody(MachineBody):
     format: Annotated[int, Field(ge=FORMAT - 1, le=FORMAT)]
     boot_id: str = Field(max_length=64)
+    sent_at: Moment | None = None
     cards: list[CardUseBody] = Field(max_length=256)
     runtimes: list[Annotated[str, Field(max_length=32)]] = Field(default=[], max_length=16)
     replicas: list[ReplicaBody] = Field(max_length=1024)
@@ -123,6 +124,7 @@ def nodes_observe(request: HttpRequest) -> HttpResponseBase:
             boot_id=body.boot_id,
             cards={card.to_report(): card.to_use() for card in body.cards},
             runtimes=body.runtimes,
+            sent_at=body.sent_at,
         )
     except NodeRemoved:
         raise removed(node) from None

@@ -6,6 +6,7 @@ from apps.accounts.models import Team
 from apps.rest.identifiers import new_id
 from controlplane.domain.card_users import CardUser, held_by_nobody_shown, in_use_by
 from controlplane.domain.facts.gpus import IDLE_BYTES
+from controlplane.domain.skew import skew_words
 from controlplane.stamps import StampField
 
 
@@ -41,11 +42,18 @@ class Node(models.Model):
     """Since when it is out; its row stays for what it ran, and to tell its agent."""
     replicas_heard_at = models.DateTimeField(null=True)
     """When it last said how all of its replicas stand, and that was stored."""
+    clock_ahead_seconds = models.IntegerField(default=0, db_default=0)
+    """How far its clock is ahead of the database's, as it said last; 0 where that is no matter."""
     wanted_version = models.BigIntegerField(default=0)
     """Grows whenever what this node should run changes."""
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def clock_words(self) -> str:
+        """How far its clock is off, such as `40 days ahead`; empty where it is not."""
+        return skew_words(self.clock_ahead_seconds)
 
 
 class EnrollmentToken(models.Model):
@@ -181,6 +189,8 @@ class Gateway(models.Model):
     applied_version = models.BigIntegerField(default=0)
     enrolled_at = StampField(auto_now_add=True)
     last_seen_at = models.DateTimeField(null=True)
+    clock_ahead_seconds = models.IntegerField(default=0, db_default=0)
+    """As of a node."""
 
     def __str__(self) -> str:
         return self.name

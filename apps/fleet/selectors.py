@@ -142,6 +142,14 @@ def gateway_list() -> QuerySet[Gateway]:
     return Gateway.objects.annotate(is_alive=_heard("last_seen_at")).order_by("name")
 
 
+def clocks_apart() -> list[tuple[str, str, int]]:
+    """Return kind, name and seconds ahead of each live host's process whose clock is wrong."""
+    nodes = nodes_alive().exclude(clock_ahead_seconds=0).annotate(kind=Value("node"))
+    gateways = gateways_live().exclude(clock_ahead_seconds=0).annotate(kind=Value("gateway"))
+    told = ("kind", "name", "clock_ahead_seconds")
+    return sorted(nodes.values_list(*told).union(gateways.values_list(*told), all=True))
+
+
 def builder_is_there() -> bool:
     """Return whether a worker that builds is alive."""
     live = Worker.objects.filter(_heard("last_seen_at"))

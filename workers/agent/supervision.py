@@ -145,6 +145,7 @@ class Agent:
         return {
             "format": FORMAT,
             "boot_id": boot_id(),
+            "sent_at": self._clock.time(),
             "cards": inventory.cards(self._settings.node_name),
             "runtimes": sorted(named_runtimes(self._settings.passed_on)),
             "replicas": [replica.observed() for replica in self._replicas.values()],

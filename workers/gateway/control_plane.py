@@ -1,5 +1,6 @@
 """The control plane as the gateway sees it: a protocol, and its HTTP form."""
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -8,9 +9,9 @@ from typing import Any, Protocol
 
 import httpx
 
-from controlplane.clock import SYSTEM, Clock
+from controlplane.clock import SYSTEM, Clock, ToldTime
 from controlplane.domain.json_text import read_json
-from controlplane.domain.wire.routes import FORMAT
+from controlplane.domain.wire.routes import FORMAT, TIME_HEADER
 
 TIMEOUT_SECONDS = 5.0
 """Of a silence."""
@@ -18,6 +19,7 @@ WHOLE_ANSWER_SECONDS = 30.0
 LONGEST_ANSWER_BYTES = 1024 * 1024
 LONGEST_ROUTES_BYTES = 256 * 1024 * 1024
 """Some 300 bytes for each key and each replica."""
+_TIME = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 
 class ControlPlaneAway(Exception):
@@ -45,6 +47,8 @@ class Credential:
 class _Answer:
     status: int
     content: bytes
+    time: str | None
+    """What time it is there."""
 
 
 class ControlPlane(Protocol):
@@ -65,6 +69,8 @@ class ControlPlane(Protocol):
 class HttpControlPlane:
     def __init__(self, url: str, *, clock: Clock = SYSTEM) -> None:
         self._clock = clock
+        self.time = ToldTime(clock=clock)
+        """The time there, by which keys end; our own until it has answered."""
         # No proxy from the environment: this is a neighbour, and it carries a credential.
         self._http = httpx.AsyncClient(
             base_url=f"{url.rstrip('/')}/internal/v1/",
@@ -84,7 +90,12 @@ class HttpControlPlane:
     async def routes_after(
         self, version: int, credential: Credential, *, digest: str | None = None
     ) -> bytes | None:
-        params = {"after": version, "gateway": credential.gateway_id, "format": FORMAT}
+        params = {
+            "after": version,
+            "gateway": credential.gateway_id,
+            "format": FORMAT,
+            "sent_at": f"{self._clock.time():.3f}",
+        }
         answer = await self._call(
             "GET",
             "routes",
@@ -94,7 +105,12 @@ class HttpControlPlane:
             # All of a large fleet takes seconds to be read.
             timeout=TIMEOUT_SECONDS if version else WHOLE_ANSWER_SECONDS,
         )
+        self._take_time(answer.time)
         return None if answer.status == HTTPStatus.NO_CONTENT else answer.content
+
+    def _take_time(self, told: str | None) -> None:
+        if told is not None and _TIME.fullmatch(told):
+            self.time.tell(float(told))
 
     async def report_applied(self, version: int, credential: Credential) -> None:
         body = {"version": version}
@@ -132,7 +148,9 @@ class HttpControlPlane:
             raise ControlPlaneAway(f"{path}: no whole answer in time") from error
         except httpx.HTTPError as error:
             raise ControlPlaneAway(f"{path}: {type(error).__name__}") from error
-        return _Answer(status=answer.status_code, content=content)
+        return _Answer(
+            status=answer.status_code, content=content, time=answer.headers.get(TIME_HEADER)
+        )
 
 
 def _check_status(path: str, status: int) -> None:

@@ -43,12 +43,14 @@ class Process:
         self._clock = clock
         self._settings = settings
         self._control_plane = HttpControlPlane(settings.control_plane_url, clock=clock)
-        self._shipper = Shipper(self._control_plane)
+        self._shipper = Shipper(self._control_plane, clock=clock)
         for segment in interrupted:
             self._shipper.add(segment)
         self._journal = Journal(storage.journal_directory, clock=clock)
         self._recorder = Recorder(self._journal, self._shipper, clock=clock)
-        self._gateway = Gateway(settings.bounds, self._recorder, clock=clock)
+        self._gateway = Gateway(
+            settings.bounds, self._recorder, clock=clock, key_time=self._control_plane.time.time
+        )
         honour_seconds = settings.bounds.honour_routes_seconds
         self._confirmation = Confirmation(storage, honour_seconds=honour_seconds, clock=clock)
         self._membership = Membership(

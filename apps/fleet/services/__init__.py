@@ -11,6 +11,7 @@ from apps.fleet.services.cards import (
     cards_obstacle,
     cards_release,
 )
+from apps.fleet.services.clocks import clock_ahead
 from apps.fleet.services.enrollment import (
     EnrollmentRefused,
     enrollment_refusal_audit,
@@ -47,6 +48,7 @@ __all__ = [
     "cards_lock",
     "cards_obstacle",
     "cards_release",
+    "clock_ahead",
     "enrollment_refusal_audit",
     "enrollment_token_create",
     "enrollment_token_redeem",

@@ -13,6 +13,7 @@ from apps.accounts.audit import audit
 from apps.fleet.models import Card, Node
 from apps.fleet.selectors import nodes_alive
 from apps.fleet.services.cards import cards_lock
+from apps.fleet.services.clocks import clock_ahead
 from apps.fleet.services.enrollment import enrollment_begin
 from apps.fleet.services.removing import NodeRemoved
 from controlplane.domain.card_users import CardUser
@@ -96,14 +97,18 @@ def node_observe(
     boot_id: str,
     cards: Mapping[CardReport, CardUse],
     runtimes: Sequence[str] = (),
+    sent_at: float | None = None,
 ) -> None:
-    """Record a sign of life, the state of every card and what the host is set up to start.
+    """Record a sign of life, the state of every card, what the host is set up to start, its clock.
 
     Raises NodeRemoved, and records nothing, where the node was removed meanwhile.
     """
     _cards_store(node, cards)
     heard = Node.objects.filter(id=node.id, removed_at=None).update(
-        last_heartbeat_at=Now(), boot_id=boot_id, runtimes=list(runtimes)
+        last_heartbeat_at=Now(),
+        boot_id=boot_id,
+        runtimes=list(runtimes),
+        clock_ahead_seconds=clock_ahead(sent_at=sent_at),
     )
     if not heard:
         raise NodeRemoved
