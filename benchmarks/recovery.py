@@ -4,7 +4,8 @@ Served: a whole Enginehouse with two replicas of a stand-in engine is asked thir
 second, each question accounted for, while one process after the other is killed or stopped.
 Counted are questions lost, and those worked on twice; usage against what was answered; engines
 replaced; what is left over; and the seconds from the end of the fault until everything is true
-and stays so.
+and stays so. So are a gateway and an agent started anew with a clock that is 40 days off, where
+Debian's `faketime` is installed; `clocks_not_run` says that it is not.
 
 Hosts: a control plane's host and one more, with a replica each, as their compose files start
 them in two network namespaces (as root; else not measured). Both gateways are asked fifteen
