@@ -7,6 +7,9 @@ replaced; what is left over; and the seconds from the end of the fault until eve
 and stays so. So are a gateway and an agent started anew with a clock that is 40 days off, where
 Debian's `faketime` is installed; `clocks_not_run` says that it is not.
 
+Disks: the same, with the folders of gateway, agent, PostgreSQL, Valkey and the artifact store on a
+small disk each (as root; else not measured), which is filled up to its last byte for a while.
+
 Hosts: a control plane's host and one more, with a replica each, as their compose files start
 them in two network namespaces (as root; else not measured). Both gateways are asked fifteen
 times a second while the second host is cut off from the control plane, from the other host, from
@@ -31,6 +34,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import report
+from benchmarks.recovery_parts import disks
 from benchmarks.recovery_parts.building import builds_harmed
 from benchmarks.recovery_parts.faults import FULL, SHORT
 from benchmarks.recovery_parts.hosts import cuts, cuts_told, two_serving
@@ -39,7 +43,7 @@ from benchmarks.recovery_parts.table import faults_told
 from benchmarks.web_process import data_folder
 from tests.several_hosts.network import namespaces_can_be_made
 
-PARTS = ("serving", "hosts", "builds")
+PARTS = ("serving", "disks", "hosts", "builds")
 BARS = {
     "faults_true_seconds_max": report.at_most(15),
     "lost_without_control_plane": report.at_most(0),
@@ -49,6 +53,11 @@ BARS = {
     "engines_replaced_needlessly": report.at_most(0),
     "engines_left_over": report.at_most(0),
     "leases_left": report.at_most(0),
+    "full_disk_true_seconds_max": report.at_most(15),
+    "lost_by_full_disks": report.at_most(0),
+    "doubled_by_full_disks": report.at_most(0),
+    "usage_difference_by_full_disks": report.at_most(0),
+    "engines_replaced_by_full_disks": report.at_most(0),
     "cuts_true_seconds_max": report.at_most(15),
     "lost_at_its_own_gateway": report.at_most(0),
     "lost_elsewhere_after_noticed": report.at_most(0),
@@ -91,6 +100,11 @@ def measure(parts: tuple[str, ...], *, full: bool) -> dict[str, Any]:
             serving(folder, each_second=_QUESTIONS_EACH_SECOND, real=full) as served,
         ):
             figures |= faults_told(served, FULL if full else SHORT)
+    if "disks" in parts:
+        with data_folder("rec") as folder:
+            figures |= disks.measured(
+                folder, each_second=_QUESTIONS_EACH_SECOND, seconds=60 if full else 20
+            )
     if "hosts" in parts and namespaces_can_be_made():
         with data_folder("rec") as folder, two_serving(folder, each_second=_OF_TWO_HOSTS) as two:
             figures |= cuts_told(two, cuts(short_seconds=30, long_seconds=300 if full else 40))

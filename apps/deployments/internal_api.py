@@ -101,6 +101,7 @@ class ObserveBody(MachineBody):
     format: Annotated[int, Field(ge=FORMAT - 1, le=FORMAT)]
     boot_id: str = Field(max_length=64)
     sent_at: Moment | None = None
+    disk_free_bytes: Count | None = None
     cards: list[CardUseBody] = Field(max_length=256)
     runtimes: list[Annotated[str, Field(max_length=32)]] = Field(default=[], max_length=16)
     replicas: list[ReplicaBody] = Field(max_length=1024)
@@ -125,6 +126,7 @@ def nodes_observe(request: HttpRequest) -> HttpResponseBase:
             cards={card.to_report(): card.to_use() for card in body.cards},
             runtimes=body.runtimes,
             sent_at=body.sent_at,
+            disk_free_bytes=body.disk_free_bytes,
         )
     except NodeRemoved:
         raise removed(node) from None

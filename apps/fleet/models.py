@@ -44,6 +44,8 @@ class Node(models.Model):
     """When it last said how all of its replicas stand, and that was stored."""
     clock_ahead_seconds = models.IntegerField(default=0, db_default=0)
     """How far its clock is ahead of the database's, as it said last; 0 where that is no matter."""
+    disk_free_bytes = models.BigIntegerField(null=True)
+    """On the disk under its agent's folder, as it said last."""
     wanted_version = models.BigIntegerField(default=0)
     """Grows whenever what this node should run changes."""
 
@@ -190,7 +192,8 @@ class Gateway(models.Model):
     enrolled_at = StampField(auto_now_add=True)
     last_seen_at = models.DateTimeField(null=True)
     clock_ahead_seconds = models.IntegerField(default=0, db_default=0)
-    """As of a node."""
+    disk_free_bytes = models.BigIntegerField(null=True)
+    """Both as of a node."""
 
     def __str__(self) -> str:
         return self.name

@@ -143,10 +143,19 @@ def gateway_list() -> QuerySet[Gateway]:
 
 
 def clocks_apart() -> list[tuple[str, str, int]]:
-    """Return kind, name and seconds ahead of each live host's process whose clock is wrong."""
-    nodes = nodes_alive().exclude(clock_ahead_seconds=0).annotate(kind=Value("node"))
-    gateways = gateways_live().exclude(clock_ahead_seconds=0).annotate(kind=Value("gateway"))
-    told = ("kind", "name", "clock_ahead_seconds")
+    """Return kind, name and seconds ahead of each live node and gateway whose clock is wrong."""
+    return _told_by_hosts(~Q(clock_ahead_seconds=0), "clock_ahead_seconds")
+
+
+def disks_below(*, free_bytes: int) -> list[tuple[str, str, int]]:
+    """Return kind, name and bytes left of each live node and gateway whose disk has less."""
+    return _told_by_hosts(Q(disk_free_bytes__lt=free_bytes), "disk_free_bytes")
+
+
+def _told_by_hosts(condition: Q, field: str) -> list[tuple[str, str, int]]:
+    nodes = nodes_alive().filter(condition).annotate(kind=Value("node"))
+    gateways = gateways_live().filter(condition).annotate(kind=Value("gateway"))
+    told = ("kind", "name", field)
     return sorted(nodes.values_list(*told).union(gateways.values_list(*told), all=True))
 
 

@@ -89,6 +89,10 @@ class NodeObject(serializers.Serializer[Any]):
     clock_ahead_seconds = serializers.IntegerField(
         help_text="Of the database's clock, by more than a minute; negative where it is behind."
     )
+    disk_free_bytes = serializers.IntegerField(
+        allow_null=True,
+        help_text="On the disk under its agent's folder; null where the agent does not say.",
+    )
     cards = CardObject(many=True)
 
     @extend_schema_field(serializers.ChoiceField(choices=["live", "silent"]))

@@ -20,7 +20,7 @@ from apps.telemetry.services.usage import OffsetMismatch
 from controlplane import clock
 from controlplane.domain.wire.routes import FORMAT, TIME_HEADER
 
-_VERSION = re.compile(r"[0-9]{1,18}")
+_NUMBER = re.compile(r"[0-9]{1,18}")
 _MOMENT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 
@@ -46,11 +46,13 @@ def routes(request: HttpRequest) -> HttpResponseBase:
     A gateway of the release before does not say what it reads, and is told all in its form.
     """
     gateway = calling_gateway(request)
-    gateway_seen(gateway=gateway, sent_at=_sent_at(request))
+    room = _number(request, "free_bytes")
+    gateway_seen(gateway=gateway, sent_at=_sent_at(request), disk_free_bytes=room)
     if request.GET.get("format") == str(FORMAT):
-        told = BOOK.answer(after=_after(request), digest=request.GET.get("digest"))
+        told = BOOK.answer(after=_number(request, "after") or 0, digest=request.GET.get("digest"))
     else:
-        told = None if _after(request) == routes_version_current() else routes_snapshot()
+        is_current = (_number(request, "after") or 0) == routes_version_current()
+        told = None if is_current else routes_snapshot()
     if told is None:
         answer = HttpResponse(status=204)
     else:
@@ -59,9 +61,9 @@ def routes(request: HttpRequest) -> HttpResponseBase:
     return answer
 
 
-def _after(request: HttpRequest) -> int:
-    asked = request.GET.get("after", "")
-    return int(asked) if _VERSION.fullmatch(asked) else 0
+def _number(request: HttpRequest, name: str) -> int | None:
+    said = request.GET.get(name, "")
+    return int(said) if _NUMBER.fullmatch(said) else None
 
 
 def _sent_at(request: HttpRequest) -> float | None:

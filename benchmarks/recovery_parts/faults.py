@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,6 +13,8 @@ import psutil
 from benchmarks.recovery_parts.clocks import CAN_BE_OFF
 from benchmarks.recovery_parts.serving import REPLICAS, Serving
 from tests.waiting import wait_for
+
+DISK = "the disk under"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +30,8 @@ class Fault:
     def name(self) -> str:
         if self.days_ahead is not None:
             return f"{self.kind} {self.days_ahead:+g} days"
+        if self.kind.startswith(DISK):
+            return f"{self.kind} full for {self.seconds:g} s"
         return f"{self.kind} {'killed' if self.seconds is None else f'stopped {self.seconds:g} s'}"
 
     @property
@@ -98,10 +102,15 @@ _STEADY_SECONDS = 4.0
 
 def cost_of(serving: Serving, fault: Fault) -> Cost:
     """Return what the fault costs while the questions flow."""
+    return cost_while(serving, fault, lambda: _harm(serving, fault))
+
+
+def cost_while(serving: Serving, fault: Fault, harm: Callable[[], "Harmed | None"]) -> Cost:
+    """Return what it costs that the fault is done and ended by `harm` while the questions flow."""
     begin, engines = serving.traffic.asked, serving.engines()
     with serving.traffic.flowing():
         time.sleep(_BESIDE_SECONDS)
-        harmed = _harm(serving, fault)
+        harmed = harm() or Harmed()
         true_after_seconds = _true_after_seconds(serving, fault)
         time.sleep(_BESIDE_SECONDS)
     in_flight = harmed.asked - serving.begun_beside(harmed.engines)
@@ -159,14 +168,14 @@ def _usage_difference(serving: Serving) -> int:
 
 
 @dataclass(frozen=True)
-class _Harmed:
+class Harmed:
     """Which processes of an engine were killed, and what was on its way at that moment."""
 
     engines: tuple[int, ...] = ()
     asked: frozenset[int] = frozenset()
 
 
-def _harm(serving: Serving, fault: Fault) -> _Harmed:
+def _harm(serving: Serving, fault: Fault) -> Harmed:
     if fault.days_ahead is not None:
         return _by_another_clock(serving, fault.kind, fault.days_ahead)
     if fault.seconds is not None:
@@ -174,7 +183,7 @@ def _harm(serving: Serving, fault: Fault) -> _Harmed:
     if fault.kind == SUPERVISOR:
         return _supervisor_killed(serving)
     engines = _family(serving.here.pid(fault.kind)) if fault.ends_an_engine else ()
-    return _Harmed(engines, _killed(serving, fault.kind))
+    return Harmed(engines, _killed(serving, fault.kind))
 
 
 def _killed(serving: Serving, kind: str) -> frozenset[int]:
@@ -188,27 +197,27 @@ def _killed(serving: Serving, kind: str) -> frozenset[int]:
     return frozenset({*before, *range(first, serving.traffic.asked)})
 
 
-def _by_another_clock(serving: Serving, kind: str, days: float) -> _Harmed:
+def _by_another_clock(serving: Serving, kind: str, days: float) -> Harmed:
     with serving.clocks.off(kind, days=days):
         asked = _killed(serving, kind)
         wait_for(lambda: serving.clock_is_off(kind), what=f"a {kind} with another clock")
         time.sleep(_OFF_SECONDS)
-    return _Harmed(asked=asked | _killed(serving, kind))
+    return Harmed(asked=asked | _killed(serving, kind))
 
 
-def _stopped_for(serving: Serving, kind: str, seconds: float) -> _Harmed:
+def _stopped_for(serving: Serving, kind: str, seconds: float) -> Harmed:
     with _stopped(serving, kind):
         time.sleep(seconds)
         waiting = serving.traffic.on_their_way()
     # Those at a gateway reach the engines at once, which may have no room for so many; of those at
     # an engine it may close what has been idle for too long by its clock.
-    return _Harmed(asked=frozenset(() if kind in (*CONTROL_PLANE, SUPERVISOR) else waiting))
+    return Harmed(asked=frozenset(() if kind in (*CONTROL_PLANE, SUPERVISOR) else waiting))
 
 
-def _supervisor_killed(serving: Serving) -> _Harmed:
+def _supervisor_killed(serving: Serving) -> Harmed:
     os.kill(serving.here.machine.pid, signal.SIGKILL)
     serving.here.start_again()
-    return _Harmed()
+    return Harmed()
 
 
 def _family(pid: int) -> tuple[int, ...]:

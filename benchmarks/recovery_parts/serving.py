@@ -63,7 +63,11 @@ class Serving:
 
     def leases(self) -> int:
         """Return how many claims on devices there are."""
-        return int(self._row(LEASES)[0])
+        return self.number(LEASES)
+
+    def number(self, query: str) -> int:
+        """Return the one number of a query."""
+        return int(self._row(query)[0])
 
     def begun_twice(self, since: int) -> int | None:
         """Return how many questions engines began more than once; real ones do not tell."""

@@ -1,7 +1,7 @@
 """The control plane as the gateway sees it: a protocol, and its HTTP form."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
@@ -67,8 +67,16 @@ class ControlPlane(Protocol):
 
 
 class HttpControlPlane:
-    def __init__(self, url: str, *, clock: Clock = SYSTEM) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        free_bytes: Callable[[], int | None] = lambda: None,
+        clock: Clock = SYSTEM,
+    ) -> None:
+        """`free_bytes` tells how much room the gateway's disk has, which each poll passes on."""
         self._clock = clock
+        self._free_bytes = free_bytes
         self.time = ToldTime(clock=clock)
         """The time there, by which keys end; our own until it has answered."""
         # No proxy from the environment: this is a neighbour, and it carries a credential.
@@ -96,6 +104,8 @@ class HttpControlPlane:
             "format": FORMAT,
             "sent_at": f"{self._clock.time():.3f}",
         }
+        if (room := self._free_bytes()) is not None:
+            params["free_bytes"] = room
         answer = await self._call(
             "GET",
             "routes",

@@ -9,11 +9,13 @@ import resource
 import signal
 import socket
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.keepalive import Socket, probe_when_quiet
+from workers.full_disk import free_bytes
 from workers.gateway import nudge
 from workers.gateway.client_connection import ClientConnection
 from workers.gateway.confirmation import Confirmation
@@ -42,7 +44,11 @@ class Process:
         interrupted = close_interrupted(storage.journal_directory)
         self._clock = clock
         self._settings = settings
-        self._control_plane = HttpControlPlane(settings.control_plane_url, clock=clock)
+        self._control_plane = HttpControlPlane(
+            settings.control_plane_url,
+            free_bytes=partial(free_bytes, storage.journal_directory),
+            clock=clock,
+        )
         self._shipper = Shipper(self._control_plane, clock=clock)
         for segment in interrupted:
             self._shipper.add(segment)

@@ -38,10 +38,14 @@ def gateway_enroll(*, token: str, name: str, credential_sha256: str, address: st
     return gateway
 
 
-def gateway_seen(*, gateway: Gateway, sent_at: float | None = None) -> None:
-    """Record that the gateway polled, and how far its clock is off."""
+def gateway_seen(
+    *, gateway: Gateway, sent_at: float | None = None, disk_free_bytes: int | None = None
+) -> None:
+    """Record that the gateway polled, how far its clock is off and what room its disk has."""
     Gateway.objects.filter(id=gateway.id).update(
-        last_seen_at=Now(), clock_ahead_seconds=clock_ahead(sent_at=sent_at)
+        last_seen_at=Now(),
+        clock_ahead_seconds=clock_ahead(sent_at=sent_at),
+        disk_free_bytes=disk_free_bytes,
     )
 
 

@@ -98,8 +98,9 @@ def node_observe(
     cards: Mapping[CardReport, CardUse],
     runtimes: Sequence[str] = (),
     sent_at: float | None = None,
+    disk_free_bytes: int | None = None,
 ) -> None:
-    """Record a sign of life, the state of every card, what the host is set up to start, its clock.
+    """Record a sign of life, the state of every card, and how its host is.
 
     Raises NodeRemoved, and records nothing, where the node was removed meanwhile.
     """
@@ -109,6 +110,7 @@ def node_observe(
         boot_id=boot_id,
         runtimes=list(runtimes),
         clock_ahead_seconds=clock_ahead(sent_at=sent_at),
+        disk_free_bytes=disk_free_bytes,
     )
     if not heard:
         raise NodeRemoved

@@ -106,6 +106,8 @@ SERVING = (
     entry("EHN-NO-ANSWER", OURS, "The engine stopped answering its health check.", _ITSELF),
     entry("EHN-NOT-STARTED", MACHINE, "The runner of an engine could not be started.",
           "Read the agent's log on that node."),
+    entry("EHN-DISK-FULL", MACHINE, "The disk under the agent's folder is full.",
+          "Free space there, or point the agent's DATA_DIR at a larger disk."),
     entry("EHN-NOT-RENDERED", CONFIGURATION, "No command can be written for the engine.",
           "Check the config again and build a new revision."),
     entry("EHN-NO-LAUNCHER", MACHINE, "The node's agent cannot start the runtime of the config.",
