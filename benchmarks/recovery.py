@@ -19,7 +19,8 @@ the other one later than three seconds after the cut.
 Built: a whole Enginehouse builds a tiny checkpoint, in FP8 and as it is, whose steps stand at
 gates until they have been harmed. Kills the build worker in each step (in `calibrate` with half
 of the samples done), cancels and kills the step's process in each step, then both at once, then
-the servers; stops workers, with and without a word. Measures the seconds until the state is true
+the servers; stops workers, with and without a word; has PostgreSQL away
+for half a minute. Measures the seconds until the state is true
 again: another worker's process is at the step, or the build has ended with its cause, or it is a
 step further.
 
@@ -67,6 +68,7 @@ BARS = {
     "cancelled_seconds_max": report.at_most(5),
     "cancel_seen_seconds_max": report.at_most(2),
     "given_back_seconds_max": report.at_most(6),
+    "database_seconds_max": report.at_most(15),
     "step_cancelled_polite_seconds": report.at_most(2),
     "step_cancelled_deaf_seconds": report.at_most(5),
     "orphans": report.at_most(0),

@@ -222,7 +222,9 @@ class Listening(models.Model):
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     since = models.DateTimeField()
-    """The first beat after the last gap."""
+    """The first beat after the last gap, or after a time in which no machine was heard."""
+    unbroken_since = models.DateTimeField(null=True)
+    """The first beat after the last gap alone: since when the database could be asked."""
     last_beat_at = models.DateTimeField()
     silent_before = models.DateTimeField(null=True)
     """Who was not heard after it was silent while it was listened for long enough."""

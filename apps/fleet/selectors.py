@@ -6,7 +6,7 @@ What was silent for `SILENT_SECONDS`, in which it was listened without a gap, co
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
-from django.db.models import DateTimeField, Min, Prefetch, Q, QuerySet, Subquery, Value
+from django.db.models import DateTimeField, Exists, Min, Prefetch, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Now
 
 from apps.fleet.credentials import hash_of
@@ -20,9 +20,12 @@ from apps.fleet.models import (
     PoolTeam,
     Worker,
 )
+from apps.leases.database_clock import ClockTimestamp
 
 SILENT_SECONDS = 15
 SILENT = timedelta(seconds=SILENT_SECONDS)
+LONGEST_GAP = timedelta(seconds=3)
+"""Between two beats of those who listen."""
 _NEVER = Value(datetime(1970, 1, 1, tzinfo=UTC), output_field=DateTimeField())
 
 
@@ -33,6 +36,19 @@ def silent_before() -> Coalesce:
 
 def _heard(field: str) -> Q:
     return Q(**{f"{field}__gt": silent_before()})
+
+
+def listened_for(seconds: float) -> Q:
+    """Return, for queries, whether the database could be asked for so long, up to now.
+
+    True too where nobody has ever listened: then there is nothing to know it by.
+    """
+    now = ClockTimestamp()
+    lately = Listening.objects.filter(
+        last_beat_at__gte=now - LONGEST_GAP,
+        unbroken_since__lte=now - timedelta(seconds=seconds),
+    )
+    return Q(Exists(lately)) | ~Q(Exists(Listening.objects.all()))
 
 
 def node_list() -> QuerySet[Node]:
