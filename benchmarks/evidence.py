@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import evidence_encoders as encoders
 from benchmarks import evidence_faults as faults
+from benchmarks import evidence_media as media
 from benchmarks import evidence_memory as memory
 from benchmarks import evidence_native as native
 from benchmarks import evidence_serving as serving
@@ -159,6 +160,8 @@ _SECTIONS: Mapping[str, Callable[[str, Any], str]] = {
     "kill": faults.told,
     "out_of_memory": _faults_and_build,
     "ask": serving.asked,
+    "media": media.asked,
+    "media_images": media.asked,
     "speed": serving.speed,
     "large_speed": serving.speed,
     "take_down": serving.taken_down,

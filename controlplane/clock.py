@@ -1,6 +1,7 @@
 """The one place that reads time: what waits, expires, retries or measures is given a `Clock`.
 
-Ruff refuses every other reading of it. Leases alone go by another clock, the database's.
+Ruff refuses every other reading of it. Where several hosts write the same rows, `now()` is the
+database's time (`controlplane/database_clock.py`); leases ask that clock itself.
 """
 
 import asyncio
@@ -48,16 +49,53 @@ class SystemClock:
 
     @staticmethod
     def now() -> datetime:
-        return datetime.now(UTC)
+        told = _database.moment
+        return datetime.now(UTC) if told is None else datetime.fromtimestamp(told, UTC)
 
     @staticmethod
     def wait(event: threading.Event, seconds: float) -> bool:
         return event.wait(seconds)
 
 
+class ToldTime:
+    """Another's time as it was told last, going on by a clock of ours that nobody sets."""
+
+    def __init__(self, *, clock: Clock) -> None:
+        self._clock = clock
+        self._ahead_of_monotonic: float | None = None
+
+    def tell(self, moment: float) -> None:
+        """Go by this moment, in seconds since the epoch, which is now."""
+        self._ahead_of_monotonic = moment - self._clock.monotonic()
+
+    def forget(self) -> None:
+        """Know no time, as before it was told first."""
+        self._ahead_of_monotonic = None
+
+    @property
+    def moment(self) -> float | None:
+        """What time it is there, in seconds since the epoch; None before it was told."""
+        ahead = self._ahead_of_monotonic
+        return None if ahead is None else ahead + self._clock.monotonic()
+
+    def time(self) -> float:
+        """Return that moment; our own before it was told."""
+        ahead = self._ahead_of_monotonic
+        return self._clock.time() if ahead is None else ahead + self._clock.monotonic()
+
+
 SYSTEM: Clock = SystemClock()
+_database = ToldTime(clock=SYSTEM)
 
 
 def now() -> datetime:
     """Return the moment, in UTC, for what is stored in rows or compared with them."""
     return SYSTEM.now()
+
+
+def tell_database_time(moment: float | None) -> None:
+    """Go by the database's time from here on; by this machine's where it is None."""
+    if moment is None:
+        _database.forget()
+    else:
+        _database.tell(moment)

@@ -109,6 +109,7 @@ LEASE_KINDS = [
     "apps.configs.calibration_sets.leasing.PREVIEW",
     "apps.builds.leasing.BUILD",
 ]
+LEASES_JUDGED_WHILE = "apps.fleet.selectors.listened_for"
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

@@ -55,6 +55,7 @@ def _broker_url() -> str:
 
 def _prepare_django() -> None:
     """Point the settings at servers that do not run yet, before Django reads them."""
+    from controlplane import database_clock
     from controlplane.processes import postgres
 
     os.environ.update(
@@ -68,6 +69,8 @@ def _prepare_django() -> None:
     (_DATA_DIR / "checkpoints").mkdir()
     (_DATA_DIR / "static").mkdir()  # WhiteNoise warns of a missing one
     django.setup()
+    # Tests move this process' own clock (time_machine); those that it starts go by the database's.
+    database_clock.follow_own_clock()
 
 
 # Now, since conftests below import models before any hook of this one runs.

@@ -22,6 +22,8 @@ from apps.rest.errors import InternalError
 _FORMAT = 1
 _KEY_BITS = 256
 _NONCE_BYTES = 12
+_SUFFIX_BYTES = 4
+"""Of a file that is not yet whole; as long a suffix as no other file beside the ring has."""
 
 
 class KeyRingError(InternalError):
@@ -141,7 +143,8 @@ def _write(path: Path, ring: KeyRing) -> None:
         "primary": ring.primary,
         "keys": {name: base64.b64encode(key).decode() for name, key in ring.keys.items()},
     }
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    _remove_unfinished(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(_SUFFIX_BYTES)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         json.dump(content, file, indent=1)
@@ -149,6 +152,12 @@ def _write(path: Path, ring: KeyRing) -> None:
         os.fsync(file.fileno())
     temporary.replace(path)
     _make_durable(path.parent)
+
+
+def _remove_unfinished(path: Path) -> None:
+    """Take away what a killed writer left: it holds every key, retired ones too."""
+    for left in path.parent.glob(f".{path.name}.{'?' * 2 * _SUFFIX_BYTES}"):
+        left.unlink()
 
 
 def _make_durable(folder: Path) -> None:

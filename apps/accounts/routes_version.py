@@ -1,12 +1,12 @@
 """The version of the routes that gateways hold: grown in the changing transaction, nudged after."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 
 import redis
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 
 from apps.accounts.models import RoutesChange, RoutesVersion
 
@@ -31,15 +31,43 @@ def routes_version_bump(
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("The routes version grows in the transaction that changes a route.")
-    row = RoutesVersion.objects.select_for_update().filter(id=1).first()
-    row = row or RoutesVersion.objects.create(id=1, version=0, named_version=-1)
-    is_all_named = row.named_version == row.version
-    version = row.version + 1
-    RoutesVersion.objects.filter(id=1).update(version=version, named_version=version)
     named = {"models": models, "deployments": deployments, "replicas": replicas, "keys": keys}
     changes = {(kind, name) for kind, names in named.items() for name in names if name}
-    _note(changes if changes and is_all_named else {*changes, (EVERYTHING, "")}, version)
+    version = (_bumped(changes) if changes else None) or _bumped_with_everything(changes)
     transaction.on_commit(lambda: _nudge(version))
+    return version
+
+
+_BUMP = """
+    WITH bumped AS (
+        UPDATE accounts_routesversion SET version = version + 1, named_version = version + 1
+        WHERE id = 1 AND named_version = version RETURNING version
+    ), noted AS (
+        INSERT INTO accounts_routeschange (kind, name, version)
+        SELECT change.kind, change.name, bumped.version
+        FROM bumped, unnest(%s::text[], %s::text[]) AS change (kind, name)
+        ON CONFLICT (kind, name) DO UPDATE SET version = EXCLUDED.version
+    )
+    SELECT version FROM bumped
+"""
+"""As one statement: everybody who changes a route waits for the row from it to the commit."""
+
+
+def _bumped(changes: Collection[tuple[str, str]]) -> int | None:
+    """Return the new version; None where not all up to the present one is named."""
+    kinds, names = zip(*sorted(changes), strict=True)
+    with connection.cursor() as cursor:
+        cursor.execute(_BUMP, [list(kinds), list(names)])
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def _bumped_with_everything(changes: Collection[tuple[str, str]]) -> int:
+    row = RoutesVersion.objects.select_for_update().filter(id=1).first()
+    row = row or RoutesVersion.objects.create(id=1, version=0, named_version=-1)
+    version = row.version + 1
+    RoutesVersion.objects.filter(id=1).update(version=version, named_version=version)
+    _note({*changes, (EVERYTHING, "")}, version)
     return version
 
 

@@ -11,6 +11,7 @@ from apps.leases.models import Leased
 from apps.rest.identifiers import new_id
 from controlplane.domain.lifecycle import BuildState, StepState
 from controlplane.domain.runtimes.choice import dump_with_runtime
+from controlplane.stamps import StampField
 
 
 class Artifact(models.Model):
@@ -25,7 +26,7 @@ class Artifact(models.Model):
     passport = models.JSONField()
     inputs = models.JSONField(null=True)
     """What `input_digest` was taken of, to say later why other inputs do not match."""
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
 
     class Meta:
         constraints = [
@@ -68,7 +69,7 @@ class Build(Leased):
     fixed = models.JSONField(null=True)
     """What that one failed with, and what was changed: `code`, `sentence`, `patch`,
     `base_revision`."""
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

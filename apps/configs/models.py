@@ -12,6 +12,7 @@ from apps.configs.calibration_sets.models import (
 from apps.configs.remote_code.models import RemoteCodeGrant
 from apps.leases.models import Leased
 from apps.rest.identifiers import new_id
+from controlplane.stamps import StampField
 
 __all__ = [
     "CalibrationPreview",
@@ -31,8 +32,8 @@ class Config(models.Model):
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="configs")
     name = models.CharField(max_length=128)
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
+    created_at = StampField(auto_now_add=True)
+    updated_at = StampField(auto_now=True)
 
     class Meta:
         constraints = [
@@ -63,7 +64,7 @@ class Revision(models.Model):
     effective = models.JSONField(default=list)
     plan = models.JSONField(null=True)
     blocks_build = models.BooleanField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
 
     class Meta:

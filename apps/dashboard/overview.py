@@ -14,6 +14,7 @@ from apps.builds.models import Build
 from apps.builds.presentation import BuildRow
 from apps.builds.selectors import build_list, build_rows
 from apps.dashboard.first_steps import Newcomer, first_steps
+from apps.dashboard.troubles import troubles
 from apps.deployments.models import Deployment, ServedModel
 from apps.deployments.selectors import deployment_states
 from apps.fleet.models import Device
@@ -66,6 +67,7 @@ def overview_context(user: User) -> dict[str, Any]:
         "builds": [BuildRow(build=build) for build in running],
         "devices": devices,
         "failures": failures(team),
+        "troubles": troubles(),
         "ending": ending_secrets(team),
         "first_steps": first_steps(
             Newcomer(

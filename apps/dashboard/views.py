@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.accounts.pages import page, person
 from apps.accounts.services.own_account import first_steps_hide
 from apps.dashboard.overview import overview_context
+from apps.dashboard.troubles import troubles_here
 from apps.ui.fragments import live_answer
 
 
@@ -35,7 +36,10 @@ def hide_first_steps(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """Answer 200 while this process can serve pages: its database answers."""
+    """Answer 200 while this process can serve pages: its database answers.
+
+    What it sees of full disks is told beside it.
+    """
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -43,7 +47,9 @@ def readyz(request: HttpRequest) -> HttpResponse:
         answer = JsonResponse({"status": "unavailable", "database": "no answer"}, status=503)
         answer["Retry-After"] = "2"
         return answer
-    return JsonResponse({"status": "ready"})
+    # Not refused: people read as before, and what is written may still find its place.
+    found = [each.sentence for each in troubles_here()]
+    return JsonResponse({"status": "ready", **({"troubles": found} if found else {})})
 
 
 @never_cache

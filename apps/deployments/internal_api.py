@@ -13,7 +13,7 @@ from apps.fleet.internal_authentication import calling_node, removed
 from apps.fleet.models import Node
 from apps.fleet.services import DeviceUse, NodeRemoved, node_observe
 from apps.rest.internal import InternalRefusal, internal_view, read_body
-from apps.rest.machine_bodies import Count, MachineBody, SmallCount
+from apps.rest.machine_bodies import Count, MachineBody, Moment, SmallCount
 from apps.secrets.services import secret_redactor
 from apps.telemetry.logs import log_append
 from controlplane.domain.device_users import DeviceUser
@@ -100,6 +100,8 @@ class ReplicaBody(MachineBody):
 class ObserveBody(MachineBody):
     format: Annotated[int, Field(ge=FORMAT - 1, le=FORMAT)]
     boot_id: str = Field(max_length=64)
+    sent_at: Moment | None = None
+    disk_free_bytes: Count | None = None
     devices: list[DeviceUseBody] = Field(max_length=256)
     runtimes: list[Annotated[str, Field(max_length=32)]] = Field(default=[], max_length=16)
     replicas: list[ReplicaBody] = Field(max_length=1024)
@@ -123,6 +125,8 @@ def nodes_observe(request: HttpRequest) -> HttpResponseBase:
             boot_id=body.boot_id,
             devices={device.to_report(): device.to_use() for device in body.devices},
             runtimes=body.runtimes,
+            sent_at=body.sent_at,
+            disk_free_bytes=body.disk_free_bytes,
         )
     except NodeRemoved:
         raise removed(node) from None

@@ -13,6 +13,7 @@ from typing import Any
 from apps.accounts.models import Team
 from apps.deployments.exposition import family, histogram, labels_text, sample
 from apps.deployments.models import Deployment, Environment, Replica, SweepRecord
+from apps.fleet.selectors import clocks_apart
 from apps.telemetry.buckets import BUCKET_BOUNDS_SECONDS
 from apps.telemetry.selectors import UsageTotal, usage_totals
 from controlplane.domain.lifecycle import ReplicaState
@@ -154,3 +155,10 @@ def _installation() -> Iterator[str]:
     words = "Deployments that needed a move that nothing had called for: each is a fault."
     missed = record.missed if record else 0
     yield from family(name, "counter", words, [sample(name, "", missed)])
+    name = "enginehouse_clock_ahead_seconds"
+    words = "Of the database's clock, where it is more than a minute; negative where behind."
+    apart = [
+        sample(name, labels_text(("kind", "name"), (kind, who)), ahead)
+        for kind, who, ahead in clocks_apart()
+    ]
+    yield from family(name, "gauge", words, apart)

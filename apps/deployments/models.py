@@ -10,6 +10,7 @@ from apps.fleet.models import Node
 from apps.rest.identifiers import new_id, new_replica_id
 from controlplane import clock
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
+from controlplane.stamps import StampField
 
 
 class ServedModel(models.Model):
@@ -18,7 +19,7 @@ class ServedModel(models.Model):
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="served_models")
     name = models.CharField(max_length=128)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
 
     class Meta:
         constraints = [
@@ -59,7 +60,7 @@ class Deployment(models.Model):
     """Of the replica that failed or fell silent last, until as many as are wanted are ready."""
     degraded_since = models.DateTimeField(null=True)
     """It is active with fewer replicas than wanted, for the reason in `failure`."""
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     active_since = models.DateTimeField(null=True)
     marked_at = models.DateTimeField(null=True)
@@ -125,7 +126,7 @@ class Environment(models.Model):
     promotion_version = models.BigIntegerField(null=True)
     autoscaling_settings = models.JSONField(default=dict)
     promotion_settings = models.JSONField(default=dict)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
 
     class Meta:
         constraints = [
@@ -158,7 +159,7 @@ class Replica(models.Model):
     report = models.JSONField(null=True)
     """What the engine says of itself after it started, to compare with the plan."""
     metrics = models.JSONField(null=True)
-    ordered_at = models.DateTimeField(auto_now_add=True)
+    ordered_at = StampField(auto_now_add=True)
     ready_at = models.DateTimeField(null=True)
     draining_since = models.DateTimeField(null=True)
     drain_version = models.BigIntegerField(null=True)

@@ -41,6 +41,8 @@ NODE = {
     "host_memory_bytes": 549_755_813_888,
     "enrolled_at": "2026-11-02T09:14:31.482915Z",
     "last_heartbeat_at": "2026-11-27T16:40:02.117340Z",
+    "clock_ahead_seconds": 0,
+    "disk_free_bytes": 412_316_860_416,
     "devices": [DEVICE],
 }
 POOL = {

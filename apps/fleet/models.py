@@ -6,6 +6,8 @@ from apps.accounts.models import Team
 from apps.rest.identifiers import new_id
 from controlplane.domain.device_users import DeviceUser, held_by_nobody_shown, in_use_by
 from controlplane.domain.facts.gpus import IDLE_BYTES
+from controlplane.domain.skew import skew_words
+from controlplane.stamps import StampField
 
 
 class Node(models.Model):
@@ -34,24 +36,33 @@ class Node(models.Model):
     cordoned = models.BooleanField(default=False)
     draining_since = models.DateTimeField(null=True)
     """Since when replicas are moved off it; a node that drains is cordoned too."""
-    enrolled_at = models.DateTimeField(auto_now_add=True)
+    enrolled_at = StampField(auto_now_add=True)
     last_heartbeat_at = models.DateTimeField(null=True)
     removed_at = models.DateTimeField(null=True)
     """Since when it is out; its row stays for what it ran, and to tell its agent."""
     replicas_heard_at = models.DateTimeField(null=True)
     """When it last said how all of its replicas stand, and that was stored."""
+    clock_ahead_seconds = models.IntegerField(default=0, db_default=0)
+    """How far its clock is ahead of the database's, as it said last; 0 where that is no matter."""
+    disk_free_bytes = models.BigIntegerField(null=True)
+    """On the disk under its agent's folder, as it said last."""
     wanted_version = models.BigIntegerField(default=0)
     """Grows whenever what this node should run changes."""
 
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def clock_words(self) -> str:
+        """How far its clock is off, such as `40 days ahead`; empty where it is not."""
+        return skew_words(self.clock_ahead_seconds)
+
 
 class EnrollmentToken(models.Model):
     """A one-time ticket by which an agent or a gateway gets its credential."""
 
     token_sha256 = models.CharField(primary_key=True, max_length=64)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
     used_by = models.CharField(max_length=280, blank=True)
@@ -136,7 +147,7 @@ class DevicePrice(models.Model):
     since = models.DateTimeField()
     """A full hour: the one in which the price was set."""
     set_by = models.CharField(max_length=300, blank=True)
-    set_at = models.DateTimeField(auto_now_add=True)
+    set_at = StampField(auto_now_add=True)
 
     class Meta:
         indexes = [models.Index(fields=["kind", "-since", "-id"], name="fleet_price_by_kind")]
@@ -153,7 +164,7 @@ class DeviceLease(models.Model):
     holder = models.CharField(max_length=64)
     """`build:<id>` or `replica:<id>`: a plain name, since builds and deployments lie above."""
     memory_bytes = models.BigIntegerField()
-    claimed_at = models.DateTimeField(auto_now_add=True)
+    claimed_at = StampField(auto_now_add=True)
     released_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -178,8 +189,11 @@ class Gateway(models.Model):
     address = models.CharField(max_length=253, blank=True)
     credential_sha256 = models.CharField(max_length=64, unique=True)
     applied_version = models.BigIntegerField(default=0)
-    enrolled_at = models.DateTimeField(auto_now_add=True)
+    enrolled_at = StampField(auto_now_add=True)
     last_seen_at = models.DateTimeField(null=True)
+    clock_ahead_seconds = models.IntegerField(default=0, db_default=0)
+    disk_free_bytes = models.BigIntegerField(null=True)
+    """Both as of a node."""
 
     def __str__(self) -> str:
         return self.name
@@ -208,7 +222,9 @@ class Listening(models.Model):
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     since = models.DateTimeField()
-    """The first beat after the last gap."""
+    """The first beat after the last gap, or after a time in which no machine was heard."""
+    unbroken_since = models.DateTimeField(null=True)
+    """The first beat after the last gap alone: since when the database could be asked."""
     last_beat_at = models.DateTimeField()
     silent_before = models.DateTimeField(null=True)
     """Who was not heard after it was silent while it was listened for long enough."""

@@ -6,7 +6,7 @@ What was silent for `SILENT_SECONDS`, in which it was listened without a gap, co
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
-from django.db.models import DateTimeField, Min, Prefetch, Q, QuerySet, Subquery, Value
+from django.db.models import DateTimeField, Exists, Min, Prefetch, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Now
 
 from apps.fleet.credentials import hash_of
@@ -20,9 +20,12 @@ from apps.fleet.models import (
     PoolTeam,
     Worker,
 )
+from apps.leases.database_clock import ClockTimestamp
 
 SILENT_SECONDS = 15
 SILENT = timedelta(seconds=SILENT_SECONDS)
+LONGEST_GAP = timedelta(seconds=3)
+"""Between two beats of those who listen."""
 _NEVER = Value(datetime(1970, 1, 1, tzinfo=UTC), output_field=DateTimeField())
 
 
@@ -33,6 +36,19 @@ def silent_before() -> Coalesce:
 
 def _heard(field: str) -> Q:
     return Q(**{f"{field}__gt": silent_before()})
+
+
+def listened_for(seconds: float) -> Q:
+    """Return, for queries, whether the database could be asked for so long, up to now.
+
+    True too where nobody has ever listened: then there is nothing to know it by.
+    """
+    now = ClockTimestamp()
+    lately = Listening.objects.filter(
+        last_beat_at__gte=now - LONGEST_GAP,
+        unbroken_since__lte=now - timedelta(seconds=seconds),
+    )
+    return Q(Exists(lately)) | ~Q(Exists(Listening.objects.all()))
 
 
 def node_list() -> QuerySet[Node]:
@@ -140,6 +156,23 @@ def worker_list() -> QuerySet[Worker]:
 def gateway_list() -> QuerySet[Gateway]:
     """Return every gateway by name, with `is_alive`."""
     return Gateway.objects.annotate(is_alive=_heard("last_seen_at")).order_by("name")
+
+
+def clocks_apart() -> list[tuple[str, str, int]]:
+    """Return kind, name and seconds ahead of each live node and gateway whose clock is wrong."""
+    return _told_by_hosts(~Q(clock_ahead_seconds=0), "clock_ahead_seconds")
+
+
+def disks_below(*, free_bytes: int) -> list[tuple[str, str, int]]:
+    """Return kind, name and bytes left of each live node and gateway whose disk has less."""
+    return _told_by_hosts(Q(disk_free_bytes__lt=free_bytes), "disk_free_bytes")
+
+
+def _told_by_hosts(condition: Q, field: str) -> list[tuple[str, str, int]]:
+    nodes = nodes_alive().filter(condition).annotate(kind=Value("node"))
+    gateways = gateways_live().filter(condition).annotate(kind=Value("gateway"))
+    told = ("kind", "name", field)
+    return sorted(nodes.values_list(*told).union(gateways.values_list(*told), all=True))
 
 
 def builder_is_there() -> bool:

@@ -86,6 +86,13 @@ class NodeObject(serializers.Serializer[Any]):
     host_memory_bytes = serializers.IntegerField()
     enrolled_at = serializers.DateTimeField()
     last_heartbeat_at = serializers.DateTimeField(allow_null=True)
+    clock_ahead_seconds = serializers.IntegerField(
+        help_text="Of the database's clock, by more than a minute; negative where it is behind."
+    )
+    disk_free_bytes = serializers.IntegerField(
+        allow_null=True,
+        help_text="On the disk under its agent's folder; null where the agent does not say.",
+    )
     devices = DeviceObject(many=True)
 
     @extend_schema_field(serializers.ChoiceField(choices=["live", "silent"]))

@@ -77,6 +77,13 @@ class LeaseKind:
 
 
 @cache
+def judged_while() -> Callable[[float], Q]:
+    """Return what tells whether the database could be asked for so many seconds up to now."""
+    told: Callable[[float], Q] = import_string(settings.LEASES_JUDGED_WHILE)
+    return told
+
+
+@cache
 def lease_kinds() -> Mapping[str, LeaseKind]:
     """Return every kind of work that the settings name, by name."""
     kinds: list[LeaseKind] = [import_string(place) for place in settings.LEASE_KINDS]

@@ -1,10 +1,14 @@
-"""The life of a lease, on the database's clock alone.
+"""The life of a lease, on the database's clock alone, and only while that could be asked.
 
     waiting ── claim ──> held ── end ──> ended
        ^                  │ renew: held for as long again
        └── release, sweep of an expired one, death of its owner ──┘
 
 Work that was claimed too often goes from waiting to ended, as given up.
+
+A lease has run out for others once its time is over and the database could be asked for a whole
+lease: who cannot renew because nobody reaches it has lost nothing. Its holder loses it by the token
+alone: as long as nobody has taken it, a renewal that comes late is as good as one in time.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -21,7 +25,7 @@ from django.db.models.functions import Greatest
 
 from apps.accounts.hashing import new_secret, sha256_hex
 from apps.leases.database_clock import ClockTimestamp
-from apps.leases.kinds import LeaseKind, lease_kinds
+from apps.leases.kinds import LeaseKind, judged_while, lease_kinds
 from apps.leases.lease import LEASE_SECONDS, Lease, LeaseLost, Renewal
 from apps.leases.queue import work_send
 from controlplane.domain.storable import storable
@@ -36,7 +40,7 @@ _NEXT_TOKEN = F("lease_token") + 1
 _ONE_CLAIM_LESS = Greatest(F("lease_claims") - 1, 0)
 TAKEN_AWAY: Mapping[str, Any] = {**UNHELD, "lease_token": _NEXT_TOKEN}
 """What a row says from the moment that its holder, if it comes back, is refused."""
-_STANDS = "WHERE id = %(id)s AND lease_token = %(token)s AND lease_expires_at > clock_timestamp()"
+_STANDS = "WHERE id = %(id)s AND lease_token = %(token)s AND lease_expires_at IS NOT NULL"
 _NEW_END = "clock_timestamp() + make_interval(secs => %(seconds)s)"
 
 
@@ -72,7 +76,7 @@ def lease_renew(*, lease: Lease, connection: BaseDatabaseWrapper | None = None) 
     `connection` is the caller's own: a pool makes its users wait for as long as a lease lasts.
 
     Raises:
-        LeaseLost: it has run out, or another token is on the row.
+        LeaseLost: another token is on the row, or nobody holds it any more.
     """
     table, cancel = lease.kind.table, _cancel_of(lease.kind)
     # Names of our own tables and columns; values travel beside them.
@@ -83,6 +87,7 @@ def lease_renew(*, lease: Lease, connection: BaseDatabaseWrapper | None = None) 
 
 def lease_check(*, lease: Lease, connection: BaseDatabaseWrapper | None = None) -> Renewal:
     """Return how the lease stands, without renewing it; otherwise as `lease_renew`."""
+    # Names of our own, as above.
     query = f"SELECT {_cancel_of(lease.kind)} FROM {lease.kind.table} {_STANDS}"  # nosec B608
     return _renewal(lease, connection, query)
 
@@ -128,8 +133,8 @@ def leases_claimable(kind: LeaseKind) -> QuerySet[Any]:
 
 def leases_unheld(kind: LeaseKind) -> QuerySet[Any]:
     """Return what has not ended and nobody holds: it waits, or a dead worker left it behind."""
-    expired = Q(lease_expires_at=None) | Q(lease_expires_at__lte=ClockTimestamp())
-    return kind.model._default_manager.filter(kind.is_open, expired)
+    has_run_out = Q(lease_expires_at__lte=ClockTimestamp()) & _could_be_renewed()
+    return kind.model._default_manager.filter(kind.is_open, Q(lease_expires_at=None) | has_run_out)
 
 
 @transaction.atomic
@@ -174,7 +179,12 @@ def lease_is_dead(marker: str) -> bool:
 
 def live_lease() -> Q:
     """Return the condition of a lease that has not run out."""
-    return Q(lease_expires_at__gt=ClockTimestamp())
+    is_held = Q(lease_expires_at__isnull=False)
+    return is_held & (Q(lease_expires_at__gt=ClockTimestamp()) | ~_could_be_renewed())
+
+
+def _could_be_renewed() -> Q:
+    return judged_while()(LEASE_SECONDS)
 
 
 def _of(lease: Lease) -> QuerySet[Any]:

@@ -24,6 +24,8 @@ from apps.rest.errors import (
     Unavailable,
 )
 from apps.rest.identifiers import new_id
+from controlplane import full_database
+from controlplane.full_database import FULL_DATABASE
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +64,8 @@ def as_api_error(error: Exception) -> ApiError:
             return NotFound("There is nothing here, or not for you.")
         case PermissionDenied():
             return NotAllowed("You may not do this.")
+        case OperationalError() if FULL_DATABASE.is_said_by(error):
+            return Unavailable(full_database.SENTENCE, hint=full_database.HINT)
         case OperationalError() | InterfaceError():
             return Unavailable(
                 "The database has no answer for us right now.", hint="Send the request again."

@@ -11,6 +11,8 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from pydantic import BaseModel, ValidationError
 
+from controlplane.full_database import FULL_DATABASE, SENTENCE
+
 Body = TypeVar("Body", bound=BaseModel)
 View = Callable[..., HttpResponseBase]
 LARGEST_BODY_BYTES = 2_000_000
@@ -51,8 +53,8 @@ def internal_view(method: str) -> Callable[[View], View]:
                 return view(request, *args, **kwargs)
             except InternalRefusal as refusal:
                 return _refused(refusal)
-            except (InterfaceError, OperationalError):
-                return _without_database()
+            except (InterfaceError, OperationalError) as error:
+                return _without_database(is_full=FULL_DATABASE.is_said_by(error))
 
         return answer
 
@@ -122,9 +124,8 @@ def _refused(refusal: InternalRefusal) -> JsonResponse:
     return JsonResponse(body, status=refusal.status)
 
 
-def _without_database() -> JsonResponse:
-    answer = _refused(
-        InternalRefusal(503, "unavailable", "The database has no answer for us right now.")
-    )
+def _without_database(*, is_full: bool) -> JsonResponse:
+    words = SENTENCE if is_full else "The database has no answer for us right now."
+    answer = _refused(InternalRefusal(503, "unavailable", words))
     answer["Retry-After"] = "2"
     return answer

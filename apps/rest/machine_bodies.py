@@ -15,6 +15,8 @@ Count = Annotated[int, Field(ge=0, le=LARGEST_WHOLE_NUMBER)]
 SmallCount = Annotated[int, Field(ge=0, lt=2**31)]
 """As an INTEGER holds it."""
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Moment = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+"""In seconds since the epoch, by the sender's clock."""
 UnprivilegedPort = Annotated[int, Field(ge=1024, lt=65536)]
 
 

@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from controlplane.stamps import StampField
+
 
 class AnsweredRequest(models.Model):
     """One POST of one caller; `status` is null while it is being carried out.
@@ -16,7 +18,7 @@ class AnsweredRequest(models.Model):
     status = models.PositiveSmallIntegerField(null=True)
     answer = models.JSONField(null=True)
     is_shown_once = models.BooleanField(default=False)
-    started_at = models.DateTimeField(auto_now_add=True)
+    started_at = StampField(auto_now_add=True)
 
     class Meta:
         constraints = [

@@ -12,14 +12,16 @@ from apps.accounts.routes_version import routes_version_current
 from apps.fleet.internal_authentication import calling_gateway
 from apps.fleet.services import gateway_applied, gateway_seen
 from apps.rest.internal import internal_view, read_body, read_body_of_records
-from apps.rest.machine_bodies import Count, MachineBody
+from apps.rest.machine_bodies import Count, MachineBody, Moment
 from apps.routes.book import BOOK
 from apps.routes.services import usage_ingest
 from apps.routes.snapshot import routes_snapshot
 from apps.telemetry.services.usage import OffsetMismatch
-from controlplane.domain.wire.routes import FORMAT
+from controlplane import clock
+from controlplane.domain.wire.routes import FORMAT, TIME_HEADER
 
-_VERSION = re.compile(r"[0-9]{1,18}")
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_MOMENT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 
 class AppliedBody(MachineBody):
@@ -32,6 +34,8 @@ class UsageBody(BaseModel):
     journal: UUID
     from_offset: Count
     to_offset: Count
+    sent_at: Moment | None = None
+    """By the clock of the records; absent from a gateway of the release before."""
     records: list[Any] = Field(max_length=10_000)
 
 
@@ -42,19 +46,29 @@ def routes(request: HttpRequest) -> HttpResponseBase:
     A gateway of the release before does not say what it reads, and is told all in its form.
     """
     gateway = calling_gateway(request)
-    gateway_seen(gateway=gateway)
+    room = _number(request, "free_bytes")
+    gateway_seen(gateway=gateway, sent_at=_sent_at(request), disk_free_bytes=room)
     if request.GET.get("format") == str(FORMAT):
-        told = BOOK.answer(after=_after(request), digest=request.GET.get("digest"))
+        told = BOOK.answer(after=_number(request, "after") or 0, digest=request.GET.get("digest"))
     else:
-        told = None if _after(request) == routes_version_current() else routes_snapshot()
+        is_current = (_number(request, "after") or 0) == routes_version_current()
+        told = None if is_current else routes_snapshot()
     if told is None:
-        return HttpResponse(status=204)
-    return HttpResponse(json.dumps(told), content_type="application/json")
+        answer = HttpResponse(status=204)
+    else:
+        answer = HttpResponse(json.dumps(told), content_type="application/json")
+    answer[TIME_HEADER] = f"{clock.now().timestamp():.3f}"
+    return answer
 
 
-def _after(request: HttpRequest) -> int:
-    asked = request.GET.get("after", "")
-    return int(asked) if _VERSION.fullmatch(asked) else 0
+def _number(request: HttpRequest, name: str) -> int | None:
+    said = request.GET.get(name, "")
+    return int(said) if _NUMBER.fullmatch(said) else None
+
+
+def _sent_at(request: HttpRequest) -> float | None:
+    said = request.GET.get("sent_at", "")
+    return float(said) if _MOMENT.fullmatch(said) else None
 
 
 @internal_view("POST")
@@ -77,6 +91,7 @@ def usage(request: HttpRequest) -> HttpResponseBase:
             from_offset=body.from_offset,
             to_offset=body.to_offset,
             records=body.records,
+            sent_at=body.sent_at,
         )
     except OffsetMismatch as mismatch:
         return JsonResponse(

@@ -20,13 +20,16 @@ def usage_ingest(
     from_offset: int,
     to_offset: int,
     records: Sequence[object],
+    sent_at: float | None = None,
 ) -> int:
     """Return the offset up to which the journal is counted, after this stretch of it.
+
+    `sent_at` is what the gateway's clock said then, by which the records' times are read.
 
     Raises OffsetMismatch where the stretch does not begin at what is counted already.
     """
     set_aside = SetAside()
-    read = read_records(records, set_aside)
+    read = read_records(records, set_aside, sent_at=sent_at)
     committed, is_new = usage_add(
         journal=journal,
         gateway_name=gateway.name,

@@ -6,6 +6,7 @@ from apps.accounts.models import Team, User
 from apps.leases.models import Leased
 from apps.rest.identifiers import new_id
 from controlplane.domain.lifecycle import StepState
+from controlplane.stamps import StampField
 
 
 class Secret(models.Model):
@@ -17,8 +18,8 @@ class Secret(models.Model):
     key_id = models.CharField(max_length=32)
     nonce = models.BinaryField(max_length=12)
     ciphertext = models.BinaryField()
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
+    created_at = StampField(auto_now_add=True)
+    updated_at = StampField(auto_now=True)
     updated_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     last_used_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
@@ -45,7 +46,7 @@ class SecretTest(Leased):
     """None until it is known."""
     sentence = models.TextField(blank=True)
     hint = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     finished_at = models.DateTimeField(null=True)
 

@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from controlplane.stamps import StampField
+
 
 class LogChunk(models.Model):
     """A redacted piece of one log, in order of (attempt, sequence)."""
@@ -12,7 +14,7 @@ class LogChunk(models.Model):
     attempt = models.PositiveIntegerField()
     sequence = models.PositiveIntegerField()
     text = models.TextField()
-    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    created_at = StampField(auto_now_add=True, db_index=True)
 
     class Meta:
         constraints = [
@@ -128,7 +130,7 @@ class UsageJournal(models.Model):
     set_aside_reason = models.CharField(max_length=300, blank=True, db_default="")
     """Of the last of them."""
     set_aside_at = models.DateTimeField(null=True)
-    updated_at = models.DateTimeField(auto_now=True)
+    updated_at = StampField(auto_now=True)
 
     def __str__(self) -> str:
         return str(self.journal)

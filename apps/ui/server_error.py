@@ -6,11 +6,15 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
+from controlplane.full_database import FULL_DATABASE
+
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Return 503 where the database had no answer, else 500; neither asks it for anything."""
-    if not isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
+    error = sys.exc_info()[1]
+    if not isinstance(error, OperationalError | InterfaceError):
         return HttpResponse(render_to_string("500.html"), status=500)
-    answer = HttpResponse(render_to_string("503.html"), status=503)
+    is_full = FULL_DATABASE.is_said_by(error)
+    answer = HttpResponse(render_to_string("503.html", {"is_full": is_full}), status=503)
     answer["Retry-After"] = "2"
     return answer

@@ -19,6 +19,9 @@ WANTED: Mapping[str, str] = {
     "deploy": "the artifact behind the gateway: deployed, served by vLLM",
     "ask": "the `openai` client through the gateway: streamed chat, JSON schema, a cancel that is "
     "verified at the engine",
+    "media": "an image that a request names by its address, asked of a model that takes none "
+    "through the gateway and at vLLM itself, while the server at that address counts who comes",
+    "media_images": "the same for a small random model that takes images, and the image itself",
     "speed": "SmolLM2 at 1, 8 and 64 streams through the gateway, beside vLLM alone",
     "kill": "the engine killed; memory kept by a process of it, by an ended process and by a "
     "stranger: each told with its cause, recovered",

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.recovery_parts.one_step import cancel_steps
 from benchmarks.recovery_parts.stage import enginehouse
 
-_KINDS = ("cancelled", "cancel_seen", "given_back")
+_KINDS = ("cancelled", "cancel_seen", "given_back", "database")
 """What a harm's name begins with, where its bar is another than that of the true state."""
 
 
@@ -30,6 +30,7 @@ def builds_harmed(folder: Path, *, rounds: int) -> dict[str, Any]:
             (builds.stop_workers, plain),
             (builds.restart_broker, plain),
             (builds.kill_servers, plain),
+            (builds.database_away, plain),
         )
         seconds: dict[str, float] = {}
         left: Counter[str] = Counter()

@@ -3,9 +3,12 @@
 import shutil
 import signal
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import psutil
+from django.db import connections
 
 from apps.accounts.models import Team
 from apps.builds.models import Artifact, Build, BuildStep
@@ -23,6 +26,9 @@ from workers.build_steps.processes import (
     processes,
 )
 
+_AWAY_SECONDS = 30.0
+_SWEPT_SECONDS = 14.0
+"""After which a sweep would have taken it: a whole lease of listening, and a round."""
 _ELSEWHERE = "elsewhere/0/1/1"
 _SERVERS = {
     "broker": ("valkey", "fetch"),
@@ -133,6 +139,17 @@ def cancel_in_the_queue_for_devices(stage: Stage, build: Build) -> dict[str, flo
     return {"cancelled_waiting_for_devices_seconds": seconds}
 
 
+def database_away(stage: Stage, build: Build) -> dict[str, float]:
+    """Seconds until a step has ended that may go on after half a minute without its database."""
+    gone = {"stopped": _postgres_stopped, "gone": _postgres_gone}
+    return {
+        f"database_{name}_for_{_AWAY_SECONDS:.0f}_s_in_{step}_seconds": _outlive(
+            stage, build, step, away
+        )
+        for (name, away), step in zip(gone.items(), ("fetch", "inspect"), strict=True)
+    }
+
+
 def kill_servers(stage: Stage, build: Build) -> dict[str, float]:
     """Seconds until the build is a step further, for a server killed in the middle of one."""
     return {
@@ -226,6 +243,52 @@ def _cancel(stage: Stage, build: Build, step: str) -> dict[str, float]:
     seconds = time.monotonic() - asked_at
     build_retry(build=fresh(build))
     return {f"cancelled_in_{step}_seconds": seconds, f"cancel_seen_in_{step}_seconds": seen}
+
+
+def _outlive(
+    stage: Stage, build: Build, step: str, away: Callable[[Stage], AbstractContextManager[None]]
+) -> float:
+    child = stage.reach(step)
+    token = fresh(build).lease_token
+    connections.close_all()
+    with away(stage):
+        time.sleep(_AWAY_SECONDS)
+
+    time.sleep(_SWEPT_SECONDS)
+    passed_at = time.monotonic()
+    stage.let_pass(step, child)
+    wait_for(lambda: _step(build, step).state == "finished", what=f"the end of {step}")
+    if fresh(build).lease_token != token:
+        raise SystemExit(f"A database that was away cost the build its lease in {step}.")
+    return time.monotonic() - passed_at
+
+
+@contextmanager
+def _postgres_stopped(stage: Stage) -> Iterator[None]:
+    """Every process of it stands still: connections hang."""
+    postmaster = process_named(stage.up, _SERVERS["database"][0])
+    family = [postmaster, *postmaster.children(recursive=True)]
+    for each in family:
+        each.suspend()
+    try:
+        yield
+    finally:
+        for each in family:
+            each.resume()
+
+
+@contextmanager
+def _postgres_gone(stage: Stage) -> Iterator[None]:
+    """It is killed, and whoever would start it anew stands still: connections are refused."""
+    postmaster = process_named(stage.up, _SERVERS["database"][0])
+    stage.up.suspend()
+    try:
+        for each in [*postmaster.children(recursive=True), postmaster]:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        yield
+    finally:
+        stage.up.resume()
 
 
 def _kill_server(stage: Stage, mark: str, build: Build, step: str) -> float:

@@ -3,26 +3,35 @@
 import os
 import signal
 import time
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import psutil
 
+from benchmarks.recovery_parts.clocks import CAN_BE_OFF
 from benchmarks.recovery_parts.serving import REPLICAS, Serving
 from tests.waiting import wait_for
+
+DISK = "the disk under"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A kill where `seconds` is None, else a stop for so long."""
+    """A kill where `seconds` is None, else a stop for so long; or a clock that is days off."""
 
     kind: str
     seconds: float | None = None
+    days_ahead: float | None = None
+    """It is started anew with such a clock, and then with the right one."""
 
     @property
     def name(self) -> str:
+        if self.days_ahead is not None:
+            return f"{self.kind} {self.days_ahead:+g} days"
+        if self.kind.startswith(DISK):
+            return f"{self.kind} full for {self.seconds:g} s"
         return f"{self.kind} {'killed' if self.seconds is None else f'stopped {self.seconds:g} s'}"
 
     @property
@@ -60,13 +69,21 @@ CONTROL_PLANE = ("web", "agent", "scheduler", "control", "build", "postgres", "v
 """Without any of them, every request is answered."""
 SUPERVISOR = "supervisor"
 """Which takes all but the engines along, so that what is asked until the next start is lost."""
+OTHER_CLOCKS = tuple(
+    Fault(kind=kind, days_ahead=days)
+    for kind, days in (("gateway", 40.0), ("gateway", -40.0), ("agent", 40.0))
+)
+_CLOCKS = OTHER_CLOCKS if CAN_BE_OFF else ()
+_KILLS = tuple(Fault(kind=kind) for kind in (*CONTROL_PLANE, "gateway", "engine", "runner"))
 SHORT = (
-    *(Fault(kind=kind) for kind in (*CONTROL_PLANE, "gateway", "engine", "runner")),
+    *_KILLS,
     Fault(kind="web", seconds=20),
     Fault(kind="agent", seconds=20),
+    *_CLOCKS,
 )
 FULL = (
-    *SHORT[:-2],
+    *_KILLS,
+    *_CLOCKS,
     *(
         Fault(kind=kind, seconds=60)
         for kind in (*CONTROL_PLANE, "gateway", "engine", "runner", SUPERVISOR)
@@ -76,6 +93,8 @@ FULL = (
 _ONE_OF_SEVERAL = ("engine", "runner")
 _BESIDE_SECONDS = 1.0
 """Of traffic before a fault and after it."""
+_OFF_SECONDS = 8.0
+"""For which a process goes by another clock: routes are polled, usage is shipped, nodes report."""
 _LOOK_SECONDS = 0.5
 _STEADY_SECONDS = 4.0
 """For which the truth has to hold: who was away longest has spoken and been swept by then."""
@@ -83,10 +102,15 @@ _STEADY_SECONDS = 4.0
 
 def cost_of(serving: Serving, fault: Fault) -> Cost:
     """Return what the fault costs while the questions flow."""
+    return cost_while(serving, fault, lambda: _harm(serving, fault))
+
+
+def cost_while(serving: Serving, fault: Fault, harm: Callable[[], "Harmed | None"]) -> Cost:
+    """Return what it costs that the fault is done and ended by `harm` while the questions flow."""
     begin, engines = serving.traffic.asked, serving.engines()
     with serving.traffic.flowing():
         time.sleep(_BESIDE_SECONDS)
-        harmed = _harm(serving, fault)
+        harmed = harm() or Harmed()
         true_after_seconds = _true_after_seconds(serving, fault)
         time.sleep(_BESIDE_SECONDS)
     in_flight = harmed.asked - serving.begun_beside(harmed.engines)
@@ -144,41 +168,56 @@ def _usage_difference(serving: Serving) -> int:
 
 
 @dataclass(frozen=True)
-class _Harmed:
+class Harmed:
     """Which processes of an engine were killed, and what was on its way at that moment."""
 
     engines: tuple[int, ...] = ()
     asked: frozenset[int] = frozenset()
 
 
-def _harm(serving: Serving, fault: Fault) -> _Harmed:
+def _harm(serving: Serving, fault: Fault) -> Harmed:
+    if fault.days_ahead is not None:
+        return _by_another_clock(serving, fault.kind, fault.days_ahead)
     if fault.seconds is not None:
         return _stopped_for(serving, fault.kind, fault.seconds)
     if fault.kind == SUPERVISOR:
         return _supervisor_killed(serving)
     engines = _family(serving.here.pid(fault.kind)) if fault.ends_an_engine else ()
+    return Harmed(engines, _killed(serving, fault.kind))
+
+
+def _killed(serving: Serving, kind: str) -> frozenset[int]:
+    """Kill it, and return the questions that may have been in flight on it."""
     before, first = serving.traffic.on_their_way(), serving.traffic.asked
-    victim = serving.here.kill(fault.kind)
+    victim = serving.here.kill(kind)
     # Until it is buried: a zombie's other threads may still have its connections open.
-    wait_for(lambda: not psutil.pid_exists(victim), what=f"the end of the {fault.kind}")
-    if fault.kind in CONTROL_PLANE:
-        return _Harmed()
-    return _Harmed(engines, frozenset({*before, *range(first, serving.traffic.asked)}))
+    wait_for(lambda: not psutil.pid_exists(victim), what=f"the end of the {kind}")
+    if kind in CONTROL_PLANE:
+        return frozenset()
+    return frozenset({*before, *range(first, serving.traffic.asked)})
 
 
-def _stopped_for(serving: Serving, kind: str, seconds: float) -> _Harmed:
+def _by_another_clock(serving: Serving, kind: str, days: float) -> Harmed:
+    with serving.clocks.off(kind, days=days):
+        asked = _killed(serving, kind)
+        wait_for(lambda: serving.clock_is_off(kind), what=f"a {kind} with another clock")
+        time.sleep(_OFF_SECONDS)
+    return Harmed(asked=asked | _killed(serving, kind))
+
+
+def _stopped_for(serving: Serving, kind: str, seconds: float) -> Harmed:
     with _stopped(serving, kind):
         time.sleep(seconds)
         waiting = serving.traffic.on_their_way()
     # Those at a gateway reach the engines at once, which may have no room for so many; of those at
     # an engine it may close what has been idle for too long by its clock.
-    return _Harmed(asked=frozenset(() if kind in (*CONTROL_PLANE, SUPERVISOR) else waiting))
+    return Harmed(asked=frozenset(() if kind in (*CONTROL_PLANE, SUPERVISOR) else waiting))
 
 
-def _supervisor_killed(serving: Serving) -> _Harmed:
+def _supervisor_killed(serving: Serving) -> Harmed:
     os.kill(serving.here.machine.pid, signal.SIGKILL)
     serving.here.start_again()
-    return _Harmed()
+    return Harmed()
 
 
 def _family(pid: int) -> tuple[int, ...]:

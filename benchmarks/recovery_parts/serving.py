@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from apps.dashboard.demo.question import endpoint
+from benchmarks.recovery_parts.clocks import Clocks
 from benchmarks.recovery_parts.traffic import Traffic
 from tests.e2e.installation import Installation, installation
 from tests.waiting import wait_for
@@ -38,6 +39,7 @@ class Serving:
     here: Installation
     model_id: str
     traffic: Traffic
+    clocks: Clocks
 
     def engines(self) -> set[int]:
         return set(self.here.pids("engine"))
@@ -53,9 +55,19 @@ class Serving:
         row = self._row(_USAGE)
         return int(row[0]), int(row[1])
 
+    def clock_is_off(self, kind: str) -> bool:
+        """Whether a process of the kind runs by another clock."""
+        with suppress(psutil.Error, IndexError):
+            return "FAKETIME" in psutil.Process(self.here.pid(kind)).environ()
+        return False
+
     def leases(self) -> int:
         """Return how many claims on devices there are."""
-        return int(self._row(LEASES)[0])
+        return self.number(LEASES)
+
+    def number(self, query: str) -> int:
+        """Return the one number of a query."""
+        return int(self._row(query)[0])
 
     def begun_twice(self, since: int) -> int | None:
         """Return how many questions engines began more than once; real ones do not tell."""
@@ -94,7 +106,9 @@ class Serving:
 @contextmanager
 def serving(folder: Path, *, each_second: float, real: bool = False) -> Iterator[Serving]:
     """Start it, and return once every replica is ready; the questions flow when they are let."""
+    clocks = Clocks(folder)
     with pytest.MonkeyPatch.context() as patch:
+        clocks.prepare(patch)
         if not real:
             patch.setenv("ENGINE_PYTHON", stand_in(folder))
         with _ending_its_engines(folder) as here:
@@ -105,7 +119,7 @@ def serving(folder: Path, *, each_second: float, real: bool = False) -> Iterator
                 each_second=each_second,
                 is_echoed=not real,
             )
-            served = Serving(here, model_id, traffic)
+            served = Serving(here, model_id, traffic, clocks)
             wait_for(served.is_true, what="every replica ready", longest_pause_seconds=0.5)
             yield served
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.recovery_parts.clocks import CAN_BE_OFF
 from benchmarks.recovery_parts.faults import CONTROL_PLANE, SUPERVISOR, Cost, Fault, cost_of
 from benchmarks.recovery_parts.serving import Serving
 
@@ -10,7 +11,8 @@ from benchmarks.recovery_parts.serving import Serving
 def faults_told(serving: Serving, faults: Sequence[Fault]) -> dict[str, Any]:
     """Return the figures of these faults, each in its turn."""
     costs = [(fault, cost_of(serving, fault)) for fault in faults]
-    return {**worst_of(costs), "faults": {fault.name: cost.to_json() for fault, cost in costs}}
+    rows = {fault.name: cost.to_json() for fault, cost in costs}
+    return {**worst_of(costs), "clocks_not_run": not CAN_BE_OFF, "faults": rows}
 
 
 def worst_of(costs: Sequence[tuple[Fault, Cost]]) -> dict[str, float]:

@@ -15,6 +15,7 @@ def test_the_worst_of_each_kind_is_judged_and_what_has_no_kind_by_the_true_state
         "cancelled_waiting_for_devices_seconds": 1.0,
         "cancel_seen_in_gate_seconds": 0.5,
         "given_back_in_inspect_seconds": 2.0,
+        "database_gone_for_30_s_in_inspect_seconds": 15.0,
     }
     worst = worst_by_kind(seconds)
     assert worst == {
@@ -22,6 +23,7 @@ def test_the_worst_of_each_kind_is_judged_and_what_has_no_kind_by_the_true_state
         "cancelled_seconds_max": 1.5,
         "cancel_seen_seconds_max": 0.5,
         "given_back_seconds_max": 2.0,
+        "database_seconds_max": 15.0,
     }
     assert set(worst) <= set(BARS)
 

@@ -1,6 +1,7 @@
 """Photographs every page in both themes, wide and narrow: `make screenshots`.
 
-`SCREENSHOTS_DIR` says where they go; docs/screenshots keeps the wide ones.
+`SCREENSHOTS_DIR` says where they go; docs/screenshots keeps the wide ones. `PAGES=deployment,nodes`
+photographs these alone.
 """
 
 import os
@@ -17,6 +18,8 @@ from tests.factories import make_user
 
 pytestmark = [pytest.mark.screenshots, pytest.mark.browser]
 FOLDER = Path(os.environ.get("SCREENSHOTS_DIR", "docs/screenshots"))
+PAGES = frozenset(filter(None, os.environ.get("PAGES", "").split(",")))
+"""All of them where it is empty."""
 EMPTY = {
     "first-run": "/",
     "configs-empty": "/configs/",
@@ -36,14 +39,15 @@ def test_photograph_every_page(visit: OpenPage, stage: Stage, scheme: str, suffi
         pytest.skip("narrow screenshots are not kept; set SCREENSHOTS_DIR to look at them")
     FOLDER.mkdir(parents=True, exist_ok=True)
     width, height = SIZES[suffix]
-    for name, path in pages_of(stage).items():
-        Node.objects.update(last_heartbeat_at=clock.now())
+    for name, path in _chosen(pages_of(stage)).items():
+        now = clock.now()
+        Node.objects.update(last_heartbeat_at=now, replicas_heard_at=now)
         tall = TALL_EDITOR if name.startswith("editor") and not suffix else height
         page = visit(path, color_scheme=scheme, viewport={"width": width, "height": tall})
         page.wait_for_load_state("networkidle")
         _photograph(page, f"{name}-{scheme}{suffix}")
         page.context.close()
-    for name, path in pages_of_admins().items():
+    for name, path in _chosen(pages_of_admins()).items():
         page = visit(
             path, user=stage.admin, color_scheme=scheme, viewport={"width": width, "height": height}
         )
@@ -51,7 +55,7 @@ def test_photograph_every_page(visit: OpenPage, stage: Stage, scheme: str, suffi
         _photograph(page, f"{name}-{scheme}{suffix}")
         page.context.close()
     newcomer = make_user(email="newcomer@example.com")
-    for name, path in EMPTY.items():
+    for name, path in _chosen(EMPTY).items():
         page = visit(
             path, user=newcomer, color_scheme=scheme, viewport={"width": width, "height": height}
         )
@@ -114,6 +118,10 @@ def pages_of(stage: Stage) -> dict[str, str]:
 def pages_of_admins() -> dict[str, str]:
     """Return the pages that only admins of the organisation see."""
     return {"settings": "/settings/", "remote-code": "/remote-code/"}
+
+
+def _chosen(pages: dict[str, str]) -> dict[str, str]:
+    return {name: path for name, path in pages.items() if not PAGES or name in PAGES}
 
 
 def _photograph(page: Page, name: str) -> None:

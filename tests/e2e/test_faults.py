@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.recovery_parts.faults import CONTROL_PLANE, Fault, cost_of
+from benchmarks.recovery_parts.clocks import CAN_BE_OFF
+from benchmarks.recovery_parts.faults import CONTROL_PLANE, OTHER_CLOCKS, Fault, cost_of
 from benchmarks.recovery_parts.serving import Serving, serving
 
 pytestmark = [pytest.mark.recovery, pytest.mark.e2e]
@@ -36,6 +37,16 @@ def test_without_a_part_of_the_control_plane_every_request_is_answered(
     cost = cost_of(served, fault)
     assert cost.asked > 0
     assert (cost.lost, cost.doubled, cost.usage_difference) == (0, 0, 0), cost
+    assert (cost.engines_replaced, cost.orphans, cost.leases_left) == (0, 0, 0), cost
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not CAN_BE_OFF, reason="libfaketime is not here: apt-get install faketime")
+@pytest.mark.parametrize("fault", OTHER_CLOCKS, ids=lambda fault: fault.name)
+def test_a_clock_40_days_off_costs_no_request_and_no_usage(served: Serving, fault: Fault) -> None:
+    cost = cost_of(served, fault)
+    assert cost.asked > 0
+    assert (cost.lost_beyond_in_flight, cost.doubled, cost.usage_difference) == (0, 0, 0), cost
     assert (cost.engines_replaced, cost.orphans, cost.leases_left) == (0, 0, 0), cost
 
 

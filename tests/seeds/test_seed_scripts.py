@@ -7,37 +7,18 @@ and finds every token equally likely, so that each answer comes to an end by its
 import json
 import os
 import re
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 
-from tests.tiny_checkpoint import make_tiny_checkpoint
 from tests.workers.runtimes.native.server import EngineServer
 
 pytestmark = pytest.mark.engine
 
 DATA = Path(__file__).parent / "data"
 HOST = re.compile(r"https://model-xxxxxx\.api\.baseten\.co/environments/production/sync")
-
-
-@pytest.fixture(scope="module")
-def indifferent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineServer]:
-    folder = make_tiny_checkpoint(tmp_path_factory.mktemp("seeds") / "tiny")
-    weights = load_file(folder / "model.safetensors")
-    weights["lm_head.weight"] = np.zeros_like(weights["lm_head.weight"])
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    log = tmp_path_factory.mktemp("log") / "engine.log"
-    options = (
-        "--generic-tools", "--max-batch-size", "20", "--kv-cache-bytes", "16777216",
-        "--lookahead-ngram-size", "8",
-    )  # fmt: skip
-    with EngineServer(folder, log=log, options=options) as server:
-        yield server
 
 
 def test_chat_and_stream(

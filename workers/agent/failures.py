@@ -68,6 +68,16 @@ def not_started(sentence: str) -> Failure:
     )
 
 
+def disk_full(folder: str) -> Failure:
+    """Return the failure of a replica for which the agent's folder had no room."""
+    return Failure(
+        code="EHN-DISK-FULL",
+        blame=Blame.MACHINE,
+        sentence=f"The disk that holds `{folder}` on this node is full.",
+        hint="Free space there, or point the agent's DATA_DIR at a larger disk.",
+    )
+
+
 class NoLauncher(Exception):
     """An order names a runtime that this agent cannot start; `failure` says so."""
 

@@ -2,19 +2,22 @@
 
 import fcntl
 import json
+import logging
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from workers.agent.identity import ProcessIdentity
+from workers.full_disk import is_full
 
 LEASE_VARIABLE = "ENGINEHOUSE_LEASE"
 INSTANCE_VARIABLE = "ENGINEHOUSE_INSTANCE"
 KEEPS_ITS_MARKS = {"SPT_NOENV": "1"}
 """For engines that name their processes: setproctitle writes over the marks without it."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +25,7 @@ class ReplicaFolder:
     """Paths of one replica in one generation, and the small files in them."""
 
     path: Path
+    _unwritten: dict[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
 
     @property
     def replica_id(self) -> str:
@@ -51,6 +55,8 @@ class ReplicaFolder:
 
     def read(self, name: str) -> dict[str, Any] | None:
         """Return the JSON file of that name, or None without a readable one."""
+        if name in self._unwritten:
+            return dict(self._unwritten[name])
         try:
             content: dict[str, Any] = json.loads((self.path / f"{name}.json").read_bytes())
         except (OSError, ValueError):
@@ -60,6 +66,22 @@ class ReplicaFolder:
     def write(self, name: str, content: Mapping[str, Any]) -> None:
         """Store the JSON file of that name, whole or not at all."""
         write_json(self.path / f"{name}.json", content)
+
+    def keep(self, name: str, content: Mapping[str, Any]) -> None:
+        """Store it; a full disk leaves it in memory, for this process and until there is room."""
+        self._unwritten.pop(name, None)
+        try:
+            self.write(name, content)
+        except OSError as error:
+            self._unwritten[name] = content
+            _log.warning("%s.json of %s is kept in memory: %s", name, self.path.name, error)
+
+    def keep_rest(self) -> None:
+        """Store what a full disk left in memory, where it has room again."""
+        if self._unwritten and not is_full(self.path.parent):
+            for name, content in list(self._unwritten.items()):
+                self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self.keep(name, content)
 
     def runner(self) -> ProcessIdentity | None:
         """Return which process runs this replica, or ran it."""
@@ -88,11 +110,20 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Store `content` for its owner's eyes only, whole or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(content, file)
-        file.flush()
+    try:
+        _write_all(descriptor, json.dumps(content).encode())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    with os.fdopen(descriptor, "wb", buffering=0) as file:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
         os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def try_lock(path: Path) -> int | None:

@@ -55,7 +55,7 @@ def ship_log(folder: ReplicaFolder, control_plane: ControlPlane, *, is_over: boo
 
 
 def _store(folder: ReplicaFolder, place: _Place) -> None:
-    folder.write("shipped", asdict(place))
+    folder.keep("shipped", asdict(place))
 
 
 def _read_place(folder: ReplicaFolder) -> _Place:

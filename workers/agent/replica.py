@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import Executor
+from contextlib import suppress
 from typing import Any
 
 from controlplane.clock import SYSTEM, Clock
@@ -22,6 +23,7 @@ from workers.agent.patience import LookedTime, Progress, somebody_stopped_it
 from workers.agent.probes import Probe
 from workers.agent.reaping import kill_marked
 from workers.agent.settings import Settings
+from workers.full_disk import is_full, says_full
 
 SPAWN_SECONDS = 20.0
 SILENT_LIMIT_SECONDS = 60.0
@@ -54,8 +56,9 @@ class Replica:
     ) -> "Replica":
         """Return a new replica, its folder written, its runner not yet started."""
         folder = replica_folder(settings.replicas, str(wanted["id"]), int(wanted["generation"]))
-        folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.write("wanted", wanted)
+        with suppress(OSError):  # of a full disk, which its start tells
+            folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.keep("wanted", wanted)
         return cls(folder, settings, clock=clock)
 
     @property
@@ -75,7 +78,16 @@ class Replica:
         return is_locked(self.folder.runner_lock)
 
     def start(self) -> None:
-        """Start the runner, in a session that outlives this agent."""
+        """Start the runner, in a session that outlives this agent; a full disk fails it."""
+        try:
+            self._start_runner()
+        except OSError as error:
+            if not says_full(error):
+                raise
+            self._end_with(failures.disk_full(str(self._settings.home)))
+
+    def _start_runner(self) -> None:
+        self.folder.write("wanted", self.wanted)
         self.folder.write("run", self._run_record())
         with (self.folder.path / "runner.log").open("ab") as output:
             self._spawned = subprocess.Popen(
@@ -94,7 +106,8 @@ class Replica:
             return
         self._is_stopping = True
         self._stopping_since = self._time.seconds
-        (self.folder.path / "stop").touch()
+        with suppress(OSError):  # asked for again with every report
+            (self.folder.path / "stop").touch()
         self._ask_to_stop()
         self._settle_without_runner()
 
@@ -111,6 +124,7 @@ class Replica:
     def look(self, pool: Executor) -> None:
         """Bring this view up to date: collect the dead, ask the living."""
         self._time.look()
+        self.folder.keep_rest()
         if self._spawned is not None:
             self._spawned.poll()
         if self.is_over:
@@ -195,7 +209,7 @@ class Replica:
     def _settle_without_runner(self) -> None:
         """Write the exit record that a runner which is gone could not write."""
         # Under the lock of runners: one that comes late finds the record, and leaves.
-        lock = try_lock(self.folder.runner_lock)
+        lock = self._runner_lock()
         if lock is None:
             return
         try:
@@ -204,6 +218,14 @@ class Replica:
         finally:
             os.close(lock)
 
+    def _runner_lock(self) -> int | None:
+        try:
+            return try_lock(self.folder.runner_lock)
+        except OSError as error:
+            if not says_full(error):
+                raise
+            return None
+
     def _write_exit(self) -> None:
         runner = self._runner()
         waited = self._time.seconds - self._since
@@ -211,8 +233,10 @@ class Replica:
             return  # it has been started and has not said who it is
         if not self.is_cleared():
             return  # it has not ended while something of it is left
-        failure = None if self._is_stopping else self._loss(runner)
-        self.folder.write(
+        self._end_with(None if self._is_stopping else self._loss(runner))
+
+    def _end_with(self, failure: Failure | None) -> None:
+        self.folder.keep(
             "exit",
             {
                 "phase": "runner",
@@ -226,6 +250,8 @@ class Replica:
         )
 
     def _loss(self, runner: ProcessIdentity | None) -> Failure:
+        if is_full(self._settings.replicas):
+            return failures.disk_full(str(self._settings.home))
         if runner is None:
             words = tail(self.folder.path / "runner.log", 300).strip()
             return failures.not_started(f"The runner did not start. {words}".strip())
@@ -250,7 +276,7 @@ class Replica:
         elif probe.silent_seconds > SILENT_LIMIT_SECONDS:
             failure = self._silent(probe)
         if failure is not None:
-            self.folder.write("failure", failure.to_json())
+            self.folder.keep("failure", failure.to_json())
             self.kill()
 
     def _silent(self, probe: Probe) -> Failure | None:

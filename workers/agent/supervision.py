@@ -20,6 +20,7 @@ from workers.agent.models import prune_models
 from workers.agent.reaping import reap_orphans
 from workers.agent.replica import Replica
 from workers.agent.settings import Settings
+from workers.full_disk import free_bytes
 from workers.runtimes.named import named_runtimes
 
 FORMAT = 1
@@ -60,6 +61,7 @@ class Agent:
         self._report_at = self._reap_at = 0.0
         self._back_off_seconds = 0.0
         self._is_stopping = False
+        self._disk_is_full = False
         self._ships_first = 0
 
     def run(self) -> None:
@@ -148,6 +150,8 @@ class Agent:
         return {
             "format": FORMAT,
             "boot_id": boot_id(),
+            "sent_at": self._clock.time(),
+            "disk_free_bytes": free_bytes(self._settings.home),
             "devices": inventory.devices(self._settings.node_name),
             "runtimes": sorted(named_runtimes(self._settings.passed_on)),
             "replicas": [replica.observed() for replica in self._replicas.values()],
@@ -171,9 +175,22 @@ class Agent:
             _log.info("the control plane is back")
         self._back_off_seconds = 0.0
         self._report_at = self._clock.monotonic() + REPORT_SECONDS
-        write_json(self._settings.home / "wanted.json", answer)
+        self._keep_wanted(answer)
         if not self._is_stopping:
             self._apply(answer["replicas"], observation["replicas"])
+
+    def _keep_wanted(self, answer: Mapping[str, Any]) -> None:
+        """Leave what is wanted for whoever looks; a full disk ends nothing, and is told once."""
+        try:
+            write_json(self._settings.home / "wanted.json", answer)
+        except OSError as error:
+            if not self._disk_is_full:
+                _log.error("%s takes nothing, engines go on: %s", self._settings.home, error)
+            self._disk_is_full = True
+        else:
+            if self._disk_is_full:
+                _log.info("%s has room again", self._settings.home)
+            self._disk_is_full = False
 
     def _end_all(self, removed: NodeRemoved) -> None:
         """End what runs, of which nobody wants to hear; then this host is no node any more."""

@@ -1,5 +1,6 @@
 """Refuses, before a long build, the LoRA adapters that an engine would refuse at its start."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,6 +12,8 @@ from controlplane.domain.json_text import read_json
 from controlplane.sources.selection import ADAPTER_FILES
 
 _MATRIX = re.compile(r"base_model\.model\.(?P<module>.+)\.lora_(?P<part>[AB])\.weight")
+_NUMBERED = re.compile(r"\.(\d+)(?=\.|$)")
+_MOST_DIGITS = 9
 _PLAIN = frozenset({"F64", "F32", "F16", "BF16"})
 """Kinds of numbers whose tensors have the shape of the projection itself."""
 
@@ -25,7 +28,9 @@ def check_adapter(folder: Path, model: Path, *, max_rank: int) -> None:
     _check_rank("It", max(_ranks(config)), max_rank)
     pairs = _pairs(folder)
     of_model = _shapes_of_model(model, pairs)
+    last = _last_layers(model)
     for module, parts in pairs.items():
+        _check_layer(module, last)
         _check_pair(module, parts.get("A"), parts.get("B"), of_model.get(module))
         _check_rank(f"`{module}`", parts["A"][0], max_rank)
 
@@ -73,6 +78,33 @@ def _check_pair(module: str, a: Shape | None, b: Shape | None, weight: Shape | N
         )
 
 
+def _check_layer(module: str, last: Mapping[str, float]) -> None:
+    """Refuse what engines pass over without a word: matrices of a layer that is not there."""
+    for found in _NUMBERED.finditer(module):
+        place = module[: found.start()]
+        if place in last and _number(found[1]) > last[place]:
+            raise ValueError(
+                f"`{module}` is of a layer that the model does not have; its last one is "
+                f"`{place}.{last[place]}`. The adapter was trained on another model."
+            )
+
+
+def _last_layers(model: Path) -> dict[str, float]:
+    """Return the highest number below each list of layers that the model's weights have."""
+    last: dict[str, float] = {}
+    for path in sorted(model.glob("*.safetensors")):
+        for name in _names(path):
+            for found in _NUMBERED.finditer(name):
+                place = name[: found.start()]
+                last[place] = max(last.get(place, 0), _number(found[1]))
+    return last
+
+
+def _number(digits: str) -> float:
+    """Return what a name says, without end where no list is as long: Python reads 4,300 digits."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else math.inf
+
+
 def _check_rank(what: str, rank: int, limit: int) -> None:
     if rank > limit:
         raise ValueError(
@@ -88,6 +120,14 @@ def _shapes_of_model(model: Path, modules: Mapping[str, Any]) -> dict[str, Shape
         for path in sorted(model.glob("*.safetensors"))
         for name, shape in _shapes(path, only=wanted.keys())
     }
+
+
+def _names(path: Path) -> Iterator[str]:
+    try:
+        with safe_open(path, framework="np") as file:
+            yield from file.keys()
+    except SafetensorError as error:
+        raise ValueError(f"Its {path.name} cannot be read: {error}.") from error
 
 
 def _shapes(path: Path, only: Any = None) -> Iterator[tuple[str, Shape]]:

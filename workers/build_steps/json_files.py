@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.facts.modelopt_declaration import NEWEST_READ, unknown_word
 from controlplane.domain.json_text import nests_deeper, read_json
 from controlplane.sources import bad_file
 
@@ -63,7 +64,22 @@ def _fault(path: Path, kind: type) -> str | None:
         content = read_json(path.read_bytes().decode())
     except ValueError as error:
         return f"it is not JSON ({error})"
-    return _fault_of_content(content, kind) or _odd_number(path.name, content)
+    return (
+        _fault_of_content(content, kind)
+        or _odd_number(path.name, content)
+        or _unknown_word(path.name, content)
+    )
+
+
+def _unknown_word(file: str, content: Any) -> str | None:
+    """Return the setting of ModelOpt's declaration that is none of its words, if there is one."""
+    name = unknown_word(content) if file == "hf_quant_config.json" else None
+    if name is None:
+        return None
+    return (
+        f"no ModelOpt up to {NEWEST_READ} writes `{name}`, so that nobody knows what an engine "
+        "makes of it"
+    )
 
 
 def _odd_number(file: str, content: Any) -> str | None:

@@ -5,8 +5,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.facts.config_numbers import layerless
 from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
+
+_UNFIT = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError,
+)  # fmt: skip
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -18,20 +23,25 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise CheckpointRefused(f"`{folder}` has no config.json: it is no checkpoint.") from None
     except ValueError as error:
         raise CheckpointRefused(f"`{path}` is not JSON: {error}.") from None
+    if found := layerless(config):
+        raise CheckpointRefused(
+            f"`{found[0]}` is {found[1]} in `{path}`: a model without layers. Use a revision in "
+            "which config.json and weights belong together."
+        )
     return config
 
 
 @contextmanager
-def refusing_config(folder: Path, model_class: Any) -> Iterator[None]:
-    """Blame config.json for what a class breaks at that is made of it. Raises: `CheckpointRefused`.
+def refusing_config(folder: Path, model_class: Any, file: str = "config.json") -> Iterator[None]:
+    """Blame a file for what a class breaks at that is made of it. Raises: `CheckpointRefused`.
 
     What a machine breaks at (memory, files, GPUs) passes as it is.
     """
     try:
         yield
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except _UNFIT as error:
         raise CheckpointRefused(
-            f"`{model_class.__name__}` cannot be made of `{folder / 'config.json'}`: "
+            f"`{model_class.__name__}` cannot be made of `{folder / file}`: "
             f"{type(error).__name__}: {error}"
         ) from error
 

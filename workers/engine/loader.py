@@ -108,7 +108,7 @@ def _read_plain(model_class: Any, folder: Path, dtype: torch.dtype) -> nn.Module
             folder, dtype=dtype, attn_implementation=ATTENTION_NAME, use_safetensors=True,
             local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True,
         )  # fmt: skip
-    refuse_unfit(report)
+    refuse_unfit(module, report)
     found: nn.Module = module
     return found
 

@@ -16,6 +16,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
+from workers.engine.checkpoint_folder import refusing_config
 from workers.engine.errors import CheckpointRefused
 from workers.engine.kv_cache import CacheScales
 from workers.engine.quantized import PlainCheckpoint, dequantize, emulate_inputs
@@ -66,19 +67,21 @@ def _build(
     dtype: torch.dtype,
     attention: str,
 ) -> nn.Module:
-    config = transformers.AutoConfig.from_pretrained(
-        folder, trust_remote_code=False, local_files_only=True
-    )
-    if hasattr(config, "quantization_config"):
-        del config.quantization_config  # the weights are plain by now
-    module, report = model_class.from_pretrained(
-        None, config=config, state_dict=weights, dtype=dtype, attn_implementation=attention,
-        local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True,
-    )  # fmt: skip
-    refuse_unfit(report)
+    with refusing_config(folder, model_class):
+        config = transformers.AutoConfig.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True
+        )
+        if hasattr(config, "quantization_config"):
+            del config.quantization_config  # the weights are plain by now
+        module, report = model_class.from_pretrained(
+            None, config=config, state_dict=weights, dtype=dtype, attn_implementation=attention,
+            local_files_only=True, output_loading_info=True, ignore_mismatched_sizes=True,
+        )  # fmt: skip
+    refuse_unfit(module, report)
     if (folder / "generation_config.json").exists():
         # Without a folder of its own the class has only guessed them.
-        module.generation_config = transformers.GenerationConfig.from_pretrained(folder)
+        with refusing_config(folder, transformers.GenerationConfig, "generation_config.json"):
+            module.generation_config = transformers.GenerationConfig.from_pretrained(folder)
     built: nn.Module = module
     return built
 

@@ -8,6 +8,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.facts.modelopt_declaration import (
+    NEWEST_READ,
+    is_flat,
+    unknown_word,
+)
 from controlplane.domain.json_text import read_json
 from workers.engine.errors import CheckpointRefused
 
@@ -61,9 +66,10 @@ def read_scheme(folder: Path, config: Mapping[str, Any]) -> Scheme | None:
 
     Raises: `CheckpointRefused` for a method that cannot be emulated, with what to do.
     """
-    block = config.get("quantization_config") or {}
-    if exported := _read_export(folder):
-        return _modelopt(exported)
+    exported = _read_export(folder)
+    if exported and not is_flat(exported):
+        return _modelopt(exported["quantization"])
+    block = exported or config.get("quantization_config") or {}
     method = str(block.get("quant_method") or "an unnamed method")
     match method:
         case _ if not block:
@@ -77,7 +83,7 @@ def read_scheme(folder: Path, config: Mapping[str, Any]) -> Scheme | None:
     raise _refused(method, _OTHER_METHODS.get(method, "that way of storing numbers"))
 
 
-def _read_export(folder: Path) -> Mapping[str, Any]:
+def _read_export(folder: Path) -> dict[str, Any]:
     path = folder / QUANT_CONFIG_FILE
     try:
         content = read_json(path.read_bytes())
@@ -85,10 +91,17 @@ def _read_export(folder: Path) -> Mapping[str, Any]:
         return {}
     except ValueError as error:
         raise CheckpointRefused(f"`{path}` is not JSON: {error}.") from None
+    if isinstance(content, dict) and (name := unknown_word(content)):
+        raise CheckpointRefused(
+            f"`{path}` has `{name}`, which no ModelOpt up to {NEWEST_READ} writes; export the "
+            "checkpoint again."
+        )
+    if isinstance(content, dict) and is_flat(content):
+        return content
     found = content.get("quantization") if isinstance(content, dict) else None
     if not isinstance(found, dict) or not found:
         raise CheckpointRefused(f"`{path}` has no `quantization`; export the checkpoint again.")
-    return found
+    return content
 
 
 def _modelopt(exported: Mapping[str, Any]) -> Scheme:

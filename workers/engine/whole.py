@@ -7,10 +7,13 @@ import torch
 from torch import nn
 
 from workers.engine.errors import CheckpointRefused
+from workers.model_layers import beyond
 
 
-def refuse_unfit(report: Mapping[str, Any], missing: Sequence[str] | None = None) -> None:
-    """Let a load pass that found each tensor in its shape. Raises: `CheckpointRefused`.
+def refuse_unfit(
+    module: Any, report: Mapping[str, Any], missing: Sequence[str] | None = None
+) -> None:
+    """Let a load pass that found each tensor in its place. Raises: `CheckpointRefused`.
 
     `missing` are those of the report's that matter, where some do not.
     """
@@ -24,6 +27,12 @@ def refuse_unfit(report: Mapping[str, Any], missing: Sequence[str] | None = None
         raise CheckpointRefused(
             f"`{name}` is {list(stored)} and should be {list(wanted)} by config.json. Use a "
             "revision in which config.json and weights belong together."
+        )
+    if left := beyond(module, report["unexpected_keys"]):
+        raise CheckpointRefused(
+            f"The checkpoint has `{left[0]}`, and config.json makes a model that ends before it: "
+            "another one would answer. Use a revision in which config.json and weights belong "
+            "together."
         )
 
 

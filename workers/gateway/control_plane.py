@@ -1,6 +1,7 @@
 """The control plane as the gateway sees it: a protocol, and its HTTP form."""
 
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
@@ -8,9 +9,9 @@ from typing import Any, Protocol
 
 import httpx
 
-from controlplane.clock import SYSTEM, Clock
+from controlplane.clock import SYSTEM, Clock, ToldTime
 from controlplane.domain.json_text import read_json
-from controlplane.domain.wire.routes import FORMAT
+from controlplane.domain.wire.routes import FORMAT, TIME_HEADER
 
 TIMEOUT_SECONDS = 5.0
 """Of a silence."""
@@ -18,6 +19,7 @@ WHOLE_ANSWER_SECONDS = 30.0
 LONGEST_ANSWER_BYTES = 1024 * 1024
 LONGEST_ROUTES_BYTES = 256 * 1024 * 1024
 """Some 300 bytes for each key and each replica."""
+_TIME = re.compile(r"[0-9]{1,12}(\.[0-9]{1,9})?")
 
 
 class ControlPlaneAway(Exception):
@@ -45,6 +47,8 @@ class Credential:
 class _Answer:
     status: int
     content: bytes
+    time: str | None
+    """What time it is there."""
 
 
 class ControlPlane(Protocol):
@@ -63,8 +67,18 @@ class ControlPlane(Protocol):
 
 
 class HttpControlPlane:
-    def __init__(self, url: str, *, clock: Clock = SYSTEM) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        free_bytes: Callable[[], int | None] = lambda: None,
+        clock: Clock = SYSTEM,
+    ) -> None:
+        """`free_bytes` tells how much room the gateway's disk has, which each poll passes on."""
         self._clock = clock
+        self._free_bytes = free_bytes
+        self.time = ToldTime(clock=clock)
+        """The time there, by which keys end; our own until it has answered."""
         # No proxy from the environment: this is a neighbour, and it carries a credential.
         self._http = httpx.AsyncClient(
             base_url=f"{url.rstrip('/')}/internal/v1/",
@@ -84,7 +98,14 @@ class HttpControlPlane:
     async def routes_after(
         self, version: int, credential: Credential, *, digest: str | None = None
     ) -> bytes | None:
-        params = {"after": version, "gateway": credential.gateway_id, "format": FORMAT}
+        params = {
+            "after": version,
+            "gateway": credential.gateway_id,
+            "format": FORMAT,
+            "sent_at": f"{self._clock.time():.3f}",
+        }
+        if (room := self._free_bytes()) is not None:
+            params["free_bytes"] = room
         answer = await self._call(
             "GET",
             "routes",
@@ -94,7 +115,12 @@ class HttpControlPlane:
             # All of a large fleet takes seconds to be read.
             timeout=TIMEOUT_SECONDS if version else WHOLE_ANSWER_SECONDS,
         )
+        self._take_time(answer.time)
         return None if answer.status == HTTPStatus.NO_CONTENT else answer.content
+
+    def _take_time(self, told: str | None) -> None:
+        if told is not None and _TIME.fullmatch(told):
+            self.time.tell(float(told))
 
     async def report_applied(self, version: int, credential: Credential) -> None:
         body = {"version": version}
@@ -132,7 +158,9 @@ class HttpControlPlane:
             raise ControlPlaneAway(f"{path}: no whole answer in time") from error
         except httpx.HTTPError as error:
             raise ControlPlaneAway(f"{path}: {type(error).__name__}") from error
-        return _Answer(status=answer.status_code, content=content)
+        return _Answer(
+            status=answer.status_code, content=content, time=answer.headers.get(TIME_HEADER)
+        )
 
 
 def _check_status(path: str, status: int) -> None:

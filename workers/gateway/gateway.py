@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Callable
 from itertools import count
 
 from controlplane.clock import SYSTEM, Clock
@@ -36,8 +37,17 @@ _LOCAL_PATHS = frozenset({"/health", "/metrics"})
 
 
 class Gateway:
-    def __init__(self, bounds: Bounds, recorder: Recorder, *, clock: Clock = SYSTEM) -> None:
+    def __init__(
+        self,
+        bounds: Bounds,
+        recorder: Recorder,
+        *,
+        clock: Clock = SYSTEM,
+        key_time: Callable[[], float] | None = None,
+    ) -> None:
+        """`key_time` tells the time by which keys end, in seconds since the epoch."""
         self._clock = clock
+        self._key_time = key_time or clock.time
         self.bounds = bounds
         self.recorder = recorder
         self.retries = RetryBudget()
@@ -220,10 +230,10 @@ class Gateway:
 
     def _admission(self, request: Request) -> Admission:
         snapshot = self._known_routes()
-        key = authenticate(request.authorization, snapshot, now=self._clock.time())
+        key = authenticate(request.authorization, snapshot, now=self._key_time())
         target = parse_target(request.path)
         require_scope(key, MEASURING | INVOKING if _reads_metrics(target, request) else INVOKING)
-        require_money(key, now=self._clock.time())
+        require_money(key, now=self._key_time())
         return self._admitted(key, target, request.method, snapshot)
 
     def _admitted(self, key: Key, target: Target, method: bytes, snapshot: Snapshot) -> Admission:
@@ -250,7 +260,7 @@ class Gateway:
         closes = not request.keep_alive
         try:
             snapshot = self._known_routes()
-            key = authenticate(request.authorization, snapshot, now=self._clock.time())
+            key = authenticate(request.authorization, snapshot, now=self._key_time())
             require_scope(key, MEASURING)
         except Refused as refused:
             self.refused(refused.refusal.status)

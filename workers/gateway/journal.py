@@ -84,8 +84,16 @@ class Journal:
 
     def _new_segment(self) -> tuple[Segment, int]:
         id = str(uuid.uuid4())
-        path = self._directory / f"{int(self._clock.time() * 1e9)}-{id}{SUFFIX}"
+        path = self._directory / f"{self._stamp()}-{id}{SUFFIX}"
         return Segment(id, path), os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+
+    def _stamp(self) -> int:
+        """Return the time, or what follows the newest segment where the clock was set back.
+
+        A request that ends in a segment must never be read before the one in which it began.
+        """
+        newest = max((_stamp_of(each) for each in _files_in(self._directory)), default=0)
+        return max(int(self._clock.time() * 1e9), newest + 1)
 
 
 def close_interrupted(directory: Path) -> list[Segment]:
@@ -110,10 +118,18 @@ def close_interrupted(directory: Path) -> list[Segment]:
 
 def segments_in(directory: Path) -> list[Segment]:
     """Return the segments on disk that hold records, oldest first; empty ones are removed."""
-    for empty in [path for path in directory.glob(f"*{SUFFIX}") if not path.stat().st_size]:
+    for empty in [path for path in _files_in(directory) if not path.stat().st_size]:
         empty.unlink()
-    paths = sorted(directory.glob(f"*{SUFFIX}"), key=lambda path: int(path.name.split("-")[0]))
+    paths = sorted(_files_in(directory), key=_stamp_of)
     return [Segment(path.name.removesuffix(SUFFIX).split("-", 1)[1], path) for path in paths]
+
+
+def _files_in(directory: Path) -> list[Path]:
+    return [*directory.glob(f"*{SUFFIX}")]
+
+
+def _stamp_of(path: Path) -> int:
+    return int(path.name.split("-")[0])
 
 
 def _interrupted(line: bytes) -> bytes:

@@ -9,11 +9,13 @@ import resource
 import signal
 import socket
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.keepalive import Socket, probe_when_quiet
+from workers.full_disk import free_bytes
 from workers.gateway import nudge
 from workers.gateway.client_connection import ClientConnection
 from workers.gateway.confirmation import Confirmation
@@ -42,13 +44,19 @@ class Process:
         interrupted = close_interrupted(storage.journal_directory)
         self._clock = clock
         self._settings = settings
-        self._control_plane = HttpControlPlane(settings.control_plane_url, clock=clock)
-        self._shipper = Shipper(self._control_plane)
+        self._control_plane = HttpControlPlane(
+            settings.control_plane_url,
+            free_bytes=partial(free_bytes, storage.journal_directory),
+            clock=clock,
+        )
+        self._shipper = Shipper(self._control_plane, clock=clock)
         for segment in interrupted:
             self._shipper.add(segment)
         self._journal = Journal(storage.journal_directory, clock=clock)
         self._recorder = Recorder(self._journal, self._shipper, clock=clock)
-        self._gateway = Gateway(settings.bounds, self._recorder, clock=clock)
+        self._gateway = Gateway(
+            settings.bounds, self._recorder, clock=clock, key_time=self._control_plane.time.time
+        )
         honour_seconds = settings.bounds.honour_routes_seconds
         self._confirmation = Confirmation(storage, honour_seconds=honour_seconds, clock=clock)
         self._membership = Membership(

@@ -4,6 +4,7 @@ import json
 from typing import NamedTuple
 
 from workers.gateway.engine_words import length_of_answer, say_in_own_words
+from workers.gateway.media import MAY_HOLD_MEDIA, require_media_within
 from workers.gateway.plain_words import require_plain_words
 from workers.gateway.refusals import Refused, malformed
 from workers.gateway.snapshot import Deployment, Key
@@ -18,7 +19,7 @@ _NO_ADAPTER = (
     "The adapter `{}` cannot be asked under TensorRT-LLM, which wants its folder in each request: "
     "serve the config with vLLM."
 )
-_OURS = (_SALT.encode(), b"lora_request", b'"stream"')
+_LOOKED_AT = (_SALT.encode(), b"lora_request", b'"stream"', *MAY_HOLD_MEDIA)
 
 
 class Prepared(NamedTuple):
@@ -33,8 +34,8 @@ def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepar
     """Return the body for the engine: its model name, the tenant's salt, length, usage in a stream.
 
     An array or a number passes as it is: the engine says what is wrong with it. Raises Refused for
-    what is no JSON, and for fields that only the gateway may set or that an engine would read in
-    another way than the gateway.
+    what is no JSON, for fields that only the gateway may set or that an engine would read in
+    another way than the gateway, and for media that an engine would have to fetch.
     """
     try:
         return _read(body, route, deployment, key)
@@ -44,13 +45,14 @@ def prepare(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepar
 
 def _read(body: bytes, route: str, deployment: Deployment, key: Key) -> Prepared:
     salts = route in COMPLETION_ROUTES or deployment.salts_every_route
-    if not body or not (salts or route in MODEL_ROUTES or _may_hold_ours(body)):
+    if not body or not (salts or route in MODEL_ROUTES or _is_looked_at(body)):
         return Prepared(body, False, False, False)
     data = _parsed(body, is_extra=route in deployment.extra_routes)
     if not isinstance(data, dict):
         return Prepared(body, False, False, False)
     if route not in deployment.extra_routes:
         require_plain_words(data)
+        require_media_within(data)
     tenant = key.team_id if deployment.shares_prefixes else key.id
     salt = _salt(data.get(_SALT), tenant) if salts or _SALT in data else None
     added: dict[str, object] = {} if salt is None else {_SALT: salt}
@@ -97,9 +99,11 @@ def _prepared(
     return Prepared(body, stream, hides_usage, streams_completion)
 
 
-def _may_hold_ours(body: bytes) -> bool:
-    """Whether a JSON body could name a field of ours: in letters, escaped, or not in UTF-8."""
-    return any(name in body for name in (*_OURS, b"\\u")) or b"\0" in body[:4]
+def _is_looked_at(body: bytes) -> bool:
+    """Whether a JSON body could name a field of ours, or one that is checked: in letters, escaped,
+    or not in UTF-8.
+    """
+    return any(name in body for name in (*_LOOKED_AT, b"\\u")) or b"\0" in body[:4]
 
 
 def _name_model(data: dict[str, object], deployment: Deployment) -> bool:

@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
+from controlplane.clock import SYSTEM, Clock
 from workers.gateway.control_plane import BatchRefused, ControlPlane, ControlPlaneAway, Credential
 from workers.gateway.journal import KEY_SLICE, Segment
 
@@ -24,11 +25,13 @@ class Shipper:
     """Ships ended segments oldest first, then the live one.
 
     The control plane is asked where it stands before a segment's first record is sent, and its
-    answer is always believed, so a repeat after a lost answer starts at the right line.
+    answer is always believed, so a repeat after a lost answer starts at the right line. Each batch
+    says when it was sent, by the clock of its records, for one that is not the control plane's.
     """
 
-    def __init__(self, control_plane: ControlPlane) -> None:
+    def __init__(self, control_plane: ControlPlane, *, clock: Clock = SYSTEM) -> None:
         self._control_plane = control_plane
+        self._clock = clock
         self._ended: deque[Segment] = deque()
         self._committed: dict[str, int] = {}
 
@@ -64,7 +67,8 @@ class Shipper:
     async def _send(self, segment: Segment, batch: Batch, credential: Credential) -> int:
         # Forgotten until the answer is here: a lost one may have been committed, so we ask again.
         self._committed.pop(segment.id, None)
-        committed = await self._control_plane.send_usage(batch.body, credential)
+        body = b'{"sent_at":%.3f,%b' % (self._clock.time(), batch.body[1:])
+        committed = await self._control_plane.send_usage(body, credential)
         self._committed[segment.id] = committed
         return committed
 

@@ -5,6 +5,7 @@ import os
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from workers.gateway.control_plane import Credential
 from workers.gateway.kept_routes import merged
@@ -12,6 +13,16 @@ from workers.gateway.kept_routes import merged
 _CHANGES = "routes-changes.jsonl"
 MOST_CHANGES_BYTES = 1024 * 1024
 """Beside a small whole; a larger one is written anew once the changes are as large."""
+
+
+class LastWord(NamedTuple):
+    """When the control plane confirmed the routes last, by two clocks."""
+
+    at: float
+    """In seconds since the epoch; alone where a gateway of the release before kept it."""
+    boot_id: str = ""
+    uptime_seconds: float = 0.0
+    """On the monotonic clock, which all processes share until the host is started anew."""
 
 
 class Storage:
@@ -77,16 +88,16 @@ class Storage:
         if path.stat().st_size > max(MOST_CHANGES_BYTES, whole.stat().st_size):
             self._save_whole(merged(self.load_routes()))
 
-    def load_confirmation(self) -> float | None:
-        """Return when the routes were confirmed last, in seconds since the epoch."""
-        content = self._read("confirmed")
+    def load_confirmation(self) -> LastWord | None:
+        """Return when the routes were confirmed last."""
         try:
-            return None if content is None else float(content)
-        except ValueError:
+            kept = json.loads(self._read("confirmed") or b"")
+            return LastWord(**kept) if isinstance(kept, dict) else LastWord(float(kept))
+        except (ValueError, TypeError):
             return None
 
-    def save_confirmation(self, moment: float) -> None:
-        self._write("confirmed", repr(moment).encode())
+    def save_confirmation(self, word: LastWord) -> None:
+        self._write("confirmed", json.dumps(word._asdict()).encode())
 
     def _read(self, name: str) -> bytes | None:
         try:

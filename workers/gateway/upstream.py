@@ -21,6 +21,7 @@ from workers.gateway.snapshot import Replica, Snapshot
 
 _LARGE_BODY_BYTES = 64 * 1024
 _MOST_DOUBLINGS = 5
+_STATUSES = range(100, 600)
 
 
 class Receiver(Protocol):
@@ -274,6 +275,8 @@ class UpstreamConnection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
+        if status not in _STATUSES:
+            raise httptools.HttpParserError("no status of HTTP's")
         if self._ended or self._receiver is None or status < 200:
             return
         self._status = status

@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from controlplane.stamps import StampField
+
 
 class AuditEntry(models.Model):
     """One change that took place; the database refuses to change or delete it.
@@ -10,7 +12,7 @@ class AuditEntry(models.Model):
     """
 
     id = models.BigAutoField(primary_key=True)
-    at = models.DateTimeField(auto_now_add=True)
+    at = StampField(auto_now_add=True)
     actor_kind = models.CharField(max_length=16)
     """`person`, `key`, `nobody` (who failed to sign in) or `system`."""
     actor_id = models.CharField(max_length=16, blank=True)

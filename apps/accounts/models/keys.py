@@ -5,6 +5,7 @@ from django.db import models
 from apps.accounts.models.people import User
 from apps.accounts.models.teams import Team
 from apps.rest.identifiers import new_id
+from controlplane.stamps import StampField
 
 
 class ApiKeyType(models.TextChoices):
@@ -35,7 +36,7 @@ class ApiKey(models.Model):
     monthly_spend = models.DecimalField(max_digits=12, decimal_places=2, null=True)
     spent_until = models.DateTimeField(null=True)
     """Until when gateways answer 402, since the month's spend is used up."""
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)

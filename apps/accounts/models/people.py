@@ -9,6 +9,7 @@ from apps.accounts.emails import normal_email
 from apps.accounts.models.normal_email_field import NormalEmailField
 from apps.accounts.models.teams import Team
 from apps.rest.identifiers import new_id
+from controlplane.stamps import StampField
 
 
 class UserManager(BaseUserManager["User"]):
@@ -31,7 +32,7 @@ class User(AbstractBaseUser):
     is_admin = models.BooleanField(default=False)
     """Whether an organisation admin, who is implicitly an admin of every team."""
     is_active = models.BooleanField(default=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     first_steps_hidden_at = models.DateTimeField(null=True)
     """When the person took the list of first steps off the overview."""
 
@@ -51,7 +52,7 @@ class SingleSignOn(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="single_sign_ons")
     issuer = models.CharField(max_length=500)
     subject = models.CharField(max_length=255)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
 
     class Meta:
         constraints = [
@@ -68,7 +69,7 @@ class SignInLink(models.Model):
 
     token_sha256 = models.CharField(primary_key=True, max_length=64)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sign_in_links")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
 
@@ -87,7 +88,7 @@ class BrowserSession(models.Model):
     user_agent = models.CharField(max_length=300, blank=True)
     way = models.CharField(max_length=16)
     """`password`, `link` or `oidc`."""
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
 
     def __str__(self) -> str:
         return f"browser of {self.user_id}"

@@ -5,6 +5,7 @@ from django.db import models
 
 from apps.accounts.models.normal_email_field import NormalEmailField
 from apps.rest.identifiers import new_id
+from controlplane.stamps import StampField
 
 
 class Team(models.Model):
@@ -13,7 +14,7 @@ class Team(models.Model):
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     name = models.CharField(max_length=64, unique=True)
     is_default = models.BooleanField(default=False)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
 
     class Meta:
         constraints = [
@@ -43,7 +44,7 @@ class Membership(models.Model):
     )
     # Without choices in the column, or every new role makes a migration.
     role = models.CharField(max_length=16, default=TeamRole.MEMBER)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
 
     class Meta:
         constraints = [
@@ -64,7 +65,7 @@ class RestrictedEnvironment(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="restricted_environments")
     name = models.CharField(max_length=64)
     people = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
 
     class Meta:
         constraints = [
@@ -87,7 +88,7 @@ class Invitation(models.Model):
     invited_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     expires_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     """When it was accepted or withdrawn."""

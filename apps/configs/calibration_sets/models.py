@@ -6,6 +6,7 @@ from apps.accounts.models import Team, User
 from apps.leases.models import Leased
 from apps.rest.identifiers import new_id
 from controlplane.domain.lifecycle import StepState
+from controlplane.stamps import StampField
 
 
 class CalibrationSet(models.Model):
@@ -14,8 +15,8 @@ class CalibrationSet(models.Model):
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="calibration_sets")
     name = models.CharField(max_length=64)
-    created_at = models.DateTimeField(auto_now_add=True)
-    updated_at = models.DateTimeField(auto_now=True)
+    created_at = StampField(auto_now_add=True)
+    updated_at = StampField(auto_now=True)
 
     class Meta:
         constraints = [
@@ -47,7 +48,7 @@ class CalibrationVersion(models.Model):
     size_bytes = models.BigIntegerField()
     head = models.JSONField()
     """The beginnings of the first rows."""
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
 
     class Meta:
@@ -80,7 +81,7 @@ class CalibrationPreview(Leased):
     state = models.CharField(max_length=16, default=StepState.WAITING)
     result = models.JSONField(null=True)
     failure = models.JSONField(null=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     finished_at = models.DateTimeField(null=True)
 

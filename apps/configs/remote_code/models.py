@@ -5,6 +5,7 @@ from django.db import models
 from apps.accounts.models import User
 from apps.rest.identifiers import new_id
 from controlplane.domain.remote_code import short_commit
+from controlplane.stamps import StampField
 
 
 class RemoteCodeGrant(models.Model):
@@ -20,7 +21,7 @@ class RemoteCodeGrant(models.Model):
     commit = models.CharField(max_length=128)
     """Whole, as the source names a state of its files; never a branch."""
     reason = models.CharField(max_length=1000)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = StampField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     granted_by = models.CharField(max_length=300)
     """Who that was, also when the person is gone."""

@@ -58,6 +58,9 @@ class ProcessStateObject(serializers.Serializer[Any]):
     state = serializers.ChoiceField(choices=["live", "silent"])
     version = serializers.CharField()
     heard_at = serializers.DateTimeField(allow_null=True)
+    clock_ahead_seconds = serializers.IntegerField(
+        help_text="Of the database's clock, by more than a minute; negative where it is behind."
+    )
 
 
 class SetAsideStateObject(serializers.Serializer[Any]):

@@ -35,6 +35,7 @@ INSTALLATION = {
             "state": "live",
             "version": "0.1.0",
             "heard_at": "2026-11-28T08:00:00Z",
+            "clock_ahead_seconds": 0,
         }
     ],
     "usage_set_aside": [

@@ -26,6 +26,7 @@ from apps.fleet.services.devices import ENDED_KEPT
 from apps.secrets.models import Secret
 from apps.telemetry.selectors import journals_with_usage_set_aside
 from apps.telemetry.services.engines import ENGINE_SAMPLES_KEPT, USAGE_KEPT
+from controlplane.domain.skew import skew_words
 from controlplane.version import product_version
 
 _PACKAGES = ("django", "djangorestframework", "celery", "psycopg", "uvicorn")
@@ -61,6 +62,12 @@ class ProcessState:
     state: str
     version: str
     heard_at: datetime | None
+    clock_ahead_seconds: int
+    """Of the database's; 0 too for those that go by that one."""
+
+    @property
+    def clock_words(self) -> str:
+        return skew_words(self.clock_ahead_seconds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +210,14 @@ def _process(
     kind: str, name: str, version: str, heard_at: datetime | None, row: Any
 ) -> ProcessState:
     state = "live" if row.is_alive else "silent"
-    return ProcessState(kind=kind, name=name, state=state, version=version, heard_at=heard_at)
+    return ProcessState(
+        kind=kind,
+        name=name,
+        state=state,
+        version=version,
+        heard_at=heard_at,
+        clock_ahead_seconds=getattr(row, "clock_ahead_seconds", 0),
+    )
 
 
 def _storage() -> StorageState:

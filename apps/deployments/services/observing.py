@@ -23,6 +23,8 @@ _READ = (
     *("id", "generation", "state", "wanted", "ready_at", "draining_since"),
     "deployment__runtime",
 )
+_LARGE = ("deployment__spec", "deployment__checkpoint")
+"""Which to read costs more than all the rest of a row, and no move needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,14 +71,20 @@ def _store_versions(node: Node, rows: Sequence[Replica], said: Mapping[str, Repl
 @transaction.atomic
 def _apply_moves(deployment_id: str, node: Node, said: Mapping[str, ReplicaReport]) -> None:
     # The same lock order as in reconcile: deployment first, its replicas next.
-    Deployment.objects.select_for_update(no_key=True).get(id=deployment_id)
+    list(_lock(deployment_id))
     rows = Replica.objects.filter(node=node, deployment_id=deployment_id)
-    live = rows.exclude(state__in=REPLICA_TERMINAL).select_related("deployment").order_by("id")
+    live = rows.exclude(state__in=REPLICA_TERMINAL).order_by("id")
+    live = live.select_related("deployment").defer(*_LARGE)
     moves = _moves(node, live.select_for_update(of=("self",), no_key=True), said)
     for replica, target, failure in moves:
         failed_starts_follow(replica=replica, to=target, failure=failure)
     for replica, target, failure in moves:
         replica_move(replica=replica, to=target, failure=failure)
+
+
+def _lock(deployment_id: str) -> Iterable[str]:
+    held = Deployment.objects.select_for_update(no_key=True).filter(id=deployment_id)
+    return held.values_list("id", flat=True)
 
 
 def _moves(

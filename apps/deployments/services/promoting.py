@@ -65,4 +65,4 @@ def _lock(environment: Environment, deployment: Deployment) -> None:
         Environment.objects.filter(id=environment.id),
         Deployment.objects.filter(id=deployment.id),
     ):
-        rows.select_for_update(no_key=True).first()
+        list(rows.select_for_update(no_key=True).values_list("id"))

@@ -32,6 +32,7 @@ PROMOTION_DEFAULTS: Mapping[str, Any] = {
 """Source: the hosted product's management API, promotion_settings, read 2026-08-22."""
 
 
+_PLACES = ("candidate", "current", "retiring")
 _WAITING = ("ready_replicas", "needed_replicas", "waits_for", "most_ready", "gives_up_at")
 
 
@@ -66,9 +67,13 @@ def candidate_let_go(candidate: Deployment) -> None:
 
 def _lock_deployments(environment: Environment) -> None:
     # Before the routes, which are held to the end of a transaction that has changed one.
-    ids = [environment.candidate_id, environment.current_id, environment.retiring_id]
-    mine = Deployment.objects.filter(id__in=[each for each in ids if each]).order_by("id")
-    list(mine.select_for_update(no_key=True))
+    ids = {place: getattr(environment, f"{place}_id") for place in _PLACES}
+    mine = Deployment.objects.filter(id__in=[each for each in ids.values() if each]).order_by("id")
+    rows = mine.defer("spec", "checkpoint").select_for_update(no_key=True)
+    held = {each.id: each for each in rows}
+    for place in _PLACES:
+        if ids[place] in held:
+            setattr(environment, place, held[ids[place]])
 
 
 def _advance_candidate(environment: Environment, candidate: Deployment) -> list[str]:

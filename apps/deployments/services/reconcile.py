@@ -46,7 +46,9 @@ def deployment_reconcile(*, deployment_id: str, room: str = "") -> bool:
     Return whether anything was moved. Locks, always in this order: deployment, replicas, GPUs,
     nodes, routes.
     """
-    deployment = Deployment.objects.select_for_update(no_key=True).filter(id=deployment_id).first()
+    held = Deployment.objects.select_for_update(no_key=True).filter(id=deployment_id)
+    # What places a replica reads them; the rest does without.
+    deployment = held.defer("spec", "checkpoint").first()
     if deployment is None:
         return False
     now = clock.now()
@@ -76,11 +78,13 @@ def deployment_reconcile(*, deployment_id: str, room: str = "") -> bool:
 
 
 def replicas_of(deployment: Deployment) -> list[Replica]:
-    """Return the live replicas, locked, and the one that ended last."""
+    """Return the live replicas, locked, and the one that ended last where that matters."""
     mine = Replica.objects.filter(deployment=deployment)
-    live = mine.exclude(state__in=REPLICA_TERMINAL).order_by("id").select_for_update(no_key=True)
-    last_ended = mine.filter(state__in=REPLICA_TERMINAL).order_by("-finished_at")[:1]
-    return [*live, *last_ended]
+    rows = mine.exclude(state__in=REPLICA_TERMINAL).order_by("id").select_for_update(no_key=True)
+    live = list(rows)
+    if not deployment.start_failures and ready_count(live) >= deployment.wanted_replicas:
+        return live
+    return [*live, *mine.filter(state__in=REPLICA_TERMINAL).order_by("-finished_at")[:1]]
 
 
 def _drained(replicas: Sequence[Replica]) -> list[Replica]:

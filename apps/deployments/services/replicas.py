@@ -29,17 +29,19 @@ def replica_move(*, replica: Replica, to: ReplicaState, failure: Failure | None 
         return False
     changes: dict[str, object] = {"state": to}
     if to is ReplicaState.READY:
-        changes["ready_at"] = Now()
+        changes["ready_at"] = clock.now()
     if to is ReplicaState.LOST:
         failure = node_silent(replica.node.name)
     if to in REPLICA_TERMINAL:
-        changes |= {"finished_at": Now(), "failure": failure.to_json() if failure else None}
+        told = failure.to_json() if failure else None
+        changes |= {"finished_at": clock.now(), "failure": told}
     if not Replica.objects.filter(id=replica.id, state=old).update(**changes):
         return False
     if failure is not None and replica.wanted == "running":
         _note_failure(replica, failure)
     _settle_accounts(replica, old, to)
-    replica.refresh_from_db()
+    for name, value in changes.items():
+        setattr(replica, name, value)
     return True
 
 
@@ -88,7 +90,8 @@ def _settle_accounts(replica: Replica, old: ReplicaState, to: ReplicaState) -> N
         devices_release(holder=replica.device_holder)
     deployment = Deployment.objects.filter(id=replica.deployment_id)
     if to is ReplicaState.READY:
-        deployment.update(start_failures=0)
+        if replica.deployment.start_failures:
+            deployment.update(start_failures=0)
     elif to is ReplicaState.FAILED and replica.ready_at is None:
         deployment.update(start_failures=F("start_failures") + 1)
     # Last, since every transaction that changes a route waits for this row.

@@ -1,6 +1,7 @@
 """Writes of the fleet, by noun: enrollment tokens, nodes, GPUs, gateways, workers."""
 
 from apps.fleet.services.assigning import device_assign, node_label, pool_assign
+from apps.fleet.services.clocks import clock_ahead
 from apps.fleet.services.devices import (
     Claimant,
     NoRoom,
@@ -40,6 +41,7 @@ __all__ = [
     "EnrollmentRefused",
     "NoRoom",
     "NodeRemoved",
+    "clock_ahead",
     "device_assign",
     "device_leases_prune",
     "devices_claim",

@@ -6,6 +6,7 @@ from django.db.models.functions import Greatest, Now
 
 from apps.accounts.audit import audit
 from apps.fleet.models import Gateway
+from apps.fleet.services.clocks import clock_ahead
 from apps.fleet.services.enrollment import enrollment_begin
 
 
@@ -37,9 +38,15 @@ def gateway_enroll(*, token: str, name: str, credential_sha256: str, address: st
     return gateway
 
 
-def gateway_seen(*, gateway: Gateway) -> None:
-    """Record that the gateway polled."""
-    Gateway.objects.filter(id=gateway.id).update(last_seen_at=Now())
+def gateway_seen(
+    *, gateway: Gateway, sent_at: float | None = None, disk_free_bytes: int | None = None
+) -> None:
+    """Record that the gateway polled, how far its clock is off and what room its disk has."""
+    Gateway.objects.filter(id=gateway.id).update(
+        last_seen_at=Now(),
+        clock_ahead_seconds=clock_ahead(sent_at=sent_at),
+        disk_free_bytes=disk_free_bytes,
+    )
 
 
 def gateway_applied(*, gateway: Gateway, version: int) -> None:

@@ -3,20 +3,20 @@
 A machine that was not heard while nobody listened may have spoken all the time. So a silence counts
 only where it lies wholly in one stretch of listening; a gap in the beats, a clock of the database
 that jumped, and a time in which no machine at all was heard each begin a new one. What was judged
-stays judged until the machine is heard again.
+stays judged until the machine is heard again. Holders of leases speak to the database alone: they
+are judged by stretches in which that could be asked, whether or not a machine was heard.
 """
 
 from datetime import timedelta
 from typing import Any
 
 from django.db.models import Case, DateTimeField, Exists, F, Q, QuerySet, Value, When
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 
 from apps.fleet.models import Gateway, Listening, Node
-from apps.fleet.selectors import SILENT, gateways_live, nodes_alive
+from apps.fleet.selectors import LONGEST_GAP, SILENT, gateways_live, nodes_alive
 
 BEAT_SECONDS = 1.0
-LONGEST_GAP = timedelta(seconds=3)
 Moment = Now | Value
 _HEARS = timedelta(seconds=9)
 """Three reports of an agent, and less than a silence."""
@@ -26,11 +26,13 @@ def listening_beat(*, now: Moment | None = None) -> None:
     """Say that machines are listened to at this moment of the database's clock."""
     now = now or Now()
     if not _row().exists():
-        first = Listening(since=now, last_beat_at=now)
+        first = Listening(since=now, unbroken_since=now, last_beat_at=now)
         Listening.objects.bulk_create([first], ignore_conflicts=True)
         return
-    goes_on = _follows_the_last(now) & _hears_somebody(now)
+    follows = _follows_the_last(now)
+    goes_on = follows & _hears_somebody(now)
     _row().update(
+        unbroken_since=_when(follows, Coalesce("unbroken_since", now), otherwise=now),
         since=_when(goes_on, F("since"), otherwise=now),
         last_beat_at=now,
         silent_before=Case(

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from apps.accounts.audit import audit
 from apps.fleet.models import Device, Node
 from apps.fleet.selectors import nodes_alive
+from apps.fleet.services.clocks import clock_ahead
 from apps.fleet.services.devices import devices_lock
 from apps.fleet.services.enrollment import enrollment_begin
 from apps.fleet.services.removing import NodeRemoved
@@ -96,14 +97,20 @@ def node_observe(
     boot_id: str,
     devices: Mapping[DeviceReport, DeviceUse],
     runtimes: Sequence[str] = (),
+    sent_at: float | None = None,
+    disk_free_bytes: int | None = None,
 ) -> None:
-    """Record a sign of life, the state of every GPU and what the host is set up to start.
+    """Record a sign of life, the state of every GPU, and how its host is.
 
     Raises NodeRemoved, and records nothing, where the node was removed meanwhile.
     """
     _devices_store(node, devices)
     heard = Node.objects.filter(id=node.id, removed_at=None).update(
-        last_heartbeat_at=Now(), boot_id=boot_id, runtimes=list(runtimes)
+        last_heartbeat_at=Now(),
+        boot_id=boot_id,
+        runtimes=list(runtimes),
+        clock_ahead_seconds=clock_ahead(sent_at=sent_at),
+        disk_free_bytes=disk_free_bytes,
     )
     if not heard:
         raise NodeRemoved

@@ -4,17 +4,26 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.db import transaction
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from apps.telemetry import buckets
 from apps.telemetry.models import UsageJournal, UsageMinute
 from apps.telemetry.services.engines import USAGE_KEPT
 from apps.telemetry.services.usage_sums import usage_sums_add
 from controlplane import clock
+from controlplane.domain.skew import noticed
 from controlplane.domain.storable import storable
 
 _BEGUN = ("open", "running")
@@ -65,8 +74,9 @@ class UsageRecord(BaseModel):
 
     @field_validator("at")
     @classmethod
-    def _is_kept(cls, at: float) -> float:
+    def _is_kept(cls, at: float, info: ValidationInfo) -> float:
         now = clock.now().timestamp()
+        at = _in_our_time(at, (info.context or {}).get("sent_at"), now)
         if not now - USAGE_KEPT.total_seconds() < at < now + _FUTURE_SECONDS:
             raise ValueError("no time within what is kept, or ahead of the database's clock")
         return at
@@ -111,17 +121,30 @@ class SetAside:
         _log.error("usage is set aside: %s", self.reason)
 
 
-def read_records(records: Sequence[object], set_aside: SetAside) -> list[UsageRecord]:
-    """Return the closed requests; those that cannot be read go to `set_aside`."""
+def read_records(
+    records: Sequence[object], set_aside: SetAside, *, sent_at: float | None = None
+) -> list[UsageRecord]:
+    """Return the closed requests in our time; those that cannot be read go to `set_aside`."""
     read = []
+    context = {"sent_at": sent_at}
     for record in records:
         if isinstance(record, Mapping) and record.get("state") in _BEGUN:
             continue
         try:
-            read.append(UsageRecord.model_validate(record))
+            read.append(UsageRecord.model_validate(record, context=context))
         except ValidationError as error:
             set_aside.add(_named(record), _wrong_fields(error))
     return read
+
+
+def _in_our_time(at: float, sent_at: float | None, now: float) -> float:
+    """Return when it was by our clock: as long before its batch was sent as its gateway's says.
+
+    What ended after it was sent was written before that clock was set back: it counts as of now.
+    """
+    if sent_at is None or not isfinite(at):
+        return at
+    return min(at, sent_at) - noticed(sent_at - now)
 
 
 def _named(record: object) -> str:

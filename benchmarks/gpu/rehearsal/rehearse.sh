@@ -15,8 +15,8 @@ python=${ENGINEHOUSE_PYTHON:-$here/.venv/bin/python}
 out=$1
 shift
 stages=build,documented,documented_small,documented_lookahead,documented_ask,reranker
-stages+=,classifier,native,deploy,ask,speed,kill,take_down,no_quant,out_of_memory,large_build,large_deploy
-stages+=,large_speed,large_take_down,large_fp8_kv,large_no_quant
+stages+=,classifier,native,deploy,ask,media,speed,kill,take_down,media_images,no_quant,out_of_memory
+stages+=,large_build,large_deploy,large_speed,large_take_down,large_fp8_kv,large_no_quant
 
 environment=$(mktemp -d)
 held="${TMPDIR:-/tmp}/rehearsed-device"

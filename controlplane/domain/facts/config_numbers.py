@@ -69,6 +69,18 @@ def number(config: Config, meaning: str) -> int | None:
     return first_number(config, *spellings(meaning))
 
 
+def layerless(config: Config) -> tuple[str, int] | None:
+    """Return key and value by which a model is to have no layer at all, or None."""
+    if number(config, "layers") is not None:
+        return None
+    for part in _parts(config):
+        for name in spellings("layers"):
+            value = part.get(name)
+            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+                return name, value
+    return None
+
+
 def spellings(meaning: str) -> tuple[str, ...]:
     """Return the keys under which files give a number."""
     return _SPELLINGS.get(meaning, (meaning,))

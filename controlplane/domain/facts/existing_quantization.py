@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.config_numbers import Config
+from controlplane.domain.facts.modelopt_declaration import is_flat
 
 _HALF_BYTE_AND_SCALE = 0.5625
 """NVFP4: 4 bits and one FP8 scale for 16 numbers."""
@@ -92,6 +93,8 @@ def read_quantization(
             **_left_out(exported.get("exclude_modules")),
         )
     block = numbers.mapping(config, "quantization_config", "compression_config")
+    if not block and is_flat(given):
+        block = given
     method = _method(block) or _method_by_file(files)
     if method is None:
         return None

@@ -9,6 +9,8 @@ from hashlib import blake2b
 from typing import Any
 
 FORMAT = 2
+TIME_HEADER = "x-enginehouse-time"
+"""Beside each answer on routes: what time it is there, in seconds since the epoch."""
 KINDS = ("models", "deployments", "replicas", "keys")
 Rows = Mapping[str, Mapping[str, Any]]
 _BITS = 128

@@ -16,6 +16,7 @@ from apps.telemetry.models import UsageMinute, UsageSum
 from apps.telemetry.services.usage import SetAside, UsageRecord, usage_add
 from controlplane import clock
 from tests.factories import make_api_key, make_deployment, make_replica, make_team
+from tests.factories_serving import make_gateway
 
 pytestmark = pytest.mark.django_db
 EXPORT = "WORKSPACE_EXPORT_METRICS"
@@ -86,6 +87,14 @@ def test_what_the_installation_missed_is_on_the_page_of_the_default_team(client:
     team = Team.objects.filter(is_default=True).first() or make_team(is_default=True)
     samples = _samples(client, make_api_key(team=team, type=EXPORT))
     assert samples["enginehouse_reconcile_missed_total", _key({})] == 3
+
+
+def test_a_clock_that_is_wrong_is_on_the_page_of_the_default_team(client: Client) -> None:
+    make_gateway(name="gw", clock_ahead_seconds=-3456000)
+    team = Team.objects.filter(is_default=True).first() or make_team(is_default=True)
+    samples = _samples(client, make_api_key(team=team, type=EXPORT))
+    labels = _key({"kind": "gateway", "name": "gw"})
+    assert samples["enginehouse_clock_ahead_seconds", labels] == -3456000
 
 
 def test_sums_of_an_earlier_release_are_made_of_its_minutes() -> None:

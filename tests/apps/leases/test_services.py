@@ -62,9 +62,22 @@ def test_a_held_lease_is_renewed_by_its_holder_and_taken_by_nobody(work: Work) -
     assert work.try_to_claim() is None
 
 
-def test_a_lease_that_ran_out_is_not_renewed(work: Work) -> None:
-    lease = work.claim()
+def test_a_lease_that_ran_out_is_renewed_as_long_as_nobody_has_taken_it(work: Work) -> None:
+    late = work.claim()
     work.expire()
+    lease_check(lease=late)
+    lease_renew(lease=late)
+    assert work.try_to_claim() is None
+    work.expire()
+    work.claim("next")
+    for ask in (lease_renew, lease_check):
+        with pytest.raises(LeaseLost):
+            ask(lease=late)
+
+
+def test_work_that_has_ended_is_nobodys_to_renew(work: Work) -> None:
+    lease = work.claim()
+    assert lease_end(lease=lease)
     for ask in (lease_renew, lease_check):
         with pytest.raises(LeaseLost):
             ask(lease=lease)

@@ -20,6 +20,7 @@ from apps.secrets.models import Secret
 from apps.secrets.services import rotation as rotation_module
 from apps.secrets.services import secret_reveal, secret_rotate, secret_set
 from apps.secrets.services.values import binding, sealed_of
+from tests.apps.secrets.refusing import allow_commits, refuse_commits, write_late
 from tests.factories import make_team, make_user
 from tests.processes import ROOT, database_url
 from tests.waiting import wait_for
@@ -192,12 +193,18 @@ def test_of_two_rotations_the_second_says_that_one_is_running(key_ring: Path) ->
 
 @pytest.mark.long
 @pytest.mark.process
-def test_a_kill_at_any_line_of_a_rotation_loses_no_secret(key_ring: Path) -> None:
+@pytest.mark.parametrize("how", ["", "refusing"])
+def test_a_kill_at_any_line_and_row_of_a_rotation_loses_nothing_that_is_sealed(
+    key_ring: Path, how: str
+) -> None:
     team = make_team()
-    for name in ("first", "second"):
-        secret_set(team=team, name=name, value=f"value of {name}")
+    for number in range(3):
+        secret_set(team=team, name=f"s{number}", value=f"value of s{number}")
+    for number in range(2):
+        seed = f"{number}" * 40
+        Authenticator.objects.create(user=make_user(), key=seed, name=seed)
     run = subprocess.run(
-        [sys.executable, "-m", "tests.apps.secrets.rotation_killed"],
+        [sys.executable, "-m", "tests.apps.secrets.rotation_killed", *filter(None, [how])],
         cwd=ROOT,
         env=os.environ | {"DATABASE_URL": database_url(), "KEY_RING_FILE": str(key_ring)},
         capture_output=True,
@@ -205,29 +212,35 @@ def test_a_kill_at_any_line_of_a_rotation_loses_no_secret(key_ring: Path) -> Non
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    assert int(run.stdout.splitlines()[-1]) > 50
-    assert keys_in(key_ring) == set(Secret.objects.values_list("key_id", flat=True))
-    assert len(keys_in(key_ring)) == 1
+    assert int(run.stdout.splitlines()[-1]) > 200
+    allow_commits()
+    done = secret_rotate()
+    assert keys_in(key_ring) == {done.key_id}
+    assert set(Secret.objects.values_list("key_id", flat=True)) == {done.key_id}
+    assert {each.key_id for each in Authenticator.objects.all()} == {done.key_id}
+    assert sorted(each.name for each in key_ring.parent.iterdir()) == [
+        f".{key_ring.name}.lock", key_ring.name,
+    ]  # fmt: skip
 
 
 def test_a_commit_that_fails_leaves_the_key_that_opens_what_it_rolled_back(key_ring: Path) -> None:
-    team = store(2, key_ring)
+    store(2, key_ring)
     old = key_ring_load(key_ring)
 
     def late_writer(done: int, total: int) -> None:
-        sealed = old.seal("late", bound_to=binding(team.id, "late"))
-        Secret.objects.create(team=team, name="late", **vars(sealed))
+        write_late(old)
         refuse_commits()
 
     try:
         with pytest.raises(DatabaseError, match="no commit today"):
             secret_rotate(on_progress=late_writer)
-        assert secret_reveal_unmarked(team, "late") == "late"
+        team = Team.objects.get(secrets__name="late")
+        assert secret_reveal_unmarked(team, "late") == "value of late"
     finally:
         allow_commits()
     assert old.primary in keys_in(key_ring)
     assert secret_rotate().resealed == 3
-    assert secret_reveal(team=team, name="late") == "late"
+    assert secret_reveal(team=team, name="late") == "value of late"
     assert len(keys_in(key_ring)) == 1
 
 
@@ -237,24 +250,6 @@ def secret_reveal_unmarked(team: Team, name: str) -> str:
     return key_ring_load(django_settings.KEY_RING_FILE).open(
         sealed_of(found), bound_to=binding(team.id, name)
     )
-
-
-def refuse_commits() -> None:
-    """Let every transaction that changes a secret fail at its very end."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            CREATE FUNCTION refuse_commit() RETURNS trigger LANGUAGE plpgsql AS
-            $$ BEGIN RAISE EXCEPTION 'no commit today'; END $$;
-            CREATE CONSTRAINT TRIGGER refuse_commit AFTER UPDATE ON secrets_secret
-            DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse_commit();
-            """
-        )
-
-
-def allow_commits() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("DROP FUNCTION IF EXISTS refuse_commit CASCADE")
 
 
 def test_a_secret_that_does_not_open_keeps_its_key_and_stops_no_rotation(

@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from apps.accounts.key_ring import KeyRingError, key_ring_ensure, key_ring_load
+from apps.accounts.key_ring import (
+    KeyRingError,
+    key_ring_ensure,
+    key_ring_load,
+    key_ring_rotate,
+)
 from apps.rest.errors import InvalidInput, NotFound
 from apps.secrets.models import Secret
 from apps.secrets.services import secret_delete, secret_reveal, secret_rotate, secret_set
@@ -72,6 +77,14 @@ def test_the_ring_is_made_once_readable_by_its_owner_alone(key_ring: Path) -> No
     assert key_ring_ensure(key_ring) == first
     assert len(first.keys[first.primary]) == 32
     assert str(first.keys[first.primary]) not in repr(first)
+
+
+def test_what_a_killed_writer_of_the_ring_left_is_gone_after_the_next(key_ring: Path) -> None:
+    key_ring_ensure(key_ring)
+    unfinished = key_ring.with_name(f".{key_ring.name}.0a1b2c3d")
+    unfinished.write_bytes(key_ring.read_bytes())
+    key_ring_rotate(key_ring)
+    assert not unfinished.exists()
 
 
 def test_a_lost_ring_is_said_and_never_replaced_in_silence(key_ring: Path) -> None:

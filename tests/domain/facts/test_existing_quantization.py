@@ -88,3 +88,10 @@ def test_count_and_headers_are_both_told_where_they_disagree() -> None:
     assert not same.weights_disagree
     assert other.weights_disagree
     assert other.counted_weight_bytes == counted
+
+
+def test_a_file_of_modelopt_in_the_form_of_config_json_is_read_where_that_says_nothing() -> None:
+    flat = {"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head"]}
+    found = checkpoints.read(LLAMA, hf_quant_config=flat).existing_quantization
+    assert found is not None
+    assert (found.method, found.algorithm, found.is_fp4) == ("modelopt", "NVFP4", True)

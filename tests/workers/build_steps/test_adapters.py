@@ -130,6 +130,18 @@ def test_what_the_engine_would_refuse_is_found_before_the_long_steps(
         check_adapter(folder, tiny, max_rank=64)
 
 
+@pytest.mark.parametrize("number", ["2", "9" * 5000])
+def test_matrices_of_a_layer_that_the_model_does_not_have_are_found(
+    tmp_path: Path, tiny: Path, adapter: Path, number: str
+) -> None:
+    folder = Path(shutil.copytree(adapter, tmp_path / "legal"))
+    beyond = f"base_model.model.model.layers.{number}.self_attn.q_proj"
+    pair = {"lora_A": np.ones((4, 64), np.float32), "lora_B": np.ones((64, 4), np.float32)}
+    _retensor(folder, "lora_C", **{f"{beyond}.{name}.weight": each for name, each in pair.items()})
+    with pytest.raises(ValueError, match=re.escape("its last one is `model.layers.1`")):
+        check_adapter(folder, tiny, max_rank=64)
+
+
 def test_tensors_that_the_model_stores_otherwise_are_left_to_the_engine(
     tmp_path: Path, tiny: Path, adapter: Path
 ) -> None:

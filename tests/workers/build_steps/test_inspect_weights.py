@@ -96,6 +96,16 @@ def test_layers_without_weights_end_the_build(inspect: Callable[..., StepResult]
     assert "`model.layers.2.input_layernorm.weight`, and 8 more" in failure.sentence
 
 
+@pytest.mark.parametrize("quantization_type", ["no_quant", "fp8"])
+def test_weights_of_layers_that_config_json_does_not_make_end_the_build(
+    inspect: Callable[..., StepResult], quantization_type: str
+) -> None:
+    build = {"quantization_type": quantization_type, "quantization_config": CALIBRATION}
+    failure = refused(inspect, config(num_hidden_layers=1), **build)
+    assert failure.code == "EHB-TENSOR-BEYOND"
+    assert "`model.layers.1.input_layernorm.weight`, and 8 more" in failure.sentence
+
+
 def test_a_matrix_of_another_shape_ends_the_build(inspect: Callable[..., StepResult]) -> None:
     failure = refused(inspect, tensors(**{UP: lambda array: array[:64]}))
     assert failure.code == "EHP-SHAPE"
@@ -166,6 +176,8 @@ def test_an_answer_is_kept_for_checkpoints_of_the_same_config_and_shapes(
         ({"rope_parameters": {"rope_type": "odd", "rope_theta": 10000.0}}, "odd"),
         ({"architectures": None}, "`architectures` names no class"),
         ({"hidden_size": 10**30}, "LlamaForCausalLM"),
+        ({"num_hidden_layers": 0}, "`num_hidden_layers` is 0"),
+        ({"num_hidden_layers": -2}, "`num_hidden_layers` is -2"),
     ],
 )
 def test_a_config_of_which_its_class_cannot_be_made_ends_the_build_by_setting(
@@ -174,6 +186,13 @@ def test_a_config_of_which_its_class_cannot_be_made_ends_the_build_by_setting(
     failure = refused(inspect, config(**changes))
     assert failure.code == "EHB-CONFIG-UNFIT"
     assert said in failure.sentence
+
+
+def test_a_layer_whose_number_has_more_digits_than_python_reads_is_told(tmp_path: Path) -> None:
+    folder = make_tiny_checkpoint(tmp_path / "tiny")
+    shapes = {name: each.shape for name, each in stored_tensors(folder).items()}
+    name = f"model.layers.{'9' * 5000}.mlp.up_proj.weight"
+    assert compare(folder, {**shapes, name: (1,)}, cache_dir=None).beyond == (name,)
 
 
 @pytest.mark.long

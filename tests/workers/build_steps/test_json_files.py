@@ -85,6 +85,11 @@ def test_a_limit_of_time_steps_may_be_infinite_as_published_models_have_it(tmp_p
     assert "time_step_limit[1]" in refused(tmp_path)
 
 
+def test_a_word_of_the_quantization_that_nobody_knows_is_told_by_name(tmp_path: Path) -> None:
+    text = '{"quantization": {"quant_algo": "FP8", "weight_bits": 3}}'
+    assert "`quantization.weight_bits`" in refused(write(tmp_path, "hf_quant_config.json", text))
+
+
 def test_a_file_too_large_to_be_one_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "vocab.json").open("wb") as sparse:
         sparse.truncate(300 * 1024**2)

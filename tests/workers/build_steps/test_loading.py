@@ -1,5 +1,6 @@
 """Where a model's weights go, and what is refused before one of them is read."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -159,3 +160,26 @@ def test_over_two_devices_and_with_the_hosts_help_the_same_bytes_are_exported(
         assert tensors.keys() == made[0].keys()
         for name, each in tensors.items():
             assert torch.equal(each.float(), made[0][name].float()), name
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"num_hidden_layers": 1}, "ends before `model.layers.1.input_layernorm.weight`"),
+        ({"num_hidden_layers": 3}, "`model.layers.2.input_layernorm.weight` among them"),
+        ({"hidden_act": "nonsense"}, "nonsense"),
+        ({"num_key_value_heads": 0}, "zero"),
+        ({"pad_token_id": 10**9}, "Padding_idx"),
+    ],
+)
+def test_a_config_that_is_not_of_the_weights_is_refused_with_what_is_wrong(
+    tmp_path: Path, changes: Mapping[str, Any], said: str
+) -> None:
+    folder = make_tiny_checkpoint(tmp_path / "tiny")
+    config = json.loads((folder / "config.json").read_bytes())
+    (folder / "config.json").write_text(json.dumps({**config, **changes}))
+    found = open_checkpoint(folder, served_as_encoder=False)
+    with pytest.raises(StepFailure) as refused:
+        loading.load_model(found, device=Device(kind="cpu", threads=1), dtype=torch.float32)
+    assert refused.value.failure.code == "EHQ-LOAD"
+    assert said in refused.value.failure.sentence

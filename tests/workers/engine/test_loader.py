@@ -93,6 +93,17 @@ def test_a_layer_that_only_config_json_has_is_refused(folder: Path) -> None:
     assert "no tensor `model.layers.2." in _refusal(folder)
 
 
+def test_a_layer_that_config_json_does_not_make_is_refused(folder: Path) -> None:
+    _change(folder, num_hidden_layers=1)
+    assert "has `model.layers.1.input_layernorm.weight`, and config.json" in _refusal(folder)
+
+
+@pytest.mark.parametrize("layers", [0, -1])
+def test_a_model_without_layers_is_refused_by_setting(folder: Path, layers: int) -> None:
+    _change(folder, num_hidden_layers=layers)
+    assert f"`num_hidden_layers` is {layers}" in _refusal(folder)
+
+
 @pytest.mark.parametrize("changes", [{"hidden_act": "nonsense"}, {"hidden_size": 10**30}])
 def test_a_config_of_which_its_class_cannot_be_made_is_refused(
     folder: Path, changes: dict[str, Any]

@@ -1,5 +1,6 @@
 """A quantized folder that cannot be emulated is refused by the name of what is wrong with it."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.workers.engine.quantized_folders import (
 )
 from workers.engine.engine import Engine
 from workers.engine.errors import CheckpointRefused
+from workers.engine.scheme import read_scheme
 from workers.engine.settings import EngineSettings
 
 pytestmark = pytest.mark.engine
@@ -70,6 +72,20 @@ def test_tensors_that_do_not_belong_together_are_refused(
     assert words in _refusal(path)
 
 
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"hidden_act": "nonsense"}, "`LlamaForCausalLM` cannot be made of"),
+    ({"hidden_size": 10**30}, "`LlamaForCausalLM` cannot be made of"),
+    ({"num_hidden_layers": 0}, "`num_hidden_layers` is 0"),
+    ({"num_hidden_layers": 1}, "has `model.layers.1."),
+])  # fmt: skip
+def test_a_config_of_which_its_class_cannot_be_made_is_refused(
+    changes: dict[str, Any], words: str, folder_of: Callable[..., Path]
+) -> None:
+    path = folder_of()
+    change_json(path / "config.json", lambda each: each.update(changes))
+    assert words in _refusal(path)
+
+
 @pytest.mark.parametrize(("excluded", "words"), [
     (["lm_head", "model.layers.0.mlp*"], "is quantized, and the checkpoint's list"),
     ([], "`lm_head` is not quantized"),
@@ -86,6 +102,7 @@ def test_layers_and_their_list_must_agree(
     ({"quant_algo": "W4A16_AWQ"}, "its quant_algo `W4A16_AWQ`"),
     ({"quant_algo": "NVFP4"}, "is stored as F8_E4M3"),
     ({"kv_cache_quant_algo": "NVFP4"}, "its kv_cache_quant_algo `NVFP4`"),
+    ({"weight_bits": 3}, "has `quantization.weight_bits`, which no ModelOpt"),
 ])  # fmt: skip
 def test_an_export_of_another_kind_is_refused(
     changes: dict[str, Any], words: str, folder_of: Callable[..., Path]
@@ -115,6 +132,14 @@ def test_other_methods_are_refused_with_what_to_do(
     refusal = _refusal(path)
     assert words in refusal
     assert "serve this one with `vllm` or `trtllm` on a GPU" in refusal
+
+
+def test_a_declaration_in_the_form_of_config_json_is_read(folder_of: Callable[..., Path]) -> None:
+    path = folder_of()
+    config = json.loads((path / "config.json").read_bytes())
+    before = read_scheme(path, config)
+    (path / "hf_quant_config.json").write_text(json.dumps(config["quantization_config"]))
+    assert read_scheme(path, config) == before
 
 
 def test_a_gguf_file_is_refused_with_what_to_do(tmp_path: Path, made: Make) -> None:

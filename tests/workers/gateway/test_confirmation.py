@@ -1,6 +1,7 @@
 """Routes and keys hold for a day without a word of the control plane, and no longer."""
 
 import logging
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,14 @@ class Days:
 
     def __init__(self, folder: Path) -> None:
         self.clock = ManualClock()
+        self.boot_id = "first"
         self._folder = folder
         self.now = self.start()
 
     def start(self) -> Confirmation:
-        self.now = Confirmation(Storage(self._folder), honour_seconds=DAY, clock=self.clock)
+        self.now = Confirmation(
+            Storage(self._folder), honour_seconds=DAY, clock=self.clock, boot_id=self.boot_id
+        )
         return self.now
 
     def confirm(self) -> None:
@@ -79,6 +83,30 @@ def test_a_host_whose_clock_goes_back_does_not_make_them_older(days: Days) -> No
     days.confirm()
     days.clock = ManualClock()
     assert days.start().look()
+
+
+@pytest.mark.parametrize("days_ahead", [40, -40])
+def test_a_clock_that_is_set_makes_them_neither_older_nor_younger(
+    days: Days, days_ahead: int
+) -> None:
+    days.confirm()
+    days.clock = ManualClock(days.clock.now() + timedelta(days=days_ahead))
+    days.clock.advance(DAY)
+    assert days.start().look()
+    days.clock.advance(1)
+    assert not days.start().look()
+
+
+def test_over_a_start_of_the_host_they_age_by_the_time_of_day(days: Days) -> None:
+    days.clock.advance(40 * HOUR)
+    days.confirm()
+    days.boot_id, days.clock = "second", ManualClock(days.clock.now() + timedelta(hours=25))
+    assert not days.start().look()
+
+
+def test_a_word_of_the_release_before_is_read(days: Days, tmp_path: Path) -> None:
+    (tmp_path / "gateway" / "confirmed").write_text(repr(days.clock.time() - DAY - 1))
+    assert not days.start().look()
 
 
 def test_a_word_on_disk_that_cannot_be_read_is_none(days: Days, tmp_path: Path) -> None:

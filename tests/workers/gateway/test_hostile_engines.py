@@ -57,6 +57,15 @@ def test_an_event_without_end_ends_the_stream_with_an_error(house, serve):
     assert b"endless_event" in gateway.inner.metrics.exposition(lambda _: True)
 
 
+@pytest.mark.parametrize("status", [b"000", b"099", b"600", b"999"])
+def test_a_status_that_is_none_is_a_bad_answer(serve, http, status):
+    gateway, _ = serve(
+        lambda call: call.send(b"HTTP/1.1 %b X\r\ncontent-length: 2\r\n\r\n{}" % status)
+    )
+
+    assert http.post(gateway.url + CHAT, json={}).status_code == 502
+
+
 @pytest.mark.parametrize("status", [200, 400])
 def test_numbers_of_thousands_of_digits_and_nesting_without_end_are_only_passed_on(
     house, serve, http, status

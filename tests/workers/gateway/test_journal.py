@@ -3,9 +3,11 @@
 import asyncio
 import json
 import resource
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.manual_clock import ManualClock
 from workers.gateway.control_plane import BatchRefused, ControlPlaneAway, Credential
 from workers.gateway.journal import Journal, close_interrupted, segments_in
 from workers.gateway.shipping import Shipper, next_batch
@@ -75,6 +77,23 @@ def test_requests_that_a_dead_process_left_open_are_closed_as_interrupted(tmp_pa
     assert len(records(tmp_path)) == 5
     close_interrupted(tmp_path)
     assert len(records(tmp_path)) == 5
+
+
+def test_a_request_that_ended_after_the_clock_was_set_back_is_told_once(tmp_path):
+    now = datetime(2026, 11, 1, 12, tzinfo=UTC)
+    journal = Journal(tmp_path, clock=ManualClock(now + timedelta(days=40)))
+    journal.append(line(1, "open", status=None))
+    journal._clock = ManualClock(now)
+    journal.rotate([line(1, "running", status=None)])
+    journal.append(line(1, "closed"))
+    journal.close()
+
+    close_interrupted(tmp_path)
+    assert [each["state"] for each in records(tmp_path)] == ["open", "running", "closed"]
+    after = Journal(tmp_path, clock=ManualClock(now))
+    after.append(line(2))
+    after.close()
+    assert records(tmp_path)[-1]["request_id"].endswith("2")
 
 
 def test_a_line_that_was_cut_off_is_removed(tmp_path):

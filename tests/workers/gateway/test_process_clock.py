@@ -21,7 +21,7 @@ from tests.workers.gateway.stage.connections import (
 from tests.workers.gateway.stage.control_plane import TOKEN, ControlPlane
 from tests.workers.gateway.stage.engine import Engine
 from tests.workers.gateway.stage.loop_thread import LoopThread
-from tests.workers.gateway.stage.routes import CHAT, KEY, routes
+from tests.workers.gateway.stage.routes import CHAT, KEY, digest, key_row, routes
 from tests.workers.gateway.stage.scripts import answers, endless
 from workers.gateway import process
 from workers.gateway.process import LAST_WORDS_SECONDS, Process
@@ -123,6 +123,53 @@ def test_a_drain_ends_after_its_time_and_what_it_cuts_is_told_and_booked(
     gateway.advance(LAST_WORDS_SECONDS)
     gateway.served.result(DEADLINE_SECONDS)
     assert [record["status"] for record in plane.closed_records()] == [503]
+
+
+@pytest.mark.parametrize("ahead_days", [40, -40])
+def test_a_key_ends_by_the_control_planes_time_on_a_host_with_another(
+    gateway: ProcessThread,
+    plane: ControlPlane,
+    clock: ManualClock,
+    engine: Engine,
+    ahead_days: int,
+) -> None:
+    engine.script = answers
+    there = clock.time() - ahead_days * 86400.0
+    snapshot = routes(engine.port, version=2)
+    snapshot["keys"][digest(KEY)] = key_row("keyaaaaa", expires_at=there + 3600)
+    plane.time, plane.snapshot = there, snapshot
+    wait_for(
+        lambda: 2 in plane.applied,
+        what="the routes with such a key",
+        meanwhile=lambda: gateway.advance(1),
+    )
+    with httpx.Client(base_url=f"http://127.0.0.1:{gateway.port}", verify=NO_AUTHORITIES) as http:
+        ask = partial(http.post, CHAT, json={}, headers={"authorization": f"Bearer {KEY}"})
+        assert ask().status_code == 200
+        plane.time = there + 3600
+        wait_for(
+            lambda: ask().status_code == 401,
+            what="the end of the key",
+            meanwhile=lambda: gateway.advance(1),
+        )
+
+
+def test_a_batch_says_when_it_was_sent_by_the_clock_of_its_records(
+    gateway: ProcessThread, plane: ControlPlane, clock: ManualClock, engine: Engine
+) -> None:
+    engine.script, plane.time = answers, clock.time() + 40 * 86400.0
+    with httpx.Client(base_url=f"http://127.0.0.1:{gateway.port}", verify=NO_AUTHORITIES) as http:
+        asked = http.post(CHAT, json={}, headers={"authorization": f"Bearer {KEY}"})
+    assert asked.status_code == 200
+    wait_for(
+        lambda: len(plane.closed_records()) == 1,
+        what="its record",
+        meanwhile=lambda: gateway.advance(1),
+    )
+    (batch,) = [
+        each for each in plane.batches if "closed" in {row["state"] for row in each["records"]}
+    ]
+    assert 0 <= batch["sent_at"] - plane.closed_records()[0]["at"] <= clock.monotonic()
 
 
 def test_one_that_is_cut_off_for_a_day_says_so_and_serves_again_when_it_is_not(

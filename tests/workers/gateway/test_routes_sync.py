@@ -57,6 +57,18 @@ def test_a_gateway_starts_from_disk_while_the_control_plane_is_away(process_hous
     assert len(process_house.plane.enrolled) == 1
 
 
+def test_a_gateway_whose_credential_is_refused_serves_by_the_routes_that_it_has(
+    process_house, http, monkeypatch
+):
+    process_house.publish(process_house.engine(answers))
+    gateway = process_house.gateway()
+    monkeypatch.setattr(process_house.plane, "_is_known", lambda _http: False)
+
+    process_house.wait_for_log(gateway, "the control plane refuses this gateway")
+
+    assert _status(http, gateway) == 200
+
+
 def test_older_routes_of_a_restored_control_plane_are_taken(process_house):
     process_house.publish(engine := process_house.engine(answers))
     process_house.publish(engine)

@@ -15,11 +15,23 @@ from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
 from workers.build_steps.quantization.memory import calibration_bytes, free_host_bytes
 from workers.engine.whole import first_not_finite
+from workers.model_layers import beyond
 
 _DEVICE_SHARE = 0.8
 """Share of each GPU's free memory that weights may take; a calibration batch needs the rest."""
 _HOST_SHARE = 0.8
 """The same for the host, where the export is put together as well."""
+_UNFIT = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What Transformers breaks at where config.json or the weights are not the class's."""
 
 log = logging.getLogger(__name__)
 
@@ -99,14 +111,14 @@ def load_model(
     Raises StepFailure when the weights do not fit the class, or the GPUs do not hold them.
     """
     transformers.utils.logging.disable_progress_bar()
-    config = transformers.AutoConfig.from_pretrained(
-        checkpoint.folder,
-        trust_remote_code=checkpoint.runs_remote_code,
-        local_files_only=True,
-    )
-    if weights is not None and hasattr(config, "quantization_config"):
-        del config.quantization_config
     try:
+        config = transformers.AutoConfig.from_pretrained(
+            checkpoint.folder,
+            trust_remote_code=checkpoint.runs_remote_code,
+            local_files_only=True,
+        )
+        if weights is not None and hasattr(config, "quantization_config"):
+            del config.quantization_config
         model, report = checkpoint.model_class.from_pretrained(
             None if weights is not None else checkpoint.folder,
             config=config,
@@ -123,9 +135,9 @@ def load_model(
         )
     except torch.OutOfMemoryError as error:
         raise failures.no_device_memory(str(error), torch.cuda.device_count()) from error
-    except (ValueError, RuntimeError, OSError, KeyError) as error:
+    except _UNFIT as error:
         raise failures.not_loaded(checkpoint.architecture, _first_line(error)) from error
-    _refuse_incomplete(checkpoint, report)
+    _refuse_incomplete(checkpoint, model, report)
     if refuse_unread is not None:
         refuse_unread(report["unexpected_keys"])
     if name := first_not_finite(model.named_parameters()):
@@ -177,7 +189,7 @@ def _room_on_devices() -> dict[int, int]:
     }
 
 
-def _refuse_incomplete(checkpoint: Checkpoint, report: Mapping[str, Any]) -> None:
+def _refuse_incomplete(checkpoint: Checkpoint, model: Any, report: Mapping[str, Any]) -> None:
     needed = (name for name in report["missing_keys"] if not _is_idle(checkpoint, name))
     if missing := sorted(needed):
         raise failures.not_loaded(
@@ -187,6 +199,10 @@ def _refuse_incomplete(checkpoint: Checkpoint, report: Mapping[str, Any]) -> Non
     if wrong := sorted(report["mismatched_keys"]):
         name, stored, wanted = wrong[0]
         raise failures.wrong_shape(name, tuple(stored), tuple(wanted))
+    if left := beyond(model, report["unexpected_keys"]):
+        raise failures.not_loaded(
+            checkpoint.architecture, f"config.json makes a model that ends before `{left[0]}`."
+        )
 
 
 def _is_idle(checkpoint: Checkpoint, name: str) -> bool:

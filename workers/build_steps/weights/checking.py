@@ -77,6 +77,8 @@ def _refuse_unfit(weights: Weights, plain: Mapping[str, Plain], found: Compariso
     ]
     if wrong:
         raise failures.wrong_shape(weights.architecture, wrong)
+    if found.beyond:
+        raise failures.beyond(weights.architecture, found.beyond)
 
 
 def _is_idle(weights: Weights, name: str, found: Comparison) -> bool:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.facts.config_numbers import layerless
+from workers.build_steps.weights.mending import mending
 from workers.imports import import_transformers, without_collecting
 
 CPU_SECONDS = 60
@@ -52,6 +54,8 @@ def _prepare_libraries() -> None:
     import torch
     import transformers
 
+    # Transformers reads the numbers in names; the time that this takes is this process's own.
+    sys.set_int_max_str_digits(0)
     torch.set_num_threads(1)
     transformers.utils.logging.set_verbosity(transformers.logging.CRITICAL)
     transformers.utils.logging.disable_progress_bar()
@@ -87,6 +91,8 @@ class _Loading:
             raise LookupError(f"Transformers has no `{_architecture(self._raw) or 'none'}`")
         if not _architecture(self._raw):
             raise ConfigRefused("`architectures` names no class.")
+        if none := layerless(self._raw):
+            raise ConfigRefused(f"`{none[0]}` is {none[1]}, which leaves no layers.")
         self._config = self._made(
             lambda: transformers.AutoConfig.from_pretrained(
                 folder, trust_remote_code=False, local_files_only=True
@@ -98,6 +104,8 @@ class _Loading:
 
     def told(self) -> dict[str, Any]:
         """Return what is missing, what is of another shape, and what is stored for nothing."""
+        from workers.model_layers import beyond  # with torch, which has its limits by now
+
         try:
             model, report = self._load()
         except Exception as error:
@@ -106,8 +114,9 @@ class _Loading:
                 raise
             return self._not_put_together(error)
         missing, wrong = sorted(report["missing_keys"]), sorted(report["mismatched_keys"])
+        left = beyond(model, report["unexpected_keys"])
         if not (missing or wrong):
-            return self._answer()
+            return self._answer(beyond=left)
         saved = self._saved(model)
         parts = self._missing_parts(saved)
         named = [each for each in missing if not parts or each in saved]
@@ -115,6 +124,7 @@ class _Loading:
             missing=sorted({*named, *parts}),
             wrong=[each for each in wrong if not parts or each[0] in saved],
             body=[*self._of_body(model, named), *parts],
+            beyond=left,
         )
 
     def _made(self, make: Callable[[], Any]) -> Any:
@@ -126,7 +136,21 @@ class _Loading:
         except Exception as error:  # whatever a stranger's config.json makes Transformers raise
             if "memory" in str(error):
                 raise
-            raise ConfigRefused(f"{_blamed(self._raw, error)}{_named(error)}") from error
+            blamed = _blamed(self._raw, error) or mending(self._raw, self._is_made_of)
+            raise ConfigRefused(f"{blamed}{_named(error)}") from error
+
+    def _is_made_of(self, raw: Mapping[str, Any]) -> bool:
+        """Return whether Transformers makes the class of another config."""
+        import torch
+        import transformers
+
+        try:
+            config = transformers.AutoConfig.for_model(**raw)
+            with torch.device("meta"):
+                getattr(transformers, _architecture(raw))(config)
+        except Exception:  # as many as there are ways to write a config
+            return False
+        return True
 
     def _load(self) -> Any:
         return self._class.from_pretrained(
@@ -161,11 +185,13 @@ class _Loading:
         missing: Sequence[str] = (),
         wrong: Iterable[tuple[str, Sequence[int], Sequence[int]]] = (),
         body: Sequence[str] = (),
+        beyond: Sequence[str] = (),
     ) -> dict[str, Any]:
         return {
             "missing": missing,
             "wrong": [[name, [*stored], [*wanted]] for name, stored, wanted in wrong],
             "body": body,
+            "beyond": beyond,
             "unread": sorted(self._shapes.keys() - self._read),
         }
 
@@ -227,8 +253,7 @@ def _place(config: Any, value: Any, name: str = "") -> str | None:
 
 
 def _named(error: Exception) -> str:
-    reason = (str(error).strip().splitlines() or [""])[0]
-    return f"{type(error).__name__}: {reason}"[:300]
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
 
 
 if __name__ == "__main__":

@@ -21,6 +21,13 @@ from workers.build_steps.weights import class_loading
 
 _MODULE = "workers.build_steps.weights.class_loading"
 _ROOT = Path(__file__).resolve().parents[3]
+_SOURCES = (
+    "workers/build_steps/weights/class_loading.py",
+    "workers/build_steps/weights/mending.py",
+    "workers/model_layers.py",
+    "controlplane/domain/facts/config_numbers.py",
+)
+"""What an answer comes from, beside Transformers."""
 
 Shapes = Mapping[str, Sequence[int]]
 
@@ -36,6 +43,8 @@ class Comparison:
     """Of the missing ones, those that are not of a head."""
     unread: frozenset[str]
     """Tensors that are stored and that the class does not load."""
+    beyond: tuple[str, ...]
+    """Of those, the ones of layers that this config.json does not make."""
 
 
 class NotCompared(Exception):
@@ -65,6 +74,7 @@ def compare(folder: Path, shapes: Shapes, *, cache_dir: Path | None) -> Comparis
         wrong=tuple((name, tuple(a), tuple(b)) for name, a, b in told["wrong"]),
         body=frozenset(told["body"]),
         unread=frozenset(told["unread"]),
+        beyond=tuple(told["beyond"]),
     )
 
 
@@ -76,7 +86,8 @@ def _place(folder: Path, shapes: Shapes, cache_dir: Path | None) -> Path | None:
     if root is None:
         return None
     digest = hashlib.sha256((folder / "config.json").read_bytes())
-    digest.update(Path(class_loading.__file__).read_bytes())
+    for source in (_ROOT / each for each in _SOURCES):
+        digest.update(source.read_bytes())
     for part in (sorted((name, *shape) for name, shape in shapes.items()), tool_versions()):
         digest.update(json.dumps(part, sort_keys=True).encode())
     return root / digest.hexdigest() / "comparison.json"

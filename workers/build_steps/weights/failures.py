@@ -29,6 +29,19 @@ def missing(architecture: str, names: Sequence[str]) -> StepFailure:
     )
 
 
+def beyond(architecture: str, names: Sequence[str]) -> StepFailure:
+    """Return the failure for tensors of layers that config.json does not make."""
+    more = f", and {len(names) - 1} more" if len(names) > 1 else ""
+    return of_checkpoint(
+        "EHB-TENSOR-BEYOND",
+        f"The checkpoint has `{names[0]}`{more}, and `{architecture}` with this config.json ends "
+        "before: another model would answer.",
+        hint="Repair the numbers of layers and experts in config.json, or name a revision in which "
+        "it and the weights belong together.",
+        detail=_listed(names),
+    )
+
+
 def wrong_shape(
     architecture: str, wrong: Sequence[tuple[str, Sequence[int], Sequence[int]]]
 ) -> StepFailure:

@@ -25,13 +25,25 @@ class _Format:
     first: int
 
 
-_FORMATS: Mapping[str, _Format] = {
+@dataclass(frozen=True)
+class _OneCode:
+    """A floating-point type of a byte in which one code alone is no number."""
+
+    code: int
+    size_bytes: int = 1
+
+
+_FORMATS: Mapping[str, _Format | _OneCode] = {
     "BF16": _Format(2, 0xFF00),
     "F16": _Format(2, 0xF800),
     "F32": _Format(4, 0xFF00_0000),
     "F64": _Format(8, 0xFFE0_0000_0000_0000),
     "F8_E4M3": _Format(1, 0xFE),
     "F8_E5M2": _Format(1, 0xF8),
+    "C64": _Format(4, 0xFF00_0000),  # two F32 each
+    "F8_E8M0": _OneCode(0xFF),  # of scales: no sign
+    "F8_E4M3FNUZ": _OneCode(0x80),
+    "F8_E5M2FNUZ": _OneCode(0x80),
 }
 
 
@@ -40,7 +52,7 @@ class _Tensor:
     name: str
     begin: int
     end: int
-    format: _Format | None
+    format: _Format | _OneCode | None
 
 
 @dataclass
@@ -106,7 +118,7 @@ class FileLook:
                 self._next += 1
                 self._begun = b""
 
-    def _count(self, piece: memoryview, tensor: _Tensor, kind: _Format) -> None:
+    def _count(self, piece: memoryview, tensor: _Tensor, kind: _Format | _OneCode) -> None:
         if self._begun:
             piece = memoryview(self._begun + piece.tobytes())
         whole = len(piece) - len(piece) % kind.size_bytes
@@ -114,8 +126,10 @@ class FileLook:
         if found := self._not_finite(piece[:whole], kind):
             self._counts[tensor.name] = self._counts.get(tensor.name, 0) + found
 
-    def _not_finite(self, piece: memoryview, kind: _Format) -> int:
+    def _not_finite(self, piece: memoryview, kind: _Format | _OneCode) -> int:
         numbers = np.frombuffer(piece, _UNSIGNED[kind.size_bytes])
+        if isinstance(kind, _OneCode):
+            return int(np.count_nonzero(numbers == kind.code))
         buffer = self._doubled[kind.size_bytes]
         found = 0
         for start in range(0, len(numbers), _BLOCK_NUMBERS):

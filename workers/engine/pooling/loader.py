@@ -139,7 +139,7 @@ def _read_module(
     missing = sorted(report["missing_keys"])
     if not reads_head:
         missing = [name for name in missing if _is_read(name, module)]
-    refuse_unfit(report, missing)
+    refuse_unfit(module, report, missing)
     return module, ()
 
 

@@ -31,16 +31,15 @@ from workers.tasks.building.devices import HeldDevices, StepDevices
 from workers.tasks.building.folders import BuildFolder
 from workers.tasks.building.jobs import step_job
 from workers.tasks.building.needs import STEPS_WITH_DEVICES, step_need
-from workers.tasks.building.remote_code import refuse_remote_code, runs_remote_code, was_left_out
+from workers.tasks.building.remote_code import refuse_remote_code, was_left_out
 from workers.tasks.building.report import StepReport
 from workers.tasks.building.reuse import known_artifact, known_results, published_result
-from workers.tasks.building.secrets import secrets_of_build
+from workers.tasks.building.secrets import secrets_of_build, takes_secrets
 from workers.tasks.building.stopped import StepFailed
 from workers.tasks.leasing import Interrupted, LeaseKeeper, LeaseStatus, retry_on_db_error
 
 _STATE_OF_STEP = {step: state for state, step in STEP_OF_STATE.items()}
 _VERDICTS = {LeaseStatus.HELD: Verdict.CONTINUE, LeaseStatus.CANCEL: Verdict.CANCEL}
-_STEPS_WITH_SECRETS = frozenset({"fetch", "calibrate", "gate"})
 
 _log = logging.getLogger(__name__)
 
@@ -166,7 +165,7 @@ class BuildRun:
         devices = self._devices(step, report)
         secrets = (
             secrets_of_build(self._keeper, self._spec.secret_names)
-            if step in _STEPS_WITH_SECRETS and not runs_remote_code(self._results)
+            if takes_secrets(step, self._results)
             else {}
         )
         done = tuple(self._results)

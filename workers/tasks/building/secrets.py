@@ -1,13 +1,23 @@
 """The secrets that a build's spec names, or why it cannot go on without them."""
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from django.conf import settings
 
 from controlplane.domain.failures import Blame, Failure
+from workers.tasks.building.remote_code import runs_remote_code
 from workers.tasks.building.stopped import StepFailed
 from workers.tasks.leasing import LeaseKeeper, Unredeemed, redeem_secrets
 from workers.tasks.leasing.redeeming import PATIENCE_SECONDS
+
+_TAKERS = frozenset({"fetch", "calibrate", "gate"})
+"""Steps that read from elsewhere."""
+
+
+def takes_secrets(step: str, results: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether a step is handed the build's secrets, after these results of earlier ones."""
+    return step in _TAKERS and not runs_remote_code(results)
 
 
 def secrets_of_build(keeper: LeaseKeeper, names: Collection[str]) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Writes that outlast a database that is away, for as long as the lease does."""
+"""Writes that outlast a database that is away, for as long as the work is this worker's."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -15,10 +15,11 @@ def retry_on_db_error(keeper: LeaseKeeper, write: Callable[[], _Result]) -> _Res
     """Return what `write` returns; it may run twice, so it must be one that may.
 
     Raises:
-        Interrupted: the lease ran out before the database answered.
+        Interrupted: the work is another's, or may be by the time that this worker, which is being
+            stopped, could say more.
     """
     while True:
-        if keeper.status is LeaseStatus.LOST:
+        if keeper.status is LeaseStatus.LOST or (keeper.is_stopping and keeper.is_overdue):
             raise Interrupted(LeaseStatus.LOST)
         try:
             return write()

@@ -3,6 +3,7 @@
 import copy
 import logging
 import threading
+from collections.abc import Callable
 from enum import StrEnum
 from types import TracebackType
 
@@ -13,10 +14,13 @@ from django.db.utils import load_backend
 from apps.leases.lease import LEASE_SECONDS, RENEW_SECONDS, Lease, LeaseLost
 from apps.leases.services import lease_check, lease_renew
 from controlplane.clock import SYSTEM, Clock
+from workers.tasks.leasing.others import database_answers_others
 from workers.tasks.leasing.stopping import STOPPING, Flag
 
 _LOOK_SECONDS = 1.0
 _RECONNECT_SECONDS = 0.3
+_IN_DOUBT_SECONDS = 5.0
+"""In which a database that has come back answers us too, while the lease is nobody else's yet."""
 _log = logging.getLogger(__name__)
 
 
@@ -41,14 +45,25 @@ class Interrupted(Exception):
 class LeaseKeeper:
     """Renews a lease until left; looks every second whether the work is to be cancelled.
 
-    A database that is away costs nothing until the lease may have run out: from then on the
-    standing is LOST, whatever the database says later.
+    A database that is away costs nothing, however long: nobody can take the lease meanwhile. Where
+    the control plane says that it answers others, this host alone is cut off: then the lease is
+    LOST once it may have run out, and so it is where this process stood still for so long.
     """
 
-    def __init__(self, lease: Lease, *, stopping: Flag = STOPPING, clock: Clock = SYSTEM) -> None:
+    def __init__(
+        self,
+        lease: Lease,
+        *,
+        stopping: Flag = STOPPING,
+        answers_others: Callable[[], bool] = database_answers_others,
+        clock: Clock = SYSTEM,
+    ) -> None:
         self.lease = lease
         self.clock = clock
         self.is_reachable = True
+        self._answers_others = answers_others
+        self._others_since: float | None = None
+        self._is_asking = False
         self._stopping = stopping
         self._left = threading.Event()
         self._is_lost = False
@@ -73,17 +88,34 @@ class LeaseKeeper:
     @property
     def status(self) -> LeaseStatus:
         """How the lease stands at this moment."""
-        if self._is_lost or self.clock.monotonic() - self._renewed_at >= LEASE_SECONDS:
+        if self._is_lost or (self.is_overdue and not self._is_away_for_all()):
             self._is_lost = True
             return LeaseStatus.LOST
         if self._is_cancel_requested:
             return LeaseStatus.CANCEL
-        return LeaseStatus.STOPPING if self._stopping.is_set() else LeaseStatus.HELD
+        return LeaseStatus.STOPPING if self.is_stopping else LeaseStatus.HELD
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether a lease's time has passed since it was renewed."""
+        return self.clock.monotonic() - self._renewed_at >= LEASE_SECONDS
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether this worker is being stopped."""
+        return self._stopping.is_set()
 
     def check(self) -> None:
         """Return while the work may go on. Raises Interrupted."""
         if (status := self.status) is not LeaseStatus.HELD:
             raise Interrupted(status)
+
+    def _is_away_for_all(self) -> bool:
+        """Return whether the database keeps everybody waiting, as far as anybody tells us."""
+        if self.is_reachable:
+            return self._is_asking  # its answer is on its way, or it stands still
+        since = self._others_since
+        return since is None or self.clock.monotonic() - since < _IN_DOUBT_SECONDS
 
     def _keep(self) -> None:
         connection = _own_connection()
@@ -97,11 +129,11 @@ class LeaseKeeper:
         return _LOOK_SECONDS if self.is_reachable else _RECONNECT_SECONDS
 
     def _look(self, connection: BaseDatabaseWrapper) -> None:
-        asked_at = self.clock.monotonic()
-        is_due = asked_at - self._renewed_at >= RENEW_SECONDS - _LOOK_SECONDS / 2
+        self._is_asking = True
         try:
-            ask = lease_renew if is_due else lease_check
-            answer = ask(lease=self.lease, connection=connection)
+            # One that took long does not tell when it was given: one that comes at once does.
+            while not self._is_answered(connection) and not self._left.is_set():
+                pass
         except LeaseLost:
             self._is_lost = True
         except (OperationalError, InterfaceError) as error:
@@ -109,11 +141,28 @@ class LeaseKeeper:
                 _log.warning("the database does not answer, retrying: %s", error)
             self.is_reachable = False
             connection.close()
-        else:
-            self.is_reachable = True
-            self._is_cancel_requested = answer.is_cancel_requested
-            if is_due:
-                self._renewed_at = asked_at
+            self._ask_others()
+        finally:
+            self._is_asking = False
+
+    def _is_answered(self, connection: BaseDatabaseWrapper) -> bool:
+        asked_at = self.clock.monotonic()
+        is_due = asked_at - self._renewed_at >= RENEW_SECONDS - _LOOK_SECONDS / 2
+        ask = lease_renew if is_due else lease_check
+        answer = ask(lease=self.lease, connection=connection)
+        if self.clock.monotonic() - asked_at >= RENEW_SECONDS:
+            return False
+        self._is_cancel_requested = answer.is_cancel_requested
+        if is_due:
+            self._renewed_at = asked_at
+        self.is_reachable, self._others_since = True, None
+        return True
+
+    def _ask_others(self) -> None:
+        if not self._answers_others():
+            self._others_since = None
+        elif self._others_since is None:
+            self._others_since = self.clock.monotonic()
 
 
 def _own_connection() -> BaseDatabaseWrapper:

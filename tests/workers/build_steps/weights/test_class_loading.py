@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import Glm4MoeConfig
 
 from tests.tiny_families import FAMILIES, make_family
-from workers.build_steps.weights.class_loading import _Loading
+from workers.build_steps.weights.class_loading import ConfigRefused, _Loading
 from workers.build_steps.weights.stored import stored_tensors
 
 pytestmark = pytest.mark.engine
@@ -47,7 +48,8 @@ def changed(folder: Path, into: Path, **changes: Any) -> Path:
 def test_a_whole_checkpoint_lacks_nothing_and_every_tensor_is_loaded(
     name: str, folders: Mapping[str, Path]
 ) -> None:
-    assert told(folders[name]) == {"missing": (), "wrong": [], "body": (), "unread": []}
+    nothing = {"missing": (), "wrong": [], "body": (), "beyond": [], "unread": []}
+    assert told(folders[name]) == nothing
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,93 @@ def test_layers_that_only_config_json_has_are_missing_one_by_one(
     missing = told(folder)["missing"]
     assert len(missing) == 9
     assert all(each.startswith("model.layers.2.") for each in missing)
+
+
+@pytest.mark.parametrize(
+    ("family", "changes", "first"),
+    [
+        ("llama", {"num_hidden_layers": 1}, f"{LAYER}.input_layernorm.weight"),
+        ("bert", {"num_hidden_layers": 1}, "encoder.layer.1.attention.output.LayerNorm.bias"),
+        ("bert_classifier", {"num_hidden_layers": 1},
+         "bert.encoder.layer.1.attention.output.LayerNorm.bias"),
+        ("gemma", {"num_hidden_layers": 1, "layer_types": ["sliding_attention"]},
+         f"{LAYER}.input_layernorm.weight"),
+    ],
+)  # fmt: skip
+def test_layers_that_only_the_files_have_are_told(
+    family: str, changes: dict[str, Any], first: str, folders: Mapping[str, Path], tmp_path: Path
+) -> None:
+    beyond = told(changed(folders[family], tmp_path / "m", **changes))["beyond"]
+    assert beyond[0] == first
+
+
+def test_draft_layers_that_config_json_counts_lie_behind_the_last_one(
+    folders: Mapping[str, Path], tmp_path: Path
+) -> None:
+    one = changed(folders["llama"], tmp_path / "m", num_nextn_predict_layers=1)
+    shapes = {"model.layers.2.eh_proj.weight": (1,)}
+    assert told(one, shapes=shapes)["beyond"] == []
+    assert told(one, shapes={"model.layers.3.eh_proj.weight": (1,)})["beyond"]
+
+
+def test_what_a_class_says_that_it_ignores_is_no_layer_too_many(tmp_path: Path) -> None:
+    config = Glm4MoeConfig(
+        vocab_size=32, hidden_size=16, intermediate_size=16, moe_intermediate_size=16,
+        num_hidden_layers=46, num_attention_heads=2, num_key_value_heads=1, head_dim=8,
+        n_routed_experts=2, num_experts_per_tok=1, architectures=["Glm4MoeForCausalLM"],
+    )  # fmt: skip
+    config.save_pretrained(tmp_path)
+    loading = _Loading(str(tmp_path), {})
+    shapes = loading._saved(loading._empty())
+    drafts = {"model.layers.46.eh_proj.weight": (16, 32)}
+    assert _Loading(str(tmp_path), {**shapes, **drafts}).told()["beyond"] == []
+    more = {"model.layers.47.eh_proj.weight": (16, 32)}
+    assert _Loading(str(tmp_path), {**shapes, **more}).told()["beyond"] == list(more)
+
+
+@pytest.mark.parametrize("number", ["2", "9999999999"])
+def test_a_layer_of_any_number_behind_the_last_one_is_told(
+    number: str, folders: Mapping[str, Path]
+) -> None:
+    name = f"model.layers.{number}.mlp.up_proj.weight"
+    assert told(folders["llama"], shapes={name: (1,)})["beyond"] == [name]
+
+
+def test_buffers_of_older_files_are_no_layers_too_many(folders: Mapping[str, Path]) -> None:
+    shapes = {"model.layers.5.self_attn.rotary_emb.inv_freq": (8,)}
+    assert told(folders["llama"], shapes=shapes)["beyond"] == []
+
+
+@pytest.mark.parametrize(
+    ("family", "changes", "named"),
+    [
+        ("llama", {"num_attention_heads": 0}, "`num_attention_heads` is 0: "),
+        ("llama", {"num_key_value_heads": 0}, "`num_key_value_heads` is 0: "),
+        ("llama", {"vocab_size": -3}, "`vocab_size` is -3: "),
+        ("llama", {"max_position_embeddings": "many"}, '`max_position_embeddings` is "many": '),
+        ("llama", {"pad_token_id": 10**9}, "`pad_token_id` is 1000000000: "),
+        ("llama", {"rope_parameters": {"rope_type": "yarn", "rope_theta": 17.0}},
+         '`rope_parameters.rope_type` is "yarn": '),
+        ("gemma", {"layer_types": ["odd", "odd"]}, '`layer_types` is ["odd", "odd"]: '),
+        ("moe", {"num_experts_per_tok": "x"}, '`num_experts_per_tok` is "x": '),
+    ],
+)  # fmt: skip
+def test_the_setting_whose_default_would_do_is_named(
+    family: str, changes: dict[str, Any], named: str, folders: Mapping[str, Path], tmp_path: Path
+) -> None:
+    folder = changed(folders[family], tmp_path / "m", **changes)
+    with pytest.raises(ConfigRefused) as refused:
+        told(folder)
+    assert str(refused.value).startswith(named)
+
+
+def test_where_no_single_setting_would_do_the_words_of_transformers_stand_alone(
+    folders: Mapping[str, Path], tmp_path: Path
+) -> None:
+    two = {"num_attention_heads": "four", "vocab_size": "many"}
+    folder = changed(folders["llama"], tmp_path / "m", **two)
+    with pytest.raises(ConfigRefused, match=r"^StrictDataclassFieldValidationError: .*vocab_size"):
+        told(folder)
 
 
 def test_a_tied_head_need_not_be_stored(folders: Mapping[str, Path], tmp_path: Path) -> None:

@@ -68,6 +68,20 @@ def test_the_fp8_of_weights_has_no_infinities_and_two_codes_that_are_no_number()
     assert seen(file_of({"weight": ("F8_E4M3", every_code)})) == {NAME: {"weight": 2}}
 
 
+@pytest.mark.parametrize("dtype", ["F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"])
+def test_where_one_code_alone_is_no_number_it_is_found(dtype: str) -> None:
+    code = {"F8_E8M0": 0xFF}.get(dtype, 0x80)
+    numbers = bytes(set(range(256)) - {code})
+    assert seen(file_of({"whole": (dtype, numbers)})) == {}
+    broken = numbers + bytes([code])
+    assert seen(file_of({"broken": (dtype, broken)})) == {NAME: {"broken": 1}}
+
+
+def test_both_parts_of_a_complex_number_are_looked_at() -> None:
+    content = file_of({"waves": ("C64", as_bytes(1.0, NAN, INF, 1.0, 1.0, 1.0))})
+    assert seen(content) == {NAME: {"waves": 2}}
+
+
 def test_whole_numbers_are_not_looked_at() -> None:
     assert seen(file_of({"packed": ("U8", b"\xff" * 64), "ids": ("I64", b"\xff" * 64)})) == {}
 

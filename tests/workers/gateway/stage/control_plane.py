@@ -3,11 +3,14 @@
 import json
 import socket
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from controlplane.domain.wire.routes import TIME_HEADER
 
 TOKEN = "one-time-token"
 
@@ -22,6 +25,8 @@ class ControlPlane:
         self.records: dict[str, dict[str, Any]] = {}
         self.batches: list[dict[str, Any]] = []
         self.loses_next_usage_answer = False
+        self.time: float | None = None
+        """What time it says it is."""
         self._committed: dict[str, int] = {}
         self._commits = threading.Lock()
         # Bound and never listening: while the plane is away its port refuses, and stays its own.
@@ -71,10 +76,11 @@ class ControlPlane:
             return
         assert url.path == "/internal/v1/routes"
         after = int(parse_qs(url.query)["after"][0])
+        told = {} if self.time is None else {TIME_HEADER: str(self.time)}
         if self.snapshot is None or self.snapshot["version"] == after:
-            _answer(http, 204, None)
+            _answer(http, 204, None, told)
         else:
-            _answer(http, 200, self.snapshot)
+            _answer(http, 200, self.snapshot, told)
 
     def _post(self, http: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         path = http.path.removeprefix("/internal/v1/")
@@ -117,10 +123,13 @@ def _bearer(http: BaseHTTPRequestHandler) -> str:
     return str(http.headers["authorization"]).removeprefix("Bearer ")
 
 
-def _answer(http: BaseHTTPRequestHandler, status: int, body: Any) -> None:
+def _answer(
+    http: BaseHTTPRequestHandler, status: int, body: Any, headers: Mapping[str, str] | None = None
+) -> None:
     content = b"" if body is None else json.dumps(body).encode()
     with suppress(OSError):  # a gateway that was killed does not wait
         http.send_response(status)
-        http.send_header("content-length", str(len(content)))
+        for name, value in {"content-length": str(len(content)), **(headers or {})}.items():
+            http.send_header(name, value)
         http.end_headers()
         http.wfile.write(content)

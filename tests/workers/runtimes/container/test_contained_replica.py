@@ -165,6 +165,8 @@ def _assert_confined(container: dict[str, Any], host: Host) -> None:
     assert config["User"] == f"{os.getuid()}:{os.getgid()}"
     writable = {each["Destination"] for each in container["Mounts"] if each["RW"]}
     assert writable == {"/enginehouse/cache"}
+    seen = {each["Destination"].split("/")[2] for each in container["Mounts"]}
+    assert seen <= {"cache", "files", "models"}, "and never the socket"
     status = Path(f"/proc/{container['State']['Pid']}/status").read_text()
     assert "CapEff:\t0000000000000000" in status
     assert "NoNewPrivs:\t1" in status

@@ -1,5 +1,7 @@
 """Writes outlast a database that is away, as long as the lease does."""
 
+import threading
+
 import pytest
 from django.db import OperationalError
 
@@ -12,10 +14,15 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def keeper() -> LeaseKeeper:
+def stopping() -> threading.Event:
+    return threading.Event()
+
+
+@pytest.fixture
+def keeper(stopping: threading.Event) -> LeaseKeeper:
     """A keeper whose sleep moves its clock; nobody renews."""
     lease = Lease(kind=BUILD, id="abcdefgh", token=1, secret="x")
-    return LeaseKeeper(lease, clock=ManualClock(sleeping_moves_it=True))
+    return LeaseKeeper(lease, stopping=stopping, clock=ManualClock(sleeping_moves_it=True))
 
 
 def test_a_write_waits_for_a_database_that_comes_back(keeper: LeaseKeeper) -> None:
@@ -27,6 +34,21 @@ def test_a_write_waits_for_a_database_that_comes_back(keeper: LeaseKeeper) -> No
         return "written"
 
     assert retry_on_db_error(keeper, write) == "written"
+
+
+def test_a_worker_that_is_stopped_gives_a_write_up_after_a_leases_time(
+    keeper: LeaseKeeper, stopping: threading.Event
+) -> None:
+    stopping.set()
+    keeper.is_reachable = False
+
+    def write() -> None:
+        raise OperationalError("away")
+
+    began_at = keeper.clock.monotonic()
+    with pytest.raises(Interrupted):
+        retry_on_db_error(keeper, write)
+    assert keeper.clock.monotonic() - began_at <= LEASE_SECONDS
 
 
 def test_a_write_is_given_up_once_the_lease_may_be_anothers(keeper: LeaseKeeper) -> None:

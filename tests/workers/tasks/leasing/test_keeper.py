@@ -1,15 +1,21 @@
 """A lease is kept by its holder's clock, and given up in time."""
 
+import os
+import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
+import psutil
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connections
 
 from apps.builds.models import Build
 from apps.builds.services import build_cancel, build_claim
+from apps.leases.database_clock import ClockTimestamp
 from apps.leases.lease import LEASE_SECONDS, RENEW_SECONDS, Lease
-from apps.leases.services import leases_expire
+from apps.leases.services import lease_renew, leases_expire
 from tests import factories
 from tests.manual_clock import ManualClock
 from tests.waiting import wait_for
@@ -19,6 +25,7 @@ from workers.tasks.leasing.owner import process_owner
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 LOOK_SECONDS = 1.0
+StandStill = Callable[[], AbstractContextManager[None]]
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +42,25 @@ def lease() -> Lease:
 
 
 @pytest.fixture
+def postgres_stands_still(data_dir: Path) -> StandStill:
+    """Stops every process of PostgreSQL for as long as a `with` block lasts."""
+    postmaster = int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
+
+    @contextmanager
+    def standing_still() -> Iterator[None]:
+        found = [*psutil.Process(postmaster).children(recursive=True), psutil.Process(postmaster)]
+        for each in found:
+            os.kill(each.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for each in found:
+                os.kill(each.pid, signal.SIGCONT)
+
+    return standing_still
+
+
+@pytest.fixture
 def stopping() -> threading.Event:
     return threading.Event()
 
@@ -45,8 +71,16 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def keeper(lease: Lease, stopping: threading.Event, clock: ManualClock) -> Iterator[LeaseKeeper]:
-    with LeaseKeeper(lease, stopping=stopping, clock=clock) as kept:
+def others() -> threading.Event:
+    """Whether the control plane says that its database answers."""
+    return threading.Event()
+
+
+@pytest.fixture
+def keeper(
+    lease: Lease, stopping: threading.Event, others: threading.Event, clock: ManualClock
+) -> Iterator[LeaseKeeper]:
+    with LeaseKeeper(lease, stopping=stopping, answers_others=others.is_set, clock=clock) as kept:
         clock.wait_for_waiters()
         yield kept
 
@@ -106,30 +140,107 @@ def test_a_worker_that_is_stopped_is_told(keeper: LeaseKeeper, stopping: threadi
     assert keeper.status is LeaseStatus.STOPPING
 
 
-def test_a_database_that_stays_away_for_a_lease_loses_it(
-    keeper: LeaseKeeper, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def away(**_named: object) -> None:
-        raise OperationalError("away")
+def away(**_named: object) -> None:
+    raise OperationalError("away")
 
+
+@pytest.fixture
+def gone(keeper: LeaseKeeper, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database has gone away, and the keeper has noticed."""
     monkeypatch.setattr(keeper_module, "lease_check", away)
     monkeypatch.setattr(keeper_module, "lease_renew", away)
     clock.advance(LOOK_SECONDS)
     wait_for(lambda: not keeper.is_reachable, what="its first look")
+
+
+def pass_looks(clock: ManualClock, seconds: float) -> None:
+    """Let so many seconds pass, in each of which it looks."""
+    for _ in range(int(seconds)):
+        clock.wait_for_waiters()
+        clock.advance(LOOK_SECONDS)
+
+
+@pytest.mark.usefixtures("gone")
+def test_a_database_that_is_away_for_all_costs_nothing_however_long(
+    keeper: LeaseKeeper, clock: ManualClock, lease: Lease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pass_looks(clock, 20)
+    assert keeper.is_overdue
+    assert keeper.status is LeaseStatus.HELD
+    Build.objects.filter(id=lease.id).update(lease_expires_at=ClockTimestamp())
+    monkeypatch.setattr(keeper_module, "lease_renew", lease_renew)
+    pass_looks(clock, 1)
+    wait_for(lambda: keeper.is_reachable, what="an answer")
+    assert keeper.status is LeaseStatus.HELD
+    assert not keeper.is_overdue
+    assert build_claim(build_id=lease.id, owner="another") is None
+
+
+@pytest.mark.usefixtures("gone")
+def test_a_worker_that_alone_is_cut_off_gives_its_lease_up_in_time(
+    keeper: LeaseKeeper, clock: ManualClock, others: threading.Event
+) -> None:
+    others.set()
+    pass_looks(clock, 1)
+    wait_for(lambda: keeper._others_since is not None, what="a word of the control plane")
     # Its claim counts as a look older than it is: better a moment too early than too late.
-    clock.advance(LEASE_SECONDS - 2 * LOOK_SECONDS - 0.1)
+    clock.advance(LEASE_SECONDS - 3 * LOOK_SECONDS - 0.1)
     assert keeper.status is LeaseStatus.HELD
     clock.advance(0.1)
     assert keeper.status is LeaseStatus.LOST
     assert not keeper.is_reachable
 
 
+@pytest.mark.usefixtures("gone")
+def test_a_database_that_answers_others_first_has_a_moment_to_answer_here(
+    keeper: LeaseKeeper, clock: ManualClock, others: threading.Event
+) -> None:
+    pass_looks(clock, 20)
+    others.set()
+    pass_looks(clock, 1)
+    wait_for(lambda: keeper._others_since is not None, what="a word of the control plane")
+    assert keeper.status is LeaseStatus.HELD
+    pass_looks(clock, 5)
+    wait_for_status(keeper, LeaseStatus.LOST)
+
+
+def test_a_process_that_stood_still_for_a_lease_has_lost_it(
+    keeper: LeaseKeeper, clock: ManualClock
+) -> None:
+    keeper._renewed_at -= LEASE_SECONDS
+    assert keeper.status is LeaseStatus.LOST
+
+
+def test_a_postgres_that_stands_still_for_a_minute_costs_nothing(
+    keeper: LeaseKeeper, clock: ManualClock, lease: Lease, postgres_stands_still: StandStill
+) -> None:
+    Build.objects.filter(id=lease.id).update(lease_expires_at=ClockTimestamp())
+    connections.close_all()
+    with postgres_stands_still():
+        clock.advance(LOOK_SECONDS)
+        wait_for(lambda: keeper._is_asking, what="a look that hangs")
+        clock.advance(60)
+        assert keeper.is_overdue
+        assert keeper.status is LeaseStatus.HELD
+    wait_for(lambda: not keeper.is_overdue, what="a renewal")
+    assert keeper.status is LeaseStatus.HELD
+    assert build_claim(build_id=lease.id, owner="another") is None
+
+
+def test_a_postgres_that_stood_still_while_another_took_the_work_says_so(
+    keeper: LeaseKeeper, clock: ManualClock, lease: Lease, postgres_stands_still: StandStill
+) -> None:
+    leases_expire(owners=[row(lease).lease_owner])
+    connections.close_all()
+    with postgres_stands_still():
+        clock.advance(LOOK_SECONDS)
+        wait_for(lambda: keeper._is_asking, what="a look that hangs")
+    wait_for_status(keeper, LeaseStatus.LOST)
+
+
 def test_a_database_that_comes_back_in_time_costs_nothing(
     keeper: LeaseKeeper, lease: Lease, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(**_named: object) -> None:
-        raise OperationalError("away")
-
     with monkeypatch.context() as patched:
         patched.setattr(keeper_module, "lease_check", away)
         clock.advance(LOOK_SECONDS)

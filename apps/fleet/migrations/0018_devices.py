@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("fleet", "0014_replicas_heard")]
+    dependencies = [("fleet", "0017_since_when_the_database_could_be_asked")]
     operations = [
         migrations.RemoveIndex("cardlease", "fleet_live_lease_by_card"),
         migrations.RenameModel("Card", "Device"),

@@ -1,0 +1,55 @@
+"""Which setting of a config.json is at fault, told by what leaving it to its default mends."""
+
+import json
+import resource
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+_NEEDED = frozenset({"architectures", "model_type"})
+_CPU_SECONDS = 30
+"""Of the process, for all that it does: half of what it may take."""
+_SHOWN, _LETTERS = 3, 60
+
+
+def mending(config: Mapping[str, Any], works: Callable[[Mapping[str, Any]], bool]) -> str:
+    """Return the settings of which each alone mends a config by its default, as a sentence begins.
+
+    Empty where none does, or where that would take too long to find out.
+    """
+    found: list[tuple[str, ...]] = []
+    for path in _settings(config):
+        if len(found) == _SHOWN or _cpu_seconds() > _CPU_SECONDS:
+            break
+        # What holds a setting that mends it would mend it as well.
+        if not any(each[: len(path)] == path for each in found) and works(_without(config, path)):
+            found.append(path)
+    return f"{' or '.join(_said(config, each) for each in found)}: " if found else ""
+
+
+def _settings(config: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the settings, what is within one before itself."""
+    for name, value in config.items():
+        path = (*above, name)
+        if isinstance(value, dict):
+            yield from _settings(value, path)
+        if name not in _NEEDED:
+            yield path
+
+
+def _without(config: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    name, *below = path
+    left = {key: value for key, value in config.items() if key != name}
+    return left | {name: _without(config[name], tuple(below))} if below else left
+
+
+def _said(config: Mapping[str, Any], path: tuple[str, ...]) -> str:
+    value: Any = config
+    for name in path:
+        value = value[name]
+    text = json.dumps(value)
+    return f"`{'.'.join(path)}` is {text if len(text) <= _LETTERS else f'{text[:_LETTERS]}…'}"
+
+
+def _cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
