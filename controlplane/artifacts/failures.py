@@ -12,15 +12,29 @@ class ArtifactFailure(Exception):
 
 
 def unsupported_url(url: str) -> ArtifactFailure:
-    """Return the failure for an artifact store that is not a local folder."""
+    """Return the failure for an address that is neither a folder's nor a bucket's."""
     return ArtifactFailure(
         Failure(
             code="EHA-UNSUPPORTED",
             blame=Blame.CONFIGURATION,
             sentence=f"`{url}` is not an artifact store this release can open.",
             field="ARTIFACT_URL",
-            hint="Set ARTIFACT_URL to a folder that every host mounts, such as "
-            "`file:///srv/enginehouse/artifacts`.",
+            hint="Set ARTIFACT_URL to a bucket, such as `s3://bucket/artifacts`, or to a folder "
+            "that every host mounts, such as `file:///srv/enginehouse/artifacts`.",
+        )
+    )
+
+
+def unreadable_file(variable: str, path: str, error: Exception) -> ArtifactFailure:
+    """Return the failure for a file that should hold a part of a login."""
+    reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+    return ArtifactFailure(
+        Failure(
+            code="EHA-LOGIN",
+            blame=Blame.CONFIGURATION,
+            sentence=f"{variable} names `{path}`, which cannot be read: {reason}.",
+            field=variable,
+            hint="Mount the file where this process runs, readable to its user.",
         )
     )
 
@@ -44,7 +58,7 @@ def missing_artifact(content_digest: str) -> ArtifactFailure:
             code="EHA-MISSING",
             blame=Blame.MACHINE,
             sentence=f"The artifact store holds nothing under `{content_digest}`.",
-            hint="Check that ARTIFACT_URL names the same folder on every host, or build again.",
+            hint="Check that ARTIFACT_URL names the same place on every host, or build again.",
         )
     )
 
@@ -56,7 +70,7 @@ def missing_blob(path: str, sha256: str) -> ArtifactFailure:
             code="EHA-MISSING",
             blame=Blame.MACHINE,
             sentence=f"The stored file `{path}` (sha256 `{sha256}`) is gone.",
-            hint="Restore the artifact folder from a backup, or build again.",
+            hint="Restore the artifact store from a backup, or build again.",
         )
     )
 
@@ -67,9 +81,9 @@ def corrupt_blob(path: str, sha256: str, found: str) -> ArtifactFailure:
         Failure(
             code="EHA-CORRUPT",
             blame=Blame.MACHINE,
-            sentence=f"The stored file `{path}` has changed on disk: "
+            sentence=f"The stored file `{path}` has changed where it lies: "
             f"its sha256 should be `{sha256}` and is `{found}`.",
-            hint="Check the disk that holds the artifact folder, then build again: "
+            hint="Check the disk or the bucket behind ARTIFACT_URL, then build again: "
             "publishing replaces a damaged file.",
         )
     )
@@ -81,8 +95,8 @@ def corrupt_manifest(content_digest: str) -> ArtifactFailure:
         Failure(
             code="EHA-CORRUPT",
             blame=Blame.MACHINE,
-            sentence=f"The stored list of files of `{content_digest}` has changed on disk.",
-            hint="Check the disk that holds the artifact folder, then build again.",
+            sentence=f"The stored list of files of `{content_digest}` has changed where it lies.",
+            hint="Check the disk or the bucket behind ARTIFACT_URL, then build again.",
         )
     )
 

@@ -1,0 +1,38 @@
+"""The variables of AWS by which the artifact store is opened: read here and nowhere else.
+
+Children get no variables of the sort. What they need of them comes to them as their secrets do.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from controlplane.artifacts.failures import unreadable_file
+
+_SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+_PLACE = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
+_ROLE = (
+    "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+)  # fmt: skip
+
+
+def store_variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return those that are set, the content of `<name>_FILE` in place of a secret's file.
+
+    Raises ArtifactFailure where such a file cannot be read.
+    """
+    given = os.environ if environment is None else environment
+    found = {name: given[name].strip() for name in _PLACE + _ROLE if given.get(name)}
+    return found | {name: value for name in _SECRETS if (value := _secret(name, given))}
+
+
+def _secret(name: str, given: Mapping[str, str]) -> str:
+    file_name = given.get(f"{name}_FILE")
+    if not file_name:
+        return given.get(name, "").strip()
+    try:
+        return Path(file_name).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable_file(f"{name}_FILE", file_name, error) from None
