@@ -2,6 +2,9 @@
 
 from controlplane.domain.failures import Blame, Failure
 
+_MISSING, _CORRUPT, _FULL = "EHA-MISSING", "EHA-CORRUPT", "EHA-DISK-FULL"
+_LOSSES = frozenset({_MISSING, _CORRUPT})
+
 
 class ArtifactFailure(Exception):
     """Carries the failure to show; its text is the failure's sentence."""
@@ -9,6 +12,16 @@ class ArtifactFailure(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.sentence)
         self.failure = failure
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether what was asked for is gone or damaged; not where the store itself is away."""
+        return self.failure.code in _LOSSES
+
+    @property
+    def is_want_of_room(self) -> bool:
+        """Whether a disk, or a quota, was full."""
+        return self.failure.code == _FULL
 
 
 def unsupported_url(url: str) -> ArtifactFailure:
@@ -55,7 +68,7 @@ def missing_artifact(content_digest: str) -> ArtifactFailure:
     """Return the failure for a digest under which nothing was published."""
     return ArtifactFailure(
         Failure(
-            code="EHA-MISSING",
+            code=_MISSING,
             blame=Blame.MACHINE,
             sentence=f"The artifact store holds nothing under `{content_digest}`.",
             hint="Check that ARTIFACT_URL names the same place on every host, or build again.",
@@ -67,7 +80,7 @@ def missing_blob(path: str, sha256: str) -> ArtifactFailure:
     """Return the failure for a published file whose bytes are gone."""
     return ArtifactFailure(
         Failure(
-            code="EHA-MISSING",
+            code=_MISSING,
             blame=Blame.MACHINE,
             sentence=f"The stored file `{path}` (sha256 `{sha256}`) is gone.",
             hint="Restore the artifact store from a backup, or build again.",
@@ -79,7 +92,7 @@ def corrupt_blob(path: str, sha256: str, found: str) -> ArtifactFailure:
     """Return the failure for a published file whose bytes have changed."""
     return ArtifactFailure(
         Failure(
-            code="EHA-CORRUPT",
+            code=_CORRUPT,
             blame=Blame.MACHINE,
             sentence=f"The stored file `{path}` has changed where it lies: "
             f"its sha256 should be `{sha256}` and is `{found}`.",
@@ -93,7 +106,7 @@ def corrupt_manifest(content_digest: str) -> ArtifactFailure:
     """Return the failure for a list of files that does not match the digest it is stored under."""
     return ArtifactFailure(
         Failure(
-            code="EHA-CORRUPT",
+            code=_CORRUPT,
             blame=Blame.MACHINE,
             sentence=f"The stored list of files of `{content_digest}` has changed where it lies.",
             hint="Check the disk or the bucket behind ARTIFACT_URL, then build again.",
@@ -105,7 +118,7 @@ def disk_full(folder: str) -> ArtifactFailure:
     """Return the failure for a write that found no room."""
     return ArtifactFailure(
         Failure(
-            code="EHA-DISK-FULL",
+            code=_FULL,
             blame=Blame.MACHINE,
             sentence=f"The disk that holds `{folder}` is full; nothing was published.",
             hint="Free some space there, or point ARTIFACT_URL at a larger disk, and retry.",

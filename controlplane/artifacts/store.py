@@ -125,7 +125,7 @@ class ArtifactStore:
 
         A folder that is already right is left alone; a wrong one is replaced.
         """
-        if _holds_exactly(destination, content_digest, on_bytes):
+        if holds_exactly(destination, content_digest, on_bytes):
             return destination
         with self._blobs.in_use(), disk_full_named(destination):
             manifest = self.manifest(content_digest)
@@ -180,7 +180,9 @@ class ArtifactStore:
         sync_directory(directory)
 
 
-def _holds_exactly(directory: Path, digest: str, on_bytes: Callable[[int], None]) -> bool:
+def holds_exactly(
+    directory: Path, digest: str, on_bytes: Callable[[int], None] = ignore_bytes
+) -> bool:
     """Return whether a folder is the artifact; no store is asked, which may be away."""
     if not directory.is_dir():
         return False
@@ -195,7 +197,7 @@ def _move_into_place(temporary: Path, destination: Path, digest: str) -> None:
         temporary.rename(destination)
     except OSError:
         # Someone else was first, or what lies there is wrong.
-        if _holds_exactly(destination, digest, ignore_bytes):
+        if holds_exactly(destination, digest):
             return
         aside = temporary.with_name(f"{temporary.name}.wrong")
         destination.rename(aside)

@@ -10,12 +10,16 @@ from pathlib import Path
 from controlplane.artifacts.failures import unreadable_file
 
 _SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+"""Each may be named by a file too; the first is no secret, and belongs to the second."""
 _PLACE = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
 _ROLE = (
     "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_WEB_IDENTITY_TOKEN_FILE",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
 )  # fmt: skip
+NAMES = _SECRETS + _PLACE + _ROLE
+LOGIN = frozenset(_SECRETS) | {f"{name}_FILE" for name in _SECRETS}
+"""What no process gets that has no use for the store."""
 
 
 def store_variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -26,6 +30,11 @@ def store_variables(environment: Mapping[str, str] | None = None) -> dict[str, s
     given = os.environ if environment is None else environment
     found = {name: given[name].strip() for name in _PLACE + _ROLE if given.get(name)}
     return found | {name: value for name in _SECRETS if (value := _secret(name, given))}
+
+
+def secret_values(variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what of the variables no log may show."""
+    return tuple(variables[name] for name in _SECRETS[1:] if name in variables)
 
 
 def _secret(name: str, given: Mapping[str, str]) -> str:

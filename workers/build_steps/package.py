@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from controlplane.artifacts import (
-    ArtifactStore,
     FileEntry,
     content_digest,
     input_digest,
@@ -41,7 +40,7 @@ def run(job: Job, events: Events) -> StepResult:
         refuse_unmeasured(files, job.input("gate"))
     inputs = build_inputs(job.spec, outputs.read(job.input("fetch")).values)
     passport = _passport(job, files, inputs)
-    store = ArtifactStore.open(job.options["artifact_url"])
+    store = job.store()
     # Links: the step's folder is ours, and nobody writes to it again.
     published = store.publish(model, passport, files=files, link=True)
     log.info(

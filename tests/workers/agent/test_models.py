@@ -20,4 +20,4 @@ def test_only_what_is_neither_used_nor_recent_is_dropped(tmp_path: Path) -> None
     (tmp_path / ".recent.a1b2").symlink_to(tmp_path / "moved")
     assert prune_models(tmp_path, {"sha256:used"}, clock=clock) == ["unused"]
     (tmp_path / ".recent.a1b2").unlink()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["recent", "used"]
+    assert sorted(path.name for path in tmp_path.glob("[!.]*")) == ["recent", "used"]

@@ -16,10 +16,12 @@ from apps.builds.services import (
     step_reuse,
     step_start,
 )
+from controlplane.artifacts import store_variables
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import STEP_OF_STATE, BuildState, StepState
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
+from workers.build_steps.calibration.kept import kept_files
 from workers.build_steps.child import (
     OutcomeKind,
     StepCommand,
@@ -41,6 +43,9 @@ from workers.tasks.leasing import Interrupted, LeaseKeeper, Standing, insist
 _STATE_OF_STEP = {step: state for state, step in STEP_OF_STATE.items()}
 _VERDICTS = {Standing.HELD: Verdict.CONTINUE, Standing.CANCEL: Verdict.CANCEL}
 _STEPS_WITH_SECRETS = frozenset({"fetch", "calibrate", "gate"})
+_STEPS_WITH_DATA = frozenset({"fetch", "calibrate", "gate"})
+"""They find the sets of the team in this host's cache."""
+_STEPS_WITH_STORE = frozenset({"package", "smoke_test"})
 
 _log = logging.getLogger(__name__)
 
@@ -179,12 +184,15 @@ class BuildRun:
             ),
         )
         job.write(self._folder.job(step))
+        if step in _STEPS_WITH_DATA:
+            kept_files(job.options, lambda _count: self._keeper.check())
         return StepCommand(
             step=step,
             job_path=self._folder.job(step),
             lease=self._lease.marker,
             instance=str(settings.DATA_DIR),
             secrets=secrets,
+            store_variables=store_variables() if step in _STEPS_WITH_STORE else {},
             environment=cards.environment if cards else {},
         )
 
