@@ -44,6 +44,7 @@ class Store(Protocol):
     is_full: bool
     is_skewed: bool
     pass_put: Callable[[str], None]
+    pass_get: Callable[[str], None]
 
     def put(self, bucket: str, key: str, content: bytes) -> None: ...
 
@@ -189,6 +190,7 @@ class BucketHandler(BaseHTTPRequestHandler):
         )
 
     def _send_object(self, bucket: str, key: str, headers: dict[str, str]) -> None:
+        self.store.pass_get(key)
         trouble = self._in_trouble(key, "get")
         if trouble is None:
             return

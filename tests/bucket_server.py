@@ -49,6 +49,8 @@ class BucketServer:
         """Whether every client's clock is too far from the store's."""
         self.pass_put: Callable[[str], None] = lambda key: None
         """Called with the key before an object is taken in."""
+        self.pass_get: Callable[[str], None] = lambda key: None
+        """Called with the key before an object is sent."""
         self.region = "us-east-1"
         self.troubles: dict[str, Trouble] = {}
         self.requests: list[Request] = []

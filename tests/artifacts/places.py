@@ -96,6 +96,7 @@ class BucketPlace:
         self.server.buckets[BUCKET] = {}
         self.url = f"s3://{BUCKET}/{PREFIX}"
         self.variables = variables_of(server)
+        self.secret = self.variables["AWS_SECRET_ACCESS_KEY"]
 
     def open(self, *, clock: Clock | None = None) -> ArtifactStore:
         return ArtifactStore.open(

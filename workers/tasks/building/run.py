@@ -16,7 +16,7 @@ from apps.builds.services import (
     step_reuse,
     step_start,
 )
-from controlplane.artifacts import store_variables
+from controlplane.artifacts import ArtifactFailure, store_variables
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import STEP_OF_STATE, BuildState, StepState
 from controlplane.domain.spec import Spec
@@ -29,6 +29,7 @@ from workers.build_steps.child import (
     Verdict,
     run_step,
 )
+from workers.build_steps.job import Job
 from workers.tasks.building.cards import HeldCards, StepCards
 from workers.tasks.building.folders import BuildFolder
 from workers.tasks.building.jobs import step_job
@@ -185,7 +186,7 @@ class BuildRun:
         )
         job.write(self._folder.job(step))
         if step in _STEPS_WITH_DATA:
-            kept_files(job.options, lambda _count: self._keeper.check())
+            self._take_sets(job)
         return StepCommand(
             step=step,
             job_path=self._folder.job(step),
@@ -195,6 +196,13 @@ class BuildRun:
             store_variables=store_variables() if step in _STEPS_WITH_STORE else {},
             environment=cards.environment if cards else {},
         )
+
+    def _take_sets(self, job: Job) -> None:
+        """Put the sets of the team into this host's cache, where the step finds them."""
+        try:
+            kept_files(job.options, lambda _count: self._keeper.check())
+        except ArtifactFailure as failed:
+            raise StepFailed(failed.failure) from failed
 
     def _cards(self, step: str, report: StepReport) -> HeldCards | None:
         """Return what the step may use; one that holds no model gives back what others wait for."""
