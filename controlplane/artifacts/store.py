@@ -16,7 +16,9 @@ from controlplane.artifacts.digests import FileEntry, content_digest, describe, 
 from controlplane.artifacts.durable import disk_full_named, sync_directory
 from controlplane.artifacts.failures import ArtifactFailure, missing_artifact
 from controlplane.artifacts.manifests import (
+    MANIFESTS,
     Manifest,
+    digest_of,
     manifest_path,
     passport_path,
     read_manifest,
@@ -137,6 +139,24 @@ class ArtifactStore:
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
         return destination
+
+    def digests(self) -> list[str]:
+        """Return the content digest of every artifact, in order."""
+        return sorted(digest_of(name) for name, _ in self._blobs.documents(MANIFESTS))
+
+    def copy_to(self, target: "ArtifactStore", content_digest: str, scratch: Path) -> None:
+        """Put an artifact and its first passport into another store, a file at a time.
+
+        The manifest is the last there too. Raises ArtifactFailure.
+        """
+        with self._blobs.in_use(), target._blobs.in_use(), disk_full_named(scratch):
+            manifest = self.manifest(content_digest)
+            file = scratch / "file"
+            for entry in manifest.files:
+                self._blobs.take(entry, file, ignore_bytes)
+                target._blobs.put(file, entry, link=True)
+                file.unlink()
+            target._name(manifest, self.passport(content_digest))
 
     def spare(self, content_digest: str) -> None:
         """Let the grace of the sweep begin now, for what is about to lose its last reference."""

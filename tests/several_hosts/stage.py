@@ -45,6 +45,7 @@ class Stage:
         limits = httpx.Limits(max_keepalive_connections=0)
         self._http = httpx.Client(limits=limits, timeout=DEADLINE_SECONDS, trust_env=False)
         shared = {name.upper(): str(folder / name) for name in ("artifacts", "checkpoints")}
+        shared["ARTIFACT_URL"] = "file:///artifacts"
         self.control = self._host(_CONTROL, CONTROL_PLANE, {**shared, **self._of_control()}, more)
         self.gpu = self._host(_GPU, GPU_HOST, {**shared, **self._of_gpu()}, more)
         self._close()
