@@ -12,7 +12,7 @@ from django.urls import reverse
 from apps.accounts.models import Team, User
 from apps.builds.models import Build
 from apps.builds.presentation import BuildRow
-from apps.builds.selectors import build_list, build_rows
+from apps.builds.selectors import build_list, build_rows, store_check
 from apps.dashboard.first_steps import Newcomer, first_steps
 from apps.deployments.models import Deployment, ServedModel
 from apps.deployments.selectors import deployment_states
@@ -66,6 +66,7 @@ def overview_context(user: User) -> dict[str, Any]:
         "builds": [BuildRow(build=build) for build in running],
         "cards": cards,
         "failures": failures(team),
+        "store": store_check(),
         "ending": ending_secrets(team),
         "first_steps": first_steps(
             Newcomer(

@@ -114,6 +114,45 @@ def corrupt_manifest(content_digest: str) -> ArtifactFailure:
     )
 
 
+def unwritable(error: OSError) -> ArtifactFailure:
+    """Return the failure for a store in which a small file could not be written and removed."""
+    return ArtifactFailure(
+        Failure(
+            code="EHA-UNWRITABLE",
+            blame=Blame.MACHINE,
+            sentence=f"`{error.filename}` cannot be written to: {error.strerror}.",
+            hint="Mount the folder behind ARTIFACT_URL on this host, and open it to the user of "
+            "web process and workers.",
+        )
+    )
+
+
+def silent(url: str, seconds: float) -> ArtifactFailure:
+    """Return the failure for a store that has neither done nor refused a small thing."""
+    return ArtifactFailure(
+        Failure(
+            code="EHA-OFFLINE",
+            blame=Blame.MACHINE,
+            sentence=f"`{url}` has not answered this host for {seconds:.0f} seconds.",
+            hint="Check the network between the two, and the server that the folder is mounted "
+            "from.",
+        )
+    )
+
+
+def forgetful(path: str) -> ArtifactFailure:
+    """Return the failure for a store that does not give back what was just written to it."""
+    return ArtifactFailure(
+        Failure(
+            code=_CORRUPT,
+            blame=Blame.MACHINE,
+            sentence=f"`{path}` was written to the store and did not come back as it was.",
+            hint="Use a store that shows at once what was written to it, and check that nothing "
+            "else removes files there.",
+        )
+    )
+
+
 def disk_full(folder: str) -> ArtifactFailure:
     """Return the failure for a write that found no room."""
     return ArtifactFailure(

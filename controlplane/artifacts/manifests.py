@@ -9,7 +9,7 @@ from controlplane.artifacts.digests import FileEntry, content_digest
 from controlplane.artifacts.failures import corrupt_manifest, missing_artifact
 
 FORMAT = 1
-MANIFESTS, PASSPORTS = "manifests", "passports"
+MANIFESTS, PASSPORTS, CHECKS = "manifests", "passports", "checks"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 

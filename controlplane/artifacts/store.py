@@ -14,8 +14,14 @@ from typing import Any
 from controlplane.artifacts.blobs import BlobStore
 from controlplane.artifacts.digests import FileEntry, content_digest, describe, ignore_bytes
 from controlplane.artifacts.durable import disk_full_named, sync_directory
-from controlplane.artifacts.failures import ArtifactFailure, missing_artifact
+from controlplane.artifacts.failures import (
+    ArtifactFailure,
+    forgetful,
+    missing_artifact,
+    unwritable,
+)
 from controlplane.artifacts.manifests import (
+    CHECKS,
     MANIFESTS,
     Manifest,
     digest_of,
@@ -157,6 +163,21 @@ class ArtifactStore:
                 target._blobs.put(file, entry, link=True)
                 file.unlink()
             target._name(manifest, self.passport(content_digest))
+
+    def probe(self) -> None:
+        """Write something small, read it back and remove it.
+
+        Raises ArtifactFailure where that cannot be done.
+        """
+        path, content = f"{CHECKS}/{uuid.uuid4().hex}.json", b"{}"
+        try:
+            self._blobs.write_document(path, content)
+            found = self._blobs.read_document(path)
+            self._blobs.delete_document(path)
+        except OSError as error:
+            raise unwritable(error) from error
+        if found != content:
+            raise forgetful(path)
 
     def spare(self, content_digest: str) -> None:
         """Let the grace of the sweep begin now, for what is about to lose its last reference."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from controlplane.artifacts.blobs import BlobStore
 from controlplane.artifacts.manifests import (
+    CHECKS,
     MANIFESTS,
     PASSPORTS,
     digest_of,
@@ -61,6 +62,9 @@ def _drop_artifacts(blobs: BlobStore, referenced: Collection[str], grace_seconds
         blobs.delete_document(manifest_path(digest))
         blobs.delete_document(passport_path(digest))
     kept = ages.keys() - set(old)
+    for name, age in list(blobs.documents(CHECKS)):
+        if age >= grace_seconds:  # of a check that was killed
+            blobs.delete_document(f"{CHECKS}/{name}")
     _drop_passports(blobs, ages, grace_seconds)
     return _Kept(artifacts=kept, dropped=len(old))
 

@@ -86,6 +86,8 @@ ARTIFACTS = (
           "Check the network between that host and the store, then retry."),
     entry("EHA-BUSY", MACHINE, "The bucket's store answered with errors again and again.",
           "Look after the store, then retry: what has arrived is kept."),
+    entry("EHA-UNWRITABLE", MACHINE, "The folder of the artifacts cannot be written to.",
+          "Mount it, and open it to the user of web process and workers."),
     entry("EHA-CLOCK", MACHINE, "The clock of this host is not that of the bucket's store.",
           "Set the clock of that host by NTP, then retry."),
     entry("EHA-NOT-A-STORE", MACHINE, "Something else answers at the address of the store.",
