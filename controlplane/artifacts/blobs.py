@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from controlplane.artifacts.digests import FileEntry
+from controlplane.artifacts.digests import FileEntry, ignore_bytes
 
 
 class BlobStore(Protocol):
@@ -14,7 +14,14 @@ class BlobStore(Protocol):
     A blob or document is there whole or not at all, whatever interrupts its writing.
     """
 
-    def put(self, source: Path, entry: FileEntry, *, link: bool) -> None:
+    def put(
+        self,
+        source: Path,
+        entry: FileEntry,
+        *,
+        link: bool,
+        on_bytes: Callable[[int], None] = ignore_bytes,
+    ) -> None:
         """Store the file, durable before this returns, and young for a sweep."""
 
     def missing(self, entries: Sequence[FileEntry]) -> Sequence[FileEntry]:

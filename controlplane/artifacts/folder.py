@@ -33,7 +33,18 @@ class FolderStore:
         self._temporary = root / "tmp"
         self._clock = clock
 
-    def put(self, source: Path, entry: FileEntry, *, link: bool) -> None:
+    def put(
+        self,
+        source: Path,
+        entry: FileEntry,
+        *,
+        link: bool,
+        on_bytes: Callable[[int], None] = ignore_bytes,
+    ) -> None:
+        self._put(source, entry, link=link)
+        on_bytes(entry.size_bytes)
+
+    def _put(self, source: Path, entry: FileEntry, *, link: bool) -> None:
         target = self._path(entry.sha256)
         if self._holds(target, entry) and _made_young(target):
             return

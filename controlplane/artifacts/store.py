@@ -13,7 +13,7 @@ from typing import Any
 
 from controlplane.artifacts.blobs import BlobStore
 from controlplane.artifacts.digests import FileEntry, content_digest, describe, ignore_bytes
-from controlplane.artifacts.durable import disk_full_named, sync_directory
+from controlplane.artifacts.durable import disk_full_named, held_folder, sync_directory
 from controlplane.artifacts.failures import (
     ArtifactFailure,
     forgetful,
@@ -77,6 +77,7 @@ class ArtifactStore:
         *,
         files: tuple[FileEntry, ...] | None = None,
         link: bool = False,
+        on_bytes: Callable[[int], None] = ignore_bytes,
     ) -> Published:
         """Store every file of `directory`; the first passport of a content stays.
 
@@ -85,7 +86,7 @@ class ArtifactStore:
         with self._blobs.in_use():
             manifest = Manifest(describe(directory) if files is None else files)
             for entry in manifest.files:
-                self._blobs.put(directory / entry.path, entry, link=link)
+                self._blobs.put(directory / entry.path, entry, link=link, on_bytes=on_bytes)
             reused = not self._name(manifest, passport)
             self._put_again(directory, manifest, link=link)
         return Published(
@@ -140,8 +141,9 @@ class ArtifactStore:
             destination.parent.mkdir(parents=True, exist_ok=True)
             temporary = destination.with_name(f".{destination.name}.{uuid.uuid4().hex}")
             try:
-                self._fill(temporary, manifest, on_bytes)
-                _move_into_place(temporary, destination, content_digest)
+                with held_folder(temporary):
+                    self._fill(temporary, manifest, on_bytes)
+                    _move_into_place(temporary, destination, content_digest)
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
         return destination
@@ -213,7 +215,6 @@ class ArtifactStore:
         return content
 
     def _fill(self, directory: Path, manifest: Manifest, on_bytes: Callable[[int], None]) -> None:
-        directory.mkdir()
         for entry in manifest.files:
             target = directory / entry.path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -243,7 +244,7 @@ def _move_into_place(temporary: Path, destination: Path, digest: str) -> None:
         aside = temporary.with_name(f"{temporary.name}.wrong")
         destination.rename(aside)
         temporary.rename(destination)
-        shutil.rmtree(aside)
+        shutil.rmtree(aside, ignore_errors=True)
     sync_directory(destination.parent)
 
 

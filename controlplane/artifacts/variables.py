@@ -11,12 +11,18 @@ from controlplane.artifacts.failures import unreadable_file
 
 _SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 """Each may be named by a file too; the first is no secret, and belongs to the second."""
-_PLACE = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
+_PLACE = (
+    "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_CA_BUNDLE",
+)  # fmt: skip
 _ROLE = (
     "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_WEB_IDENTITY_TOKEN_FILE",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
 )  # fmt: skip
+_PROXIES = tuple(
+    each for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY") for each in (name, name.lower())
+)
+"""Of the process, not of AWS: along with the others for a child that has none of its own."""
 NAMES = _SECRETS + _PLACE + _ROLE
 LOGIN = frozenset(_SECRETS) | {f"{name}_FILE" for name in _SECRETS}
 """What no process gets that has no use for the store."""
@@ -28,7 +34,8 @@ def store_variables(environment: Mapping[str, str] | None = None) -> dict[str, s
     Raises ArtifactFailure where such a file cannot be read.
     """
     given = os.environ if environment is None else environment
-    found = {name: given[name].strip() for name in _PLACE + _ROLE if given.get(name)}
+    plain = _PLACE + _ROLE + _PROXIES
+    found = {name: given[name].strip() for name in plain if given.get(name)}
     return found | {name: value for name in _SECRETS if (value := _secret(name, given))}
 
 

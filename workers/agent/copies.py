@@ -7,7 +7,7 @@ from pathlib import Path
 
 from controlplane.artifacts import ArtifactFailure, ArtifactStore, holds_exactly
 from controlplane.clock import SYSTEM, Clock
-from workers.agent.models import make_room, mark_used, model_folder, wait_for_droppers
+from workers.agent.models import copying, make_room, mark_used, model_folder, wait_for_droppers
 
 _log = logging.getLogger(__name__)
 
@@ -38,12 +38,17 @@ class Copies:
             )
             return destination
         _log.info("Copying artifact %s from %s.", digest, self.url)
-        self._copy(digest, destination)
+        # Replicas of one deployment start at once: the second one takes what the first has copied.
+        with copying(self.models, digest):
+            self._copy(digest, destination)
         mark_used(destination)
         _log.info("Copied and verified in %.1f s.", clock.monotonic() - started)
         return destination
 
     def _copy(self, digest: str, destination: Path) -> None:
+        """Make the copy, unless another process was quicker."""
+        if holds_exactly(destination, digest):
+            return
         store = ArtifactStore.open(self.url, variables=self.login)
         size_bytes = store.manifest(digest).size_bytes
         if self.most_bytes is not None:

@@ -13,11 +13,13 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from controlplane.artifacts.durable import is_held
 from controlplane.clock import SYSTEM, Clock
 from workers.agent.folders import replica_folders
 
 KEPT_SECONDS = 24 * 3600
-_LOCK = ".lock"
+_LOCK, _COPYING = ".lock", ".copying"
+_PLACE_DIGITS = 15  # what an offset in a file can hold
 
 
 def model_folder(models: Path, content_digest: str) -> Path:
@@ -40,18 +42,17 @@ def prune_models(
     """Return the names of the copies that were dropped.
 
     Without a bound, those that were unused for a day; with one, as many of the unused ones as are
-    over it, the least recently used first. Copies that were never finished go after a day.
+    over it, the least recently used first. Copies that nobody will finish go at once.
     """
     with _alone(models, waits=False) as alone:
         if not alone:
             return []  # who has the lock drops copies itself
-        used = {model_folder(models, digest).name for digest in in_use}
-        unused = [each for each in _copies(models) if each.name not in used]
-        stale = [each for each in unused if _used_at(each) < clock.time() - KEPT_SECONDS]
-        if most_bytes is None:
-            return _dropped(stale)
-        begun = [each for each in stale if each.name.startswith(".")]
-        return _dropped(begun) + _dropped(_over(models, unused, most_bytes))
+        _dropped(_abandoned(models))
+        unused = _unused(models, in_use)
+        if most_bytes is not None:
+            return _dropped(_over(models, unused, most_bytes))
+        horizon = clock.time() - KEPT_SECONDS
+        return _dropped([each for each in unused if _used_at(each) < horizon])
 
 
 def make_room(models: Path, replicas: Path, wanted_bytes: int, most_bytes: int) -> list[str]:
@@ -60,8 +61,8 @@ def make_room(models: Path, replicas: Path, wanted_bytes: int, most_bytes: int) 
     What is in use counts and stays: a copy that is needed is made all the same.
     """
     with _alone(models):
-        used = {model_folder(models, digest).name for digest in _in_use(replicas)}
-        unused = [each for each in _copies(models) if each.name not in used]
+        _dropped(_abandoned(models))
+        unused = _unused(models, list(_in_use(replicas)))
         return _dropped(_over(models, unused, most_bytes - wanted_bytes))
 
 
@@ -71,6 +72,19 @@ def wait_for_droppers(models: Path) -> None:
         return
 
 
+@contextmanager
+def copying(models: Path, content_digest: str) -> Iterator[None]:
+    """Hold what only one process of this host does at a time: to copy this artifact here."""
+    descriptor = os.open(models / _COPYING, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # One byte of one file for each artifact: no file is left behind for it.
+    place = int(content_digest.rpartition(":")[2][:_PLACE_DIGITS], 16)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX, 1, place)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _in_use(replicas: Path) -> Iterator[str]:
     for folder in replica_folders(replicas):
         wanted = folder.read("wanted")
@@ -78,12 +92,23 @@ def _in_use(replicas: Path) -> Iterator[str]:
             yield str(wanted.get("content_digest"))
 
 
+def _unused(models: Path, in_use: Collection[str]) -> list[Path]:
+    used = {model_folder(models, digest).name for digest in in_use}
+    whole = (each for each in _copies(models) if not each.name.startswith("."))
+    return [each for each in whole if each.name not in used]
+
+
+def _abandoned(models: Path) -> list[Path]:
+    """Return the copies that were begun by processes which are gone."""
+    begun = (each for each in _copies(models) if each.name.startswith("."))
+    return [each for each in begun if not is_held(each)]
+
+
 def _over(models: Path, unused: Sequence[Path], most_bytes: int) -> list[Path]:
     """Return which unused copies have to go, the least recently used first."""
-    whole = [each for each in unused if not each.name.startswith(".")]
     left = sum(map(_bytes_in, _copies(models)))
     chosen: list[Path] = []
-    for folder in sorted(whole, key=_used_at):
+    for folder in sorted(unused, key=_used_at):
         if left <= most_bytes:
             break
         left -= _bytes_in(folder)
@@ -98,8 +123,7 @@ def _dropped(folders: Sequence[Path]) -> list[str]:
 
 
 def _copies(models: Path) -> list[Path]:
-    found = models.iterdir() if models.is_dir() else ()
-    return [each for each in found if each.name != _LOCK]
+    return [each for each in models.iterdir() if each.is_dir()]
 
 
 def _used_at(folder: Path) -> float:

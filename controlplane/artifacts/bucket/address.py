@@ -3,9 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from controlplane.artifacts.bucket import failures
+from controlplane.artifacts.failures import unreadable_file
 from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.domain.spec.repository_forms import bucket_folder
 
@@ -48,6 +50,11 @@ class Address:
     """None: the role of the machine or the pod is asked for them."""
     role: Mapping[str, str] = field(default_factory=dict)
     """How the client is told of the role."""
+    certificates: bytes | None = None
+    """Whom to trust beside whom this host trusts, in PEM form."""
+    proxy: str | None = field(default=None, repr=False)
+    past_proxy: str = ""
+    """Hosts that are asked without it."""
 
 
 def read_address(url: str, variables: Mapping[str, str]) -> Address:
@@ -57,15 +64,19 @@ def read_address(url: str, variables: Mapping[str, str]) -> Address:
         raise failures.wrong_url(_without_login(url))
     own = variables.get("AWS_ENDPOINT_URL_S3") or variables.get("AWS_ENDPOINT_URL")
     region = _region(variables)
+    endpoint = _checked(own) if own else _endpoint_of(region)
     return Address(
         url=str(folder),
         bucket=folder.name,
         prefix=f"{folder.folder}/" if folder.folder else "",
         region=region,
-        endpoint=_checked(own) if own else _endpoint_of(region),
+        endpoint=endpoint,
         is_own=bool(own),
         keys=_keys(str(folder), variables, is_own=bool(own)),
         role={_ROLE[name]: value for name, value in variables.items() if name in _ROLE},
+        certificates=_certificates(variables.get("AWS_CA_BUNDLE")),
+        proxy=_either("HTTPS_PROXY" if endpoint.startswith("https:") else "HTTP_PROXY", variables),
+        past_proxy=_either("NO_PROXY", variables) or "",
     )
 
 
@@ -103,6 +114,19 @@ def _keys(url: str, variables: Mapping[str, str], *, is_own: bool) -> Keys | Non
         secret_access_key=variables["AWS_SECRET_ACCESS_KEY"],
         session_token=variables.get("AWS_SESSION_TOKEN"),
     )
+
+
+def _certificates(path: str | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise unreadable_file("AWS_CA_BUNDLE", path, error) from None
+
+
+def _either(name: str, variables: Mapping[str, str]) -> str | None:
+    return variables.get(name.lower()) or variables.get(name)
 
 
 def _without_login(url: str) -> str:

@@ -23,9 +23,14 @@ _FULL = 507
 _AGAIN_CODES = frozenset({"ConditionalRequestConflict", "OperationAborted", "RequestTimeout"})
 
 
+_CERTIFICATE = "InvalidCertificate"
+
+
 def is_worth_another_try(error: Exception) -> bool:
     """Return whether the same request may go better a little later."""
     answer = Answer.of(error)
+    if _CERTIFICATE in answer.text:
+        return False
     return is_passing(error) or answer.code in _AGAIN_CODES
 
 
@@ -39,6 +44,8 @@ def explain(error: Exception, address: Address) -> ArtifactFailure:
         return failures.wrong_region(address, answer.region)
     if answer.status is not None:
         return _explain_status(answer.status, answer, address)
+    if _CERTIFICATE in answer.text:
+        return failures.untrusted(address)
     if answer.kind == "Timeout":
         return failures.timed_out(address)
     if answer.kind == "Interrupted":

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -47,7 +48,11 @@ class BucketClient:
         self._patience = patience
         self._clock = clock
         self._store = _opened(address, patience.silence_seconds)
-        self._uploads = _opened(address, patience.upload_seconds)
+
+    @cached_property
+    def _uploads(self) -> S3Store:
+        # A client of its own: to it a silence is the time that a whole part takes.
+        return _opened(self._address, self._patience.upload_seconds)
 
     def read(self, key: str) -> bytes | None:
         """Return an object whole, or None where there is none."""
@@ -178,7 +183,7 @@ def _opened(address: Address, silence_seconds: float) -> S3Store:
 
 def _client_options(address: Address, silence_seconds: float) -> "ClientConfig":
     silence = timedelta(seconds=silence_seconds)
-    return {
+    options: ClientConfig = {
         # With a role this also lets the machine's own service be asked.
         "allow_http": urlsplit(address.endpoint).scheme == "http" or not address.keys,
         "connect_timeout": silence,
@@ -187,6 +192,11 @@ def _client_options(address: Address, silence_seconds: float) -> "ClientConfig":
         "timeout": _FOREVER,
         "user_agent": "enginehouse",
     }
+    if address.certificates is not None:
+        options["root_certificate"] = address.certificates
+    if address.proxy is not None:
+        options |= {"proxy_url": address.proxy, "proxy_excludes": address.past_proxy}
+    return options
 
 
 class _Login:

@@ -155,6 +155,18 @@ def offline(address: "Address", detail: str) -> ArtifactFailure:
     )
 
 
+def untrusted(address: "Address") -> ArtifactFailure:
+    """Return the failure for a store whose certificate this host does not trust."""
+    return _configuration(
+        "EHA-CERTIFICATE",
+        f"{address.endpoint}, which holds `{address.url}`, shows a certificate that this host does "
+        "not trust.",
+        "AWS_CA_BUNDLE",
+        "Name a file with the certificate of the authority that signed it in AWS_CA_BUNDLE, and "
+        "check that it names the host in AWS_ENDPOINT_URL and has not ended.",
+    )
+
+
 def timed_out(address: "Address") -> ArtifactFailure:
     """Return the failure for a store that stopped answering."""
     return _machine(

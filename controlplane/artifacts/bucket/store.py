@@ -17,7 +17,7 @@ from controlplane.artifacts.bucket.ahead import ahead
 from controlplane.artifacts.bucket.client import BucketClient, Listed
 from controlplane.artifacts.bucket.parts import PART_BYTES, Part, chain, parts_of, sha256_of_key
 from controlplane.artifacts.bucket.uploading import Upload
-from controlplane.artifacts.digests import FileEntry, read_chunks
+from controlplane.artifacts.digests import FileEntry, ignore_bytes, read_chunks
 from controlplane.artifacts.failures import corrupt_blob, missing_blob
 from controlplane.artifacts.patience import Patience
 from controlplane.artifacts.variables import store_variables
@@ -46,14 +46,26 @@ class BucketStore:
         self._client = client
         self._part_bytes = part_bytes
 
-    def put(self, source: Path, entry: FileEntry, *, link: bool) -> None:
+    def put(
+        self,
+        source: Path,
+        entry: FileEntry,
+        *,
+        link: bool,
+        on_bytes: Callable[[int], None] = ignore_bytes,
+    ) -> None:
         del link  # nothing here can be a link
         stored = {each.key: each.size_bytes for each in self._listed(entry.sha256)}
         with Upload.of(self._client, source, entry) as upload:
             with ThreadPoolExecutor(_PARTS_AT_ONCE) as pool:
                 parts = parts_of(_folder(entry.sha256), entry.size_bytes, self._part_bytes)
-                put = list(pool.map(lambda part: upload.put(part, stored), parts))
-            if not any(put):
+                was_sent = False
+                for part, sent in zip(
+                    parts, pool.map(lambda each: upload.put(each, stored), parts), strict=True
+                ):
+                    was_sent |= sent
+                    on_bytes(part.size_bytes)
+            if not was_sent:
                 # A sweep tells by its youngest part when a file was last needed.
                 upload.send(parts[0])
 

@@ -72,6 +72,8 @@ ARTIFACTS = (
           "Give them the rights that the sentence names."),
     entry("EHA-NO-BUCKET", CONFIGURATION, "ARTIFACT_URL names a bucket that is not there.",
           "Make it, or check the spelling, AWS_REGION and AWS_ENDPOINT_URL."),
+    entry("EHA-CERTIFICATE", CONFIGURATION, "The store's certificate is not trusted.",
+          "Name the file of its authority in AWS_CA_BUNDLE."),
     entry("EHA-REGION", CONFIGURATION, "The bucket lies in another region.",
           "Set AWS_REGION to the region that is named."),
     entry("EHA-NAME", CHECKPOINT, "A file name could lead outside its folder.",

@@ -61,6 +61,13 @@ PLACES = Group(
             says="The region where `AWS_REGION` names none.",
         ),
         Setting(
+            name="AWS_CA_BUNDLE",
+            default="whom the host trusts",
+            read_by="web, workers, agent",
+            says="File with the certificates of authorities to trust as well, in PEM form: for a "
+            "store of your own with a certificate of your own.",
+        ),
+        Setting(
             name="AWS_ACCESS_KEY_ID",
             default="none",
             read_by="web, workers, agent",

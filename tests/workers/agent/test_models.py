@@ -2,13 +2,18 @@
 
 import os
 import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from controlplane.artifacts import ArtifactFailure, ArtifactStore
+from controlplane.artifacts.durable import held_folder
 from tests.manual_clock import ManualClock
 from tests.small_disks import small_disk
+from tests.waiting import DEADLINE_SECONDS
 from workers.agent.copies import Copies
 from workers.agent.folders import ReplicaFolder, replica_folder, try_lock
 from workers.agent.models import KEPT_SECONDS, make_room, model_folder, prune_models
@@ -79,6 +84,49 @@ def test_an_agent_does_not_wait_for_who_drops_copies(tmp_path: Path) -> None:
     assert prune_models(tmp_path, set(), most_bytes=0) == []
     os.close(lock)
     assert prune_models(tmp_path, set(), most_bytes=0) == ["unused"]
+
+
+def test_a_copy_that_nobody_will_finish_goes_at_once_and_one_under_way_stays(
+    tmp_path: Path,
+) -> None:
+    with held_folder(tmp_path / ".digest.under-way"):
+        (tmp_path / ".digest.abandoned").mkdir()
+        assert prune_models(tmp_path, set()) == []
+        assert sorted(path.name for path in tmp_path.glob(".digest.*")) == [".digest.under-way"]
+
+
+HOLD = """
+import pathlib, sys
+from workers.agent.models import copying
+with copying(pathlib.Path(sys.argv[1]), sys.argv[2]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.process
+def test_an_artifact_that_another_replica_copies_is_waited_for_and_not_copied_twice(
+    tmp_path: Path,
+) -> None:
+    digest, other = published(tmp_path, 1), published(tmp_path, 2)
+    models = tmp_path / "models"
+    models.mkdir()
+    url = (tmp_path / "store").as_uri()
+    copies = Copies(
+        models=models, replicas=tmp_path / "replicas", most_bytes=None, url=url, login=None
+    )
+    command = [sys.executable, "-c", HOLD, str(models), digest]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdin is not None
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        assert copies.take(other).exists(), "another artifact waits too"
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(copies.take, digest)
+            made = ArtifactStore.open(url).materialize(digest, model_folder(models, digest))
+            shutil.rmtree(tmp_path / "store")
+            holder.stdin.close()
+            assert waiting.result(DEADLINE_SECONDS) == made
 
 
 def published(tmp_path: Path, number: int, *, size: int = 1000) -> str:
