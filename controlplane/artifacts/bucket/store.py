@@ -7,6 +7,7 @@ any file that nothing names; no half of a multipart upload stays behind where no
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,14 +18,15 @@ from controlplane.artifacts.bucket.ahead import ahead
 from controlplane.artifacts.bucket.client import BucketClient, Listed
 from controlplane.artifacts.bucket.parts import PART_BYTES, Part, chain, parts_of, sha256_of_key
 from controlplane.artifacts.bucket.uploading import Upload
-from controlplane.artifacts.digests import FileEntry, ignore_bytes, read_chunks
+from controlplane.artifacts.digests import CHUNK_BYTES, FileEntry, ignore_bytes
 from controlplane.artifacts.failures import corrupt_blob, missing_blob
 from controlplane.artifacts.patience import Patience
 from controlplane.artifacts.variables import store_variables
 from controlplane.clock import SYSTEM, Clock
 
 _BLOBS = "blobs/sha256"
-_PARTS_AT_ONCE = 4
+_AT_ONCE = 4
+"""Parts that are on their way, and in memory where they are not written to a file."""
 
 
 def open_bucket(
@@ -57,7 +59,7 @@ class BucketStore:
         del link  # nothing here can be a link
         stored = {each.key: each.size_bytes for each in self._listed(entry.sha256)}
         with Upload.of(self._client, source, entry) as upload:
-            with ThreadPoolExecutor(_PARTS_AT_ONCE) as pool:
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
                 parts = parts_of(_folder(entry.sha256), entry.size_bytes, self._part_bytes)
                 was_sent = False
                 for part, sent in zip(
@@ -75,8 +77,8 @@ class BucketStore:
     def check(self, entry: FileEntry, on_bytes: Callable[[int], None]) -> None:
         digest = hashlib.sha256()
         parts = self._parts(entry)
-        with ThreadPoolExecutor(_PARTS_AT_ONCE) as pool:
-            for content in ahead(pool, self._whole, parts, _PARTS_AT_ONCE):
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for content in ahead(pool, self._whole, parts, _AT_ONCE):
                 digest.update(content)
                 on_bytes(len(content))
         _refuse_other(entry, digest.hexdigest())
@@ -84,13 +86,13 @@ class BucketStore:
     def take(self, entry: FileEntry, destination: Path, on_bytes: Callable[[int], None]) -> None:
         digest = hashlib.sha256()
         parts = self._parts(entry)
-        with destination.open("x+b") as file, ThreadPoolExecutor(_PARTS_AT_ONCE) as pool:
+        with destination.open("x+b") as file, ThreadPoolExecutor(_AT_ONCE) as pool:
             file.truncate(entry.size_bytes)
-            for _ in ahead(pool, lambda part: self._into(destination, part), parts, _PARTS_AT_ONCE):
-                pass
-            for chunk in read_chunks(file):
-                digest.update(chunk)
-                on_bytes(len(chunk))
+            for part in ahead(pool, lambda each: self._into(destination, each), parts, _AT_ONCE):
+                # Read back while others come: what is on the disk is what has to be right.
+                for chunk in _read(file.fileno(), part):
+                    digest.update(chunk)
+                    on_bytes(len(chunk))
         if digest.hexdigest() != entry.sha256:
             destination.unlink()
         _refuse_other(entry, digest.hexdigest())
@@ -171,16 +173,24 @@ class BucketStore:
     def _whole(self, part: Part) -> bytes:
         return b"".join(self._client.stream(part.key, part.size_bytes))
 
-    def _into(self, destination: Path, part: Part) -> None:
+    def _into(self, destination: Path, part: Part) -> Part:
         # Opened for each: threads that share one have one position in it.
         with destination.open("r+b") as file:
             file.seek(part.start)
             for piece in self._client.stream(part.key, part.size_bytes):
                 file.write(piece)
+        return part
 
 
 def _folder(sha256: str) -> str:
     return f"{_BLOBS}/{sha256[:2]}/{sha256}"
+
+
+def _read(descriptor: int, part: Part) -> Iterator[bytes]:
+    """Yield a part of a file, past any buffer: what lies behind it is still being written."""
+    for start in range(part.start, part.start + part.size_bytes, CHUNK_BYTES):
+        end = min(start + CHUNK_BYTES, part.start + part.size_bytes)
+        yield os.pread(descriptor, end - start, start)
 
 
 def _refuse_other(entry: FileEntry, found: str) -> None:
