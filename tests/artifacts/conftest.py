@@ -36,7 +36,10 @@ def bucket(server: BucketServer) -> BucketPlace:
     return BucketPlace(server)
 
 
-@pytest.fixture(params=["folder", "bucket", "other maker's bucket"])
+# Another maker's server takes as long as both others.
+@pytest.fixture(
+    params=["folder", "bucket", pytest.param("other maker's bucket", marks=pytest.mark.wide)]
+)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "folder":
         return FolderPlace(tmp_path / "artifacts")
