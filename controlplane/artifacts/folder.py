@@ -5,7 +5,7 @@ import hashlib
 import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from controlplane.artifacts.digests import FileEntry, hash_file, ignore_bytes, read_chunks
@@ -128,8 +128,13 @@ class FolderStore:
         write_atomically(self._root / path, content)
 
     def touch_document(self, path: str) -> None:
-        with suppress(FileNotFoundError):
+        try:
             os.utime(self._root / path)
+        except FileNotFoundError:
+            return
+        except PermissionError:
+            # That of another user cannot be touched, only written anew.
+            self.write_document(path, (self._root / path).read_bytes())
 
     def delete_document(self, path: str) -> None:
         (self._root / path).unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from tests.apps.pages import signed_in
 from tests.artifacts.places import BucketPlace
 from tests.bucket_server import BucketServer
 from tests.factories import make_cast
-from workers.tasks.storage import check
+from workers.tasks.storage import check, sweep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
@@ -67,6 +67,15 @@ def test_since_when_it_cannot_be_used_is_kept_while_it_is_the_same(bucket: Bucke
     found = StoreCheck.objects.get()
     assert found.since == began
     assert found.checked_at.year == began.year + 1
+
+
+def test_a_sweep_of_a_store_that_is_away_removes_nothing_and_says_so(
+    bucket: BucketPlace, caplog: pytest.LogCaptureFixture
+) -> None:
+    bucket.server.is_skewed = True
+    sweep(format=1)
+    assert "nothing swept" in caplog.text
+    assert "the clock of this host" in caplog.text
 
 
 def test_beat_asks_for_it_every_minute() -> None:
