@@ -43,6 +43,7 @@ class Store(Protocol):
     is_read_only: bool
     is_full: bool
     is_skewed: bool
+    knows_conditions: bool
     pass_put: Callable[[str], None]
     pass_get: Callable[[str], None]
 
@@ -106,6 +107,8 @@ class BucketHandler(BaseHTTPRequestHandler):
             self._refuse(Refusal(400, "XAmzContentSHA256Mismatch"))
         elif self.store.is_full:
             self._refuse(Refusal(507, "XMinioStorageFull"))
+        elif "if-none-match" in headers and not self.store.knows_conditions:
+            self._refuse(Refusal(501, "NotImplemented"))
         elif headers.get("if-none-match") == "*" and key in self.store.buckets[bucket]:
             self._refuse(Refusal(412, "PreconditionFailed"))
         else:

@@ -34,7 +34,14 @@ _LOGINS: dict[str, Callable[[], Login]] = {
 class BucketServer:
     """Runs in threads of this process on a free port while the `with` block lasts."""
 
-    def __init__(self, source: str, *, page_size: int = 1000, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        source: str,
+        *,
+        page_size: int = 1000,
+        clock: Clock | None = None,
+        address: str = "127.0.0.1",
+    ) -> None:
         self.clock = clock
         self.source = source
         self.login = _LOGINS[source]()
@@ -45,6 +52,8 @@ class BucketServer:
         self.unreadable: set[str] = set()
         """Keys that may be listed and not read."""
         self.is_read_only = self.is_full = False
+        self.knows_conditions = True
+        """Whether a PUT with If-None-Match is carried out."""
         self.is_skewed = False
         """Whether every client's clock is too far from the store's."""
         self.pass_put: Callable[[str], None] = lambda key: None
@@ -55,13 +64,14 @@ class BucketServer:
         self.troubles: dict[str, Trouble] = {}
         self.requests: list[Request] = []
         self.stopping = threading.Event()
-        self._server = LoopbackServer(("127.0.0.1", 0), BucketHandler)
+        self._server = LoopbackServer((address, 0), BucketHandler)
         self._server.store = self  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
     @property
     def endpoint(self) -> str:
-        base = f"http://127.0.0.1:{self._server.server_address[1]}"
+        host, port = self._server.server_address[:2]
+        base = f"http://{host!s}:{port}"
         return f"{base}/{ACCOUNT}" if self.source == "AZURE" else base
 
     @property

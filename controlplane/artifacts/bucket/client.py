@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -84,13 +85,20 @@ class BucketClient:
         def create() -> None:
             nonlocal tries
             tries += 1
-            self._put(key, content, mode="create")
+            try:
+                self._put(key, content, mode="create")
+            except STORE_ERRORS as error:
+                if _knows_no_conditions(error):
+                    raise _NoConditions from error
+                raise
 
         try:
             self._tried(create)
         except AlreadyExistsError:
             # An earlier try of ours may have arrived, whose answer did not.
             return tries > 1 and self.read(key) == content
+        except _NoConditions:
+            return self._create_if_absent(key, content)
         return True
 
     def delete(self, key: str) -> None:
@@ -103,6 +111,13 @@ class BucketClient:
     def list(self, folder: str) -> Sequence[Listed]:
         """Return what lies under a folder, by key."""
         return self._tried(lambda: self._list(folder))
+
+    def _create_if_absent(self, key: str, content: bytes) -> bool:
+        """Do what `create` does in two requests: of two hosts at once the second one may win."""
+        if self.read(key) is not None:
+            return False
+        self.put(key, content)
+        return True
 
     def _pieces(self, key: str, start: int, end: int) -> Iterator[bytes]:
         found = obstore.get(self._store, self._path(key), options={"range": (start, end)})
@@ -152,6 +167,14 @@ class BucketClient:
 
 class _NoSuchKey(Exception):
     """The bucket is there, and the object is not."""
+
+
+class _NoConditions(Exception):
+    """The store refuses `If-None-Match`, which not every one of them knows."""
+
+
+def _knows_no_conditions(error: Exception) -> bool:
+    return Answer.of(error).status == HTTPStatus.NOT_IMPLEMENTED
 
 
 def _opened(address: Address, silence_seconds: float) -> S3Store:

@@ -150,6 +150,16 @@ def test_who_was_first_stays_first_though_the_answer_was_lost(
     assert store.publish(folder, {}).reused
 
 
+def test_a_store_that_knows_no_conditions_keeps_the_first_passport_too(
+    store: ArtifactStore, server: BucketServer, folder: Path
+) -> None:
+    server.knows_conditions = False
+    first = store.publish(folder, {"commit": "first"})
+    second = store.publish(folder, {"commit": "second"})
+    assert (first.reused, second.reused) == (False, True)
+    assert store.passport(first.content_digest) == {"commit": "first"}
+
+
 def test_a_download_that_breaks_off_goes_on_where_it_stopped(
     server: BucketServer, bucket: BucketPlace, folder: Path, tmp_path: Path
 ) -> None:
