@@ -62,9 +62,10 @@ def passport_path(digest: str) -> str:
     return f"{PASSPORTS}/{hex_of(digest)}.json"
 
 
-def digest_of(name: str) -> str:
-    """Return whose document the name of a file in these folders is."""
-    return f"sha256:{name.removesuffix('.json')}"
+def digest_of(name: str) -> str | None:
+    """Return whose document the name of a file in these folders is, None for what is not ours."""
+    digest = f"sha256:{name.removesuffix('.json')}"
+    return digest if name.endswith(".json") and _DIGEST.fullmatch(digest) else None
 
 
 def hex_of(digest: str) -> str:

@@ -150,7 +150,8 @@ class ArtifactStore:
 
     def digests(self) -> list[str]:
         """Return the content digest of every artifact, in order."""
-        return sorted(digest_of(name) for name, _ in self._blobs.documents(MANIFESTS))
+        digests = (digest_of(name) for name, _ in self._blobs.documents(MANIFESTS))
+        return sorted(digest for digest in digests if digest is not None)
 
     def copy_to(self, target: "ArtifactStore", content_digest: str, scratch: Path) -> None:
         """Put an artifact and its first passport into another store, a file at a time.

@@ -56,7 +56,7 @@ class _Kept:
 
 
 def _drop_artifacts(blobs: BlobStore, referenced: Collection[str], grace_seconds: float) -> _Kept:
-    ages = {digest_of(name): age for name, age in blobs.documents(MANIFESTS)}
+    ages = _ages(blobs, MANIFESTS)
     old = [each for each, age in ages.items() if each not in referenced and age >= grace_seconds]
     for digest in old:
         blobs.delete_document(manifest_path(digest))
@@ -71,9 +71,15 @@ def _drop_artifacts(blobs: BlobStore, referenced: Collection[str], grace_seconds
 
 def _drop_passports(blobs: BlobStore, known: Mapping[str, float], grace_seconds: float) -> None:
     """Remove those of publishes that never got as far as a manifest."""
-    for name, age in list(blobs.documents(PASSPORTS)):
-        if digest_of(name) not in known and age >= grace_seconds:
-            blobs.delete_document(passport_path(digest_of(name)))
+    for digest, age in _ages(blobs, PASSPORTS).items():
+        if digest not in known and age >= grace_seconds:
+            blobs.delete_document(passport_path(digest))
+
+
+def _ages(blobs: BlobStore, folder: str) -> dict[str, float]:
+    """Return the artifacts that have a document there; what has another name is left alone."""
+    found = ((digest_of(name), age) for name, age in blobs.documents(folder))
+    return {digest: age for digest, age in found if digest is not None}
 
 
 def _named_blobs(blobs: BlobStore, artifacts: Collection[str]) -> set[str]:

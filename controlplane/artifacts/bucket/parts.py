@@ -1,11 +1,13 @@
 """The parts of a file, each an object named by where it begins."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 PART_BYTES = 32 * 1024 * 1024
 """What a new part holds; a reader takes parts of any size, as they lie there."""
 _DIGITS = 15
+_PART = re.compile(rf"blobs/sha256/[0-9a-f]{{2}}/([0-9a-f]{{64}})/\d{{{_DIGITS}}}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +41,10 @@ def chain(folder: str, sizes: Mapping[str, int], size_bytes: int) -> Sequence[Pa
     return found if sum(part.size_bytes for part in found) == size_bytes else None
 
 
-def sha256_of_key(key: str) -> str:
-    """Return the name of the file that a part is one of."""
-    return key.split("/")[-2]
+def sha256_of_key(key: str) -> str | None:
+    """Return the name of the file that a part is one of, None for what is no part."""
+    found = _PART.fullmatch(key)
+    return found[1] if found else None
 
 
 def _key(folder: str, start: int) -> str:

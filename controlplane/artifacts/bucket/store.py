@@ -113,7 +113,8 @@ class BucketStore:
         youngest: dict[str, float] = {}
         for each in self._client.list(_BLOBS):
             sha256 = sha256_of_key(each.key)
-            youngest[sha256] = min(each.age_seconds, youngest.get(sha256, each.age_seconds))
+            if sha256 is not None:
+                youngest[sha256] = min(each.age_seconds, youngest.get(sha256, each.age_seconds))
         yield from youngest.items()
 
     def delete(self, sha256: str, *, older_than_seconds: float) -> int | None:

@@ -78,6 +78,25 @@ def test_what_lies_beside_the_prefix_is_never_touched(
     assert sorted(server.buckets[BUCKET]) == sorted(others)
 
 
+def test_what_is_not_the_stores_own_is_left_alone_and_stops_nothing(
+    bucket: BucketPlace, server: BucketServer, folder: Path
+) -> None:
+    theirs = [
+        "manifests/notes.txt",
+        "manifests/old/x.json",
+        "blobs/sha256/README",
+        "passports/a.json",
+    ]
+    for key in theirs:
+        server.put(BUCKET, f"{PREFIX}/{key}", b"theirs")
+    store = bucket.open()
+    digest = store.publish(folder, {}).content_digest
+    assert store.digests() == [digest]
+    bucket.age(9 * DAY)
+    assert store.sweep([], DAY).artifacts == 1
+    assert bucket.kept() == sorted(theirs)
+
+
 def test_a_listing_of_many_pages_is_read_to_its_end(
     bucket: BucketPlace, server: BucketServer, folder: Path
 ) -> None:
