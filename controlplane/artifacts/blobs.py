@@ -22,7 +22,11 @@ class BlobStore(Protocol):
         link: bool,
         on_bytes: Callable[[int], None] = ignore_bytes,
     ) -> None:
-        """Store the file, durable before this returns, and young for a sweep."""
+        """Store the file, durable before this returns, and young for a sweep.
+
+        `link` says that nobody writes to it since it was hashed: it may become a link, and is not
+        hashed again.
+        """
 
     def missing(self, entries: Sequence[FileEntry]) -> Sequence[FileEntry]:
         """Return those of the entries that are not stored; their bytes are not read."""

@@ -56,9 +56,8 @@ class BucketStore:
         link: bool,
         on_bytes: Callable[[int], None] = ignore_bytes,
     ) -> None:
-        del link  # nothing here can be a link
         stored = {each.key: each.size_bytes for each in self._listed(entry.sha256)}
-        with Upload.of(self._client, source, entry) as upload:
+        with Upload.of(self._client, source, entry, is_settled=link) as upload:
             with ThreadPoolExecutor(_AT_ONCE) as pool:
                 parts = parts_of(_folder(entry.sha256), entry.size_bytes, self._part_bytes)
                 was_sent = False

@@ -21,13 +21,15 @@ class Upload:
 
     @classmethod
     @contextmanager
-    def of(cls, client: BucketClient, source: Path, entry: FileEntry) -> Iterator[Self]:
+    def of(
+        cls, client: BucketClient, source: Path, entry: FileEntry, *, is_settled: bool
+    ) -> Iterator[Self]:
         """Give the upload of a file. Raises ArtifactFailure where it is not what the entry says.
 
-        Checked before the first part: under a wrong name it would spoil what is right there.
+        Checked before the first part: under a wrong name it would spoil what is right there. Not of
+        a file that nobody writes to since it was hashed.
         """
-        found = hash_file(source)
-        if found != entry.sha256:
+        if not is_settled and (found := hash_file(source)) != entry.sha256:
             raise corrupt_blob(entry.path, entry.sha256, found)
         with source.open("rb") as file:
             yield cls(client, file.fileno())
