@@ -63,6 +63,7 @@ app.conf.update(
         "sweep-deployments": _every(3.0, "deployments.sweep"),
         "sweep-facts": _every(3.0, "configs.sweep"),
         "sweep-artifacts": _every(3600.0, "artifacts.sweep"),
+        "check-artifacts": _every(60.0, "artifacts.check"),
         "sample-telemetry": _every(10.0, "telemetry.sample"),
         "spend": _every(60.0, "telemetry.spend"),
         "prune-telemetry": _every(3600.0, "telemetry.prune"),

@@ -10,6 +10,8 @@ from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 
+from controlplane.domain.spec.choices import CheckpointSource
+from controlplane.domain.spec.repository_forms import bucket_folder
 from controlplane.keepalive import (
     IDLE_SECONDS,
     INTERVAL_SECONDS,
@@ -91,14 +93,16 @@ def env_optional_url(name: str, *, schemes: tuple[str, ...]) -> str | None:
 
 
 def artifact_url(default: str) -> str:
-    """Return ARTIFACT_URL, which in this release names a folder that all hosts see."""
-    text = env_str("ARTIFACT_URL", default)
-    if text.startswith("s3://"):
+    """Return ARTIFACT_URL, which names a bucket or a folder that all hosts see."""
+    url = env_url("ARTIFACT_URL", default, schemes=("file", "s3"))
+    if url.startswith("s3://") and bucket_folder(CheckpointSource.S3, url) is None:
+        # What stands before an @ may be a password.
         raise ImproperlyConfigured(
-            "ARTIFACT_URL: `s3://` is not supported in this release; "
-            "name a folder that every host mounts, such as `file:///srv/enginehouse/artifacts`."
+            f"ARTIFACT_URL: `s3://{url.removeprefix('s3://').rpartition('@')[2]}` does not name a "
+            "bucket; write `s3://bucket/prefix`, with keys in AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY."
         )
-    return env_url("ARTIFACT_URL", default, schemes=("file",))
+    return url
 
 
 def database(url: str) -> dict[str, object]:

@@ -1,9 +1,12 @@
 """Answers of the loopback object stores, one request at a time."""
 
+import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from threading import Event
@@ -14,14 +17,14 @@ from xml.sax.saxutils import escape
 from tests.bucket_logins import ACCOUNT, Login, Refusal, S3Login
 from tests.hub_contents import Request, Trouble
 
-_MODIFIED = "2026-11-20T10:00:00.000Z"
-_MODIFIED_HTTP = "Fri, 20 Nov 2026 10:00:00 GMT"
+MODIFIED = datetime(2026, 11, 20, 10, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class StoredObject:
     content: bytes
     etag: str
+    modified: datetime = MODIFIED
 
 
 class Store(Protocol):
@@ -37,6 +40,14 @@ class Store(Protocol):
     troubles: dict[str, Trouble]
     requests: list[Request]
     stopping: Event
+    is_read_only: bool
+    is_full: bool
+    is_skewed: bool
+    knows_conditions: bool
+    pass_put: Callable[[str], None]
+    pass_get: Callable[[str], None]
+
+    def put(self, bucket: str, key: str, content: bytes) -> None: ...
 
 
 class BucketHandler(BaseHTTPRequestHandler):
@@ -52,18 +63,32 @@ class BucketHandler(BaseHTTPRequestHandler):
             super().handle()
 
     def do_GET(self) -> None:
+        self._answer("GET", b"")
+
+    def do_PUT(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer("PUT", body)
+
+    def do_DELETE(self) -> None:
+        self._answer("DELETE", b"")
+
+    def _answer(self, method: str, body: bytes) -> None:
         parts = urlsplit(self.path)
         path = unquote(parts.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
         login = headers.get("authorization")
-        self.store.requests.append(Request("GET", path, headers.get("range"), login))
+        self.store.requests.append(Request(method, path, headers.get("range"), login))
         steps = path.lstrip("/").split("/", 2 if self.store.source == "AZURE" else 1)
         if self.store.source == "AZURE":
             assert steps.pop(0) == ACCOUNT
         bucket, key = steps[0], steps[1] if len(steps) > 1 else ""
         with suppress(ConnectionError):
-            if refusal := self._refusal(bucket, key, headers):
+            if refusal := self._refusal(method, bucket, key, headers):
                 self._refuse(refusal)
+            elif method == "PUT":
+                self._put_object(bucket, key, headers, body)
+            elif method == "DELETE":
+                self._delete_object(bucket, key)
             elif key:
                 self._send_object(bucket, key, headers)
             else:
@@ -73,15 +98,44 @@ class BucketHandler(BaseHTTPRequestHandler):
     def log_message(self, *_arguments: object) -> None:
         pass
 
-    def _refusal(self, bucket: str, key: str, headers: dict[str, str]) -> Refusal | None:
+    def _put_object(self, bucket: str, key: str, headers: dict[str, str], body: bytes) -> None:
+        self.store.pass_put(key)
+        trouble = self._in_trouble(key, "put")
+        if trouble is None:
+            return
+        if hashlib.sha256(body).hexdigest() != headers["x-amz-content-sha256"]:
+            self._refuse(Refusal(400, "XAmzContentSHA256Mismatch"))
+        elif self.store.is_full:
+            self._refuse(Refusal(507, "XMinioStorageFull"))
+        elif "if-none-match" in headers and not self.store.knows_conditions:
+            self._refuse(Refusal(501, "NotImplemented"))
+        elif headers.get("if-none-match") == "*" and key in self.store.buckets[bucket]:
+            self._refuse(Refusal(412, "PreconditionFailed"))
+        else:
+            self.store.put(bucket, key, body)
+            if trouble.break_after is not None:  # taken in, and the answer is lost
+                self.close_connection = True
+                return
+            self._send(200, b"", {"ETag": self.store.buckets[bucket][key].etag})
+
+    def _delete_object(self, bucket: str, key: str) -> None:
+        if self._in_trouble(key, "delete") is not None:
+            self.store.buckets[bucket].pop(key, None)
+            self._send(204, b"", {})
+
+    def _refusal(
+        self, method: str, bucket: str, key: str, headers: dict[str, str]
+    ) -> Refusal | None:
         store = self.store
+        if store.is_skewed:
+            return Refusal(403, "RequestTimeTooSkewed", "The difference is too large.")
         if "authorization" in headers:
             if isinstance(store.login, S3Login):
                 asked = store.login.region(headers)
                 if asked != store.region:
                     told = f"the region '{asked}' is wrong; expecting '{store.region}'"
                     return Refusal(400, "AuthorizationHeaderMalformed", told)
-            if refusal := store.login.refusal("GET", self.path, headers):
+            if refusal := store.login.refusal(method, self.path, headers):
                 return refusal
         elif bucket not in store.public:
             unknown = {"S3": (403, "AccessDenied"), "GCS": (401, "AuthenticationRequired")}
@@ -89,6 +143,8 @@ class BucketHandler(BaseHTTPRequestHandler):
         if bucket not in store.buckets:
             azure = store.source == "AZURE"
             return Refusal(404, "ContainerNotFound" if azure else "NoSuchBucket")
+        if method != "GET" and store.is_read_only:
+            return Refusal(403, "AccessDenied")
         if key in store.unreadable:
             azure = store.source == "AZURE"
             return Refusal(403, "AuthorizationPermissionMismatch" if azure else "AccessDenied")
@@ -112,7 +168,7 @@ class BucketHandler(BaseHTTPRequestHandler):
 
     def _s3_list(self, page: dict[str, StoredObject], following: str) -> str:
         objects = "".join(
-            f"<Contents><Key>{escape(key)}</Key><LastModified>{_MODIFIED}</LastModified>"
+            f"<Contents><Key>{escape(key)}</Key><LastModified>{_iso(each.modified)}</LastModified>"
             f"<ETag>{escape(each.etag)}</ETag><Size>{len(each.content)}</Size></Contents>"
             for key, each in page.items()
         )
@@ -126,7 +182,7 @@ class BucketHandler(BaseHTTPRequestHandler):
     def _azure_list(self, page: dict[str, StoredObject], following: str) -> str:
         blobs = "".join(
             f"<Blob><Name>{escape(key)}</Name><Properties>"
-            f"<Last-Modified>{_MODIFIED_HTTP}</Last-Modified><Etag>{each.etag.strip(chr(34))}</Etag>"
+            f"<Last-Modified>{_http(each.modified)}</Last-Modified><Etag>{each.etag.strip(chr(34))}</Etag>"
             f"<Content-Length>{len(each.content)}</Content-Length>"
             f"<Content-Type>application/octet-stream</Content-Type></Properties></Blob>"
             for key, each in page.items()
@@ -137,7 +193,8 @@ class BucketHandler(BaseHTTPRequestHandler):
         )
 
     def _send_object(self, bucket: str, key: str, headers: dict[str, str]) -> None:
-        trouble = self._in_trouble(key)
+        self.store.pass_get(key)
+        trouble = self._in_trouble(key, "get")
         if trouble is None:
             return
         found = self.store.buckets[bucket].get(key)
@@ -152,7 +209,7 @@ class BucketHandler(BaseHTTPRequestHandler):
             self._refuse(Refusal(412, "ConditionNotMet" if azure else "PreconditionFailed"))
             return
         content = bytes(each ^ 1 for each in found.content) if trouble.altered else found.content
-        answer = {"ETag": found.etag, "Last-Modified": _MODIFIED_HTTP}
+        answer = {"ETag": found.etag, "Last-Modified": _http(found.modified)}
         if "x-ms-version" in headers:
             answer["x-ms-version"] = headers["x-ms-version"]
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", ""))
@@ -166,9 +223,10 @@ class BucketHandler(BaseHTTPRequestHandler):
         answer["Content-Range"] = f"bytes {start}-{end - 1}/{len(content)}"
         self._send(206, content[start:end], answer, trouble)
 
-    def _in_trouble(self, key: str) -> Trouble | None:
+    def _in_trouble(self, *names: str) -> Trouble | None:
         """Return what goes wrong beyond a status of its own, which is answered here."""
-        trouble = self.store.troubles.get(key)
+        known = (self.store.troubles.get(name) for name in names)
+        trouble = next((each for each in known if each is not None), None)
         if trouble is None or not trouble.used():
             return Trouble()
         if trouble.status is not None:
@@ -206,3 +264,13 @@ class BucketHandler(BaseHTTPRequestHandler):
         if trouble.stall:
             self.store.stopping.wait()
         self.close_connection = True
+
+
+def _iso(moment: datetime) -> str:
+    return (
+        moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    )
+
+
+def _http(moment: datetime) -> str:
+    return format_datetime(moment.astimezone(UTC), usegmt=True)

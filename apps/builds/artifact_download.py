@@ -7,9 +7,9 @@ from django.conf import settings
 from django.http import HttpRequest, StreamingHttpResponse
 
 from apps.builds.models import Artifact
-from apps.rest.errors import NotFound
-from apps.rest.streaming import download_answer
-from controlplane.artifacts import ArtifactFailure, ArtifactStore
+from apps.rest.errors import NotFound, Unavailable
+from apps.rest.streaming import download_answer, free_connection
+from controlplane.artifacts import PAGES, ArtifactFailure, ArtifactStore
 from controlplane.artifacts.archive import Archive
 
 
@@ -18,6 +18,7 @@ def artifact_archive_answer(request: HttpRequest, artifact: Artifact) -> Streami
 
     Raises:
         NotFound: the store has no such artifact any more.
+        Unavailable: the store cannot be asked.
     """
     archive = _archive(artifact)
     return download_answer(
@@ -35,14 +36,14 @@ def passport_document(artifact: Artifact) -> dict[str, Any]:
 
 
 def _archive(artifact: Artifact) -> Archive:
-    store = ArtifactStore.open(settings.ARTIFACT_URL)
+    passport = json.dumps(passport_document(artifact), indent=1, sort_keys=True).encode()
+    free_connection()
     try:
+        store = ArtifactStore.open(settings.ARTIFACT_URL, patience=PAGES)
         manifest = store.manifest(artifact.content_digest)
-    except ArtifactFailure as gone:
-        raise NotFound(gone.failure.sentence, hint=gone.failure.hint) from gone
+    except ArtifactFailure as failed:
+        refused = NotFound if failed.is_loss else Unavailable
+        raise refused(failed.failure.sentence, hint=failed.failure.hint) from failed
     return Archive(
-        store=store,
-        manifest=manifest,
-        name=f"artifact-{artifact.id}",
-        passport=json.dumps(passport_document(artifact), indent=1, sort_keys=True).encode(),
+        store=store, manifest=manifest, name=f"artifact-{artifact.id}", passport=passport
     )

@@ -116,3 +116,18 @@ class BuildStep(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.build_id}"
+
+
+class StoreCheck(models.Model):
+    """Whether the artifact store could be used when the control worker last looked: one row."""
+
+    ROW = 1
+    id = models.PositiveSmallIntegerField(primary_key=True, default=ROW)
+    failure = models.JSONField(null=True)
+    """Why not; None when all is well."""
+    since = models.DateTimeField()
+    """Since when it has been so."""
+    checked_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return "the check of the artifact store"

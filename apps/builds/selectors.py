@@ -4,7 +4,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from django.db.models.fields.json import KT
 
 from apps.accounts.models import Team, User
-from apps.builds.models import Artifact, Build, BuildStep
+from apps.builds.models import Artifact, Build, BuildStep, StoreCheck
 from apps.builds.services.progress import step_log_owner
 from apps.rest.errors import NotFound
 from controlplane.domain.lifecycle import BUILD_TERMINAL
@@ -155,6 +155,11 @@ def artifact_detail(*, team: Team, artifact_id: str) -> Artifact:
 def artifact_builds(artifact: Artifact) -> QuerySet[Build]:
     """Return the builds that ended with the artifact, the first one first."""
     return artifact.builds.select_related("revision__config", "created_by").order_by("number")
+
+
+def store_check() -> StoreCheck | None:
+    """Return what the last check of the artifact store found; None before the first."""
+    return StoreCheck.objects.filter(id=StoreCheck.ROW).first()
 
 
 def stored_contents() -> frozenset[str]:

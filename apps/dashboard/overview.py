@@ -12,7 +12,7 @@ from django.urls import reverse
 from apps.accounts.models import Team, User
 from apps.builds.models import Build
 from apps.builds.presentation import BuildRow
-from apps.builds.selectors import build_list, build_rows
+from apps.builds.selectors import build_list, build_rows, store_check
 from apps.dashboard.first_steps import Newcomer, first_steps
 from apps.dashboard.troubles import troubles
 from apps.deployments.models import Deployment, ServedModel
@@ -68,6 +68,7 @@ def overview_context(user: User) -> dict[str, Any]:
         "devices": devices,
         "failures": failures(team),
         "troubles": troubles(),
+        "store": store_check(),
         "ending": ending_secrets(team),
         "first_steps": first_steps(
             Newcomer(

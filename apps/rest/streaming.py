@@ -9,6 +9,12 @@ from django.db import connection
 from django.http import HttpRequest, StreamingHttpResponse
 
 
+def free_connection() -> None:
+    """Give the database connection back before something is waited for that may take long."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
 def download_answer(
     request: HttpRequest,
     chunks: Iterator[bytes],
@@ -23,6 +29,7 @@ def download_answer(
     database connection is held between two pieces, so `chunks` may not read on in one query.
     With `size_bytes` the receiver notices when it was cut short.
     """
+    free_connection()
     begun = chain([first] if (first := next(chunks, None)) is not None else [], chunks)
     # Given a plain iterator, Django would gather all of it in memory under ASGI.
     answer = StreamingHttpResponse(
@@ -46,5 +53,4 @@ def _pulled(chunks: Iterator[bytes]) -> bytes | None:
     try:
         return next(chunks, None)
     finally:
-        if not connection.in_atomic_block:
-            connection.close()
+        free_connection()

@@ -1,26 +1,35 @@
-"""Files by their sha256, in one local folder."""
+"""What the artifact store asks of the place that holds its bytes: a folder or a bucket."""
 
-import contextlib
-import hashlib
-import os
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from controlplane.artifacts.digests import FileEntry, hash_file, ignore_bytes, read_chunks
-from controlplane.artifacts.durable import make_folder, sync_directory, sync_file
-from controlplane.artifacts.failures import corrupt_blob, missing_blob
-from controlplane.clock import SYSTEM, Clock
-
-_READ_ONLY = 0o444
+from controlplane.artifacts.digests import FileEntry, ignore_bytes
 
 
 class BlobStore(Protocol):
-    """Where the bytes of published files lie."""
+    """Files by their sha256, and small documents by their path.
 
-    def put(self, source: Path, entry: FileEntry, *, link: bool) -> None:
-        """Store the file, durable before this returns."""
+    A blob or document is there whole or not at all, whatever interrupts its writing.
+    """
+
+    def put(
+        self,
+        source: Path,
+        entry: FileEntry,
+        *,
+        link: bool,
+        on_bytes: Callable[[int], None] = ignore_bytes,
+    ) -> None:
+        """Store the file, durable before this returns, and young for a sweep.
+
+        `link` says that nobody writes to it since it was hashed: it may become a link, and is not
+        hashed again.
+        """
+
+    def missing(self, entries: Sequence[FileEntry]) -> Sequence[FileEntry]:
+        """Return those of the entries that are not stored; their bytes are not read."""
 
     def check(self, entry: FileEntry, on_bytes: Callable[[int], None]) -> None:
         """Raise ArtifactFailure unless the stored bytes are the entry's."""
@@ -34,117 +43,32 @@ class BlobStore(Protocol):
     def ages(self) -> Iterator[tuple[str, float]]:
         """Return every stored sha256 with the seconds since it was last put."""
 
-    def delete(self, sha256: str) -> int:
-        """Remove a blob and return its size."""
+    def delete(self, sha256: str, *, older_than_seconds: float) -> int | None:
+        """Remove a blob and return its size; None for one that was put again meanwhile."""
 
     def delete_leftovers(self, older_than_seconds: float) -> None:
         """Remove what interrupted writes have left."""
 
+    def read_document(self, path: str) -> bytes | None:
+        """Return its content, or None where there is none."""
 
-class LocalBlobStore:
-    """`blobs/sha256/ab/<hash>` under one folder; unfinished writes lie in `tmp/`."""
+    def create_document(self, path: str, content: bytes) -> bool:
+        """Store a document unless there is one: of many that try at once, one is answered True."""
 
-    def __init__(self, root: Path, *, clock: Clock = SYSTEM) -> None:
-        self._blobs = root / "blobs" / "sha256"
-        self._temporary = root / "tmp"
-        self._clock = clock
+    def write_document(self, path: str, content: bytes) -> None:
+        """Store a document, in place of another."""
 
-    def put(self, source: Path, entry: FileEntry, *, link: bool) -> None:
-        target = self._path(entry.sha256)
-        if self._holds(target, entry) and _made_young(target):
-            return
-        make_folder(target.parent)
-        make_folder(self._temporary)
-        temporary = self._temporary / uuid.uuid4().hex
-        try:
-            place_file(source, temporary, entry, link=link)
-            temporary.chmod(_READ_ONLY)
-            os.utime(temporary)
-            sync_file(temporary)
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-        sync_directory(target.parent)
+    def touch_document(self, path: str) -> None:
+        """Make a document young for a sweep, where there is one."""
 
-    def check(self, entry: FileEntry, on_bytes: Callable[[int], None] = ignore_bytes) -> None:
-        try:
-            found = hash_file(self._path(entry.sha256), on_bytes)
-        except FileNotFoundError:
-            raise missing_blob(entry.path, entry.sha256) from None
-        if found != entry.sha256:
-            raise corrupt_blob(entry.path, entry.sha256, found)
+    def delete_document(self, path: str) -> None:
+        """Remove a document, where there is one."""
 
-    def take(
-        self, entry: FileEntry, destination: Path, on_bytes: Callable[[int], None] = ignore_bytes
-    ) -> None:
-        self.check(entry, on_bytes)
-        place_file(self._path(entry.sha256), destination, entry, link=True)
+    def documents(self, folder: str) -> Iterator[tuple[str, float]]:
+        """Return the name of every document in a folder with its age in seconds."""
 
-    def read(self, entry: FileEntry) -> Iterator[bytes]:
-        try:
-            file = self._path(entry.sha256).open("rb")
-        except FileNotFoundError:
-            raise missing_blob(entry.path, entry.sha256) from None
-        digest, held = hashlib.sha256(), b""
-        with file:
-            for chunk in read_chunks(file):
-                digest.update(chunk)
-                # One piece behind: a damaged file must never arrive whole.
-                if held:
-                    yield held
-                held = chunk
-        if digest.hexdigest() != entry.sha256:
-            raise corrupt_blob(entry.path, entry.sha256, digest.hexdigest())
-        yield held
+    def in_use(self) -> AbstractContextManager[None]:
+        """Hold the store against a sweep, where the place knows locks."""
 
-    def ages(self) -> Iterator[tuple[str, float]]:
-        now = self._clock.time()
-        for path in sorted(self._blobs.glob("??/*")):
-            yield path.name, now - path.stat().st_mtime
-
-    def delete(self, sha256: str) -> int:
-        path = self._path(sha256)
-        size = path.stat().st_size
-        path.unlink()
-        return size
-
-    def delete_leftovers(self, older_than_seconds: float) -> None:
-        for path in self._temporary.glob("*"):
-            if self._clock.time() - path.stat().st_mtime >= older_than_seconds:
-                path.unlink(missing_ok=True)
-
-    def _path(self, sha256: str) -> Path:
-        return self._blobs / sha256[:2] / sha256
-
-    def _holds(self, target: Path, entry: FileEntry) -> bool:
-        # Publishing again is how a damaged blob heals, so its presence alone is not enough.
-        return target.exists() and hash_file(target) == entry.sha256
-
-
-def _made_young(blob: Path) -> bool:
-    """Return whether a reused blob counts as young, which a sweep spares.
-
-    That of another user cannot be touched, only put there anew.
-    """
-    try:
-        os.utime(blob)
-    except PermissionError:
-        return False
-    return True
-
-
-def place_file(source: Path, destination: Path, entry: FileEntry, *, link: bool) -> None:
-    """Make `destination` a hard link to `source`, or a copy checked against the entry."""
-    if link:
-        # Another file system, too many links or no permission: a copy does as well.
-        with contextlib.suppress(OSError):
-            os.link(source, destination)
-            return
-    digest = hashlib.sha256()
-    with source.open("rb") as reader, destination.open("xb") as writer:
-        for chunk in read_chunks(reader):
-            digest.update(chunk)
-            writer.write(chunk)
-    if digest.hexdigest() != entry.sha256:
-        destination.unlink()
-        raise corrupt_blob(entry.path, entry.sha256, digest.hexdigest())
+    def alone(self) -> AbstractContextManager[bool]:
+        """Give whether a sweep may begin."""

@@ -9,6 +9,7 @@ from controlplane.artifacts.digests import FileEntry, content_digest
 from controlplane.artifacts.failures import corrupt_manifest, missing_artifact
 
 FORMAT = 1
+MANIFESTS, PASSPORTS, CHECKS = "manifests", "passports", "checks"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -49,6 +50,22 @@ def read_manifest(content: bytes, digest: str) -> Manifest:
     if manifest.content_digest != digest:
         raise corrupt_manifest(digest)
     return manifest
+
+
+def manifest_path(digest: str) -> str:
+    """Return where an artifact's list of files lies in its store."""
+    return f"{MANIFESTS}/{hex_of(digest)}.json"
+
+
+def passport_path(digest: str) -> str:
+    """Return where an artifact's passport lies in its store."""
+    return f"{PASSPORTS}/{hex_of(digest)}.json"
+
+
+def digest_of(name: str) -> str | None:
+    """Return whose document the name of a file in these folders is, None for what is not ours."""
+    digest = f"sha256:{name.removesuffix('.json')}"
+    return digest if name.endswith(".json") and _DIGEST.fullmatch(digest) else None
 
 
 def hex_of(digest: str) -> str:

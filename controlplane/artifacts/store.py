@@ -4,34 +4,38 @@ Blobs are written first and the manifest last, so what has a manifest is whole.
 """
 
 import json
-import os
 import shutil
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
-from controlplane.artifacts.blobs import BlobStore, LocalBlobStore
-from controlplane.artifacts.digests import FileEntry, describe, ignore_bytes
-from controlplane.artifacts.durable import (
-    make_folder,
-    means_disk_full,
-    sync_directory,
-    write_atomically,
-)
+from controlplane.artifacts.blobs import BlobStore
+from controlplane.artifacts.digests import FileEntry, content_digest, describe, ignore_bytes
+from controlplane.artifacts.durable import disk_full_named, held_folder, sync_directory
 from controlplane.artifacts.failures import (
     ArtifactFailure,
-    disk_full,
+    forgetful,
     missing_artifact,
-    unsupported_url,
+    unwritable,
 )
-from controlplane.artifacts.locking import shared
-from controlplane.artifacts.manifests import Manifest, hex_of, read_manifest
+from controlplane.artifacts.manifests import (
+    CHECKS,
+    MANIFESTS,
+    Manifest,
+    digest_of,
+    manifest_path,
+    passport_path,
+    read_manifest,
+)
+from controlplane.artifacts.opening import open_place
+from controlplane.artifacts.patience import BUILDS, Patience
 from controlplane.artifacts.sweeping import Swept, sweep
 from controlplane.clock import SYSTEM, Clock
+
+_MOST_ROUNDS = 3
+"""Rounds of putting again what a sweep took in the middle of a publish longer than its grace."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,21 +49,26 @@ class Published:
 
 
 class ArtifactStore:
-    """Published artifacts under one folder."""
+    """Published artifacts in one folder or bucket."""
 
-    def __init__(self, root: Path, blobs: BlobStore, *, clock: Clock = SYSTEM) -> None:
-        self._root = root
+    def __init__(self, blobs: BlobStore) -> None:
         self._blobs = blobs
-        self._clock = clock
 
     @classmethod
-    def open(cls, url: str, *, clock: Clock = SYSTEM) -> "ArtifactStore":
-        """Return the store at a `file:///folder` URL; the folder is made on the first publish."""
-        parts = urlsplit(url)
-        if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or not parts.path:
-            raise unsupported_url(url)
-        root = Path(unquote(parts.path))
-        return cls(root, LocalBlobStore(root, clock=clock), clock=clock)
+    def open(
+        cls,
+        url: str,
+        *,
+        variables: Mapping[str, str] | None = None,
+        patience: Patience = BUILDS,
+        clock: Clock = SYSTEM,
+    ) -> "ArtifactStore":
+        """Return the store at `file:///folder` or `s3://bucket/prefix`; nothing is asked yet.
+
+        `variables` are those of AWS (`store_variables()`), which a process that has none of its
+        own was handed; the environment's where they are left out.
+        """
+        return cls(open_place(url, variables=variables, patience=patience, clock=clock))
 
     def publish(
         self,
@@ -68,25 +77,20 @@ class ArtifactStore:
         *,
         files: tuple[FileEntry, ...] | None = None,
         link: bool = False,
+        on_bytes: Callable[[int], None] = ignore_bytes,
     ) -> Published:
         """Store every file of `directory`; the first passport of a content stays.
 
         `link` allows hard links in place of copies: only for a folder that nobody writes to again.
         """
-        with shared(self._root), _disk_full_named(self._root):
+        with self._blobs.in_use():
             manifest = Manifest(describe(directory) if files is None else files)
             for entry in manifest.files:
-                self._blobs.put(directory / entry.path, entry, link=link)
-            digest = manifest.content_digest
-            make_folder(self._manifest_path(digest).parent)
-            make_folder(self._passport_path(digest).parent)
-            reused = self.exists(digest)
-            if not reused:
-                write_atomically(self._passport_path(digest), _to_json(passport))
-            # Written again on reuse: it heals a damaged one and makes it young for the sweep.
-            write_atomically(self._manifest_path(digest), manifest.to_bytes())
+                self._blobs.put(directory / entry.path, entry, link=link, on_bytes=on_bytes)
+            reused = not self._name(manifest, passport)
+            self._put_again(directory, manifest, link=link)
         return Published(
-            content_digest=digest,
+            content_digest=manifest.content_digest,
             size_bytes=manifest.size_bytes,
             files=manifest.files,
             reused=reused,
@@ -94,19 +98,17 @@ class ArtifactStore:
 
     def exists(self, content_digest: str) -> bool:
         """Return whether the artifact was published."""
-        return self._manifest_path(content_digest).exists()
+        return self._blobs.read_document(manifest_path(content_digest)) is not None
 
     def manifest(self, content_digest: str) -> Manifest:
         """Return the artifact's list of files."""
-        return read_manifest(
-            _read(self._manifest_path(content_digest), content_digest), content_digest
-        )
+        stored = self._document(manifest_path(content_digest), content_digest)
+        return read_manifest(stored, content_digest)
 
     def passport(self, content_digest: str) -> dict[str, Any]:
         """Return what was recorded when the artifact was first published."""
-        passport: dict[str, Any] = json.loads(
-            _read(self._passport_path(content_digest), content_digest)
-        )
+        stored = self._document(passport_path(content_digest), content_digest)
+        passport: dict[str, Any] = json.loads(stored)
         return passport
 
     def verify(
@@ -132,82 +134,120 @@ class ArtifactStore:
 
         A folder that is already right is left alone; a wrong one is replaced.
         """
-        with shared(self._root), _disk_full_named(destination):
+        if holds_exactly(destination, content_digest, on_bytes):
+            return destination
+        with self._blobs.in_use(), disk_full_named(destination):
             manifest = self.manifest(content_digest)
-            if _is_exactly(destination, manifest, on_bytes):
-                return destination
             destination.parent.mkdir(parents=True, exist_ok=True)
             temporary = destination.with_name(f".{destination.name}.{uuid.uuid4().hex}")
             try:
-                self._fill(temporary, manifest, on_bytes)
-                _move_into_place(temporary, destination, manifest)
+                with held_folder(temporary):
+                    self._fill(temporary, manifest, on_bytes)
+                    _move_into_place(temporary, destination, content_digest)
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
         return destination
 
+    def digests(self) -> list[str]:
+        """Return the content digest of every artifact, in order."""
+        digests = (digest_of(name) for name, _ in self._blobs.documents(MANIFESTS))
+        return sorted(digest for digest in digests if digest is not None)
+
+    def copy_to(self, target: "ArtifactStore", content_digest: str, scratch: Path) -> None:
+        """Put an artifact and its first passport into another store, a file at a time.
+
+        The manifest is the last there too. Raises ArtifactFailure.
+        """
+        with self._blobs.in_use(), target._blobs.in_use(), disk_full_named(scratch):
+            manifest = self.manifest(content_digest)
+            file = scratch / "file"
+            for entry in manifest.files:
+                self._blobs.take(entry, file, ignore_bytes)
+                target._blobs.put(file, entry, link=True)
+                file.unlink()
+            target._name(manifest, self.passport(content_digest))
+
+    def probe(self) -> None:
+        """Write something small, read it back and remove it.
+
+        Raises ArtifactFailure where that cannot be done.
+        """
+        path, content = f"{CHECKS}/{uuid.uuid4().hex}.json", b"{}"
+        try:
+            self._blobs.write_document(path, content)
+            found = self._blobs.read_document(path)
+            self._blobs.delete_document(path)
+        except OSError as error:
+            raise unwritable(error) from error
+        if found != content:
+            raise forgetful(path)
+
     def spare(self, content_digest: str) -> None:
-        """Let the grace of the sweep begin now, for what has just lost its last reference."""
-        with suppress(FileNotFoundError):
-            os.utime(self._manifest_path(content_digest))
+        """Let the grace of the sweep begin now, for what is about to lose its last reference."""
+        self._blobs.touch_document(manifest_path(content_digest))
 
     def sweep(self, referenced: Collection[str], grace_seconds: float) -> Swept:
         """Remove artifacts that are neither referenced nor young, and blobs that nothing names."""
-        return sweep(self._root, self._blobs, referenced, grace_seconds, clock=self._clock)
+        return sweep(self._blobs, referenced, grace_seconds)
+
+    def _name(self, manifest: Manifest, passport: Mapping[str, Any]) -> bool:
+        """Return whether this publish was the first of its content; the first passport stays."""
+        digest = manifest.content_digest
+        self._blobs.create_document(passport_path(digest), _to_json(passport))
+        if self._blobs.create_document(manifest_path(digest), manifest.to_bytes()):
+            return True
+        # Written again: it heals a damaged one and makes it young for the sweep.
+        self._blobs.write_document(manifest_path(digest), manifest.to_bytes())
+        return False
+
+    def _put_again(self, directory: Path, manifest: Manifest, *, link: bool) -> None:
+        """Store what was swept before the manifest named it: a publish may outlast the grace."""
+        for _ in range(_MOST_ROUNDS):
+            missing = self._blobs.missing(manifest.files)
+            for entry in missing:
+                self._blobs.put(directory / entry.path, entry, link=link)
+            if not missing:
+                return
+
+    def _document(self, path: str, digest: str) -> bytes:
+        content = self._blobs.read_document(path)
+        if content is None:
+            raise missing_artifact(digest)
+        return content
 
     def _fill(self, directory: Path, manifest: Manifest, on_bytes: Callable[[int], None]) -> None:
-        directory.mkdir()
         for entry in manifest.files:
             target = directory / entry.path
             target.parent.mkdir(parents=True, exist_ok=True)
             self._blobs.take(entry, target, on_bytes)
         sync_directory(directory)
 
-    def _manifest_path(self, digest: str) -> Path:
-        return self._root / "manifests" / f"{hex_of(digest)}.json"
 
-    def _passport_path(self, digest: str) -> Path:
-        return self._root / "passports" / f"{hex_of(digest)}.json"
-
-
-def _is_exactly(directory: Path, manifest: Manifest, on_bytes: Callable[[int], None]) -> bool:
+def holds_exactly(
+    directory: Path, digest: str, on_bytes: Callable[[int], None] = ignore_bytes
+) -> bool:
+    """Return whether a folder is the artifact; no store is asked, which may be away."""
     if not directory.is_dir():
         return False
     try:
-        return describe(directory, on_bytes) == manifest.files
+        return content_digest(describe(directory, on_bytes)) == digest
     except ArtifactFailure:  # a link or a device, which no artifact holds
         return False
 
 
-def _move_into_place(temporary: Path, destination: Path, manifest: Manifest) -> None:
+def _move_into_place(temporary: Path, destination: Path, digest: str) -> None:
     try:
         temporary.rename(destination)
     except OSError:
         # Someone else was first, or what lies there is wrong.
-        if _is_exactly(destination, manifest, ignore_bytes):
+        if holds_exactly(destination, digest):
             return
         aside = temporary.with_name(f"{temporary.name}.wrong")
         destination.rename(aside)
         temporary.rename(destination)
-        shutil.rmtree(aside)
+        shutil.rmtree(aside, ignore_errors=True)
     sync_directory(destination.parent)
-
-
-def _read(path: Path, digest: str) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise missing_artifact(digest) from None
 
 
 def _to_json(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, indent=1, sort_keys=True).encode()
-
-
-@contextmanager
-def _disk_full_named(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if means_disk_full(error):
-            raise disk_full(os.fspath(folder)) from error
-        raise

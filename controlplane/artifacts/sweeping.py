@@ -1,13 +1,18 @@
 """Mark and sweep over the artifact store."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from controlplane.artifacts.blobs import BlobStore
-from controlplane.artifacts.locking import exclusive
-from controlplane.artifacts.manifests import hex_of, read_manifest
-from controlplane.clock import SYSTEM, Clock
+from controlplane.artifacts.manifests import (
+    CHECKS,
+    MANIFESTS,
+    PASSPORTS,
+    digest_of,
+    manifest_path,
+    passport_path,
+    read_manifest,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,49 +25,68 @@ class Swept:
     busy: bool = False
 
 
-def sweep(
-    root: Path,
-    blobs: BlobStore,
-    referenced: Collection[str],
-    grace_seconds: float,
-    *,
-    clock: Clock = SYSTEM,
-) -> Swept:
+def sweep(blobs: BlobStore, referenced: Collection[str], grace_seconds: float) -> Swept:
     """Remove unreferenced artifacts past their grace, then blobs past theirs that none names.
 
     1. Drop each such manifest, then its passport: without a manifest the artifact is gone.
     2. Mark the blobs that the remaining manifests name.
     3. Delete the others that are older than the grace, and old leftovers of broken writes.
+
+    A place without locks is swept beside publishes, and is safe by this order: a blob that a
+    publish takes as it is becomes young before its manifest is there, and so before step 2.
     """
-    with exclusive(root) as alone:
+    with blobs.alone() as alone:
         if not alone:
             return Swept(busy=True)
-        young_since = clock.time() - grace_seconds
-        artifacts = _drop_artifacts(root, {hex_of(each) for each in referenced}, young_since)
-        named = _named_blobs(root)
+        kept = _drop_artifacts(blobs, referenced, grace_seconds)
+        named = _named_blobs(blobs, kept.artifacts)
         doomed = [
             sha256 for sha256, age in blobs.ages() if sha256 not in named and age >= grace_seconds
         ]
-        freed = sum(blobs.delete(sha256) for sha256 in doomed)
+        freed = [blobs.delete(sha256, older_than_seconds=grace_seconds) for sha256 in doomed]
         blobs.delete_leftovers(grace_seconds)
-        return Swept(artifacts=artifacts, blobs=len(doomed), freed_bytes=freed)
+        gone = [size for size in freed if size is not None]
+        return Swept(artifacts=kept.dropped, blobs=len(gone), freed_bytes=sum(gone))
 
 
-def _drop_artifacts(root: Path, referenced: set[str], young_since: float) -> int:
-    dropped = 0
-    for path in (root / "manifests").glob("*.json"):
-        old = path.stat().st_mtime <= young_since
-        if path.stem not in referenced and old:
-            path.unlink()
-            (root / "passports" / path.name).unlink(missing_ok=True)
-            dropped += 1
-    return dropped
+@dataclass(frozen=True, kw_only=True)
+class _Kept:
+    artifacts: Collection[str]
+    dropped: int
 
 
-def _named_blobs(root: Path) -> set[str]:
+def _drop_artifacts(blobs: BlobStore, referenced: Collection[str], grace_seconds: float) -> _Kept:
+    ages = _ages(blobs, MANIFESTS)
+    old = [each for each, age in ages.items() if each not in referenced and age >= grace_seconds]
+    for digest in old:
+        blobs.delete_document(manifest_path(digest))
+        blobs.delete_document(passport_path(digest))
+    kept = ages.keys() - set(old)
+    for name, age in list(blobs.documents(CHECKS)):
+        if age >= grace_seconds:  # of a check that was killed
+            blobs.delete_document(f"{CHECKS}/{name}")
+    _drop_passports(blobs, ages, grace_seconds)
+    return _Kept(artifacts=kept, dropped=len(old))
+
+
+def _drop_passports(blobs: BlobStore, known: Mapping[str, float], grace_seconds: float) -> None:
+    """Remove those of publishes that never got as far as a manifest."""
+    for digest, age in _ages(blobs, PASSPORTS).items():
+        if digest not in known and age >= grace_seconds:
+            blobs.delete_document(passport_path(digest))
+
+
+def _ages(blobs: BlobStore, folder: str) -> dict[str, float]:
+    """Return the artifacts that have a document there; what has another name is left alone."""
+    found = ((digest_of(name), age) for name, age in blobs.documents(folder))
+    return {digest: age for digest, age in found if digest is not None}
+
+
+def _named_blobs(blobs: BlobStore, artifacts: Collection[str]) -> set[str]:
     # A manifest that cannot be read stops the sweep: its blobs are unknown and must not go.
-    return {
-        entry.sha256
-        for path in (root / "manifests").glob("*.json")
-        for entry in read_manifest(path.read_bytes(), f"sha256:{path.stem}").files
-    }
+    named: set[str] = set()
+    for digest in artifacts:
+        content = blobs.read_document(manifest_path(digest))
+        if content is not None:  # another sweep may have been quicker
+            named |= {entry.sha256 for entry in read_manifest(content, digest).files}
+    return named

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from controlplane.artifacts.variables import LOGIN
 from controlplane.processes.server import ServerCommand
 
 _CONTROL_PLANE_ONLY = frozenset(
@@ -18,13 +19,15 @@ _CONTROL_PLANE_ONLY = frozenset(
 class Process:
     """One long-lived process of ours. `listens` names the socket that is handed down to it.
 
-    `uses_database` is untrue for the machines' side, which speaks HTTP with a credential instead.
+    `uses_database` is untrue for the machines' side, which speaks HTTP with a credential instead;
+    `uses_store` for what neither writes nor reads artifacts, and so needs no login to their bucket.
     """
 
     name: str
     argv: tuple[str, ...]
     listens: str | None = None
     uses_database: bool = True
+    uses_store: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, environment: Mapping[str, str]) -> ServerCommand:
@@ -32,8 +35,13 @@ class Process:
         return ServerCommand(
             argv=(sys.executable, *self.argv),
             environment={**environment, **self.environment},
-            without=frozenset() if self.uses_database else _CONTROL_PLANE_ONLY,
+            without=self._without,
         )
+
+    @property
+    def _without(self) -> frozenset[str]:
+        kept_back = frozenset() if self.uses_database else _CONTROL_PLANE_ONLY
+        return kept_back if self.uses_store else kept_back | LOGIN
 
 
 def _worker(queue: str, threads: int) -> tuple[str, ...]:
@@ -56,10 +64,12 @@ def processes(*, build_pool: str) -> tuple[Process, ...]:
             argv=("-m", "workers.gateway"),
             listens="gateway",
             uses_database=False,
+            uses_store=False,
         ),
         Process(
             name="scheduler",
             argv=("-m", "celery", "--quiet", "-A", "controlplane.beat", "beat", "-l", "WARNING"),
+            uses_store=False,
         ),
         Process(name="control", argv=_worker("control", 2)),
         Process(name="build", argv=_worker(f"build.{build_pool}", 1)),

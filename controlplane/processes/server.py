@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from controlplane.artifacts.variables import LOGIN
+
 
 @dataclass(frozen=True, kw_only=True)
 class ServerCommand:
@@ -11,5 +13,5 @@ class ServerCommand:
     argv: tuple[str, ...]
     user: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
-    without: frozenset[str] = frozenset()
+    without: frozenset[str] = LOGIN
     """Variables that it does not get, wherever they are set."""

@@ -51,8 +51,8 @@ def unopened(checkpoint: CheckpointRepository, detail: str) -> SourceFailure:
     return of_machine(
         f"{code_prefix(checkpoint)}-SETUP",
         f"The client for `{checkpoint.repo}` could not be set up on this machine.",
-        "Unset AWS_, GOOGLE_ and AZURE_ variables in the environment of the workers; "
-        "logins come from secrets alone.",
+        "Unset GOOGLE_ and AZURE_ variables in the environment of the workers, and those of AWS_ "
+        "that docs/settings.md does not name; logins come from secrets alone.",
         detail,
     )
 

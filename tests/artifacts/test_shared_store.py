@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from controlplane.artifacts import ArtifactStore
+from tests.artifacts.places import FolderPlace
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65_534
+DAY = 86_400.0
 PUBLISH = """
 import os, pathlib, sys
 from controlplane.artifacts import ArtifactStore
@@ -23,6 +25,15 @@ os.setuid(nobody)
 ArtifactStore.open(store.as_uri()).publish(folder, {})
 """
 """In a process that has given up its rights, once it has imported what only root may see."""
+
+SPARE = """
+import os, pathlib, sys
+from controlplane.artifacts import ArtifactStore
+os.setgroups([])
+os.setgid(int(sys.argv[1]))
+os.setuid(int(sys.argv[1]))
+ArtifactStore.open(sys.argv[2]).spare(sys.argv[3])
+"""
 
 HOLD = """
 import fcntl, sys
@@ -63,6 +74,23 @@ def test_what_one_user_has_stored_another_adds_to_and_stores_again(reachable: Pa
     publish_as_nobody(store, mine)
     assert ours.verify(first).content_digest == first
     assert ours.publish(theirs, {}).reused
+
+
+@pytest.mark.process
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_what_one_user_has_published_another_spares_for_a_day(reachable: Path) -> None:
+    store, mine = reachable / "store", reachable / "mine"
+    store.mkdir()
+    store.chmod(0o2777)
+    mine.mkdir()
+    (mine / "rows.jsonl").write_text("of root")
+    ours = ArtifactStore.open(store.as_uri())
+    digest = ours.publish(mine, {}).content_digest
+    FolderPlace(store).age(2 * DAY)
+    command = [sys.executable, "-c", SPARE, str(NOBODY), store.as_uri(), digest]
+    subprocess.run(command, cwd=ROOT, check=True)
+    assert ours.sweep([], DAY).artifacts == 0
+    assert ours.verify(digest)
 
 
 @pytest.mark.process

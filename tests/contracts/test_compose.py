@@ -204,6 +204,17 @@ def test_artifacts_can_lie_on_storage_of_several_hosts() -> None:
 
 
 @pytest.mark.parametrize("file", _FILES)
+def test_artifacts_can_lie_in_a_bucket_whose_keys_only_its_users_get(file: str) -> None:
+    url, key = "s3://engines/artifacts", {"AWS_SECRET_ACCESS_KEY": _SECRET}
+    services = _by_its_example(file, ARTIFACT_URL=url, **key)
+    users = {each.name for each in processes(build_pool="default") if each.uses_store}
+    for name, service in services.items():
+        assert (service.environment.get("AWS_SECRET_ACCESS_KEY") == _SECRET) == (name in users)
+        if name in users:
+            assert service.environment["ARTIFACT_URL"] == url
+
+
+@pytest.mark.parametrize("file", _FILES)
 def test_every_folder_that_a_service_is_told_of_is_mounted(file: str) -> None:
     for service in _by_its_example(file).values():
         told = {each.removeprefix("file://") for each in service.environment.values()}

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from controlplane.artifacts import variables
 from controlplane.domain.settings_catalogue import SETTINGS, write_reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,18 +22,19 @@ READERS = (
     "workers/runtimes/vllm/launcher.py",
 )
 READ = re.compile(
-    r"(?:env_\w+|_url|_number|environ(?:ment)?\.get)\(\s*(?:environment,\s*)?\"([A-Z][A-Z_]+)\""
+    r"(?:env_\w+|_url|_number|environ(?:ment)?\.get)\(\s*(?:environment,\s*)?\"([A-Z][A-Z0-9_]+)\""
 )
 SET_BY_THE_SUPERVISOR = {"LISTEN_FDS"}
 
 
 def variables_read() -> set[str]:
-    return {name for file in READERS for name in READ.findall((ROOT / file).read_text())}
+    found = {name for file in READERS for name in READ.findall((ROOT / file).read_text())}
+    return found | set(variables.NAMES)
 
 
 def variables_listed() -> set[str]:
     page = (ROOT / "docs" / "settings.md").read_text()
-    return set(re.findall(r"^\| `([A-Z_]+)` \|", page, flags=re.MULTILINE))
+    return set(re.findall(r"^\| `([A-Z0-9_]+)` \|", page, flags=re.MULTILINE))
 
 
 def test_every_variable_is_listed_and_every_listed_one_is_read() -> None:

@@ -45,6 +45,10 @@ class Network(Protocol):
     def from_outside(self, act: Callable[[], _Value]) -> _Value:
         """Return what is done where clients are, who reach each host as long as its line is up."""
 
+    @property
+    def address_outside(self) -> str:
+        """Return the address of what listens where clients are."""
+
     def close(self) -> None:
         """Let hosts reach no other one, as a firewall does, but where `open` says."""
 
@@ -108,6 +112,10 @@ class Namespaces:
     def words_outside(self) -> Sequence[str]:
         """What stands before a command that is to run where clients are."""
         return _words(self._router)
+
+    @property
+    def address_outside(self) -> str:
+        return "10.77.1.254"
 
     def from_outside(self, act: Callable[[], _Value]) -> _Value:
         return self._clients.submit(act).result()
@@ -181,6 +189,10 @@ class Loopback:
 
     def words(self, host: str) -> Sequence[str]:
         return ()
+
+    @property
+    def address_outside(self) -> str:
+        return "127.0.0.1"
 
     def from_outside(self, act: Callable[[], _Value]) -> _Value:
         return act()

@@ -37,14 +37,24 @@ class Stage:
     Between the hosts everything is closed but what the page's firewall table opens.
     """
 
-    def __init__(self, folder: Path, net: Network, more: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        net: Network,
+        more: Mapping[str, str],
+        store: Mapping[str, str] | None = None,
+    ) -> None:
         self.folder = folder
         self.network = net
         self.api_key = ""
         # None is kept: who sits at the other end is killed.
         limits = httpx.Limits(max_keepalive_connections=0)
         self._http = httpx.Client(limits=limits, timeout=DEADLINE_SECONDS, trust_env=False)
-        shared = {name.upper(): str(folder / name) for name in ("artifacts", "checkpoints")}
+        shared_folder = {
+            "ARTIFACT_URL": "file:///artifacts",
+            "ARTIFACTS": str(folder / "artifacts"),
+        }
+        shared = {"CHECKPOINTS": str(folder / "checkpoints"), **(store or shared_folder)}
         self.control = self._host(_CONTROL, CONTROL_PLANE, {**shared, **self._of_control()}, more)
         self.gpu = self._host(_GPU, GPU_HOST, {**shared, **self._of_gpu()}, more)
         self._close()
@@ -267,16 +277,21 @@ class Stage:
 
 @contextmanager
 def two_hosts(
-    folder: Path, more: Mapping[str, str] | None = None, *, on_loopback: bool = False
+    folder: Path,
+    more: Mapping[str, str] | None = None,
+    *,
+    on_loopback: bool = False,
+    store: Callable[[Network], Mapping[str, str]] | None = None,
 ) -> Iterator[Stage]:
     """Give both hosts, before anything is started; all of it ends with the block.
 
-    `more` is added to every environment, such as that of gates.
+    `more` is added to every environment, such as that of gates. `store` gives what both `.env` say
+    of the artifacts' place, where it is not a folder that both see.
     """
     make_tiny_checkpoint(folder / "checkpoints" / "tiny")
     (folder / "artifacts").mkdir()
     with network(_CONTROL, _GPU, on_loopback=on_loopback) as net:
-        stage = Stage(folder, net, more or {})
+        stage = Stage(folder, net, more or {}, store(net) if store else None)
         try:
             yield stage
         finally:

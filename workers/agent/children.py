@@ -57,6 +57,7 @@ class Child:
         environment: Mapping[str, str],
         folder: Path,
         log: CappedLog,
+        pass_fds: Sequence[int] = (),
         clock: Clock = SYSTEM,
     ) -> None:
         self._log = log
@@ -69,6 +70,7 @@ class Child:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            pass_fds=pass_fds,
             start_new_session=True,
             # Safe here: the runner has a single thread.
             preexec_fn=self._die_with_parent,

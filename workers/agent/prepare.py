@@ -1,7 +1,7 @@
 """What happens before an engine can start: its artifact is copied here, its command rendered.
 
-`python -m workers.agent.prepare FOLDER`, a short process: neither agent nor runner grows by what
-it imports.
+`python -m workers.agent.prepare FOLDER [--store-fd PIPE]`, a short process: neither agent nor
+runner grows by what it imports. What it reads from the pipe opens the artifact store.
 """
 
 import logging
@@ -11,16 +11,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from controlplane.artifacts import ArtifactFailure, ArtifactStore
+from controlplane.artifacts import ArtifactFailure
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory import UnplannableError
 from controlplane.domain.runtimes import RUNTIMES, Launch
 from controlplane.domain.spec import Spec
 from workers.agent.clean_devices import DevicesTaken, visible_devices, wait_until_clean
+from workers.agent.copies import Copies
 from workers.agent.failures import NoLauncher, no_free_port, no_launcher, not_rendered
 from workers.agent.folders import ReplicaFolder
-from workers.agent.models import mark_used, model_folder
+from workers.filled_pipe import read_pipe, store_descriptor
 from workers.runtimes.container.failures import FILE_NAME, ContainerRefused
 from workers.runtimes.container.image import Image
 from workers.runtimes.container.launch import contained, model_in_container, remover
@@ -38,11 +39,13 @@ def main() -> int:
     # What it says goes into the engine's log.
     logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
     folder = ReplicaFolder(path=Path(sys.argv[1]).absolute())
+    descriptor = store_descriptor(sys.argv)
+    login = None if descriptor is None else read_pipe(descriptor)
     wanted, run = folder.read("wanted"), folder.read("run")
     if wanted is None or run is None:
         return 1
     try:
-        folder.write("launch", _launch(folder, wanted, run))
+        folder.write("launch", _launch(folder, wanted, run, login))
     except (ArtifactFailure, NoLauncher, DevicesTaken, ContainerRefused) as error:
         _log.error("%s", error)
         folder.write("failure", error.failure.to_json())
@@ -62,6 +65,7 @@ def _launch(
     folder: ReplicaFolder,
     wanted: Mapping[str, Any],
     run: Mapping[str, Any],
+    login: Mapping[str, str] | None,
     *,
     clock: Clock = SYSTEM,
 ) -> dict[str, Any]:
@@ -70,7 +74,16 @@ def _launch(
     devices = [str(uuid) for uuid in wanted.get("devices", ())]
     wait_until_clean(devices, clock=clock)
     digest = str(wanted["content_digest"])
-    model = _materialize(digest, wanted, Path(run["models_dir"]), clock=clock)
+    # The node's own setting wins: a shared folder may be mounted elsewhere here.
+    url = os.environ.get("ARTIFACT_URL") or str(wanted["artifact_url"])
+    copies = Copies(
+        models=Path(run["models_dir"]),
+        replicas=folder.path.parent,
+        most_bytes=run.get("copies_bytes"),
+        url=url,
+        login=login,
+    )
+    model = copies.take(digest, clock=clock)
     host = str(run["host"])
     address = {"host": host, "port": free_port(host, PortRange(*run["ports"]))}
     if installed.image is not None:
@@ -150,18 +163,6 @@ def _installed(runtime: str, own_python: str) -> Installed:
     if found is None:
         raise NoLauncher(no_launcher(runtime))
     return found
-
-
-def _materialize(digest: str, wanted: Mapping[str, Any], models_dir: Path, *, clock: Clock) -> Path:
-    destination = model_folder(models_dir, digest)
-    started = clock.monotonic()
-    _log.info("Copying artifact %s.", digest)
-    # The node's own setting wins: the shared folder may be mounted elsewhere here.
-    url = os.environ.get("ARTIFACT_URL") or str(wanted["artifact_url"])
-    ArtifactStore.open(url).materialize(digest, destination)
-    mark_used(destination)
-    _log.info("Copied and verified in %.1f s.", clock.monotonic() - started)
-    return destination
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from workers.agent.patience import LookedTime, Progress, somebody_stopped_it
 from workers.agent.probes import Probe
 from workers.agent.reaping import kill_marked
 from workers.agent.settings import Settings
+from workers.filled_pipe import filled_pipe
 from workers.full_disk import is_full, says_full
 
 SPAWN_SECONDS = 20.0
@@ -89,16 +90,26 @@ class Replica:
     def _start_runner(self) -> None:
         self.folder.write("wanted", self.wanted)
         self.folder.write("run", self._run_record())
+        # Filled before anybody reads it: a runner needs no agent that lives on.
+        login = filled_pipe(self._settings.store_variables)
+        try:
+            self._spawned = self._spawn(login)
+        finally:
+            os.close(login)
+        _log.info("replica %s.%s: runner %s started", *self.key, self._spawned.pid)
+
+    def _spawn(self, login: int) -> "subprocess.Popen[bytes]":
+        argv = [sys.executable, "-m", "workers.agent.runner", str(self.folder.path)]
         with (self.folder.path / "runner.log").open("ab") as output:
-            self._spawned = subprocess.Popen(
-                [sys.executable, "-m", "workers.agent.runner", str(self.folder.path)],
+            return subprocess.Popen(
+                [*argv, "--store-fd", str(login)],
                 env=dict(self._settings.passed_on),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
+                pass_fds=[login],
                 start_new_session=True,
             )
-        _log.info("replica %s.%s: runner %s started", *self.key, self._spawned.pid)
 
     def stop(self) -> None:
         """Ask the runner to drain and end; a repeat changes nothing."""
@@ -306,6 +317,7 @@ class Replica:
             "prepare": [sys.executable, "-m", "workers.agent.prepare", str(self.folder.path)],
             "drain_seconds": self._settings.drain_seconds,
             "models_dir": str(self._settings.models),
+            "copies_bytes": self._settings.copies_bytes,
             "host": self._settings.node_address,
             "ports": list(self._settings.engine_ports),
             "python": self._settings.engine_python,

@@ -1,7 +1,8 @@
 """The runner: parent of one engine, from its preparation to its exit record.
 
-`python -m workers.agent.runner FOLDER`, in a session of its own: it outlives the agent, holds the
-locks of its GPUs, and its engine dies with it.
+`python -m workers.agent.runner FOLDER [--store-fd PIPE]`, in a session of its own: it outlives the
+agent, holds the locks of its GPUs, and its engine dies with it. What it reads from the pipe opens
+the artifact store: it goes to what copies the artifact here, and to no other child.
 """
 
 import os
@@ -26,6 +27,7 @@ from workers.agent.folders import (
 from workers.agent.identity import boot_id, identity_of
 from workers.agent.identity_server import IdentityServer
 from workers.agent.reaping import kill_marked
+from workers.filled_pipe import filled_pipe, read_pipe, store_descriptor
 from workers.gates import pass_gate
 from workers.runtimes.ports import NoFreePort, PortRange
 
@@ -38,6 +40,7 @@ REMOVE_SECONDS = 30.0
 def main() -> int:
     """Run the replica of the folder; 0 unless the folder is wrong."""
     folder = ReplicaFolder(path=Path(sys.argv[1]).absolute())
+    login = read_pipe(store_descriptor(sys.argv))
     pass_gate("runner.begins")
     held = _lock_of(folder)
     if held is None or folder.read("exit") is not None:
@@ -49,7 +52,7 @@ def main() -> int:
     stop = StopRequest()
     become_subreaper()
     folder.write("runner", identity.to_json())
-    folder.write("exit", _run(folder, run, stop))
+    folder.write("exit", _run(folder, run, stop, login))
     return 0
 
 
@@ -68,7 +71,12 @@ def _lock_of(folder: ReplicaFolder, *, clock: Clock = SYSTEM) -> int | None:
 
 
 def _run(
-    folder: ReplicaFolder, run: Mapping[str, Any], stop: StopRequest, *, clock: Clock = SYSTEM
+    folder: ReplicaFolder,
+    run: Mapping[str, Any],
+    stop: StopRequest,
+    login: Mapping[str, str],
+    *,
+    clock: Clock = SYSTEM,
 ) -> dict[str, Any]:
     """Return the exit record.
 
@@ -82,11 +90,7 @@ def _run(
     if busy:
         return _record("lock", stop, None, detail=busy)
     if folder.read("launch") is None:
-        environment = _environment(folder, {})
-        child = Child(
-            run["prepare"], environment=environment, folder=folder.path, log=log, clock=clock
-        )
-        code = child.watch(stop, drain_seconds=PREPARE_DRAIN_SECONDS)
+        code = _prepared(folder, run, stop, login, log, clock)
         kill_descendants(clock=clock)
         if code != 0 or stop.is_requested:
             return _record("prepare", stop, code)
@@ -94,6 +98,30 @@ def _run(
     if launch is None:
         return _record("prepare", stop, None)
     return _run_engine(folder, run, launch, stop, log, clock)
+
+
+def _prepared(
+    folder: ReplicaFolder,
+    run: Mapping[str, Any],
+    stop: StopRequest,
+    login: Mapping[str, str],
+    log: CappedLog,
+    clock: Clock,
+) -> int:
+    """Return the exit code of what copies the artifact and renders the command."""
+    pipe = filled_pipe(login)
+    try:
+        child = Child(
+            [*run["prepare"], "--store-fd", str(pipe)],
+            environment=_environment(folder, {}),
+            folder=folder.path,
+            log=log,
+            pass_fds=[pipe],
+            clock=clock,
+        )
+    finally:
+        os.close(pipe)
+    return child.watch(stop, drain_seconds=PREPARE_DRAIN_SECONDS)
 
 
 def _run_engine(

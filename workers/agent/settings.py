@@ -3,10 +3,11 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from controlplane.artifacts import ArtifactFailure, store_variables
 from workers import gates
 from workers.runtimes.ports import PortRange, ports_below_the_kernels, read_ports
 
@@ -43,6 +44,10 @@ class Settings:
     start_seconds: float
     stop_engines_on_exit: bool
     passed_on: Mapping[str, str]
+    copies_bytes: int | None
+    """What copies of artifacts may take here together; None drops those unused for a day."""
+    store_variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What opens the artifact store: for what prepares a replica, never for its engine."""
 
     @property
     def home(self) -> Path:
@@ -80,7 +85,16 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         start_seconds=_number(environment, "ENGINE_START_SECONDS", 1200),
         stop_engines_on_exit=environment.get("AGENT_STOP_ENGINES_ON_EXIT", "0") == "1",
         passed_on=_passed_on(environment, root),
+        copies_bytes=_number(environment, "ARTIFACT_CACHE_BYTES", 0) or None,
+        store_variables=_store_variables(environment),
     )
+
+
+def _store_variables(environment: Mapping[str, str]) -> Mapping[str, str]:
+    try:
+        return store_variables(environment)
+    except ArtifactFailure as failed:
+        raise WrongSetting(f"{failed} {failed.failure.hint}") from None
 
 
 def free_cores(control_groups: Path = Path("/sys/fs/cgroup")) -> int:

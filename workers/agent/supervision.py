@@ -137,8 +137,13 @@ class Agent:
             _log.warning("killed a process of %s, whose runner is gone", marker)
         self._containers.begin(self._pool)
         in_use = {str(each.wanted.get("content_digest")) for each in self._replicas.values()}
-        for name in prune_models(self._settings.models, in_use, clock=self._clock):
-            _log.info("dropped the copy of artifact %s, unused for a day", name)
+        for name in prune_models(
+            self._settings.models,
+            in_use,
+            most_bytes=self._settings.copies_bytes,
+            clock=self._clock,
+        ):
+            _log.info("dropped the copy of artifact %s, which nothing used", name)
             self._came_on()
 
     def _is_live(self, marker: str) -> bool:

@@ -2,7 +2,6 @@
 
 import argparse
 import importlib
-import json
 import logging
 import os
 import shutil
@@ -22,6 +21,7 @@ from workers.build_steps.host_summary import host_summary
 from workers.build_steps.job import Job, read_job
 from workers.build_steps.processes import memory_of
 from workers.build_steps.step import StepResult
+from workers.filled_pipe import read_pipe
 from workers.gates import pass_gate
 from workers.imports import import_tokenizers, import_transformers, without_collecting
 
@@ -44,7 +44,8 @@ def main(arguments: Sequence[str]) -> int:
     for library in ("httpx2", "httpx"):
         logging.getLogger(library).setLevel(logging.WARNING)
     events = Events(options.events_fd)
-    job = read_job(options.job).with_secrets(_read_secrets(options.secrets_fd))
+    job = read_job(options.job).with_secrets(read_pipe(options.secrets_fd))
+    job = job.with_store_variables(read_pipe(options.store_fd))
     failure = _run(options.step, job, events)
     events.peak(memory_of(os.getpid()).get("VmHWM", 0))
     if failure is None:
@@ -88,14 +89,6 @@ def _run(step: str, job: Job, events: Events) -> Failure | None:
     return None
 
 
-def _read_secrets(descriptor: int | None) -> dict[str, str]:
-    if descriptor is None:
-        return {}
-    with os.fdopen(descriptor, "rb") as pipe:
-        secrets: dict[str, str] = json.load(pipe)
-        return secrets
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m workers.build_steps", allow_abbrev=False)
     parser.add_argument("step", choices=STEPS)
@@ -103,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--events-fd", type=int, required=True)
     parser.add_argument("--lifeline-fd", type=int)
     parser.add_argument("--secrets-fd", type=int)
+    parser.add_argument("--store-fd", type=int)
     return parser
 
 

@@ -1,7 +1,5 @@
 """Supervision of one step: start it, listen to it, keep its lease, and leave nothing behind."""
 
-import fcntl
-import json
 import os
 import selectors
 import signal
@@ -13,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
+from controlplane.artifacts import secret_values
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.redaction import Redactor
@@ -23,6 +22,7 @@ from workers.build_steps.log_pump import LogPump
 from workers.build_steps.oom_kills import oom_kills
 from workers.build_steps.peaks import PeakMeter, Peaks
 from workers.build_steps.processes import belongs_to, kill_all, living, send
+from workers.filled_pipe import filled_pipe
 from workers.runtimes.container.leftovers import clear_containers
 from workers.runtimes.container.mark import Mark
 
@@ -30,7 +30,6 @@ _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 _TICK_SECONDS = 0.1
 _GRACE_SECONDS = 3.0
 """From the polite signal of a cancel to the one that nobody survives."""
-_LARGEST_SECRETS_BYTES = 1024 * 1024
 
 
 class Verdict(StrEnum):
@@ -62,6 +61,8 @@ class StepCommand:
     instance: str
     """The installation, as given to `reap_orphans`; DATA_DIR serves well."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    store_variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What opens the artifact store, for a step that publishes or takes out of it."""
     python: str = sys.executable
     environment: Mapping[str, str] = field(default_factory=dict)
     """Additions to the allow-listed environment; never a secret."""
@@ -118,7 +119,9 @@ class _Child:
     def __init__(self, command: StepCommand, clock: Clock) -> None:
         self._command = command
         self._clock = clock
-        self._redactor = Redactor(command.secrets.values())
+        self._redactor = Redactor(
+            [*command.secrets.values(), *secret_values(command.store_variables)]
+        )
         self._events = EventReader()
         self._events_ended = False
         self._oom_kills_before = oom_kills()
@@ -136,9 +139,9 @@ class _Child:
             "--job", str(self._command.job_path),
             "--events-fd", str(events_out), "--lifeline-fd", str(lifeline_in),
         ]  # fmt: skip
-        if self._command.secrets:
-            theirs.append(_filled_pipe(self._command.secrets))
-            argv += ["--secrets-fd", str(theirs[-1])]
+        for option, values in self._confided():
+            theirs.append(filled_pipe(values))
+            argv += [option, str(theirs[-1])]
         try:
             self._start(argv, theirs, log_out)
         except BaseException:
@@ -260,6 +263,14 @@ class _Child:
         for descriptor in self._own:
             os.close(descriptor)
 
+    def _confided(self) -> list[tuple[str, Mapping[str, str]]]:
+        """Return what only the child may know, by the option that names its pipe."""
+        told = [
+            ("--secrets-fd", self._command.secrets),
+            ("--store-fd", self._command.store_variables),
+        ]
+        return [(option, values) for option, values in told if values]
+
     def _pipe(self, *, own_write_end: bool = False) -> tuple[int, int]:
         read_end, write_end = os.pipe()
         self._own.append(write_end if own_write_end else read_end)
@@ -274,20 +285,3 @@ class _Child:
         self._events.feed(data)
         self._events_ended = not data
         return bool(data)
-
-
-def _filled_pipe(secrets: Mapping[str, str]) -> int:
-    """Return the read end of a pipe that holds the secrets and ends after them."""
-    content = json.dumps(dict(secrets)).encode()
-    read_end, write_end = os.pipe()
-    try:
-        fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, _LARGEST_SECRETS_BYTES)
-        os.set_blocking(write_end, False)
-        if os.write(write_end, content) != len(content):
-            raise ValueError(f"secrets of {len(content)} bytes do not fit a pipe")
-    except BaseException:
-        os.close(read_end)
-        raise
-    finally:
-        os.close(write_end)
-    return read_end

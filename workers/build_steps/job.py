@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from controlplane.artifacts import ArtifactStore
 from controlplane.artifacts.durable import write_atomically
 
 FORMAT = 1
@@ -35,6 +36,8 @@ class Job:
     format: int = FORMAT
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Read from a pipe by the child; never a part of the stored form."""
+    store_variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The login to the artifact store, of a step that needs it; comes as the secrets do."""
 
     @property
     def output(self) -> Path:
@@ -49,10 +52,18 @@ class Job:
         """Return the job with the values that its spec names."""
         return replace(self, secrets=secrets)
 
+    def store(self) -> ArtifactStore:
+        """Return the artifact store of this job."""
+        return ArtifactStore.open(self.options["artifact_url"], variables=self.store_variables)
+
+    def with_store_variables(self, variables: Mapping[str, str]) -> "Job":
+        """Return the job with what opens its artifact store."""
+        return replace(self, store_variables=variables)
+
     def write(self, path: Path) -> None:
         """Store the job, without secrets."""
         stored = asdict(self)
-        del stored["secrets"]
+        del stored["secrets"], stored["store_variables"]
         write_atomically(path, json.dumps(stored, indent=1).encode())
 
 
@@ -61,5 +72,5 @@ def read_job(path: Path) -> Job:
     stored = json.loads(path.read_bytes())
     if stored.get("format") not in _ACCEPTED_FORMATS:
         raise UnknownJobFormat(f"{path}: job format `{stored.get('format')}` is not known here")
-    known = set(Job.__dataclass_fields__) - {"secrets"}
+    known = set(Job.__dataclass_fields__) - {"secrets", "store_variables"}
     return Job(**{name: value for name, value in stored.items() if name in known})

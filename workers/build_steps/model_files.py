@@ -1,7 +1,7 @@
 """The files of a step's model: as it published them, as they are now, as the gate measured them."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,7 +29,15 @@ def published_files(step_folder: Path) -> tuple[FileEntry, ...]:
 def hash_again(job: Job, step: str, events: Events) -> tuple[FileEntry, ...]:
     """Return the files as they are on the disk now, refused when they are not the step's."""
     made = published_files(job.input(step))
-    total = sum(each.size_bytes for each in made)
+    files = describe(job.input(step) / MODEL_FOLDER, counting(made, events))
+    if changed := _differing(made, files):
+        raise changed_output(step, [f"{MODEL_FOLDER}/{each}" for each in changed])
+    return files
+
+
+def counting(files: Sequence[FileEntry], events: Events) -> Callable[[int], None]:
+    """Return what tells how much of the files has been gone through, of each count of bytes."""
+    total = sum(each.size_bytes for each in files)
     done = 0
 
     def add(count: int) -> None:
@@ -37,10 +45,7 @@ def hash_again(job: Job, step: str, events: Events) -> tuple[FileEntry, ...]:
         done += count
         events.progress(done, total, "bytes")
 
-    files = describe(job.input(step) / MODEL_FOLDER, add)
-    if changed := _differing(made, files):
-        raise changed_output(step, [f"{MODEL_FOLDER}/{each}" for each in changed])
-    return files
+    return add
 
 
 def note_measured(files: Sequence[FileEntry], gate_folder: Path) -> str:

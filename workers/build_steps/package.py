@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from controlplane.artifacts import (
-    ArtifactStore,
     FileEntry,
     content_digest,
     input_digest,
@@ -20,7 +19,7 @@ from workers.build_steps.failures import StepFailure
 from workers.build_steps.fetch import MODEL_FOLDER
 from workers.build_steps.inputs import build_inputs
 from workers.build_steps.job import Job
-from workers.build_steps.model_files import hash_again, refuse_unmeasured
+from workers.build_steps.model_files import counting, hash_again, refuse_unmeasured
 from workers.build_steps.step import StepResult
 
 _QUANTIZATION = (
@@ -41,9 +40,11 @@ def run(job: Job, events: Events) -> StepResult:
         refuse_unmeasured(files, job.input("gate"))
     inputs = build_inputs(job.spec, outputs.read(job.input("fetch")).values)
     passport = _passport(job, files, inputs)
-    store = ArtifactStore.open(job.options["artifact_url"])
+    store = job.store()
     # Links: the step's folder is ours, and nobody writes to it again.
-    published = store.publish(model, passport, files=files, link=True)
+    published = store.publish(
+        model, passport, files=files, link=True, on_bytes=counting(files, events)
+    )
     log.info(
         "published %s, %d files%s",
         published.content_digest,

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from controlplane.artifacts import ArtifactStore
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.runtimes import RUNTIMES, Launch
 from controlplane.domain.spec import Spec
@@ -101,8 +100,7 @@ def _encoded(answer: EncoderAnswer) -> dict[str, Any]:
 
 
 def _take_out(job: Job) -> Path:
-    store = ArtifactStore.open(job.options["artifact_url"])
-    return store.materialize(_digest(job), job.output / "model" / "files")
+    return job.store().materialize(_digest(job), job.output / "model" / "files")
 
 
 def _digest(job: Job) -> str:

@@ -15,9 +15,11 @@ from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.configs.calibration_sets.selectors import preview_to_make, sets_of_job
 from apps.configs.calibration_sets.services import preview_claim, preview_finish
 from apps.leases.lease import Lease
+from controlplane.artifacts import ArtifactFailure
 from controlplane.clock import SYSTEM
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import Spec
+from workers.build_steps.calibration.kept import kept_files
 from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, Verdict, run_step
 from workers.build_steps.job import Job
 from workers.tasks.building.jobs import cpu_threads
@@ -59,6 +61,8 @@ def _make_and_store(keeper: LeaseKeeper, folder: Path) -> None:
         made = _made(keeper, folder)
     except Unredeemed as error:
         made = {"failure": _unredeemed(error)}
+    except ArtifactFailure as error:
+        made = {"failure": error.failure}
     if not retry_on_db_error(keeper, lambda: preview_finish(lease=lease, **made)):
         _log.warning("preview %s was taken over; this result is dropped", lease.id)
 
@@ -96,6 +100,7 @@ def _command(keeper: LeaseKeeper, preview: CalibrationPreview, folder: Path) -> 
         },
     )
     job.write(folder / "job.json")
+    kept_files(job.options, lambda _count: keeper.check())
     secrets: Mapping[str, str] = redeem_secrets(keeper) if wanted.secret_names else {}
     return StepCommand(
         step=_STEP,

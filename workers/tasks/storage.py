@@ -1,4 +1,4 @@
-"""The task `artifacts.sweep`: stored files that nothing names any more go after a day."""
+"""The artifact store's tasks: whether it can be used, and what nothing names goes after a day."""
 
 import logging
 
@@ -6,11 +6,34 @@ from celery import shared_task
 from django.conf import settings
 
 from apps.builds.selectors import stored_contents as contents_of_builds
+from apps.builds.services import store_checked
 from apps.configs.calibration_sets.selectors import stored_contents as contents_of_sets
-from controlplane.artifacts import ArtifactFailure, ArtifactStore
+from controlplane.artifacts import PAGES, ArtifactFailure, ArtifactStore
+from controlplane.artifacts.probing import Probe
 
 GRACE_SECONDS = 86_400.0
 _log = logging.getLogger(__name__)
+
+
+@shared_task(name="artifacts.check")
+def check(*, format: int, **unknown: object) -> None:
+    """Look whether the store can be written to and read, and note it for the pages."""
+    if unknown:
+        _log.warning("artifacts.check: unknown arguments %s", sorted(unknown))
+    failure = _probe.failure(settings.ARTIFACT_URL)
+    if not store_checked(failure):
+        return
+    if failure is None:
+        _log.info("the artifact store can be used")
+    else:
+        _log.error("the artifact store cannot be used: %s", failure.sentence)
+
+
+def _ask() -> None:
+    ArtifactStore.open(settings.ARTIFACT_URL, patience=PAGES).probe()
+
+
+_probe = Probe(_ask)
 
 
 @shared_task(name="artifacts.sweep")
@@ -18,11 +41,12 @@ def sweep(*, format: int, **unknown: object) -> None:
     """Remove what neither an artifact, a build under way nor a calibration set names."""
     if unknown:
         _log.warning("artifacts.sweep: unknown arguments %s", sorted(unknown))
-    store = ArtifactStore.open(settings.ARTIFACT_URL)
     try:
+        store = ArtifactStore.open(settings.ARTIFACT_URL)
         swept = store.sweep(contents_of_builds() | contents_of_sets(), GRACE_SECONDS)
     except ArtifactFailure as failed:
-        # Unreadable manifests name unknown files: nothing may go before somebody has looked.
+        # Unreadable manifests name unknown files: nothing may go before somebody has looked. And
+        # what a store that is away did not do, the next sweep does.
         _log.error("nothing swept: %s", failed.failure.sentence)
         return
     if swept.busy:

@@ -26,6 +26,7 @@ from apps.builds.services.progress import (
 )
 from apps.builds.services.requests import build_cancel, build_create, build_promote, build_retry
 from apps.builds.services.reuse import ReuseState, build_explain_reuse
+from apps.builds.services.store_check import store_checked
 from apps.builds.services.sweeping import Sweep, builds_sweep
 
 __all__ = [
@@ -62,4 +63,5 @@ __all__ = [
     "step_reuse",
     "step_start",
     "step_wait",
+    "store_checked",
 ]

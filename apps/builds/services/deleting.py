@@ -5,24 +5,39 @@ from django.db import transaction
 
 from apps.accounts.audit import audit
 from apps.builds.models import Artifact, Build
-from apps.rest.errors import Conflict
-from controlplane.artifacts import ArtifactStore
+from apps.rest.errors import Conflict, Unavailable
+from apps.rest.streaming import free_connection
+from controlplane.artifacts import PAGES, ArtifactFailure, ArtifactStore
 from controlplane.domain.lifecycle import BUILD_TERMINAL
 
 
-@transaction.atomic
 def artifact_delete(*, artifact: Artifact) -> None:
     """Delete an artifact; its builds stay, and its files go with a sweep a day later.
 
-    Raises Conflict while a deployment has it or a build under way reuses it.
+    Raises:
+        Conflict: a deployment has it, or a build under way reuses it.
+        Unavailable: the store cannot be asked to spare the files for that day.
     """
+    _spare(artifact.content_digest)
+    _delete(artifact)
+
+
+def _spare(content_digest: str) -> None:
+    # Before the row goes and outside its transaction: a store may take seconds to answer.
+    free_connection()
+    try:
+        ArtifactStore.open(settings.ARTIFACT_URL, patience=PAGES).spare(content_digest)
+    except ArtifactFailure as failed:
+        raise Unavailable(failed.failure.sentence, hint=failed.failure.hint) from failed
+
+
+@transaction.atomic
+def _delete(artifact: Artifact) -> None:
     row = Artifact.objects.select_for_update().get(id=artifact.id)
     _refuse_while_used(row)
     Build.objects.filter(artifact=row).update(artifact=None)
     audit("artifact.delete", row, team=row.team, before={"content_digest": row.content_digest})
     row.delete()
-    store = ArtifactStore.open(settings.ARTIFACT_URL)
-    transaction.on_commit(lambda: store.spare(row.content_digest))
 
 
 def _refuse_while_used(artifact: Artifact) -> None:

@@ -77,6 +77,14 @@ class StorageStateObject(serializers.Serializer[Any]):
     logs_bytes = serializers.IntegerField()
     artifacts_free_bytes = serializers.IntegerField(allow_null=True)
     data_free_bytes = serializers.IntegerField(allow_null=True)
+    artifacts_url = serializers.CharField()
+    artifacts_problem = serializers.DictField(
+        allow_null=True, help_text="The failure that the last check of the store found, or null."
+    )
+    artifacts_problem_since = serializers.DateTimeField(allow_null=True)
+    artifacts_checked_at = serializers.DateTimeField(
+        allow_null=True, help_text="Null before the first check, which the control worker does."
+    )
 
 
 class KeptObject(serializers.Serializer[Any]):

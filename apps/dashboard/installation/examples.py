@@ -54,6 +54,10 @@ INSTALLATION = {
         "logs_bytes": 98304,
         "artifacts_free_bytes": 120000000000,
         "data_free_bytes": 120000000000,
+        "artifacts_url": "s3://enginehouse/artifacts",
+        "artifacts_problem": None,
+        "artifacts_problem_since": None,
+        "artifacts_checked_at": "2026-11-28T08:00:00Z",
     },
     "kept": [{"what": "Logs of builds and engines", "days": 30, "setting": "LOG_RETENTION_DAYS"}],
 }

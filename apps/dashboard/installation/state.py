@@ -9,7 +9,6 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.db import connection
@@ -20,12 +19,14 @@ from django.db.models import QuerySet, Sum
 from apps.accounts.key_ring import KeyRingError, key_ring_load
 from apps.accounts.models import AuditEntry
 from apps.builds.models import Artifact
+from apps.builds.selectors import store_check
 from apps.configs.calibration_sets.models import CalibrationVersion
 from apps.fleet.selectors import gateway_list, node_list, worker_list
 from apps.fleet.services.devices import ENDED_KEPT
 from apps.secrets.models import Secret
 from apps.telemetry.selectors import journals_with_usage_set_aside
 from apps.telemetry.services.engines import ENGINE_SAMPLES_KEPT, USAGE_KEPT
+from controlplane.artifacts.opening import folder_of
 from controlplane.domain.skew import skew_words
 from controlplane.version import product_version
 
@@ -80,6 +81,11 @@ class StorageState:
     logs_bytes: int
     artifacts_free_bytes: int | None
     data_free_bytes: int | None
+    artifacts_url: str
+    artifacts_problem: dict[str, Any] | None
+    """Why the store cannot be used: a failure, as the control worker last found."""
+    artifacts_problem_since: datetime | None
+    artifacts_checked_at: datetime | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,13 +233,18 @@ def _storage() -> StorageState:
             " pg_total_relation_size('telemetry_logchunk')"
         )
         database, logs = map(int, cursor.fetchone())
+    check = store_check()
     return StorageState(
         artifacts_bytes=_sum_of_contents(Artifact.objects.all()),
         calibration_bytes=_sum_of_contents(CalibrationVersion.objects.all()),
         database_bytes=database,
         logs_bytes=logs,
-        artifacts_free_bytes=_free_bytes(Path(unquote(urlsplit(settings.ARTIFACT_URL).path))),
+        artifacts_free_bytes=_free_bytes(folder_of(settings.ARTIFACT_URL)),
         data_free_bytes=_free_bytes(settings.DATA_DIR),
+        artifacts_url=settings.ARTIFACT_URL,
+        artifacts_problem=check.failure if check else None,
+        artifacts_problem_since=check.since if check and check.failure else None,
+        artifacts_checked_at=check.checked_at if check else None,
     )
 
 
@@ -243,7 +254,9 @@ def _sum_of_contents(rows: QuerySet[Any]) -> int:
     return int(contents.aggregate(total=Sum("size_bytes"))["total"] or 0)
 
 
-def _free_bytes(folder: Path) -> int | None:
+def _free_bytes(folder: Path | None) -> int | None:
+    if folder is None:  # a bucket has no end that could be seen
+        return None
     try:
         return shutil.disk_usage(folder).free
     except OSError:

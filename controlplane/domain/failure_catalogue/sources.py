@@ -85,7 +85,7 @@ IN_BUCKETS = (
     entry("EAZ-NO-ACCOUNT", CONFIGURATION, "Nothing names the storage account.",
           "Add `account_name` to the secret, or set AZURE_ACCOUNT."),
     entry_of(BUCKETS, "SETUP", MACHINE, "The client could not be set up on this machine.",
-             "Unset AWS_, GOOGLE_ and AZURE_ variables of the workers."),
+             "Unset GOOGLE_ and AZURE_ variables of the workers, and AWS_ ones but settings."),
     entry_of(BUCKETS, "DENIED", CONFIGURATION, "The login may not read the bucket.",
              "Give it read access, or name a secret that has it."),
     entry_of(BUCKETS, "KEY", CONFIGURATION, "The store does not know the login.",

@@ -86,6 +86,14 @@ HOSTS = Group(
             "checkpoints of the same config.json and shapes; it can be deleted at any time.",
         ),
         Setting(
+            name="ARTIFACT_CACHE_BYTES",
+            default="none",
+            read_by="agent",
+            says="What this host's copies of artifacts may take together. The least recently used "
+            "go first, never one that a replica has or is about to start from. Without a "
+            "bound, copies go once unused for a day.",
+        ),
+        Setting(
             name="ENGINE_START_SECONDS",
             default="`1200`",
             read_by="agent",

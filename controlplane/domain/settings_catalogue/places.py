@@ -31,9 +31,102 @@ PLACES = Group(
             name="ARTIFACT_URL",
             default="`DATA_DIR/artifacts`",
             read_by="web, workers, agent",
-            says="`file:///folder` that every host mounts; web and build workers write "
-            "there, the control worker removes what nothing names, and folders in it "
-            "are as open as it is.",
+            says="`s3://bucket/prefix` of AWS or of a store of your own, or a `file:///folder` "
+            "that every host mounts. Web and build workers write there, the control worker removes "
+            "what nothing names; folders in a `file:///` one are as open as it is.",
+        ),
+        Setting(
+            name="AWS_ENDPOINT_URL",
+            default="AWS",
+            read_by="web, workers, agent",
+            says="Where the bucket of `ARTIFACT_URL` is, for a store of your own (MinIO, Ceph, "
+            "R2, …): `https://minio.example.com:9000`.",
+        ),
+        Setting(
+            name="AWS_ENDPOINT_URL_S3",
+            default="`AWS_ENDPOINT_URL`",
+            read_by="web, workers, agent",
+            says="The same, before `AWS_ENDPOINT_URL`, as AWS's own tools have it.",
+        ),
+        Setting(
+            name="AWS_REGION",
+            default="`AWS_DEFAULT_REGION`, else `us-east-1`",
+            read_by="web, workers, agent",
+            says="The region of that bucket.",
+        ),
+        Setting(
+            name="AWS_DEFAULT_REGION",
+            default="none",
+            read_by="web, workers, agent",
+            says="The region where `AWS_REGION` names none.",
+        ),
+        Setting(
+            name="AWS_CA_BUNDLE",
+            default="whom the host trusts",
+            read_by="web, workers, agent",
+            says="File with the certificates of authorities to trust as well, in PEM form: for a "
+            "store of your own with a certificate of your own.",
+        ),
+        Setting(
+            name="AWS_ACCESS_KEY_ID",
+            default="none",
+            read_by="web, workers, agent",
+            says="The key of that bucket. Without one, AWS is asked for the role of the machine or "
+            "pod; a store of your own is not.",
+            is_secret=True,
+            may_be_a_file=True,
+        ),
+        Setting(
+            name="AWS_SECRET_ACCESS_KEY",
+            default="none",
+            read_by="web, workers, agent",
+            says="Its other half.",
+            is_secret=True,
+            may_be_a_file=True,
+        ),
+        Setting(
+            name="AWS_SESSION_TOKEN",
+            default="none",
+            read_by="web, workers, agent",
+            says="Beside keys that end; a new one is read when a process starts again.",
+            is_secret=True,
+            may_be_a_file=True,
+        ),
+        Setting(
+            name="AWS_ROLE_ARN",
+            default="none",
+            read_by="web, workers, agent",
+            says="The role that `AWS_WEB_IDENTITY_TOKEN_FILE` opens; without keys only.",
+        ),
+        Setting(
+            name="AWS_ROLE_SESSION_NAME",
+            default="the client's",
+            read_by="web, workers, agent",
+            says="How AWS's records name the use of that role.",
+        ),
+        Setting(
+            name="AWS_WEB_IDENTITY_TOKEN_FILE",
+            default="none",
+            read_by="web, workers, agent",
+            says="File with the token for that role, as Kubernetes writes it.",
+        ),
+        Setting(
+            name="AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+            default="none",
+            read_by="web, workers, agent",
+            says="Where a container on AWS asks for its keys, as AWS sets it.",
+        ),
+        Setting(
+            name="AWS_CONTAINER_CREDENTIALS_FULL_URI",
+            default="none",
+            read_by="web, workers, agent",
+            says="The same as a whole address, with `AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE`.",
+        ),
+        Setting(
+            name="AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+            default="none",
+            read_by="web, workers, agent",
+            says="File with the token for that address.",
         ),
         Setting(
             name="PUBLIC_URL",

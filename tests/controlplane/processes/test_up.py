@@ -45,7 +45,11 @@ def test_a_second_start_on_the_same_folder_is_refused(tmp_path: Path) -> None:
     ("name", "value", "words"),
     [
         ("DATABASE_URL", "sqlite:///here.db", "runs on PostgreSQL alone"),
-        ("ARTIFACT_URL", "s3://bucket/artifacts", "not supported in this release"),
+        (
+            "ARTIFACT_URL",
+            "s3://key:secret@bucket/artifacts",
+            "`s3://bucket/artifacts` does not name",
+        ),
         ("PUBLIC_URL", "example.org", "`example.org` is not one of"),
         ("WEB_PORT", "eighty", "`eighty` is not a whole number"),
         ("DEBUG", "maybe", "`maybe` is neither true nor false"),

@@ -119,6 +119,30 @@ def test_secrets_reach_the_step_and_neither_argv_nor_environment(
     assert b"[redacted]" in supervisor.log
 
 
+def test_the_login_to_the_store_reaches_the_step_as_secrets_do(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    login = {"AWS_ACCESS_KEY_ID": "AKIA1", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "x-1"}
+    body = f"""
+        for each in "$@"; do echo "$each"; done > {tmp_path}/argv
+        env > {tmp_path}/env
+        while [ $# -gt 0 ]; do [ "$1" = --store-fd ] && fd=$2; shift; done
+        cat <&$fd > {tmp_path}/received
+        echo leaking {SECRET} of x-1 to the log"""
+    command = supervisor.command(
+        "package",
+        tmp_path / "none.json",
+        store_variables=login,
+        python=script(tmp_path, body),
+    )
+    supervisor.run(command)
+    assert json.loads((tmp_path / "received").read_text()) == login
+    for told in ("argv", "env"):
+        assert SECRET not in (tmp_path / told).read_text()
+    assert SECRET not in repr(command)
+    assert b"leaking [redacted] of x-1" in supervisor.log
+
+
 def test_the_environment_is_an_allow_list(
     supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

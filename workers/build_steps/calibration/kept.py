@@ -1,11 +1,12 @@
 """Sets that a team keeps: out of the artifact store, verified, into this host's cache."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from controlplane.artifacts import ArtifactStore
+from controlplane.artifacts import ArtifactStore, holds_exactly
+from controlplane.artifacts.digests import ignore_bytes
 from controlplane.domain.facts.calibration_sets import CalibrationSet, SetVersion
 from controlplane.sources.cache import CALIBRATION
 
@@ -13,13 +14,16 @@ _USED = "used"
 _CONTENT = "content"
 
 
-def kept_files(options: Mapping[str, Any]) -> dict[str, str]:
+def kept_files(
+    options: Mapping[str, Any], on_bytes: Callable[[int], None] = ignore_bytes
+) -> dict[str, str]:
     """Return data set -> file, of the sets that a job names; raises ArtifactFailure.
 
-    What lies in the cache from an earlier step is hashed again before it is believed.
+    What lies in the cache is hashed again before it is believed. A step finds it there, since its
+    supervisor has taken it before: the login to a store is not for processes that run models.
     """
     return {
-        dataset: str(_take(told, options))
+        dataset: str(_take(told, options, on_bytes))
         for dataset, told in (options.get("calibration_sets") or {}).items()
     }
 
@@ -35,12 +39,16 @@ def known_sets(options: Mapping[str, Any]) -> tuple[CalibrationSet, ...]:
     )
 
 
-def _take(told: Mapping[str, Any], options: Mapping[str, Any]) -> Path:
+def _take(
+    told: Mapping[str, Any], options: Mapping[str, Any], on_bytes: Callable[[int], None]
+) -> Path:
     digest = str(told["content_digest"])
     cache = Path(options.get("cache_dir") or tempfile.gettempdir())
     folder = cache / CALIBRATION / digest.replace(":", "-")
     folder.mkdir(parents=True, exist_ok=True)
     # Its time is that of the last use: the file's own, a link into the store, is older.
     (folder / _USED).touch()
-    store = ArtifactStore.open(options["artifact_url"])
-    return store.materialize(digest, folder / _CONTENT) / str(told["file_name"])
+    content = folder / _CONTENT
+    if not holds_exactly(content, digest, on_bytes):
+        ArtifactStore.open(options["artifact_url"]).materialize(digest, content, on_bytes)
+    return content / str(told["file_name"])

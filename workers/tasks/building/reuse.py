@@ -71,9 +71,12 @@ def known_results(package: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _is_stored(keeper: LeaseKeeper, content_digest: str) -> bool:
+    """Return whether every byte is there. Raises ArtifactFailure where the store does not say."""
     try:
         store = ArtifactStore.open(settings.ARTIFACT_URL)
         store.verify(content_digest, lambda _count: keeper.check())
-    except ArtifactFailure:
+    except ArtifactFailure as failed:
+        if not failed.is_loss:
+            raise  # a store that is away would have every build made anew
         return False
     return True

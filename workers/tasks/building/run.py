@@ -16,10 +16,12 @@ from apps.builds.services import (
     step_reuse,
     step_start,
 )
+from controlplane.artifacts import ArtifactFailure, store_variables
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import STEP_OF_STATE, BuildState, StepState
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
+from workers.build_steps.calibration.kept import kept_files
 from workers.build_steps.child import (
     OutcomeKind,
     StepCommand,
@@ -27,6 +29,7 @@ from workers.build_steps.child import (
     Verdict,
     run_step,
 )
+from workers.build_steps.job import Job
 from workers.tasks.building.devices import HeldDevices, StepDevices
 from workers.tasks.building.folders import BuildFolder
 from workers.tasks.building.jobs import step_job
@@ -40,6 +43,9 @@ from workers.tasks.leasing import Interrupted, LeaseKeeper, LeaseStatus, retry_o
 
 _STATE_OF_STEP = {step: state for state, step in STEP_OF_STATE.items()}
 _VERDICTS = {LeaseStatus.HELD: Verdict.CONTINUE, LeaseStatus.CANCEL: Verdict.CANCEL}
+_STEPS_WITH_DATA = frozenset({"fetch", "calibrate", "gate"})
+"""They find the sets of the team in this host's cache."""
+_STEPS_WITH_STORE = frozenset({"package", "smoke_test"})
 
 _log = logging.getLogger(__name__)
 
@@ -180,14 +186,24 @@ class BuildRun:
             ),
         )
         job.write(self._folder.job(step))
+        if step in _STEPS_WITH_DATA:
+            self._take_sets(job)
         return StepCommand(
             step=step,
             job_path=self._folder.job(step),
             lease=self._lease.marker,
             instance=str(settings.DATA_DIR),
             secrets=secrets,
+            store_variables=store_variables() if step in _STEPS_WITH_STORE else {},
             environment=devices.environment if devices else {},
         )
+
+    def _take_sets(self, job: Job) -> None:
+        """Put the sets of the team into this host's cache, where the step finds them."""
+        try:
+            kept_files(job.options, lambda _count: self._keeper.check())
+        except ArtifactFailure as failed:
+            raise StepFailed(failed.failure) from failed
 
     def _devices(self, step: str, report: StepReport) -> HeldDevices | None:
         """Return what the step may use; one that holds no model gives back what others wait for."""

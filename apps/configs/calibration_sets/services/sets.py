@@ -1,6 +1,7 @@
 """Uploads: a file is read, stored by content, and only then a version of its set."""
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import BinaryIO
@@ -14,8 +15,9 @@ from apps.configs.calibration_sets.models import CalibrationSet, CalibrationVers
 from apps.configs.calibration_sets.selectors import revisions_naming
 from apps.configs.services.verdicts import verdict_renew
 from apps.rest.errors import InvalidInput, TooLarge, Unavailable
+from apps.rest.streaming import free_connection
 from controlplane import clock
-from controlplane.artifacts import ArtifactFailure, ArtifactStore, Published
+from controlplane.artifacts import PAGES, ArtifactFailure, ArtifactStore, Published
 from controlplane.artifacts.durable import means_disk_full
 from controlplane.artifacts.failures import disk_full
 from controlplane.calibration_files import BadFile, Inspection, inspect_file
@@ -43,17 +45,18 @@ def set_upload(
     Raises:
         InvalidInput: the name cannot be one, or the file cannot be used; the message says where.
         TooLarge: the file is larger than CALIBRATION_MAX_BYTES.
-        Unavailable: the store has no room.
+        Unavailable: the store has no room, or cannot be reached.
     """
     name = checked_set_name(name)
     file_name = PurePath(file_name.replace("\\", "/")).name[-_LONGEST_FILE_NAME:] or "upload"
+    free_connection()
     with tempfile.TemporaryDirectory(prefix="calibration-") as folder:
         try:
             found, published = _stored(Path(folder), file, file_name)
         except BadFile as refused:
             raise _refusal(refused) from None
         except ArtifactFailure as failed:
-            raise Unavailable(failed.failure.sentence, hint=failed.failure.hint) from None
+            raise _unavailable(failed) from None
         except PermissionError as error:
             raise Unavailable(
                 f"The web process may not write to `{error.filename}`.",
@@ -72,15 +75,14 @@ def set_delete(*, found: CalibrationSet) -> None:
     """Delete a set with all its versions; configs that name it say so from now on.
 
     Its files stay in the store for the day that a sweep spares, for builds that have begun.
+    Raises Unavailable where the store cannot be asked to.
     """
     team, name = found.team, found.name
     contents = list(found.versions.values_list("content_digest", flat=True))
+    _spare(contents)
     with transaction.atomic():
         audit("calibration_set.delete", found, team=team, before={"versions": len(contents)})
         found.delete()
-    store = ArtifactStore.open(settings.ARTIFACT_URL)
-    for content in contents:
-        store.spare(content)
     _check_again(team, name)
 
 
@@ -97,6 +99,20 @@ def checked_set_name(name: str) -> str:
     return plain
 
 
+def _spare(contents: Sequence[str]) -> None:
+    free_connection()
+    try:
+        store = ArtifactStore.open(settings.ARTIFACT_URL, patience=PAGES)
+        for content in contents:
+            store.spare(content)
+    except ArtifactFailure as failed:
+        raise _unavailable(failed) from None
+
+
+def _unavailable(failed: ArtifactFailure) -> Unavailable:
+    return Unavailable(failed.failure.sentence, hint=failed.failure.hint)
+
+
 def _stored(folder: Path, file: BinaryIO, file_name: str) -> tuple[Inspection, Published]:
     limit = settings.CALIBRATION_MAX_BYTES
     upload = folder / "upload"
@@ -106,7 +122,7 @@ def _stored(folder: Path, file: BinaryIO, file_name: str) -> tuple[Inspection, P
     found = inspect_file(upload, file_name, rewritten=content / "rows.jsonl", limit_bytes=limit)
     if not found.normalized:
         upload.rename(content / f"rows{PurePath(file_name).suffix.lower()}")
-    store = ArtifactStore.open(settings.ARTIFACT_URL)
+    store = ArtifactStore.open(settings.ARTIFACT_URL, patience=PAGES)
     return found, store.publish(content, {"kind": "calibration set", "format": 1})
 
 
