@@ -3,10 +3,14 @@
 Sources: the public reports in the tests' data by their id, and TensorRT-LLM's own code and issues.
 """
 
+from pathlib import Path
+
 import pytest
 
 from controlplane.domain.runtimes import RUNTIMES
 
+KEPT_LOGS = Path(__file__).resolve().parents[3] / "benchmarks" / "results" / "raw"
+_WITH_A_FAILURE = ("out_of_memory", "vllm-alone")
 HEADS = "ValueError: Total number of attention heads ({}) must be divisible by tensor parallel size"
 COMPONENT = (
     "Executor creation failed due to insufficient GPU memory.\n\nThe following component could not "
@@ -106,3 +110,25 @@ def test_what_tensorrt_llm_ends_with_is_explained_by_its_cause(line: str, code: 
     assert failure is not None
     assert failure.code == code
     assert failure.hint
+
+
+@pytest.mark.parametrize(
+    "log",
+    [log for log in sorted(KEPT_LOGS.glob("*.log")) if not log.name.startswith(_WITH_A_FAILURE)],
+    ids=lambda log: log.stem,
+)
+def test_what_an_engine_says_at_a_good_start_is_no_failure(log: Path) -> None:
+    text = log.read_text()
+    for name in ("vllm", "native"):
+        found = RUNTIMES[name].failures.explain(text, {})
+        assert found is None, found
+
+
+def test_descriptors_that_ran_out_are_told_from_the_warning_that_they_may() -> None:
+    explain = RUNTIMES["vllm"].failures.explain
+    warning = "This can cause fd limit errors like `OSError: [Errno 24] Too many open files`."
+    imports = "Model architectures ['LlavaForConditionalGeneration'] failed to be inspected."
+    found = explain(f"{warning}\nValue error, {imports}", {})
+    assert found is not None and found.code == "EVL-ARCHITECTURE-NOT-IMPORTED"
+    found = explain(f"{warning}\nOSError: [Errno 24] Too many open files: '/dev/shm/x'", {})
+    assert found is not None and found.code == "ENG-TOO-MANY-FILES"

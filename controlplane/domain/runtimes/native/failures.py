@@ -187,7 +187,9 @@ PATTERNS: tuple[Pattern, ...] = (
         "This CPU lacks instructions that torch was built for.", "Use a host with AVX2.",
     ),
     _pattern(
-        "ENG-TOO-MANY-FILES", Blame.MACHINE, r"\[Errno 24\]|Too many open files",
+        # Not vLLM's warning at each start under a low limit: "fd limit errors like `OSError: …`".
+        "ENG-TOO-MANY-FILES", Blame.MACHINE,
+        r"(?<!errors like `OSError: )\[Errno 24\]|(?<!\[Errno 24\] )Too many open files",
         "The engine ran out of file descriptors.", "Raise `ulimit -n` for the agent.",
     ),
 )  # fmt: skip

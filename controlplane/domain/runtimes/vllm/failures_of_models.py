@@ -23,6 +23,16 @@ PATTERNS = (
         source=f"{_V}#3463", field=REPOSITORY,
     ),
     log_pattern(
+        "EVL-ARCHITECTURE-NOT-IMPORTED", _MACHINE,
+        r"Model architectures \['(?P<name>[\w]+)'\] failed to be inspected",
+        "This vLLM could not import its own `{name}`.",
+        "The log names the import that failed above: mostly this vLLM and the transformers beside "
+        "it do not fit. Install the transformers that this vLLM asks for.",
+        text="Value error, Model architectures ['LlavaForConditionalGeneration'] failed to be "
+        "inspected. Please check the logs for more details.",
+        source="vLLM 0.25.1 beside transformers 5.17 on an H200, 2026-11-29",
+    ),
+    log_pattern(
         "EVL-BFLOAT16", _MACHINE,
         r"Bfloat16 is only supported on GPUs with compute capability of at least 8\.0\. Your "
         r"(?P<device>[^\n]+?) GPU has compute capability (?P<has>[\d.]+)",
