@@ -32,7 +32,9 @@ def test_a_rest_field_takes_the_files_of_its_page_and_is_described(tmp_path: Pat
         after='return "live" if getattr(node, "is_alive", False) else "silent"\n',
     )
     copy.put(
-        "apps/fleet/examples.py", '    "is_throwaway": False,\n', before='    "devices": [DEVICE],\n'
+        "apps/fleet/examples.py",
+        '    "is_throwaway": False,\n',
+        before='    "devices": [DEVICE],\n',
     )
     copy.put("tests/apps/fleet/test_api.py", TEST, before="\ndef _get(client")
     copy.put("CHANGELOG.md", "- A field about nothing.\n", after="### REST\n\n")

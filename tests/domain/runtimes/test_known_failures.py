@@ -124,11 +124,18 @@ def test_what_an_engine_says_at_a_good_start_is_no_failure(log: Path) -> None:
         assert found is None, found
 
 
-def test_descriptors_that_ran_out_are_told_from_the_warning_that_they_may() -> None:
-    explain = RUNTIMES["vllm"].failures.explain
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("Value error, Model architectures ['LlavaForConditionalGeneration'] failed to be "
+         "inspected.", "EVL-ARCHITECTURE-NOT-IMPORTED"),
+        ("OSError: [Errno 24] Too many open files: '/dev/shm/x'", "ENG-TOO-MANY-FILES"),
+    ],
+)  # fmt: skip
+def test_descriptors_that_ran_out_are_told_from_the_warning_that_they_may(
+    line: str, code: str
+) -> None:
     warning = "This can cause fd limit errors like `OSError: [Errno 24] Too many open files`."
-    imports = "Model architectures ['LlavaForConditionalGeneration'] failed to be inspected."
-    found = explain(f"{warning}\nValue error, {imports}", {})
-    assert found is not None and found.code == "EVL-ARCHITECTURE-NOT-IMPORTED"
-    found = explain(f"{warning}\nOSError: [Errno 24] Too many open files: '/dev/shm/x'", {})
-    assert found is not None and found.code == "ENG-TOO-MANY-FILES"
+    failure = RUNTIMES["vllm"].failures.explain(f"{warning}\n{line}\n", {})
+    assert failure is not None
+    assert failure.code == code
