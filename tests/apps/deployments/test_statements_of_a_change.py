@@ -18,12 +18,13 @@ def test_a_replica_that_becomes_ready_takes_this_many() -> None:
     node = make_serving_node(name="a")
     served = make_deployment(state=DeploymentState.LOADING_MODEL)
     replica = make_replica(deployment=served, node=node, state="loading", ready_at=None)
+    routes_version_bump(keys=["a"])  # the row is there, whatever test came before
     with CaptureQueriesContext(connection) as asked:
         node_says(node, {replica.id: "ready"})
     statements = [each for each in asked.captured_queries if "SAVEPOINT" not in each["sql"]]
     assert Replica.objects.get().state == "ready"
     assert Deployment.objects.get().state == DeploymentState.ACTIVE
-    assert len(statements) <= 18, [each["sql"][:90] for each in statements]
+    assert len(statements) <= 15, "\n".join(each["sql"][:90] for each in statements)
 
 
 def test_a_named_change_takes_one_statement_and_is_known_by_the_next_version() -> None:

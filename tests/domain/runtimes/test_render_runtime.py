@@ -55,7 +55,7 @@ def test_the_script_for_owners_of_an_h100_runs_against_a_stand_in_and_keeps_a_re
     [file] = (tmp_path / "results").glob("trtllm-*.json")
     found = json.loads(file.read_text())
     assert file.name == f"trtllm-h100-{found['date']}.json"
-    assert (found["device"].split(",")[0], found["what"]) == ("NVIDIA H100 80GB HBM3", "trtllm")
+    assert (found["gpu"].split(",")[0], found["what"]) == ("NVIDIA H100 80GB HBM3", "trtllm")
     assert found["command"].startswith("benchmarks/gpu/trtllm.sh --config ")
     assert {name: each["as_asked"] for name, each in found["answers"].items()} == dict.fromkeys(
         ("chat", "stream", "schema", "long"), True

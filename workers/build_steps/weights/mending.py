@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 _NEEDED = frozenset({"architectures", "model_type"})
-_CPU_SECONDS = 30
-"""Of the process, for all that it does: half of what it may take."""
+_CPU_SECONDS = 25
+"""For the search alone: less than half of what its process may take."""
 _SHOWN, _LETTERS = 3, 60
 
 
@@ -17,8 +17,9 @@ def mending(config: Mapping[str, Any], works: Callable[[Mapping[str, Any]], bool
     Empty where none does, or where that would take too long to find out.
     """
     found: list[tuple[str, ...]] = []
+    until = _cpu_seconds() + _CPU_SECONDS
     for path in _settings(config):
-        if len(found) == _SHOWN or _cpu_seconds() > _CPU_SECONDS:
+        if len(found) == _SHOWN or _cpu_seconds() > until:
             break
         # What holds a setting that mends it would mend it as well.
         if not any(each[: len(path)] == path for each in found) and works(_without(config, path)):
