@@ -89,7 +89,7 @@ def _read(page: Page, stack: Stack, repo: str) -> None:
     page.get_by_label("Model id or folder").fill(repo)
     page.get_by_role("button", name="Read checkpoint").click()
     expect(page.get_by_text("LlamaForCausalLM")).to_be_visible()
-    expect(page.get_by_role("region", name="What we propose")).to_contain_text("native")
+    expect(page.get_by_role("region", name="Proposed config")).to_contain_text("native")
     page.get_by_role("link", name="Open the config").click()
     expect(page.locator("#checks")).to_contain_text("can build")
 
