@@ -78,10 +78,13 @@ def _holds(sentence: str) -> bool:
     return any(words in sentence for words in OF_OTHER_THINGS)
 
 
-@pytest.mark.parametrize("file", PAGES, ids=lambda file: str(file.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "file",
+    # What was not measured stands in those of `benchmarks/` beside its date.
+    [page for page in PAGES if page.parent.name != "benchmarks"],
+    ids=lambda file: str(file.relative_to(ROOT)),
+)
 def test_what_a_page_says_was_not_run_was_not(file: Path) -> None:
-    if file.parent.name == "benchmarks":
-        pytest.skip("what was not measured stands there beside its date")
     assert stale(file.read_text()) == []
 
 

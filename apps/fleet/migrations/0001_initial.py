@@ -6,132 +6,84 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
-    dependencies = []
+    dependencies = [
+    ]
 
     operations = [
         migrations.CreateModel(
-            name="EnrollmentToken",
+            name='EnrollmentToken',
             fields=[
-                (
-                    "token_sha256",
-                    models.CharField(max_length=64, primary_key=True, serialize=False),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("expires_at", models.DateTimeField()),
-                ("used_at", models.DateTimeField(null=True)),
+                ('token_sha256', models.CharField(max_length=64, primary_key=True, serialize=False)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('expires_at', models.DateTimeField()),
+                ('used_at', models.DateTimeField(null=True)),
             ],
         ),
         migrations.CreateModel(
-            name="Gateway",
+            name='Gateway',
             fields=[
-                (
-                    "id",
-                    models.CharField(
-                        default=apps.rest.identifiers.new_id,
-                        max_length=16,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("name", models.CharField(max_length=253, unique=True)),
-                ("address", models.CharField(blank=True, max_length=253)),
-                ("credential_sha256", models.CharField(max_length=64, unique=True)),
-                ("applied_version", models.BigIntegerField(default=0)),
-                ("enrolled_at", models.DateTimeField(auto_now_add=True)),
-                ("last_seen_at", models.DateTimeField(null=True)),
+                ('id', models.CharField(default=apps.rest.identifiers.new_id, max_length=16, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=253, unique=True)),
+                ('address', models.CharField(blank=True, max_length=253)),
+                ('credential_sha256', models.CharField(max_length=64, unique=True)),
+                ('applied_version', models.BigIntegerField(default=0)),
+                ('enrolled_at', models.DateTimeField(auto_now_add=True)),
+                ('last_seen_at', models.DateTimeField(null=True)),
             ],
         ),
         migrations.CreateModel(
-            name="Node",
+            name='Node',
             fields=[
-                (
-                    "id",
-                    models.CharField(
-                        default=apps.rest.identifiers.new_id,
-                        max_length=16,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("name", models.CharField(max_length=253, unique=True)),
-                ("address", models.CharField(max_length=253)),
-                ("boot_id", models.CharField(blank=True, max_length=64)),
-                ("credential_sha256", models.CharField(max_length=64, unique=True)),
-                ("agent_version", models.CharField(blank=True, max_length=32)),
-                ("host_memory_bytes", models.BigIntegerField(default=0)),
-                ("facts", models.JSONField(default=dict)),
-                ("pool", models.CharField(default="default", max_length=64)),
-                ("cordoned", models.BooleanField(default=False)),
-                ("enrolled_at", models.DateTimeField(auto_now_add=True)),
-                ("last_heartbeat_at", models.DateTimeField(null=True)),
-                ("wanted_version", models.BigIntegerField(default=0)),
+                ('id', models.CharField(default=apps.rest.identifiers.new_id, max_length=16, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=253, unique=True)),
+                ('address', models.CharField(max_length=253)),
+                ('boot_id', models.CharField(blank=True, max_length=64)),
+                ('credential_sha256', models.CharField(max_length=64, unique=True)),
+                ('agent_version', models.CharField(blank=True, max_length=32)),
+                ('host_memory_bytes', models.BigIntegerField(default=0)),
+                ('facts', models.JSONField(default=dict)),
+                ('pool', models.CharField(default='default', max_length=64)),
+                ('cordoned', models.BooleanField(default=False)),
+                ('enrolled_at', models.DateTimeField(auto_now_add=True)),
+                ('last_heartbeat_at', models.DateTimeField(null=True)),
+                ('wanted_version', models.BigIntegerField(default=0)),
             ],
         ),
         migrations.CreateModel(
-            name="Card",
+            name='Card',
             fields=[
-                (
-                    "id",
-                    models.CharField(
-                        default=apps.rest.identifiers.new_id,
-                        max_length=16,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("index", models.PositiveSmallIntegerField()),
-                ("uuid", models.CharField(max_length=64, unique=True)),
-                ("kind", models.CharField(max_length=32)),
-                ("name", models.CharField(blank=True, max_length=128)),
-                ("memory_bytes", models.BigIntegerField()),
-                ("used_bytes", models.BigIntegerField(null=True)),
-                ("utilization_percent", models.FloatField(null=True)),
-                ("is_clean", models.BooleanField(default=True)),
-                ("is_present", models.BooleanField(default=True)),
-                (
-                    "node",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="cards",
-                        to="fleet.node",
-                    ),
-                ),
+                ('id', models.CharField(default=apps.rest.identifiers.new_id, max_length=16, primary_key=True, serialize=False)),
+                ('index', models.PositiveSmallIntegerField()),
+                ('uuid', models.CharField(max_length=64, unique=True)),
+                ('kind', models.CharField(max_length=32)),
+                ('name', models.CharField(blank=True, max_length=128)),
+                ('memory_bytes', models.BigIntegerField()),
+                ('used_bytes', models.BigIntegerField(null=True)),
+                ('utilization_percent', models.FloatField(null=True)),
+                ('is_clean', models.BooleanField(default=True)),
+                ('is_present', models.BooleanField(default=True)),
+                ('node', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='cards', to='fleet.node')),
             ],
         ),
         migrations.CreateModel(
-            name="CardLease",
+            name='CardLease',
             fields=[
-                ("id", models.BigAutoField(primary_key=True, serialize=False)),
-                ("holder", models.CharField(max_length=64)),
-                ("memory_bytes", models.BigIntegerField()),
-                ("claimed_at", models.DateTimeField(auto_now_add=True)),
-                ("released_at", models.DateTimeField(null=True)),
-                (
-                    "card",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="leases",
-                        to="fleet.card",
-                    ),
-                ),
+                ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('holder', models.CharField(max_length=64)),
+                ('memory_bytes', models.BigIntegerField()),
+                ('claimed_at', models.DateTimeField(auto_now_add=True)),
+                ('released_at', models.DateTimeField(null=True)),
+                ('card', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='leases', to='fleet.card')),
             ],
             options={
-                "indexes": [
-                    models.Index(
-                        condition=models.Q(("released_at", None)),
-                        fields=["card"],
-                        name="fleet_live_lease_by_card",
-                    ),
-                    models.Index(fields=["holder"], name="fleet_lease_by_holder"),
-                ],
+                'indexes': [models.Index(condition=models.Q(('released_at', None)), fields=['card'], name='fleet_live_lease_by_card'), models.Index(fields=['holder'], name='fleet_lease_by_holder')],
             },
         ),
         migrations.AddConstraint(
-            model_name="card",
-            constraint=models.UniqueConstraint(
-                fields=("node", "index"), name="fleet_card_index_unique"
-            ),
+            model_name='card',
+            constraint=models.UniqueConstraint(fields=('node', 'index'), name='fleet_card_index_unique'),
         ),
     ]

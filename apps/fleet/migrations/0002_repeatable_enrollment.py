@@ -4,14 +4,15 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("fleet", "0001_initial"),
+        ('fleet', '0001_initial'),
     ]
 
     operations = [
         migrations.AddField(
-            model_name="enrollmenttoken",
-            name="used_by",
+            model_name='enrollmenttoken',
+            name='used_by',
             field=models.CharField(blank=True, max_length=280),
         ),
     ]

@@ -5,45 +5,37 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("accounts", "0010_audit_trail_not_emptied"),
-        ("fleet", "0005_workers"),
+        ('accounts', '0010_audit_trail_not_emptied'),
+        ('fleet', '0005_workers'),
     ]
 
     operations = [
         migrations.AddField(
-            model_name="card",
-            name="pool",
-            field=models.CharField(blank=True, db_default="", default="", max_length=64),
+            model_name='card',
+            name='pool',
+            field=models.CharField(blank=True, db_default='', default='', max_length=64),
         ),
         migrations.AddField(
-            model_name="node",
-            name="draining_since",
+            model_name='node',
+            name='draining_since',
             field=models.DateTimeField(null=True),
         ),
         migrations.AddField(
-            model_name="node",
-            name="labels",
+            model_name='node',
+            name='labels',
             field=models.JSONField(db_default={}, default=dict),
         ),
         migrations.CreateModel(
-            name="PoolTeam",
+            name='PoolTeam',
             fields=[
-                ("id", models.BigAutoField(primary_key=True, serialize=False)),
-                ("pool", models.CharField(max_length=64)),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="accounts.team",
-                    ),
-                ),
+                ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('pool', models.CharField(max_length=64)),
+                ('team', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.team')),
             ],
             options={
-                "constraints": [
-                    models.UniqueConstraint(fields=("pool", "team"), name="fleet_pool_team_once")
-                ],
+                'constraints': [models.UniqueConstraint(fields=('pool', 'team'), name='fleet_pool_team_once')],
             },
         ),
     ]

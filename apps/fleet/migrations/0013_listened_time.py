@@ -4,21 +4,19 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("fleet", "0012_removed_nodes"),
+        ('fleet', '0012_removed_nodes'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="Listening",
+            name='Listening',
             fields=[
-                (
-                    "id",
-                    models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False),
-                ),
-                ("since", models.DateTimeField()),
-                ("last_beat_at", models.DateTimeField()),
-                ("silent_before", models.DateTimeField(null=True)),
+                ('id', models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False)),
+                ('since', models.DateTimeField()),
+                ('last_beat_at', models.DateTimeField()),
+                ('silent_before', models.DateTimeField(null=True)),
             ],
         ),
     ]
