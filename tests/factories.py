@@ -266,7 +266,7 @@ def make_node(**changes: Any) -> Node:
 
 
 def make_device(**changes: Any) -> Device:
-    """A shared CPU GPU; give `kind` and `memory_bytes` for a GPU."""
+    """A shared CPU; give `kind` and `memory_bytes` for a GPU."""
     node = changes.pop("node", None) or make_node()
     index = node.devices.count()
     defaults = {

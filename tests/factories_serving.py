@@ -34,7 +34,7 @@ def listened() -> None:
 
 
 def make_serving_node(**changes: Any) -> Node:
-    """Return a node that spoke just now, with one CPU GPU of 8 GiB; its credential is its name."""
+    """Return a node that spoke just now, with one CPU of 8 GiB; its credential is its name."""
     name = changes.pop("name", f"node-{new_id()}")
     memory_bytes = changes.pop("memory_bytes", 8 * GIB)
     node = Node.objects.create(
