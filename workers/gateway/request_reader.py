@@ -28,8 +28,8 @@ class RequestReader:
 
     __slots__ = (
         "_bounds", "_clock", "_earlier", "_handler", "_head_bytes", "_head_is_read", "_parser",
-        "_raw", "_sink", "_started_at", "_step_at", "_step_bytes", "_still_bytes", "_upgrades",
-        "address", "broken", "is_between_requests", "request", "slip",
+        "_raw", "_read_ends_another", "_sink", "_started_at", "_step_at", "_step_bytes",
+        "_still_bytes", "_upgrades", "address", "broken", "is_between_requests", "request", "slip",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, sink: RequestSink, *, clock: Clock = SYSTEM) -> None:
@@ -38,7 +38,7 @@ class RequestReader:
         self._sink = sink
         self._parser = httptools.HttpRequestParser(self)
         self._head_bytes = self._still_bytes = 0
-        self._head_is_read = self._upgrades = False
+        self._head_is_read = self._read_ends_another = self._upgrades = False
         self._started_at = self._step_at = 0.0
         self._step_bytes = 0
         self._raw: bytes | memoryview = b""
@@ -57,7 +57,7 @@ class RequestReader:
     def _feed(self, data: bytes | memoryview) -> bytes | memoryview:
         """Return what is to be read anew, after an offer of another protocol."""
         self._still_bytes += len(data)
-        self._raw = data
+        self._raw, self._read_ends_another = data, False
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -168,7 +168,7 @@ class RequestReader:
         if self._upgrades or self.broken is not None:
             return
         request, self.request = self.request, Request()
-        self.is_between_requests = True
+        self.is_between_requests = self._read_ends_another = True
         self._sink.request_is_complete(request)
 
     # Steps.
@@ -177,8 +177,9 @@ class RequestReader:
         """Bound what the parser keeps to itself: an unfinished header, chunk line or trailer."""
         limit = self._bounds.head_bytes
         if not self._head_is_read:
-            self._earlier += data
-            self._head_bytes += len(data)
+            self._earlier += data[-limit:]
+            if not self._read_ends_another:  # where in the read the head begins is not known
+                self._head_bytes += len(data)
             self._check_head()
         elif self._still_bytes > limit:
             words = f"The body's chunk lines or trailers hold more than {limit} bytes."

@@ -81,10 +81,10 @@ def test_an_event_without_end_is_given_up_and_no_byte_of_it_is_searched_twice(mo
 class Sink:
     """Takes what a reader makes of bytes."""
 
-    bounds = Bounds(body_bytes=1000)
     is_draining = False
 
-    def __init__(self) -> None:
+    def __init__(self, *, body_bytes: int = 1000) -> None:
+        self.bounds = Bounds(body_bytes=body_bytes)
         self.complete: list[Request] = []
         self.refused: list[int] = []
         self.continues = 0
@@ -139,6 +139,37 @@ def test_any_bytes_are_read_or_refused_and_never_raise(data):
     reader = RequestReader(sink, sink)
     reader.feed(data)
     reader.feed(b"GET / HTTP/1.1\r\n\r\n")
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("left", [1, 30, 70])
+def test_a_read_may_end_within_the_head_behind_a_long_body(version, left):
+    sink = Sink(body_bytes=10**6)
+    reader = RequestReader(sink, sink)
+    head = f"POST /m/a/sync/echo HTTP/{version}\r\nhost: g\r\n"
+    request = f"{head}connection: keep-alive\r\ncontent-length: 200000\r\n\r\n".encode()
+    whole = request + b"x" * 200_000
+
+    reader.feed(whole + request[:left])
+    reader.feed(whole[left:])
+
+    assert reader.broken is None
+    assert [each.body_bytes for each in sink.complete] == [200_000] * 2
+    assert sink.refused == []
+
+
+def test_a_head_without_end_behind_a_body_is_refused_by_its_own_length():
+    sink = Sink()
+    reader = RequestReader(sink, sink)
+    reader.feed(
+        b"POST /a HTTP/1.1\r\nhost: g\r\ncontent-length: 5\r\n\r\nhelloGET /b HTTP/1.1\r\nx: "
+    )
+    for _ in range(sink.bounds.head_bytes // 1024 - 1):
+        reader.feed(b"y" * 1024)
+
+    assert reader.broken is None
+    reader.feed(b"y" * 2048)
+    assert reader.broken.status == 431
 
 
 def test_a_tunnel_is_refused_and_no_mistake_of_ours():
