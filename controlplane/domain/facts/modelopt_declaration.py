@@ -7,6 +7,7 @@ from typing import Any
 NEWEST_READ = "0.47"
 """The newest ModelOpt whose words were looked through; no version so far has taken one back."""
 
+_SHOWN_LETTERS = 60
 _FILE = frozenset({"producer", "quantization"})
 _PRODUCER = frozenset({"name", "version"})
 _LAYER = frozenset({
@@ -15,10 +16,27 @@ _LAYER = frozenset({
 _WHOLE = _LAYER | {"exclude_modules", "kv_cache_quant_algo", "quantized_layers"}
 _FLAT = _WHOLE | {"config_groups", "ignore", "kv_cache_scheme", "producer", "quant_method"}
 """Of the form that config.json has, in which newer versions write this file as well."""
+_ALGORITHMS = frozenset({
+    "FP8", "FP8_BLOCK_SCALES", "FP8_PB_REAL", "FP8_PB_WO", "FP8_PER_CHANNEL_PER_TOKEN", "INT8",
+    "MIXED_PRECISION", "MXFP4", "MXFP8", "NO_QUANT", "NVFP4", "NVFP4_AWQ", "NVFP4_SVD",
+    "NVFP4_SVDQUANT", "W4A16", "W4A16_AWQ", "W4A16_GPTQ", "W4A16_MXFP4", "W4A16_NVFP4",
+    "W4A8_AWQ", "W4A8_MXFP4_FP8", "W4A8_MXFP4_MXFP8", "W4A8_NVFP4_FP8", "W4A8_QSERVE_PER_CHANNEL",
+    "W4A8_QSERVE_PER_GROUP", "W8A16", "W8A16_GPTQ", "W8A8_SQ_PER_CHANNEL",
+    "W8A8_SQ_PER_CHANNEL_PER_TENSOR_PLUGIN", "W8A8_SQ_PER_CHANNEL_PER_TOKEN_PLUGIN",
+    "W8A8_SQ_PER_TENSOR_PER_TOKEN_PLUGIN", "W8A8_SQ_PER_TENSOR_PLUGIN",
+})  # fmt: skip
+"""ModelOpt 0.47, `process_layer_quant_config`, and TensorRT-LLM 1.2, `QuantAlgo`."""
+_CACHES = frozenset({"FP8", "INT8", "NO_QUANT", "NVFP4", "NVFP4_AFFINE"})
+_VALUES: Mapping[str, Collection[str]] = {
+    "quant_algo": _ALGORITHMS, "kv_cache_quant_algo": _CACHES,
+}  # fmt: skip
 
 
 def unknown_word(declared: Mapping[str, Any]) -> str | None:
-    """Return the dotted name of the first setting that no ModelOpt writes, or None."""
+    """Return the first setting that no ModelOpt writes, by its dotted name, or None.
+
+    With its value where the name is known and the value is not.
+    """
     return next(_unknown(declared), None)
 
 
@@ -41,7 +59,15 @@ def _unknown(declared: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _odd(found: Mapping[str, Any], known: Collection[str], prefix: str = "") -> Iterator[str]:
-    return (f"{prefix}{name}" for name in found if name not in known)
+    for name, value in found.items():
+        if name not in known:
+            yield f"{prefix}{name}"
+        elif not _is_known(value, _VALUES.get(name)):
+            yield f"{prefix}{name}: {str(value)[:_SHOWN_LETTERS]}"
+
+
+def _is_known(value: Any, values: Collection[str] | None) -> bool:
+    return values is None or value is None or str(value).upper() in values
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -14,6 +14,8 @@ WHOLE = {"quant_algo": "NVFP4", "kv_cache_quant_algo": None, "exclude_modules": 
     [
         {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"},
         {**WHOLE, "group_size": 16},
+        {"quant_algo": None, "kv_cache_quant_algo": None},
+        {"quant_algo": "fp8_pb_wo"},
         {**WHOLE, "has_zero_point": False, "pre_quant_scale": True, "group_size": 128},
         {
             "quant_algo": "MIXED_PRECISION",
@@ -52,6 +54,13 @@ def test_the_form_of_config_json_is_known_in_this_file_too() -> None:
         ({"quantization": {"quantized_layers": {"a.b": {"bits": 3}}}},
          "quantization.quantized_layers.a.b.bits"),
         ({"producer": {"name": "modelopt", "fork": "x"}}, "producer.fork"),
+        ({"quantization": {**WHOLE, "quant_algo": "FP3"}}, "quantization.quant_algo: FP3"),
+        ({"quantization": {**WHOLE, "quant_algo": {"a": 1}}}, "quantization.quant_algo: {'a': 1}"),
+        ({"quantization": {**WHOLE, "kv_cache_quant_algo": "FP3"}},
+         "quantization.kv_cache_quant_algo: FP3"),
+        ({"quantization": {"quantized_layers": {"a.b": {"quant_algo": "FP3"}}}},
+         "quantization.quantized_layers.a.b.quant_algo: FP3"),
+        ({**FLAT, "quant_algo": "FP3"}, "quant_algo: FP3"),
     ],
 )  # fmt: skip
 def test_a_word_of_nobody_is_told_by_its_place(declared: dict[str, Any], name: str) -> None:
