@@ -12,7 +12,12 @@ import torch
 import transformers
 from torch import nn
 
-from workers.engine.checkpoint_folder import read_config, refuse_pickles, refusing_config
+from workers.engine.checkpoint_folder import (
+    class_of,
+    read_config,
+    refuse_pickles,
+    refusing_config,
+)
 from workers.engine.errors import CheckpointRefused
 from workers.engine.kv_cache import CacheScales, CacheShape
 from workers.engine.long_rope import LongRope, take_over_rope
@@ -60,7 +65,7 @@ def find_model_class(folder: Path) -> Any:
             f"The checkpoint's architecture is `{named[0]}`; the native engine serves "
             f"{', '.join(sorted(ARCHITECTURES))}."
         )
-    return getattr(transformers, named[0])
+    return class_of(folder, named[0])
 
 
 def load_model(model_class: Any, settings: EngineSettings, dtype: torch.dtype) -> LoadedModel:

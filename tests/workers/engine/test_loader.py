@@ -104,7 +104,16 @@ def test_a_model_without_layers_is_refused_by_setting(folder: Path, layers: int)
     assert f"`num_hidden_layers` is {layers}" in _refusal(folder)
 
 
-@pytest.mark.parametrize("changes", [{"hidden_act": "nonsense"}, {"hidden_size": 10**30}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hidden_act": "nonsense"},
+        {"hidden_size": 10**30},
+        {"hidden_size": 63},
+        {"intermediate_size": -5},
+        {"num_attention_heads": -4},
+    ],
+)
 def test_a_config_of_which_its_class_cannot_be_made_is_refused(
     folder: Path, changes: dict[str, Any]
 ) -> None:

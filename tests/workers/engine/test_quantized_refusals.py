@@ -75,6 +75,7 @@ def test_tensors_that_do_not_belong_together_are_refused(
 @pytest.mark.parametrize(("changes", "words"), [
     ({"hidden_act": "nonsense"}, "`LlamaForCausalLM` cannot be made of"),
     ({"hidden_size": 10**30}, "`LlamaForCausalLM` cannot be made of"),
+    ({"intermediate_size": -5}, "`LlamaForCausalLM` cannot be made of"),
     ({"num_hidden_layers": 0}, "`num_hidden_layers` is 0"),
     ({"num_hidden_layers": 1}, "has `model.layers.1."),
 ])  # fmt: skip

@@ -10,7 +10,12 @@ import transformers
 from torch import nn
 
 from controlplane.domain.runtimes.native.capabilities import POOLED_FAMILIES, POOLED_HEADS, pools
-from workers.engine.checkpoint_folder import read_config, refuse_pickles, refusing_config
+from workers.engine.checkpoint_folder import (
+    class_of,
+    read_config,
+    refuse_pickles,
+    refusing_config,
+)
 from workers.engine.errors import CheckpointRefused
 from workers.engine.loader import choose_dtype
 from workers.engine.pooling.dense import load_dense
@@ -103,7 +108,7 @@ def load_encoder(settings: EngineSettings) -> LoadedEncoder:
     task = Task.EMBED if found is Task.GENERATE else found
     sentence = read_sentence(folder, architecture) if task is Task.EMBED else None
     dtype = choose_dtype(settings.dtype, settings.device, pools=True)
-    model_class = getattr(transformers, architecture)
+    model_class = class_of(folder, architecture)
     # A vector of hidden states is made by the body alone.
     reads_head = sentence is None or sentence.splade is not None
     module, emulated = _read_module(model_class, folder, config, dtype, reads_head=reads_head)
