@@ -12,7 +12,7 @@ from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind
 from apps.secrets.services import secrets_reveal
 from controlplane.celery import build_queue
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures.registry import build
 from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, StepState
 from controlplane.domain.spec import Spec
 
@@ -32,13 +32,7 @@ def _release_devices(build_ids: Collection[str]) -> None:
 
 
 def _given_up() -> Mapping[str, Any]:
-    failure = Failure(
-        code="EHB-WORKER-LOST",
-        blame=Blame.MACHINE,
-        sentence=f"The build worker was lost {MOST_CLAIMS} times while it did this build.",
-        hint="Read the build worker's log and the kernel's (`dmesg`: memory may have run out on "
-        "that host), then retry: finished steps are kept.",
-    )
+    failure = build.WORKER_LOST.failure(times=MOST_CLAIMS)
     return {
         "state": BuildState.FAILED,
         "failure": failure.to_json(),

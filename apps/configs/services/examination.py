@@ -13,7 +13,8 @@ from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_expiries, secret_names
 from controlplane.domain.facts.calibration_sets import may_name_sets
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Failure, fields
+from controlplane.domain.failures.registry import any_source
 from controlplane.domain.rules.context import Known, every_kind
 from controlplane.domain.rules.examine import Examination, examine
 from controlplane.domain.runtimes.choice import kind_of
@@ -114,13 +115,8 @@ def _secret_of(spec: Spec, stored: frozenset[str]) -> str:
 
 
 def _too_long(field: str, longest: int) -> Failure:
-    return Failure(
-        code="EHS-TOO-LONG",
-        blame=Blame.CONFIGURATION,
-        sentence=f"`{field}` of the checkpoint has more than {longest} characters.",
-        field=f"trt_llm.build.checkpoint_repository.{field}",
-        hint="Name the repository as its source does.",
-    )
+    place = f"{fields.REPOSITORY}.{field}"
+    return any_source.TOO_LONG.failure(name=field, longest=longest, field=place)
 
 
 def _refuse_unstorable(parsed: ParseResult) -> None:
