@@ -30,7 +30,7 @@ from controlplane.domain.memory.requested_devices import (
     read_requested_devices,
 )
 from controlplane.domain.spec import Spec, parse_text
-from controlplane.management.plan_text import lines_of
+from controlplane.management.plan_text import build_forecast, lines_of
 from controlplane.management.reading import (
     BLOCKED,
     CLEAN,
@@ -130,5 +130,9 @@ def _shown(planned: MemoryPlan, form: str, *, advise: bool) -> str:
         rows = fit(inputs.checkpoint, every_offer(), spec=inputs.spec, runtime_name=runtime)
         advice = rows[:_ADVISED_ROWS]
     if form == "json":
-        return json.dumps(plan_report(planned, advice=advice), indent=2, ensure_ascii=False)
+        report = {
+            **plan_report(planned, advice=advice),
+            "forecast": build_forecast(planned).to_json(),
+        }
+        return json.dumps(report, indent=2, ensure_ascii=False)
     return "\n".join(lines_of(planned, advice))

@@ -198,4 +198,4 @@ def test_the_fragment_says_how_fast_it_can_be_and_what_its_build_takes() -> None
     page = signed_in(cast.owner).post("/configs/new/check/", posted(text)).content.decode()
     assert "A step takes at least" in page
     assert "with lookahead" in page
-    assert "minutes on 4 GPUs, and the config leases 2." in page
+    assert "The build takes 4 GPUs, and the config leases 2." in page
