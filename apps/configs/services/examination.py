@@ -28,13 +28,23 @@ _LONGEST_ADDRESS = 2000
 """Of an archive: a signed one carries a session token. More would not fit the index."""
 
 
-def examine_text(*, team: Team, text: str, might_get: bool = False) -> Examination:
-    """Return what the checks say of a text now. Stores nothing but the request for facts.
+def examine_text(*, team: Team, text: str) -> Examination:
+    """Return what the checks say of a text now. Stores nothing but the request for facts."""
+    return examine_parsed(team=team, parsed=parsed_text(text))
+
+
+def parsed_text(text: str) -> ParseResult:
+    """Return what the text says. Raises InvalidInput where it cannot be a config file at all."""
+    parsed = parse_text(checked_text(text))
+    _refuse_unstorable(parsed)
+    return parsed
+
+
+def examine_parsed(*, team: Team, parsed: ParseResult, might_get: bool = False) -> Examination:
+    """Return what the checks say now of a text that was parsed.
 
     With `might_get` a full host of every kind of GPU is taken as there.
     """
-    parsed = parse_text(checked_text(text))
-    _refuse_unstorable(parsed)
     known = known_of(team=team, spec=parsed.spec)
     if might_get and known.devices is not None:
         # Nobody knows what hosts would start that are not there yet.
@@ -43,7 +53,7 @@ def examine_text(*, team: Team, text: str, might_get: bool = False) -> Examinati
             devices=(*known.devices, *every_kind(cpu_memory_bytes=0)[1:]),
             runtimes=known.runtimes or None,
         )
-    return examine(text, known)
+    return examine(parsed, known)
 
 
 def revision_examine(*, revision: Revision) -> Examination:
