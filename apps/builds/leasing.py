@@ -7,10 +7,10 @@ from django.db.models import Q
 from django.db.models.functions import Coalesce
 
 from apps.builds.models import Build, BuildStep
-from apps.fleet.services import devices_release
+from apps.fleet.services.devices import devices_release
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind
-from apps.secrets.services import secrets_reveal
+from apps.secrets.services.values import secrets_reveal
 from controlplane.celery import build_queue
 from controlplane.domain.failures.registry import build
 from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, StepState

@@ -14,7 +14,8 @@ from apps.configs.fit_matrix import cell_patch
 from apps.configs.form_values import apply_changes, model_name_in
 from apps.configs.models import Config, Revision
 from apps.configs.selectors import device_offers, revision_get, revision_last
-from apps.configs.services import config_create, examine_parsed, parsed_text, revision_create
+from apps.configs.services.configs import config_create, revision_create
+from apps.configs.services.examination import examine_parsed, parsed_text
 from apps.configs.starts import started_text
 from apps.rest.errors import Conflict, InvalidInput
 from apps.rest.numbers import whole_number

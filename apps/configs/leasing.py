@@ -9,7 +9,7 @@ from django.db.models import F, Q
 from apps.configs.models import CheckpointRecord, FactsState
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind
-from apps.secrets.services import secrets_reveal
+from apps.secrets.services.values import secrets_reveal
 from controlplane import clock
 from controlplane.celery import CONTROL_QUEUE
 from controlplane.domain.failures.registry import any_source

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from apps.fleet.models import Node
-from apps.fleet.services import NoRoom
+from apps.fleet.services.devices import NoRoom
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.registry import serving
 

@@ -10,7 +10,8 @@ from django.db import DataError, InterfaceError, OperationalError
 
 from apps.builds.models import Build
 from apps.builds.selectors import build_to_run
-from apps.builds.services import build_cancelled, build_claim, build_fail
+from apps.builds.services.claims import build_claim
+from apps.builds.services.progress import build_cancelled, build_fail
 from apps.leases.lease import Lease, LeaseLost
 from controlplane.artifacts import ArtifactFailure
 from controlplane.domain.failures import Blame, Failure

@@ -8,15 +8,10 @@ from django.conf import settings
 
 from apps.configs.calibration_sets.leasing import PREVIEW
 from apps.configs.leasing import FACTS
-from apps.configs.services import (
-    FactsToRead,
-    facts_claim,
-    facts_finish,
-    facts_to_read,
-    verdicts_refresh,
-)
+from apps.configs.services.facts import FactsToRead, facts_claim, facts_finish, facts_to_read
+from apps.configs.services.verdicts import verdicts_refresh
 from apps.leases.sweeping import leases_sweep
-from apps.secrets.services import SECRET_TEST
+from apps.secrets.services.trials import SECRET_TEST
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.registry import any_source

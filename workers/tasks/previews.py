@@ -13,7 +13,7 @@ from django.conf import settings
 
 from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.configs.calibration_sets.selectors import preview_to_make, sets_of_job
-from apps.configs.calibration_sets.services import preview_claim, preview_finish
+from apps.configs.calibration_sets.services.previews import preview_claim, preview_finish
 from apps.leases.lease import Lease
 from controlplane.artifacts import ArtifactFailure
 from controlplane.clock import SYSTEM

@@ -9,7 +9,7 @@ from django.db.models import Q
 from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind
-from apps.secrets.services import secrets_reveal
+from apps.secrets.services.values import secrets_reveal
 from controlplane import clock
 from controlplane.celery import build_queue
 from controlplane.domain.failures.registry import calibration

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apps.configs.models import Config, Revision
-from apps.configs.services import config_create
+from apps.configs.services.configs import config_create
 from controlplane import clock
 from controlplane.domain.rules.examples import LLAMA_70B
 from tests.apps.pages import committed_queries, queries_of, signed_in

@@ -8,15 +8,11 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from apps.builds.leasing import device_holder
-from apps.builds.services import (
-    DeviceNeed,
-    build_devices_claim,
-    build_devices_release,
-    step_wait,
-)
+from apps.builds.services.devices import DeviceNeed, build_devices_claim, build_devices_release
+from apps.builds.services.progress import step_wait
 from apps.fleet.models import Node
 from apps.fleet.selectors import SILENT_SECONDS, nodes_alive, smallest_device_bytes
-from apps.fleet.services import NoRoom
+from apps.fleet.services.devices import NoRoom
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.failures import Failure
