@@ -70,7 +70,7 @@ def _fill() -> str:
     from django.utils import timezone
 
     from apps.accounts.models import ApiKey, ApiKeyType
-    from apps.accounts.services import admin_ensure
+    from apps.accounts.services.bootstrap import admin_ensure
     from apps.builds.models import Build
     from apps.configs.models import Config, Revision
     from apps.secrets.models import Secret

@@ -113,7 +113,7 @@ def _set_up(size: int) -> tuple["Fleet", str]:
     django.setup()
     from django.core.management import call_command
 
-    from apps.fleet.services import enrollment_token_create
+    from apps.fleet.services.enrollment import enrollment_token_create
     from benchmarks.control_loop_parts.fleet import fill
 
     call_command("migrate", verbosity=0)
@@ -141,7 +141,7 @@ def _bare(fleet: "Fleet") -> dict[str, float]:
 
 
 def _idle_round(size: int) -> dict[str, float]:
-    from apps.deployments.services import deployments_sweep
+    from apps.deployments.services.sweeping import deployments_sweep
 
     deployments_sweep()
     deployments_sweep()
@@ -157,7 +157,7 @@ def _idle_round(size: int) -> dict[str, float]:
 def _ready(fleet: "Fleet", gateway: "FollowingGateway") -> dict[str, float]:
     """A node says that a replica which was loading is ready, and what else it runs."""
     from apps.deployments.models import Replica
-    from apps.deployments.services import replicas_observe
+    from apps.deployments.services.observing import replicas_observe
 
     last = fleet.replicas[-CHANGES:]
     sent: list[int] = []
@@ -208,7 +208,7 @@ def _other_node() -> Any:
 
 
 def _settle(deployment_id: str) -> None:
-    from apps.deployments.services import deployment_settle
+    from apps.deployments.services.reconcile import deployment_settle
 
     deployment_settle(deployment_id=deployment_id)
 
@@ -216,7 +216,8 @@ def _settle(deployment_id: str) -> None:
 def _promoted(fleet: "Fleet", gateway: "FollowingGateway") -> dict[str, float]:
     """An environment is pointed at another ready deployment of its model."""
     from apps.deployments.models import Deployment, Environment
-    from apps.deployments.services import deployments_sweep, environment_promote
+    from apps.deployments.services.promoting import environment_promote
+    from apps.deployments.services.sweeping import deployments_sweep
 
     places = list(Environment.objects.order_by("id")[:CHANGES])
     figures = []
@@ -235,7 +236,7 @@ def _promoted(fleet: "Fleet", gateway: "FollowingGateway") -> dict[str, float]:
 
 
 def _revoked(fleet: "Fleet", gateway: "FollowingGateway") -> dict[str, float]:
-    from apps.accounts.services import api_key_revoke
+    from apps.accounts.services.api_keys import api_key_revoke
 
     def change(number: int) -> None:
         api_key_revoke(api_key=fleet.keys[number])
@@ -248,7 +249,7 @@ def _revoked(fleet: "Fleet", gateway: "FollowingGateway") -> dict[str, float]:
 def _observe(fleet: "Fleet") -> dict[str, float]:
     """A node reports a thousand replicas, or as many as there are: unchanged, and measured anew."""
     from apps.deployments.models import Replica
-    from apps.deployments.services import replicas_observe
+    from apps.deployments.services.observing import replicas_observe
     from benchmarks.control_loop_parts.fleet import REPORTED
 
     mine = list(Replica.objects.filter(state="ready").order_by("id")[:REPORTED])
@@ -268,7 +269,7 @@ def _observe(fleet: "Fleet") -> dict[str, float]:
 
 
 def _said(replica: Any) -> Any:
-    from apps.deployments.services import ReplicaReport
+    from apps.deployments.services.observing import ReplicaReport
     from controlplane.domain.lifecycle import ReplicaState
 
     return ReplicaReport(

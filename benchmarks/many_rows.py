@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.accounts.models import Team, User
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.configs.models import Config, Revision
-from apps.configs.services import config_create
+from apps.configs.services.configs import config_create
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.fleet.models import Device, DeviceLease, Gateway, Node, Worker
 from apps.telemetry import buckets

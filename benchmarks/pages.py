@@ -74,7 +74,7 @@ def _fill() -> tuple[dict[str, str], str, dict[str, int]]:
     from django.db import connection
     from django.test import Client
 
-    from apps.accounts.services import admin_ensure
+    from apps.accounts.services.bootstrap import admin_ensure
     from benchmarks.many_rows import Amounts, fill
 
     call_command("migrate", verbosity=0)

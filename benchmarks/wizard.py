@@ -113,7 +113,8 @@ def _fill() -> str:
     from django.core.management import call_command
     from django.utils import timezone
 
-    from apps.accounts.services import admin_ensure, sign_in_link_create
+    from apps.accounts.services.bootstrap import admin_ensure
+    from apps.accounts.services.sign_in_links import sign_in_link_create
     from apps.configs.models import CheckpointRecord, FactsState
     from controlplane.domain.facts import checkpoints
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from apps.builds.models import Build
 from apps.deployments.models import Replica
-from apps.deployments.services import ReplicaReport, replicas_observe
+from apps.deployments.services.observing import ReplicaReport, replicas_observe
 from apps.fleet.credentials import hash_of
 from apps.fleet.models import Device, Gateway, Listening, Node
 from apps.fleet.selectors import SILENT

@@ -29,13 +29,8 @@ from apps.builds.serializers import (
     BuildQuery,
     StepListObject,
 )
-from apps.builds.services import (
-    artifact_delete,
-    build_cancel,
-    build_create,
-    build_promote,
-    build_retry,
-)
+from apps.builds.services.deleting import artifact_delete
+from apps.builds.services.requests import build_cancel, build_create, build_promote, build_retry
 from apps.configs.selectors import config_get, revision_get, revision_last
 from apps.rest.errors import InvalidInput
 from apps.rest.paging import PageQuery, page_of

@@ -14,7 +14,7 @@ from apps.builds.api import BuildView
 from apps.builds.fixes import fix_proposal
 from apps.builds.selectors import build_detail
 from apps.builds.serializers import BuildDetailObject
-from apps.builds.services import build_apply_fix
+from apps.builds.services.fixing import build_apply_fix
 from apps.builds.support_bundle import support_bundle_answer
 from apps.rest.errors import NotFound
 from apps.rest.examples import shown_as

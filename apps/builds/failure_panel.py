@@ -6,9 +6,9 @@ from typing import Any
 
 from apps.builds.fixes import Proposal, fix_made, fix_proposal
 from apps.builds.models import Build
-from controlplane.domain.failure_patterns import UNKNREMOTE_CODE
 from controlplane.domain.failures import Blame
-from controlplane.domain.remote_code import MOVED, NOT_GRANTED
+from controlplane.domain.failures.registry.build import CRASHED
+from controlplane.domain.remote_code import NEED_A_GRANT
 
 _BLAME_WORDS = {
     Blame.CONFIGURATION: "The config has to change",
@@ -35,12 +35,12 @@ class FailurePanel:
     @property
     def is_unknown(self) -> bool:
         """Whether nobody has explained this one yet."""
-        return bool(self.failure["code"] == UNKNREMOTE_CODE)
+        return bool(self.failure["code"] == CRASHED.code)
 
     @property
     def wants_grant(self) -> bool:
         """Whether an admin's grant for the checkpoint's own code is what is missing."""
-        return self.failure["code"] in (NOT_GRANTED, MOVED)
+        return self.failure["code"] in NEED_A_GRANT
 
     @property
     def may_apply(self) -> bool:

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from apps.accounts.models import Team
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.configs.models import Revision
-from apps.configs.services import known_of
+from apps.configs.services.examination import known_of
 from controlplane import clock
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.forecast import (

@@ -9,7 +9,6 @@ from apps.builds.forecast_panel import ForecastPanel
 from apps.configs.drafts import posted_draft
 from apps.configs.selectors import config_get, revision_get
 from apps.ui.fragments import as_part, part_answer
-from controlplane.domain.spec import parse_text
 
 _PART = "builds/_forecast.html"
 
@@ -18,7 +17,7 @@ _PART = "builds/_forecast.html"
 @require_POST
 def draft(request: HttpRequest) -> HttpResponse:
     """Show what a build of the posted text takes; nothing while the text is no config."""
-    spec = parse_text(posted_draft(request, None).draft.text).spec
+    spec = posted_draft(request, None).parsed.spec
     if spec is None:
         return as_part(HttpResponse())
     told = forecast_of_spec(team=person(request).team, spec=spec)

@@ -7,12 +7,12 @@ from django.db.models import Q
 from django.db.models.functions import Coalesce
 
 from apps.builds.models import Build, BuildStep
-from apps.fleet.services import devices_release
+from apps.fleet.services.devices import devices_release
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind
-from apps.secrets.services import secrets_reveal
+from apps.secrets.services.values import secrets_reveal
 from controlplane.celery import build_queue
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures.registry import build
 from controlplane.domain.lifecycle import BUILD_TERMINAL, BuildState, StepState
 from controlplane.domain.spec import Spec
 
@@ -32,13 +32,7 @@ def _release_devices(build_ids: Collection[str]) -> None:
 
 
 def _given_up() -> Mapping[str, Any]:
-    failure = Failure(
-        code="EHB-WORKER-LOST",
-        blame=Blame.MACHINE,
-        sentence=f"The build worker was lost {MOST_CLAIMS} times while it did this build.",
-        hint="Read the build worker's log and the kernel's (`dmesg`: memory may have run out on "
-        "that host), then retry: finished steps are kept.",
-    )
+    failure = build.WORKER_LOST.failure(times=MOST_CLAIMS)
     return {
         "state": BuildState.FAILED,
         "failure": failure.to_json(),

@@ -13,7 +13,7 @@ from apps.builds.selectors import (
     artifact_detail,
     artifact_search,
 )
-from apps.builds.services import artifact_delete
+from apps.builds.services.deleting import artifact_delete
 from apps.rest.errors import Conflict
 from apps.ui.listing import asked_in, page_in
 

@@ -16,10 +16,10 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpRequest, StreamingHttpResponse
 
 from apps.builds.models import Build, BuildStep
-from apps.builds.services import step_log_owner
+from apps.builds.services.progress import step_log_owner
 from apps.fleet.selectors import node_list
 from apps.rest.streaming import download_answer
-from apps.secrets.services import secret_redactor
+from apps.secrets.services.redaction import secret_redactor
 from apps.telemetry.logs import log_lines
 from controlplane.domain.redaction import Redactor
 

@@ -10,7 +10,7 @@ from apps.accounts.pages import page, person, say_error
 from apps.builds.models import Build
 from apps.builds.presentation import BuildRow, build_context
 from apps.builds.selectors import build_list, build_search
-from apps.builds.services import build_cancel, build_create, build_promote, build_retry
+from apps.builds.services.requests import build_cancel, build_create, build_promote, build_retry
 from apps.configs.drafts import posted_draft
 from apps.configs.selectors import config_get
 from apps.configs.views import editor_answer, say_saved

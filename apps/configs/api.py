@@ -34,13 +34,9 @@ from apps.configs.serializers import (
     RevisionObject,
     RevisionPage,
 )
-from apps.configs.services import (
-    config_create,
-    config_rename,
-    examine_text,
-    revision_create,
-    revision_examine,
-)
+from apps.configs.services.configs import config_create, revision_create
+from apps.configs.services.examination import examine_text, revision_examine
+from apps.configs.services.renaming import config_rename
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.paging import PageQuery, page_of
 from apps.rest.serializers import Error, validated

@@ -1,5 +1,6 @@
 """A draft that came in with a request: posted by the editor, or read from the last revision."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,16 +11,17 @@ from apps.accounts.models import User
 from apps.accounts.pages import person
 from apps.configs.editor import Draft
 from apps.configs.fit_matrix import cell_patch
-from apps.configs.form_values import apply_changes, text_data
+from apps.configs.form_values import apply_changes, model_name_in
 from apps.configs.models import Config, Revision
 from apps.configs.selectors import device_offers, revision_get, revision_last
-from apps.configs.services import config_create, examine_text, revision_create
+from apps.configs.services.configs import config_create, revision_create
+from apps.configs.services.examination import examine_parsed, parsed_text
 from apps.configs.starts import started_text
 from apps.rest.errors import Conflict, InvalidInput
 from apps.rest.numbers import whole_number
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.rules.context import DeviceOffer
-from controlplane.domain.spec import UneditableTextError, edit_yaml
+from controlplane.domain.spec import ParseResult, UneditableTextError, edit_yaml
 from controlplane.domain.text_difference import DifferenceLine, text_difference
 from controlplane.domain.text_merge import Clash, merge_texts
 
@@ -58,11 +60,24 @@ class PostedDraft:
     refusal: str = ""
 
     @cached_property
+    def parsed(self) -> ParseResult:
+        """What the text says; it is read once, whatever shows or checks it."""
+        return parsed_text(self.text)
+
+    @property
+    def data(self) -> Mapping[str, Any] | None:
+        """What the text says as plain data, None while it is not one mapping."""
+        return self.parsed.data if self.text.strip() else {}
+
+    @cached_property
     def draft(self) -> Draft:
         """The text with what the checks say of it now."""
-        examination = examine_text(team=self.user.team, text=self.text, might_get=self.is_planning)
+        examination = examine_parsed(
+            team=self.user.team, parsed=self.parsed, might_get=self.is_planning
+        )
         return Draft(
             text=self.text,
+            data=self.data,
             checked=examination.to_json(),
             might_get=self.is_planning,
             owned=self.offers,
@@ -97,15 +112,13 @@ class PostedDraft:
             return
         finding = findings[number]
         if finding["code"] == code and finding["fix"]:
-            self.text = edit_yaml(self.text, finding["fix"]["patch"])
-            del self.draft
+            self._write(edit_yaml(self.text, finding["fix"]["patch"]))
 
     def take_cell(self, cell: str) -> None:
         """Change the text to what a cell of the fit matrix says."""
-        data = text_data(self.text)
-        patch = cell_patch(data, cell) if data is not None else {}
+        patch = cell_patch(self.data, cell) if self.data is not None else {}
         if patch:
-            self.text = edit_yaml(self.text, patch)
+            self._write(edit_yaml(self.text, patch))
 
     def save(self) -> Revision | None:
         """Return the revision that now holds the text, or None with the reason on the draft."""
@@ -127,8 +140,14 @@ class PostedDraft:
         merge = merge_texts(begun.text if begun else "", last.text, self.text)
         self.clashes = merge.clashes
         self.taken_in = text_difference(self.text, merge.text)
-        self.conflict, self.base, self.text = last, last.number, merge.text
-        self.__dict__.pop("draft", None)
+        self.conflict, self.base = last, last.number
+        self._write(merge.text)
+
+    def _write(self, text: str) -> None:
+        """Take another text; what was read of the last one holds no more."""
+        self.text = text
+        for name in ("parsed", "draft"):
+            self.__dict__.pop(name, None)
 
     def _store(self) -> Revision | None:
         if self.config is not None:
@@ -136,7 +155,7 @@ class PostedDraft:
                 config=self.config, text=self.text, user=self.user, expected_revision=self.base
             )
         created = config_create(
-            team=self.user.team, name=self.draft.model_name, text=self.text, user=self.user
+            team=self.user.team, name=model_name_in(self.data), text=self.text, user=self.user
         )
         return revision_last(config=created)
 

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from apps.configs.form_fields import GROUPS, Field, Kind
 from apps.configs.form_values import (
     accelerator_count,
     field_text,
+    model_name_in,
     stack_of,
-    text_data,
     value_at,
 )
 from apps.ui.formats import first_sentence
@@ -113,15 +112,12 @@ class Draft:
     """A text with everything the editor shows of it; `checked` is an examination's JSON."""
 
     text: str
+    data: Mapping[str, Any] | None
+    """What the text says as plain data, None while it is not one mapping."""
     checked: Mapping[str, Any]
     might_get: bool = True
     """Whether kinds of GPU are offered that no host has."""
     owned: Sequence[DeviceOffer] = ()
-
-    @cached_property
-    def data(self) -> Mapping[str, Any] | None:
-        """What the text says as plain data, None while it is not one mapping."""
-        return text_data(self.text)
 
     @property
     def is_readable(self) -> bool:
@@ -184,8 +180,7 @@ class Draft:
     @property
     def model_name(self) -> str:
         """The name that the text gives itself."""
-        name = (self.data or {}).get("model_name")
-        return name.strip() if isinstance(name, str) else ""
+        return model_name_in(self.data)
 
     @property
     def reason(self) -> str:

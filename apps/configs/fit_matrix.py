@@ -10,7 +10,7 @@ from apps.configs.selectors import facts_known, host_offers
 from controlplane.domain.facts.gpus import CPU, GPUS
 from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
 from controlplane.domain.memory.fit import PRECISIONS_TO_TRY
-from controlplane.domain.spec import parse_text
+from controlplane.domain.spec import Spec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +45,8 @@ class Matrix:
     lines: Sequence[KindLine] = ()
 
 
-def matrix_of(*, team: Team, text: str, might_get: bool) -> Matrix:
+def matrix_of(*, team: Team, spec: Spec | None, might_get: bool) -> Matrix:
     """Return where the draft fits: on the GPUs that are there, or on every kind."""
-    spec = parse_text(text).spec
     if spec is None:
         return Matrix(waits="The checks name what has to be mended first.")
     facts = facts_known(team=team, checkpoint=spec.checkpoint)

@@ -22,6 +22,12 @@ def text_data(text: str) -> Mapping[str, Any] | None:
     return data if isinstance(data, Mapping) else None
 
 
+def model_name_in(data: Mapping[str, Any] | None) -> str:
+    """Return the name that a config gives its model, empty where it gives none."""
+    name = (data or {}).get("model_name")
+    return name.strip() if isinstance(name, str) else ""
+
+
 def stack_of(data: Mapping[str, Any]) -> str:
     """Return which of the two stacks the text is written for."""
     return "v2" if value_at(data, "trt_llm.inference_stack") == "v2" else "v1"
@@ -55,10 +61,11 @@ def accelerator_count(data: Mapping[str, Any]) -> str:
 
 def apply_changes(text: str, changed: Iterable[str], given: Mapping[str, str]) -> str:
     """Return the text with the named form fields set to what was typed; the rest stays as it is."""
-    data = text_data(text)
+    names = set(changed)
+    data = text_data(text) if names else None
     if data is None:
         return text
-    patch = dict(_patch(data, set(changed), given))
+    patch = dict(_patch(data, names, given))
     return edit_yaml(text, patch) if patch else text
 
 

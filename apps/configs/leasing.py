@@ -9,10 +9,10 @@ from django.db.models import F, Q
 from apps.configs.models import CheckpointRecord, FactsState
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind
-from apps.secrets.services import secrets_reveal
+from apps.secrets.services.values import secrets_reveal
 from controlplane import clock
 from controlplane.celery import CONTROL_QUEUE
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures.registry import any_source
 
 MOST_CLAIMS = 5
 _FORGET_AFTER = timedelta(days=30)
@@ -32,13 +32,7 @@ def _forget_old() -> None:
 
 
 def _given_up() -> Mapping[str, Any]:
-    failure = Failure(
-        code="EHS-GIVEN-UP",
-        blame=Blame.OURS,
-        sentence=f"Reading this checkpoint was begun {MOST_CLAIMS} times and never ended.",
-        hint="The log of the control worker says why. It is tried again when the config is "
-        "checked in a minute or later.",
-    )
+    failure = any_source.GIVEN_UP.failure(times=MOST_CLAIMS)
     return {
         "state": FactsState.FAILED,
         "failure": failure.to_json(),

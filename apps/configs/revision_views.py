@@ -10,7 +10,8 @@ from apps.accounts.pages import page, person
 from apps.configs.comparison import compared
 from apps.configs.models import Config
 from apps.configs.selectors import config_get, revision_get, revision_last, revision_list
-from apps.configs.services import config_rename, revision_create
+from apps.configs.services.configs import revision_create
+from apps.configs.services.renaming import config_rename
 from apps.rest.numbers import whole_number
 
 PAGE_SIZE = 50

@@ -9,7 +9,7 @@ from apps.accounts.models import Team
 from apps.configs.form_values import text_data
 from apps.configs.models import CheckpointRecord, FactsState
 from apps.configs.selectors import config_get, host_offers, revision_last
-from apps.configs.services import facts_request, is_awaited
+from apps.configs.services.facts import facts_request, is_awaited
 from apps.rest.errors import InvalidInput, NotFound
 from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_names

@@ -16,6 +16,7 @@ from apps.configs.drafts import PostedDraft, opened_draft, posted_draft
 from apps.configs.editor import Draft
 from apps.configs.effective_command import effective_command
 from apps.configs.fit_matrix import matrix_of
+from apps.configs.form_values import text_data
 from apps.configs.models import Config, Revision
 from apps.configs.selectors import (
     CONFIG_STATES,
@@ -82,7 +83,7 @@ def fit(request: HttpRequest, config_id: str | None = None) -> HttpResponse:
     team = person(request).team
     config = config_get(team=team, config_id=config_id) if config_id else None
     posted = posted_draft(request, config)
-    matrix = matrix_of(team=team, text=posted.text, might_get=bool(posted.might_get))
+    matrix = matrix_of(team=team, spec=posted.parsed.spec, might_get=bool(posted.might_get))
     return part_answer(request, "configs/_fit.html", _addresses(config) | {"matrix": matrix})
 
 
@@ -101,7 +102,7 @@ def revision(request: HttpRequest, config_id: str, number: int) -> HttpResponse:
     context = {
         "config": config,
         "revision": found,
-        "draft": Draft(text=found.text, checked=checked),
+        "draft": Draft(text=found.text, data=text_data(found.text), checked=checked),
         "difference": revision_difference(found),
         "started": effective_command(found),
         "builds": found.builds.order_by("-number"),

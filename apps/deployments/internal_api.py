@@ -7,14 +7,15 @@ from pydantic import Field
 
 from apps.deployments.models import Replica
 from apps.deployments.selectors import wanted_replicas_of
-from apps.deployments.services import ReplicaReport, replicas_observe
+from apps.deployments.services.observing import ReplicaReport, replicas_observe
 from apps.fleet.internal_api import DeviceBody
 from apps.fleet.internal_authentication import calling_node, removed
 from apps.fleet.models import Node
-from apps.fleet.services import DeviceUse, NodeRemoved, node_observe
+from apps.fleet.services.nodes import DeviceUse, node_observe
+from apps.fleet.services.removing import NodeRemoved
 from apps.rest.internal import InternalRefusal, internal_view, read_body
 from apps.rest.machine_bodies import Count, MachineBody, Moment, SmallCount
-from apps.secrets.services import secret_redactor
+from apps.secrets.services.redaction import secret_redactor
 from apps.telemetry.logs import log_append
 from controlplane.domain.device_users import DeviceUser
 from controlplane.domain.failures import Blame, Failure

@@ -6,7 +6,7 @@ from apps.accounts.models import Team
 from apps.builds.models import Build
 from apps.deployments.models import Deployment, Environment, ServedModel
 from apps.deployments.selectors import deployment_list, environment_list, model_list
-from apps.deployments.services import PRODUCTION
+from apps.deployments.services.environments import PRODUCTION
 from apps.rest.errors import InvalidInput, NotFound
 
 

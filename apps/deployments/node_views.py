@@ -8,7 +8,8 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.pages import actor_on, allowed_page, page
 from apps.accounts.permissions import Action, allowed
 from apps.deployments.nodes import builds_on, failed_on, replicas_on
-from apps.deployments.services import failed_starts_clear, node_held, node_remove
+from apps.deployments.services.failed_starts import failed_starts_clear
+from apps.deployments.services.removing import node_held, node_remove
 from apps.fleet.models import Node
 from apps.fleet.pools import pool_views
 from apps.fleet.selectors import node_list

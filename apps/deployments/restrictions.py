@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from apps.accounts.permissions import Action, Actor, allowed, require
 from apps.deployments.models import Deployment, Environment, ServedModel
-from apps.deployments.services import PRODUCTION
+from apps.deployments.services.environments import PRODUCTION
 
 
 def require_environment(actor: Actor, name: str) -> None:

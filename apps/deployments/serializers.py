@@ -13,11 +13,9 @@ from apps.deployments.conditions import conditions_of
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import Deployment, Environment, ServedModel
 from apps.deployments.selectors import DEGRADED
-from apps.deployments.services import (
-    PRODUCTION,
-    autoscaling_settings,
-    promotion_settings,
-)
+from apps.deployments.services.autoscaling import autoscaling_settings
+from apps.deployments.services.environments import PRODUCTION
+from apps.deployments.services.promotion import promotion_settings
 from apps.rest.examples import shown_as
 from apps.rest.paging import Pagination
 from apps.telemetry.log_queries import LogLineObject

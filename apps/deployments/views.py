@@ -41,15 +41,15 @@ from apps.deployments.selectors import (
     model_list,
     replica_list,
 )
-from apps.deployments.services import (
+from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_create,
     deployment_deactivate,
     deployment_retry,
-    environment_create,
-    environment_promote,
-    model_create,
 )
+from apps.deployments.services.environments import environment_create
+from apps.deployments.services.models import model_create
+from apps.deployments.services.promoting import environment_promote
 from apps.deployments.snippets import snippets_of
 from apps.rest.errors import ApiError, Conflict, NotFound
 from apps.telemetry.series import deployment_series

@@ -19,13 +19,8 @@ from apps.fleet.serializers import (
     NodeObject,
     NodeQuery,
 )
-from apps.fleet.services import (
-    node_cordon,
-    node_drain,
-    node_label,
-    node_uncordon,
-    node_undrain,
-)
+from apps.fleet.services.assigning import node_label
+from apps.fleet.services.placing import node_cordon, node_drain, node_uncordon, node_undrain
 from apps.rest.errors import NotFound
 from apps.rest.paging import page_of
 from apps.rest.serializers import validated

@@ -5,13 +5,9 @@ from typing import Annotated, Any
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from pydantic import Field
 
-from apps.fleet.services import (
-    DeviceReport,
-    EnrollmentRefused,
-    enrollment_refusal_audit,
-    gateway_enroll,
-    node_enroll,
-)
+from apps.fleet.services.enrollment import EnrollmentRefused, enrollment_refusal_audit
+from apps.fleet.services.gateways import gateway_enroll
+from apps.fleet.services.nodes import DeviceReport, node_enroll
 from apps.rest.internal import InternalRefusal, bearer, internal_view, read_body
 from apps.rest.machine_bodies import Count, MachineBody, Sha256, UnprivilegedPort
 

@@ -16,7 +16,7 @@ from apps.fleet import examples
 from apps.fleet.models import Device, PoolTeam
 from apps.fleet.pools import PoolView, pool_views
 from apps.fleet.serializers import DeviceObject
-from apps.fleet.services import device_assign, pool_assign
+from apps.fleet.services.assigning import device_assign, pool_assign
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.examples import shown_as
 from apps.rest.serializers import StrictSerializer, validated

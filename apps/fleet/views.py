@@ -16,15 +16,8 @@ from apps.fleet.labels import labelled
 from apps.fleet.models import Device, Node
 from apps.fleet.pools import pool_views
 from apps.fleet.selectors import node_list
-from apps.fleet.services import (
-    device_assign,
-    node_cordon,
-    node_drain,
-    node_label,
-    node_uncordon,
-    node_undrain,
-    pool_assign,
-)
+from apps.fleet.services.assigning import device_assign, node_label, pool_assign
+from apps.fleet.services.placing import node_cordon, node_drain, node_uncordon, node_undrain
 from apps.rest.errors import InvalidInput, NotFound
 from apps.ui.fragments import live_answer
 from apps.ui.listing import page_in

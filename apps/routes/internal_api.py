@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from apps.accounts.routes_version import routes_version_current
 from apps.fleet.internal_authentication import calling_gateway
-from apps.fleet.services import gateway_applied, gateway_seen
+from apps.fleet.services.gateways import gateway_applied, gateway_seen
 from apps.rest.internal import internal_view, read_body, read_body_of_records
 from apps.rest.machine_bodies import Count, MachineBody, Moment
 from apps.routes.book import BOOK

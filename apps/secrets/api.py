@@ -28,13 +28,9 @@ from apps.secrets.serializers import (
     SecretTestObject,
     SecretTombstone,
 )
-from apps.secrets.services import (
-    secret_delete,
-    secret_expire,
-    secret_set,
-    secret_test_request,
-    unreadable_secrets,
-)
+from apps.secrets.services.redaction import unreadable_secrets
+from apps.secrets.services.trials import secret_test_request
+from apps.secrets.services.values import secret_delete, secret_expire, secret_set
 from apps.secrets.usage import uses_of
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from apps.accounts.models import Team
 from apps.secrets.models import Secret
 from apps.secrets.selectors import days_until, secret_test_list, secrets_ending
-from apps.secrets.services import unreadable_secrets
+from apps.secrets.services.redaction import unreadable_secrets
 from apps.secrets.usage import Use, opened_by, uses_of
 from apps.ui import tones
 from controlplane.domain.rules.secret_expiry import WARNING_DAYS

@@ -11,7 +11,8 @@ from apps.secrets.forms import ExpiryForm, SecretForm
 from apps.secrets.names import normal_name
 from apps.secrets.presentation import secret_context, secret_rows
 from apps.secrets.selectors import secret_get, secret_list, secret_of_id
-from apps.secrets.services import secret_delete, secret_expire, secret_set, secret_test_request
+from apps.secrets.services.trials import secret_test_request
+from apps.secrets.services.values import secret_delete, secret_expire, secret_set
 from apps.ui.fragments import live_answer
 
 

@@ -21,7 +21,7 @@ from apps.rest.paging import Page, page_of
 from apps.rest.rate_limits import spend
 from apps.secrets.models import Secret
 from apps.secrets.selectors import secret_list
-from apps.secrets.services import unreadable_secrets
+from apps.secrets.services.redaction import unreadable_secrets
 from apps.secrets.usage import uses_of
 
 List = Callable[[Team, dict[str, Any]], dict[str, Any]]

@@ -7,8 +7,8 @@ from typing import Any
 from django.db import connection
 
 from apps.accounts.models import ApiKey, ApiKeyType, Team
-from apps.accounts.services import admin_ensure
-from apps.configs.services import config_create
+from apps.accounts.services.bootstrap import admin_ensure
+from apps.configs.services.configs import config_create
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
 from apps.fleet.models import Device, DeviceLease, Node
 from benchmarks.many_others import made

@@ -54,7 +54,7 @@ def _set_up() -> str:
     django.setup()
     from django.core.management import call_command
 
-    from apps.fleet.services import enrollment_token_create
+    from apps.fleet.services.enrollment import enrollment_token_create
 
     call_command("migrate", verbosity=0)
     token: str = enrollment_token_create()
@@ -78,7 +78,7 @@ def _measured(client: httpx.Client, engine_port: int, times: int) -> dict[str, f
 
     from apps.accounts.models import ApiKey
     from apps.accounts.routes_version import routes_version_bump
-    from apps.accounts.services import api_key_revoke
+    from apps.accounts.services.api_keys import api_key_revoke
     from tests.factories import make_api_key, make_team
 
     def tell() -> None:

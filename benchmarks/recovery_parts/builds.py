@@ -12,9 +12,10 @@ from django.db import connections
 
 from apps.accounts.models import Team
 from apps.builds.models import Artifact, Build, BuildStep
-from apps.builds.services import build_cancel, build_create, build_retry
+from apps.builds.services.requests import build_cancel, build_create, build_retry
 from apps.configs.models import Revision
-from apps.configs.services import config_create, revision_examine
+from apps.configs.services.configs import config_create
+from apps.configs.services.examination import revision_examine
 from apps.fleet.models import Device, DeviceLease
 from benchmarks.recovery_parts.stage import STEPS, Stage, is_alive, process_named, wait_for
 from tests import factories

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Failure
+from controlplane.domain.failures.registry import remote_code as kinds
 
-REPO_FIELD = "trt_llm.build.checkpoint_repository.repo"
-NOT_GRANTED, MOVED = "EHQ-REMOTE-CODE", "EHQ-REMOTE-CODE-MOVED"
-_HOW = "An admin of the organisation grants it for exactly this commit, on the page Remote code."
+NEED_A_GRANT = frozenset({kinds.NOT_GRANTED.code, kinds.MOVED.code})
+"""Codes of failures that an admin's grant mends."""
 _SHOWN = 12
 
 
@@ -16,32 +16,22 @@ def refusal(commit: str, grants: Mapping[str, Any], architecture: str | None) ->
 
     `grants` are the repository's: `live` and `revoked`, each with `commit`, `by` and `at`.
     """
-    named = f"`{architecture}`" if architecture else "The checkpoint"
-    revoked = _of_commit(grants.get("revoked", ()), commit)
-    if revoked is not None:
-        return _failure(
-            NOT_GRANTED,
-            f"{named} is defined by Python code inside the checkpoint. Its grant at commit "
-            f"`{short_commit(commit)}` was revoked by {revoked['revoked_by']} on "
-            f"{str(revoked['revoked_at'])[:10]}: {revoked['revoke_reason']}",
-            f"Use a checkpoint whose class Transformers has. {_HOW}",
+    values: dict[str, Any] = {
+        "architecture": f"`{architecture}`" if architecture else "The checkpoint",
+        "commit": commit,
+        "short_commit": short_commit(commit),
+    }
+    if revoked := _of_commit(grants.get("revoked", ()), commit):
+        return kinds.REVOKED.failure(
+            revoked_by=revoked["revoked_by"],
+            day=str(revoked["revoked_at"])[:10],
+            reason=revoked["revoke_reason"],
+            **values,
         )
     if live := tuple(grants.get("live", ())):
         granted = ", ".join(f"`{short_commit(each['commit'])}`" for each in live[:3])
-        return _failure(
-            MOVED,
-            f"{named} is defined by Python code inside the checkpoint, which is granted at "
-            f"{granted}; this build fetched commit `{short_commit(commit)}` and runs none of it.",
-            f"Pin `revision` to the granted commit, or have `{commit}` granted. {_HOW}",
-            field="trt_llm.build.checkpoint_repository.revision",
-        )
-    return _failure(
-        NOT_GRANTED,
-        f"{named} is defined by Python code inside the checkpoint, and nobody has granted it at "
-        f"commit `{short_commit(commit)}`: a build runs no code without that.",
-        f"Use a checkpoint whose class Transformers has, or serve this one unquantized. {_HOW}",
-        fix={"trt_llm.build.quantization_type": "no_quant"},
-    )
+        return kinds.MOVED.failure(granted=granted, **values)
+    return kinds.NOT_GRANTED.failure(**values)
 
 
 def _of_commit(grants: Sequence[Mapping[str, Any]], commit: str) -> Mapping[str, Any] | None:
@@ -52,16 +42,3 @@ def short_commit(commit: str) -> str:
     """Return enough of a commit to tell it by eye; what says how it was taken stays."""
     kind, dash, digits = commit.rpartition("-")
     return f"{kind}{dash}{digits[:_SHOWN]}"
-
-
-def _failure(
-    code: str,
-    sentence: str,
-    hint: str,
-    *,
-    field: str = REPO_FIELD,
-    fix: Mapping[str, Any] | None = None,
-) -> Failure:
-    return Failure(
-        code=code, blame=Blame.CHECKPOINT, sentence=sentence, field=field, hint=hint, fix=fix
-    )

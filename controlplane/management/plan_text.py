@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from controlplane.domain.facts.gpus import GIB
+from controlplane.domain.forecast import BuildForecast, forecast
 from controlplane.domain.memory import FitRow, MemoryPlan, build_estimate, changes
 from controlplane.domain.memory.speed import Range
 
@@ -85,22 +86,34 @@ def _speed(planned: MemoryPlan) -> Iterator[str]:
 
 
 def _beside(planned: MemoryPlan) -> Iterator[str]:
+    yield _build(planned)
     if planned.runtime_name == "native":
         return
-    inputs = planned.inputs
-    builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.device)
-    devices = builder.need.devices if builder.need else builder.leased_devices
-    short = f", {builder.leased_devices} leased" if builder.verdict != "fits" else ""
-    yield (
-        f"Without the download, the build takes {_range(builder.minutes)} minutes on {devices} "
-        f"device(s){short}."
-    )
     for change in changes(planned):
         after = change.plan
         yield (
             f"  {change.label}: {after.kv_tokens:,} tokens, "
             f"{after.full_length_requests:,} requests of full length."
         )
+
+
+def _build(planned: MemoryPlan) -> str:
+    seconds = build_forecast(planned).seconds
+    minutes = Range(low=seconds.low / 60, high=seconds.high / 60) if seconds else None
+    told = f"takes {_range(minutes)} minutes by formula" if minutes else "takes a time not known"
+    if planned.runtime_name == "native":
+        return f"The build {told}."
+    inputs = planned.inputs
+    builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.device)
+    devices = builder.need.devices if builder.need else builder.leased_devices
+    short = f", {builder.leased_devices} leased" if builder.verdict != "fits" else ""
+    return f"The build {told}, on {devices} device(s){short}."
+
+
+def build_forecast(planned: MemoryPlan) -> BuildForecast:
+    """Return what the build takes where nobody has built its like before."""
+    inputs = planned.inputs
+    return forecast(inputs.spec, inputs.checkpoint, inputs.device, host=None)
 
 
 def _advised(row: FitRow) -> str:

@@ -36,7 +36,7 @@ async def keep_saying(say: Callable[[], None] = lambda: _say(), *, clock: Clock 
 
 
 def _say() -> None:
-    from apps.fleet.services import listening_beat
+    from apps.fleet.services.listening import listening_beat
 
     try:
         listening_beat()

@@ -1,6 +1,7 @@
 """What a hub can answer, or fail to, as failures in the user's values."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from huggingface_hub.errors import (
     DisabledRepoError,
@@ -12,9 +13,12 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
+from controlplane.domain.failures import fields
+from controlplane.domain.failures.kind import FailureKind
+from controlplane.domain.failures.registry import hub
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.sources.bearer import NO_TOKEN
-from controlplane.sources.failures import SourceFailure, of_checkpoint, of_configuration, of_machine
+from controlplane.sources.failures import SourceFailure
 from controlplane.sources.hub_http import http
 
 
@@ -64,159 +68,66 @@ def _explain_status(error: HfHubHTTPError, asked: Asked) -> SourceFailure:
 
 
 def gated(asked: Asked) -> SourceFailure:
-    """Return the failure for a repository whose terms this token's owner has not accepted."""
-    reason = (
-        f"the owner of the token in secret `{asked.secret}` has not been given access"
-        if asked.has_token
-        else f"no token was sent: {_not_listed(asked)}"
-    )
-    return of_configuration(
-        "EHF-GATED",
-        f"`{asked.repo}` is gated and {reason}.",
-        "runtime_secret_name",
-        f"Ask for access at {asked.endpoint}/{asked.repo}, store a token of that account as the "
-        f"secret `{asked.secret}`, and list `{asked.secret}` under `secrets`.",
-    )
+    return _of(hub.GATED if asked.has_token else hub.GATED_WITHOUT_TOKEN, asked)
 
 
 def missing_repo(asked: Asked) -> SourceFailure:
-    """Return the failure for a repository that is not there, or not for us."""
-    private = (
-        f"the token in secret `{asked.secret}` may not see it"
-        if asked.has_token
-        else f"it is private and no token was sent: {_not_listed(asked)}"
-    )
-    return of_configuration(
-        "EHF-NOT-FOUND",
-        f"{asked.endpoint} has no repository `{asked.repo}`, or {private}.",
-        "repo",
-        f"Check the spelling. For a private repository, store a token that may read it as the "
-        f"secret `{asked.secret}` and list it under `secrets`.",
-    )
+    return _of(hub.NOT_FOUND if asked.has_token else hub.NOT_FOUND_WITHOUT_TOKEN, asked)
 
 
 def missing_revision(asked: Asked) -> SourceFailure:
-    """Return the failure for a branch, tag or commit that the repository does not have."""
-    revision = asked.checkpoint.revision or "main"
-    return of_configuration(
-        "EHF-REVISION",
-        f"`{asked.repo}` has no revision `{revision}`.",
-        "revision",
-        f"Name a branch, tag or commit listed at {asked.endpoint}/{asked.repo}/commits/main.",
-        # The default branch takes its place; where none was asked for, that one is missing.
-        without=asked.checkpoint.revision is not None,
-    )
+    revision = asked.checkpoint.revision
+    # The default branch takes its place; where none was asked for, that one is missing.
+    fix = {fields.REVISION: None} if revision is not None else None
+    return _of(hub.REVISION, asked, fix=fix, revision=revision or "main")
 
 
 def refused_token(asked: Asked, status: int) -> SourceFailure:
-    """Return the failure for a token that the hub does not accept."""
     sent = f"the token in secret `{asked.secret}`" if asked.has_token else "a request without token"
-    return of_configuration(
-        "EHF-TOKEN",
-        f"{asked.endpoint} refused {sent} for `{asked.repo}` (HTTP {status}).",
-        "runtime_secret_name",
-        f"Make a new token with read access at {asked.endpoint}/settings/tokens and store it as "
-        f"the secret `{asked.secret}`.",
-    )
+    return _of(hub.TOKEN, asked, sent=sent, status=status)
 
 
 def no_token(asked: Asked) -> SourceFailure:
-    """Return the failure for a secret that can be no token, whatever the hub."""
-    return of_configuration(
-        "EHF-TOKEN",
-        f"The secret `{asked.secret}` holds no token: {NO_TOKEN}.",
-        "runtime_secret_name",
-        f"Store the token itself, as {asked.endpoint}/settings/tokens shows it, as the secret "
-        f"`{asked.secret}`.",
-    )
+    return _of(hub.NO_TOKEN, asked, reason=NO_TOKEN)
 
 
 def offline(asked: Asked, detail: str) -> SourceFailure:
-    """Return the failure for a hub that cannot be reached."""
-    return of_machine(
-        "EHF-OFFLINE",
-        f"{asked.endpoint} cannot be reached from this machine, so `{asked.repo}` was not fetched.",
-        "Check the network and HF_ENDPOINT, or copy the checkpoint into a folder of "
-        "LOCAL_CHECKPOINT_ROOTS and use source `LOCAL`.",
-        detail,
-    )
+    return _of(hub.OFFLINE, asked, detail=detail)
 
 
 def timed_out(asked: Asked) -> SourceFailure:
-    """Return the failure for a hub that stopped answering."""
-    return of_machine(
-        "EHF-TIMEOUT",
-        f"{asked.endpoint} stopped answering while `{asked.repo}` was being fetched.",
-        "Retry: what was fetched so far is kept. If it persists, check the network and proxy.",
-    )
+    return _of(hub.TIMEOUT, asked)
 
 
 def rate_limited(asked: Asked) -> SourceFailure:
-    """Return the failure for a hub that wants fewer requests."""
-    return of_machine(
-        "EHF-RATE-LIMIT",
-        f"{asked.endpoint} allows no more requests for now (HTTP 429), asked for `{asked.repo}`.",
-        f"Retry later, or store a token as the secret `{asked.secret}`: it has a higher limit.",
-    )
+    return _of(hub.RATE_LIMIT, asked)
 
 
 def unavailable(asked: Asked, status: int) -> SourceFailure:
-    """Return the failure for a hub that answers with an error of its own."""
-    return of_machine(
-        "EHF-UNAVAILABLE",
-        f"{asked.endpoint} answered HTTP {status} for `{asked.repo}`.",
-        "Retry later: what was fetched so far is kept.",
-    )
+    return _of(hub.UNAVAILABLE, asked, status=status)
 
 
 def not_a_hub(asked: Asked) -> SourceFailure:
-    """Return the failure for an address where something else than a hub answers."""
-    return of_machine(
-        "EHF-NOT-A-HUB",
-        f"{asked.endpoint} does not answer like a Hugging Face hub when asked for `{asked.repo}`.",
-        "Check HF_ENDPOINT, and whether a proxy or sign-in page answers in the hub's place.",
-    )
+    return _of(hub.NOT_A_HUB, asked)
 
 
 def broken_off(asked: Asked, path: str) -> SourceFailure:
-    """Return the failure for a file whose download broke off again and again."""
-    return of_machine(
-        "EHF-BROKEN",
-        f"{asked.endpoint} broke off while sending `{path}` of `{asked.repo}`, several times.",
-        "Retry: what was fetched so far is kept.",
-    )
+    return _of(hub.BROKEN, asked, file=path)
 
 
 def corrupt(asked: Asked, path: str, expected: str, found: str) -> SourceFailure:
-    """Return the failure for a file that arrived, twice, as something else."""
-    return of_machine(
-        "EHF-CORRUPT",
-        f"`{path}` of `{asked.repo}` arrived as something else than {asked.endpoint} lists: "
-        f"`{found}` where `{expected}` was expected.",
-        "Retry. If it persists, a proxy or mirror between here and the hub alters files.",
-    )
+    return _of(hub.CORRUPT, asked, file=path, expected=expected, found=found)
 
 
 def changed(asked: Asked, what: str) -> SourceFailure:
-    """Return the failure for a repository that changed under a pinned commit."""
-    return of_checkpoint(
-        "EHF-CHANGED",
-        f"`{asked.repo}` changed while it was being fetched: {what}.",
-        "Check the config again, then build: the history was probably rewritten.",
-        "revision",
-    )
+    return _of(hub.CHANGED, asked, what=what)
 
 
 def too_large(asked: Asked, path: str) -> SourceFailure:
-    """Return the failure for a single file that the hub does not send over plain HTTP."""
-    return of_checkpoint(
-        "EHF-TOO-LARGE",
-        f"`{path}` of `{asked.repo}` is larger than the 50 GB that {asked.endpoint} sends in one "
-        "piece.",
-        "Save the model again in shards (save_pretrained does so), or copy it into a folder of "
-        "LOCAL_CHECKPOINT_ROOTS and use source `LOCAL`.",
+    return _of(hub.TOO_LARGE, asked, file=path)
+
+
+def _of(kind: FailureKind, asked: Asked, **values: Any) -> SourceFailure:
+    return SourceFailure(
+        kind.failure(repo=asked.repo, endpoint=asked.endpoint, secret=asked.secret, **values)
     )
-
-
-def _not_listed(asked: Asked) -> str:
-    return f"`{asked.secret}` is not a stored secret that the config lists"

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from apps.accounts.models import Team, TeamRole, User
-from apps.accounts.services import invitation_create, sign_in_link_create
+from apps.accounts.services.invitations import invitation_create
+from apps.accounts.services.sign_in_links import sign_in_link_create
 from apps.builds.models import Build
 from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.configs.models import Config
-from apps.configs.services import config_create
+from apps.configs.services.configs import config_create
 from apps.deployments.models import Deployment
-from apps.fleet.services import worker_arrived
-from apps.secrets.services import secret_set
+from apps.fleet.services.workers import worker_arrived
+from apps.secrets.services.values import secret_set
 from tests import factories
 from tests.browser.staged_builds import built_build, failed_build, running_build
 from tests.browser.staged_checkpoints import (

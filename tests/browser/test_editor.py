@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Dialog, Page, expect
 
 from apps.configs.models import CheckpointRecord, FactsState, Revision
-from apps.configs.services import revision_create
+from apps.configs.services.configs import revision_create
 from tests.browser.conftest import OpenPage, held_back
 from tests.browser.staged_checkpoints import SMOLLM
 

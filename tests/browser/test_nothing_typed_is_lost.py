@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, Route, expect
 
-from apps.configs.services import revision_create
+from apps.configs.services.configs import revision_create
 from apps.secrets.models import Secret
 from tests.browser.conftest import OpenPage
 from tests.browser.screenshots import pages_of, pages_of_admins

@@ -12,7 +12,7 @@ from django.test import Client
 
 from apps.deployments.models import Replica
 from apps.fleet.selectors import node_list
-from apps.fleet.services import enrollment_token_create
+from apps.fleet.services.enrollment import enrollment_token_create
 from apps.routes.snapshot import routes_snapshot
 from tests.factories import make_deployment, make_replica
 from tests.factories_serving import make_gateway, make_serving_node

@@ -56,7 +56,7 @@ def test_the_json_form_is_stable(
         "free_bytes",
     }  # fmt: skip
     assert {"kv_tokens", "full_length_requests", "binding"} <= set(content["capacity"])
-    assert {"builder", "changes", "engine", "advice", "estimates"} <= set(content)
+    assert {"builder", "changes", "engine", "advice", "estimates", "forecast"} <= set(content)
 
 
 def test_the_text_form_says_what_fits_and_what_would_change_it(

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Failure, fields
+from controlplane.domain.failures.registry import any_source
 from controlplane.domain.spec import CheckpointRepository, Spec
 from controlplane.domain.spec.adapter_folders import ADAPTERS_FOLDER, adapter_folder
 from controlplane.domain.spec.engine_build import LoraConfiguration
 from controlplane.domain.spec.repository_forms import shown
 from controlplane.sources import SourceFailure, SourceOptions, fetch, resolve
-from controlplane.sources.failures import FIELD as MODEL_FIELD
 from workers.build_steps.adapter_check import check_adapter
 from workers.build_steps.events import Events
-from workers.build_steps.failures import StepFailure
+from workers.build_steps.failures import StepFailure, step_failure
 from workers.build_steps.job import Job
 from workers.build_steps.weights.failures import held
 from workers.build_steps.weights.finiteness import NotFinite
@@ -112,17 +112,9 @@ def _of_adapter(name: str, failure: Failure) -> Failure:
     return replace(
         failure,
         sentence=f"Adapter `{name}`: {failure.sentence}",
-        field=failure.field and failure.field.replace(MODEL_FIELD, f"{FIELD}.{name}"),
+        field=failure.field and failure.field.replace(fields.REPOSITORY, f"{FIELD}.{name}"),
     )
 
 
 def _refusal(name: str, reason: str) -> StepFailure:
-    return StepFailure(
-        Failure(
-            code="EHB-ADAPTER",
-            blame=Blame.CONFIGURATION,
-            sentence=f"The adapter `{name}` cannot be served. {reason}",
-            field=f"{FIELD}.{name}",
-            hint="Change the adapter or its limits as the sentence says, then build again.",
-        )
-    )
+    return step_failure(any_source.ADAPTER, name=name, reason=reason, field=f"{FIELD}.{name}")

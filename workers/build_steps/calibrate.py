@@ -8,6 +8,7 @@ import torch
 from transformers.pytorch_utils import Conv1D
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.failures import fields
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.choices import QuantizationType
 from workers.build_steps import outputs
@@ -225,7 +226,7 @@ def _effective(
         "left": exported.left,
         "effective": [
             {
-                "field": failures.TYPE_FIELD,
+                "field": fields.QUANTIZATION,
                 "asked": wanted.value,
                 "effective": wanted.value.removesuffix("_kv"),
                 "reason": "This model keeps no KV cache, so there is none to quantize.",

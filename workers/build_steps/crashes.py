@@ -6,12 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from controlplane.domain.failure_patterns import UNKNREMOTE_CODE, CrashEvidence, explain
 from controlplane.domain.failures import Failure
+from controlplane.domain.failures.crash_evidence import CrashEvidence
+from controlplane.domain.failures.explain import explain
+from controlplane.domain.failures.registry import build, quantization
 
-_SAY_LITTLE = frozenset({"EHQ-LOAD", "EHQ-TOKENIZER", "EHQ-EXPORT"})
+_SAY_LITTLE = frozenset(
+    {quantization.LOAD.code, quantization.TOKENIZER.code, quantization.EXPORT.code}
+)
 """Failures that only pass on what a library said."""
-_KNOW_NO_CONFIG = frozenset({"EHQ-CARD-MEMORY"})
+_KNOW_NO_CONFIG = frozenset({quantization.GPU_MEMORY.code})
 """Failures that say more than a library, and offer no fix."""
 
 
@@ -48,7 +52,7 @@ def told_apart(
     known = explain_crash(f"Step `{step}`", 1, words, spec=spec)
     if failure.code in _KNOW_NO_CONFIG:
         return replace(failure, fix=known.fix) if known.code == failure.code else failure
-    return failure if known.code == UNKNREMOTE_CODE else known
+    return failure if known.code == build.CRASHED.code else known
 
 
 def spec_of_job(job_path: Path) -> Mapping[str, Any]:

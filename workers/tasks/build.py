@@ -1,6 +1,7 @@
 """The task `build.run`: claim a build, carry it out, and end it with the truth."""
 
 import logging
+from dataclasses import replace
 
 import structlog
 from celery import shared_task
@@ -9,10 +10,12 @@ from django.db import DataError, InterfaceError, OperationalError
 
 from apps.builds.models import Build
 from apps.builds.selectors import build_to_run
-from apps.builds.services import build_cancelled, build_claim, build_fail
+from apps.builds.services.claims import build_claim
+from apps.builds.services.progress import build_cancelled, build_fail
 from apps.leases.lease import Lease, LeaseLost
 from controlplane.artifacts import ArtifactFailure
 from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures.registry import build
 from workers.tasks.building.folders import BuildFolder
 from workers.tasks.building.leftovers import prune_host, reap_dead
 from workers.tasks.building.run import BuildRun
@@ -102,19 +105,9 @@ def _fail(keeper: LeaseKeeper, failure: Failure) -> None:
 
 
 def _unstorable(blame: Blame) -> Failure:
-    return Failure(
-        code="EHB-UNSTORABLE",
-        blame=blame,
-        sentence="The build failed, and the database refused what its step said of the cause.",
-        hint="Read the log of the step that failed, and the build worker's log.",
-    )
+    """The blame is that of the cause."""
+    return replace(build.UNSTORABLE.failure(), blame=blame)
 
 
 def _broken(error: Exception) -> Failure:
-    return Failure(
-        code="EHB-INTERNAL",
-        blame=Blame.OURS,
-        sentence=f"The build worker broke: {type(error).__name__}.",
-        hint="Retry the build; if it happens again, report it with the worker's log.",
-        detail=str(error)[:1000] or None,
-    )
+    return build.INTERNAL.failure(error=type(error).__name__, detail=str(error)[:1000] or None)

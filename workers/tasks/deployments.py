@@ -4,7 +4,8 @@ import logging
 
 from celery import shared_task
 
-from apps.deployments.services import deployments_after_build, deployments_sweep
+from apps.deployments.services.builds import deployments_after_build
+from apps.deployments.services.sweeping import deployments_sweep
 from controlplane.celery import CONTROL_QUEUE, PAYLOAD_FORMAT
 from controlplane.hints import HintLost, hint_send
 

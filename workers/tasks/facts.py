@@ -8,17 +8,13 @@ from django.conf import settings
 
 from apps.configs.calibration_sets.leasing import PREVIEW
 from apps.configs.leasing import FACTS
-from apps.configs.services import (
-    FactsToRead,
-    facts_claim,
-    facts_finish,
-    facts_to_read,
-    verdicts_refresh,
-)
+from apps.configs.services.facts import FactsToRead, facts_claim, facts_finish, facts_to_read
+from apps.configs.services.verdicts import verdicts_refresh
 from apps.leases.sweeping import leases_sweep
-from apps.secrets.services import SECRET_TEST
+from apps.secrets.services.trials import SECRET_TEST
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Failure
+from controlplane.domain.failures.registry import any_source
 from controlplane.sources import SourceFailure, SourceOptions, read_facts
 from workers.tasks.checkpoint_sources import source_settings
 from workers.tasks.leasing import (
@@ -81,22 +77,14 @@ def _read(keeper: LeaseKeeper, wanted: FactsToRead) -> CheckpointFacts | Failure
     except Exception as error:
         # Whatever a stranger's files hold must not leave a check waiting for ever.
         _log.exception("facts %s could not be read", keeper.lease.id)
-        return Failure(
-            code="EHS-UNREADABLE",
-            blame=Blame.OURS,
-            sentence=f"The files of `{wanted.checkpoint.repo}` could not be read.",
-            hint="The log of the control worker has the cause.",
-            detail=type(error).__name__,
+        return any_source.UNREADABLE.failure(
+            repo=wanted.checkpoint.repo, detail=type(error).__name__
         )
 
 
 def _unredeemed(error: Unredeemed) -> Failure:
-    return error.failure or Failure(
-        code="EHS-SECRET",
-        blame=Blame.MACHINE,
-        sentence="The secret for this checkpoint could not be had from the control plane.",
-        hint=f"`{settings.CONTROL_PLANE_URL}` must answer; it is tried again in a minute.",
-        detail=str(error),
+    return error.failure or any_source.NO_SECRET.failure(
+        address=settings.CONTROL_PLANE_URL, detail=str(error)
     )
 
 

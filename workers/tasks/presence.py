@@ -8,7 +8,7 @@ from typing import Any
 from celery.signals import beat_init, worker_ready, worker_shutdown
 from django.db import DatabaseError, connection
 
-from apps.fleet.services import worker_arrived, worker_left, worker_seen
+from apps.fleet.services.workers import worker_arrived, worker_left, worker_seen
 from controlplane.clock import SYSTEM, Clock
 from controlplane.version import product_version
 

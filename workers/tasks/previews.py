@@ -13,11 +13,12 @@ from django.conf import settings
 
 from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.configs.calibration_sets.selectors import preview_to_make, sets_of_job
-from apps.configs.calibration_sets.services import preview_claim, preview_finish
+from apps.configs.calibration_sets.services.previews import preview_claim, preview_finish
 from apps.leases.lease import Lease
 from controlplane.artifacts import ArtifactFailure
 from controlplane.clock import SYSTEM
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Failure
+from controlplane.domain.failures.registry import build, calibration
 from controlplane.domain.spec import Spec
 from workers.build_steps.calibration.kept import kept_files
 from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, Verdict, run_step
@@ -129,23 +130,12 @@ def _failure_of(outcome: StepOutcome, keeper: LeaseKeeper) -> Failure:
 
 
 def _too_slow() -> Failure:
-    return Failure(
-        code="EHC-PREVIEW-SLOW",
-        blame=Blame.MACHINE,
-        sentence=f"The preview was not ready after {LONGEST_SECONDS / 60:.0f} minutes.",
-        hint="A slow hub or a large archive takes longer than a preview waits; a build does wait.",
-    )
+    return calibration.PREVIEW_SLOW.failure(minutes=LONGEST_SECONDS / 60)
 
 
 def _unredeemed(error: Unredeemed) -> Failure:
-    return error.failure or Failure(
-        code="EHB-CONTROL-PLANE",
-        blame=Blame.MACHINE,
-        sentence=f"The control plane at `{settings.CONTROL_PLANE_URL}` did not hand out the "
-        "secrets of this preview.",
-        hint="Check that the web process runs and that CONTROL_PLANE_URL of the build worker "
-        "names it, then ask again.",
-        detail=str(error),
+    return error.failure or build.CONTROL_PLANE_OF_PREVIEW.failure(
+        address=settings.CONTROL_PLANE_URL, detail=str(error)
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from celery import shared_task
 from django.conf import settings
 
-from apps.secrets.services import (
+from apps.secrets.services.trials import (
     SecretToTest,
     secret_test_claim,
     secret_test_finish,

@@ -6,7 +6,7 @@ from celery import shared_task
 from django.conf import settings
 
 from apps.builds.selectors import stored_contents as contents_of_builds
-from apps.builds.services import store_checked
+from apps.builds.services.store_check import store_checked
 from apps.configs.calibration_sets.selectors import stored_contents as contents_of_sets
 from controlplane.artifacts import PAGES, ArtifactFailure, ArtifactStore
 from controlplane.artifacts.probing import Probe

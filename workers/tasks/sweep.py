@@ -4,8 +4,8 @@ import logging
 
 from celery import shared_task
 
-from apps.builds.services import builds_sweep
-from apps.deployments.services import deployments_after_build
+from apps.builds.services.sweeping import builds_sweep
+from apps.deployments.services.builds import deployments_after_build
 from workers.tasks.building.leftovers import reap_dead
 
 _log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from apps.accounts.serializers import (
     RestrictedEnvironmentObject,
     RestrictedEnvironmentPeopleBody,
 )
-from apps.accounts.services import (
+from apps.accounts.services.restricted_environments import (
     environment_release,
     environment_restrict,
     environment_set_people,

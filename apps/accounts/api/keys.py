@@ -15,7 +15,7 @@ from apps.accounts.serializers import (
     ApiKeyTombstone,
     MadeApiKeyObject,
 )
-from apps.accounts.services import LIMITS, KeyLimits, api_key_create, api_key_revoke
+from apps.accounts.services.api_keys import LIMITS, KeyLimits, api_key_create, api_key_revoke
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated

@@ -23,9 +23,8 @@ from apps.accounts.serializers import (
     PersonObject,
     UserObject,
 )
-from apps.accounts.services import (
-    invitation_create,
-    invitation_withdraw,
+from apps.accounts.services.invitations import invitation_create, invitation_withdraw
+from apps.accounts.services.members import (
     member_remove,
     member_set_role,
     person_deactivate,

@@ -10,7 +10,7 @@ from apps.accounts.permissions import Action
 from apps.accounts.rest_views import TeamView
 from apps.accounts.selectors import team_list
 from apps.accounts.serializers import TeamListObject, TeamNameBody, TeamObject, TeamQuery
-from apps.accounts.services import team_create, team_delete, team_rename
+from apps.accounts.services.teams import team_create, team_delete, team_rename
 from apps.rest.paging import page_of
 from apps.rest.serializers import validated
 

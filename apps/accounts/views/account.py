@@ -9,12 +9,14 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.models import User
 from apps.accounts.pages import page, person
 from apps.accounts.selectors import browser_list, user_by_id
-from apps.accounts.services import (
+from apps.accounts.services.own_account import (
     browser_end,
     browsers_end_others,
-    has_two_steps,
     password_change,
     session_kept,
+)
+from apps.accounts.services.two_steps import (
+    has_two_steps,
     two_steps_begin,
     two_steps_confirm,
     two_steps_end,

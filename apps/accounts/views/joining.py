@@ -9,7 +9,8 @@ from django.views.decorators.http import require_http_methods
 from apps.accounts.forms import JoinForm
 from apps.accounts.models import Invitation, User
 from apps.accounts.selectors import invitation_by_token, user_by_email
-from apps.accounts.services import invitation_accept, invitation_accept_as_new, sign_in
+from apps.accounts.services.invitations import invitation_accept, invitation_accept_as_new
+from apps.accounts.services.sign_ins import sign_in
 from apps.rest.errors import ApiError
 
 

@@ -11,7 +11,7 @@ from apps.accounts.models import ApiKey, ApiKeyType
 from apps.accounts.pages import actor_on, page, person, words_of
 from apps.accounts.permissions import Action, require
 from apps.accounts.selectors import api_key_list
-from apps.accounts.services import LIMITS, KeyLimits, api_key_create, api_key_revoke
+from apps.accounts.services.api_keys import LIMITS, KeyLimits, api_key_create, api_key_revoke
 from apps.rest.errors import Conflict, InvalidInput, NotFound
 
 _OWNED = {

@@ -16,10 +16,12 @@ from apps.accounts.selectors import (
     person_list,
     restricted_environment_list,
 )
-from apps.accounts.services import (
+from apps.accounts.services.invitations import (
     MadeInvitation,
     invitation_create,
     invitation_withdraw,
+)
+from apps.accounts.services.members import (
     member_remove,
     member_set_role,
     person_deactivate,

@@ -13,12 +13,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.forms import SignInForm
-from apps.accounts.services import (
+from apps.accounts.services.sign_in_links import sign_in_link_redeem
+from apps.accounts.services.sign_ins import (
     awaited_user,
     code_sign_in,
     password_sign_in,
     sign_in,
-    sign_in_link_redeem,
     sign_out,
 )
 from apps.rest.errors import ApiError

@@ -10,15 +10,12 @@ from apps.accounts.models import Team
 from apps.accounts.pages import actor_on, allowed_page, page, person
 from apps.accounts.permissions import Action, allowed
 from apps.accounts.selectors import team_list
-from apps.accounts.services import (
+from apps.accounts.services.restricted_environments import (
     environment_release,
     environment_restrict,
     environment_set_people,
-    team_create,
-    team_delete,
-    team_enter,
-    team_rename,
 )
+from apps.accounts.services.teams import team_create, team_delete, team_enter, team_rename
 from apps.rest.errors import Conflict, NotFound
 
 

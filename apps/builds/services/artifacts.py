@@ -8,7 +8,7 @@ from apps.builds.leasing import device_holder
 from apps.builds.models import Artifact
 from apps.builds.services.claims import held_build
 from apps.builds.services.progress import build_move
-from apps.fleet.services import devices_release
+from apps.fleet.services.devices import devices_release
 from apps.leases.lease import Lease
 from apps.leases.services import UNHELD
 from controlplane import clock

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from apps.builds.leasing import device_holder
 from apps.builds.services.claims import held_build
 from apps.fleet.models import Device, Node
-from apps.fleet.services import Claimant, devices_claim, devices_keep, devices_release
+from apps.fleet.services.devices import Claimant, devices_claim, devices_keep, devices_release
 from apps.leases.lease import Lease
 
 

@@ -11,7 +11,7 @@ from apps.builds.fixes import Proposal, fix_made, fix_proposal
 from apps.builds.models import Build
 from apps.builds.services.requests import build_create
 from apps.configs.models import Revision
-from apps.configs.services import revision_create
+from apps.configs.services.configs import revision_create
 from apps.rest.errors import Conflict, InvalidInput, NotFound
 
 

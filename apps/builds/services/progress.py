@@ -7,7 +7,7 @@ from typing import Any
 from apps.builds.leasing import device_holder
 from apps.builds.models import Build, BuildStep
 from apps.builds.services.claims import held_build
-from apps.fleet.services import devices_release
+from apps.fleet.services.devices import devices_release
 from apps.leases.lease import Lease, LeaseLost
 from apps.leases.services import UNHELD
 from apps.telemetry.logs import log_append

@@ -11,9 +11,9 @@ from apps.builds.forecast import forecast_of_revision
 from apps.builds.leasing import BUILD, RUNNING, device_holder
 from apps.builds.models import Build, BuildStep
 from apps.configs.models import Revision
-from apps.configs.services import revision_examine
+from apps.configs.services.examination import revision_examine
 from apps.fleet.selectors import pools_closed_to
-from apps.fleet.services import devices_release
+from apps.fleet.services.devices import devices_release
 from apps.leases.queue import work_send
 from apps.leases.services import TAKEN_AWAY
 from apps.rest.errors import Conflict, InvalidInput

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from apps.builds.leasing import BUILD, device_holder
 from apps.builds.models import Build, BuildStep
-from apps.fleet.services import devices_release
+from apps.fleet.services.devices import devices_release
 from apps.leases.services import TAKEN_AWAY, leases_unheld
 from apps.leases.sweeping import leases_sweep
 from controlplane import clock

@@ -23,7 +23,8 @@ from apps.configs.calibration_sets.serializers import (
     PreviewBody,
     PreviewObject,
 )
-from apps.configs.calibration_sets.services import preview_request, set_delete, set_upload
+from apps.configs.calibration_sets.services.previews import preview_request
+from apps.configs.calibration_sets.services.sets import set_delete, set_upload
 from apps.configs.selectors import config_get, revision_get, revision_last
 from apps.rest.errors import NotAForm, NotFound
 from apps.rest.paging import PageQuery, page_of

@@ -9,10 +9,10 @@ from django.db.models import Q
 from apps.configs.calibration_sets.models import CalibrationPreview
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.kinds import LeaseKind
-from apps.secrets.services import secrets_reveal
+from apps.secrets.services.values import secrets_reveal
 from controlplane import clock
 from controlplane.celery import build_queue
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures.registry import calibration
 from controlplane.domain.lifecycle import StepState
 from controlplane.domain.spec import Spec
 
@@ -34,12 +34,7 @@ def _forget_old() -> None:
 
 
 def _given_up() -> Mapping[str, Any]:
-    failure = Failure(
-        code="EHC-PREVIEW-LOST",
-        blame=Blame.MACHINE,
-        sentence=f"The build worker was lost {MOST_CLAIMS} times while it made this preview.",
-        hint="Look at the build worker's log, then ask again.",
-    )
+    failure = calibration.PREVIEW_LOST.failure(times=MOST_CLAIMS)
     return {
         "state": StepState.FAILED,
         "failure": failure.to_json(),

@@ -21,7 +21,8 @@ from apps.configs.calibration_sets.selectors import (
     set_list,
     version_get,
 )
-from apps.configs.calibration_sets.services import preview_request, set_delete, set_upload
+from apps.configs.calibration_sets.services.previews import preview_request
+from apps.configs.calibration_sets.services.sets import set_delete, set_upload
 from apps.configs.models import Config
 from apps.configs.selectors import config_get, config_list, revision_get, revision_last
 from apps.rest.errors import ApiError, Conflict, NotFound

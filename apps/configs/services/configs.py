@@ -12,7 +12,7 @@ from apps.configs.services.examination import examine_text
 from apps.configs.services.verdicts import verdict_fields, verdict_settle
 from apps.rest.errors import Conflict, InvalidInput
 from apps.secrets.names import normal_name
-from apps.secrets.services import secret_in
+from apps.secrets.services.redaction import secret_in
 from controlplane import clock
 from controlplane.domain.rules.examine import Examination
 

@@ -13,7 +13,8 @@ from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_expiries, secret_names
 from controlplane.domain.facts.calibration_sets import may_name_sets
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Failure, fields
+from controlplane.domain.failures.registry import any_source
 from controlplane.domain.rules.context import Known, every_kind
 from controlplane.domain.rules.examine import Examination, examine
 from controlplane.domain.runtimes.choice import kind_of
@@ -27,13 +28,23 @@ _LONGEST_ADDRESS = 2000
 """Of an archive: a signed one carries a session token. More would not fit the index."""
 
 
-def examine_text(*, team: Team, text: str, might_get: bool = False) -> Examination:
-    """Return what the checks say of a text now. Stores nothing but the request for facts.
+def examine_text(*, team: Team, text: str) -> Examination:
+    """Return what the checks say of a text now. Stores nothing but the request for facts."""
+    return examine_parsed(team=team, parsed=parsed_text(text))
+
+
+def parsed_text(text: str) -> ParseResult:
+    """Return what the text says. Raises InvalidInput where it cannot be a config file at all."""
+    parsed = parse_text(checked_text(text))
+    _refuse_unstorable(parsed)
+    return parsed
+
+
+def examine_parsed(*, team: Team, parsed: ParseResult, might_get: bool = False) -> Examination:
+    """Return what the checks say now of a text that was parsed.
 
     With `might_get` a full host of every kind of GPU is taken as there.
     """
-    parsed = parse_text(checked_text(text))
-    _refuse_unstorable(parsed)
     known = known_of(team=team, spec=parsed.spec)
     if might_get and known.devices is not None:
         # Nobody knows what hosts would start that are not there yet.
@@ -42,7 +53,7 @@ def examine_text(*, team: Team, text: str, might_get: bool = False) -> Examinati
             devices=(*known.devices, *every_kind(cpu_memory_bytes=0)[1:]),
             runtimes=known.runtimes or None,
         )
-    return examine(text, known)
+    return examine(parsed, known)
 
 
 def revision_examine(*, revision: Revision) -> Examination:
@@ -114,13 +125,8 @@ def _secret_of(spec: Spec, stored: frozenset[str]) -> str:
 
 
 def _too_long(field: str, longest: int) -> Failure:
-    return Failure(
-        code="EHS-TOO-LONG",
-        blame=Blame.CONFIGURATION,
-        sentence=f"`{field}` of the checkpoint has more than {longest} characters.",
-        field=f"trt_llm.build.checkpoint_repository.{field}",
-        hint="Name the repository as its source does.",
-    )
+    place = f"{fields.REPOSITORY}.{field}"
+    return any_source.TOO_LONG.failure(name=field, longest=longest, field=place)
 
 
 def _refuse_unstorable(parsed: ParseResult) -> None:

@@ -38,17 +38,17 @@ from apps.deployments.serializers import (
     RetriedObject,
     SuccessObject,
 )
-from apps.deployments.services import (
-    PRODUCTION,
-    autoscaling_update,
+from apps.deployments.services.autoscaling import autoscaling_update
+from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_create,
     deployment_deactivate,
     deployment_delete,
     deployment_rename,
     deployment_retry,
-    environment_promote,
 )
+from apps.deployments.services.environments import PRODUCTION
+from apps.deployments.services.promoting import environment_promote
 from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated
 from apps.telemetry.log_queries import line_json, lines_of

@@ -20,16 +20,15 @@ from apps.deployments.serializers import (
     EnvironmentPatchedObject,
     SuccessObject,
 )
-from apps.deployments.services import (
-    autoscaling_update,
-    deployment_activate,
-    deployment_deactivate,
+from apps.deployments.services.autoscaling import autoscaling_update
+from apps.deployments.services.deployments import deployment_activate, deployment_deactivate
+from apps.deployments.services.environments import (
     environment_cancel_promotion,
     environment_configure,
     environment_create,
     environment_delete,
-    environment_promote,
 )
+from apps.deployments.services.promoting import environment_promote
 from apps.rest.errors import Conflict
 from apps.rest.paging import ListQuery, page_of
 from apps.rest.serializers import validated

@@ -16,7 +16,7 @@ from apps.deployments.serializers import (
     ModelObject,
     ModelTombstone,
 )
-from apps.deployments.services import model_create, model_delete
+from apps.deployments.services.models import model_create, model_delete
 from apps.rest.paging import page_of
 from apps.rest.serializers import validated
 

@@ -11,7 +11,8 @@ from rest_framework.response import Response
 from apps.accounts.permissions import Action
 from apps.deployments import examples
 from apps.deployments.nodes import FailedOnNode, OnNode, builds_on, failed_on, replicas_on
-from apps.deployments.services import failed_starts_clear, node_remove
+from apps.deployments.services.failed_starts import failed_starts_clear
+from apps.deployments.services.removing import node_remove
 from apps.fleet.api import NodeDetailView as FleetNodeDetailView
 from apps.fleet.api import NodeView
 from apps.rest.examples import shown_as

@@ -10,7 +10,7 @@ from apps.accounts.audit import Values, audit
 from apps.accounts.models import User
 from apps.accounts.routes_version import routes_version_bump
 from apps.builds.models import Build
-from apps.builds.services import build_retry
+from apps.builds.services.requests import build_retry
 from apps.deployments.checks import (
     refuse_build,
     refuse_more_replicas_than_devices,

@@ -13,7 +13,7 @@ from apps.deployments.services.measurements import measurements_store
 from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move
 from apps.fleet.models import Node
-from apps.fleet.services import node_replicas_heard, node_versions_note
+from apps.fleet.services.nodes import node_replicas_heard, node_versions_note
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 

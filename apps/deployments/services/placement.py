@@ -19,7 +19,13 @@ from apps.fleet.selectors import (
     pools_closed_to,
     smallest_device_bytes,
 )
-from apps.fleet.services import Claimant, NoRoom, devices_claim, devices_lock, devices_obstacle
+from apps.fleet.services.devices import (
+    Claimant,
+    NoRoom,
+    devices_claim,
+    devices_lock,
+    devices_obstacle,
+)
 from controlplane import clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL

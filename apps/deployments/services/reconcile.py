@@ -16,7 +16,7 @@ from apps.deployments.services.placement import Placed, replicas_place
 from apps.deployments.services.promotion import environment_advance
 from apps.deployments.services.replicas import replicas_drain, replicas_stop
 from apps.fleet.selectors import gateways_have_applied, nodes_draining
-from apps.fleet.services import node_wanted_version_bump, nodes_lock
+from apps.fleet.services.nodes import node_wanted_version_bump, nodes_lock
 from controlplane import clock
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, DeploymentState, ReplicaState
 

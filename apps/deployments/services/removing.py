@@ -12,7 +12,7 @@ from apps.deployments.services.reconcile import deployment_settle
 from apps.deployments.services.replicas import replica_move, replicas_stop
 from apps.fleet.models import DeviceLease, Node
 from apps.fleet.selectors import nodes_heard_lately
-from apps.fleet.services import node_devices_lock, node_fence
+from apps.fleet.services.removing import node_devices_lock, node_fence
 from apps.rest.errors import Conflict, NotFound
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
 

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.failures import node_silent
 from apps.deployments.models import Deployment, Replica
-from apps.fleet.services import devices_release
+from apps.fleet.services.devices import devices_release
 from controlplane import clock
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState, may_move_replica

@@ -1,8 +1,9 @@
 """Seconds of each step: work over speed, from the best to the worst case.
 
-Constants: those of `memory.build_estimate` for GPUs. For a CPU: ModelOpt 0.47 took SmolLM2-135M
-through 16 x 256 tokens in 22 s on two cores (50e9 operations a second), and importing torch and
-Transformers takes 6 s; measured 2026-11-27.
+Calibration is a forward pass over its tokens, one GPU at a time as ModelOpt maps it; set so that
+8B, 32B and 70B come to the 3-6, 8-15 and 15-30 minutes that TensorRT-LLM users report, who have no
+gate. For a CPU: ModelOpt 0.47 took SmolLM2-135M through 16 x 256 tokens in 22 s on two cores (50e9
+operations a second), and importing torch and Transformers takes 6 s; measured 2026-11-27.
 """
 
 from collections.abc import Mapping
@@ -11,16 +12,12 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU, PLANNABLE_GPUS
 from controlplane.domain.forecast.disk import DiskNeed
 from controlplane.domain.forecast.estimate import Estimate, by_formula
-from controlplane.domain.memory.build_estimate import (
-    BEST_CALIBRATION_SHARE,
-    BEST_DISK_BYTES_PER_SECOND,
-    WORST_CALIBRATION_SHARE,
-    WORST_DISK_BYTES_PER_SECOND,
-    calibration_operations,
-)
 from controlplane.domain.memory.memory_plan import Device
 from controlplane.domain.spec import Spec
 
+BEST_CALIBRATION_SHARE, WORST_CALIBRATION_SHARE = 0.3, 0.12
+"""Share of the GPU's arithmetic that calibration reaches."""
+BEST_DISK_BYTES_PER_SECOND, WORST_DISK_BYTES_PER_SECOND = 2e9, 0.5e9
 BEST_CORE_OPERATIONS_PER_SECOND, WORST_CORE_OPERATIONS_PER_SECOND = 100e9, 12e9
 """Of one core in calibration: native bfloat16 at best, emulated FP8 on a busy host at worst."""
 ASSUMED_CORES = 2
@@ -52,7 +49,7 @@ def step_seconds(
     is_on_cpu = device.kind == CPU
     read = facts.stored_weight_bytes or 0
     exported = disk.exported_bytes or read
-    work = calibration_operations(spec, facts)
+    work = _calibration_operations(spec, facts)
     gate_work = _gate_operations(spec, work)
     speed = _speed(device)
     found = {
@@ -104,6 +101,15 @@ def _speed(device: Device) -> tuple[float, float]:
     gpu = PLANNABLE_GPUS.get(device.kind)
     flops = gpu.flops if gpu and gpu.flops else 0.0
     return flops * BEST_CALIBRATION_SHARE, flops * WORST_CALIBRATION_SHARE
+
+
+def _calibration_operations(spec: Spec, facts: CheckpointFacts) -> int:
+    """Return the arithmetic of one pass over the calibration tokens, 0 where there is none."""
+    if spec.quantization_type.is_none or facts.existing_quantization is not None:
+        return 0
+    length = spec.engine_build.quantization_config.calib_max_seq_length
+    active = facts.counts.active if facts.counts else facts.parameters or 0
+    return 2 * active * spec.calibration_samples * length
 
 
 def _gate_operations(spec: Spec, calibration: int) -> float:

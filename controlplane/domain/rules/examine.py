@@ -47,10 +47,10 @@ class Examination:
         }
 
 
-def examine(config: str | Mapping[str, Any] | Spec, known: Known) -> Examination:
+def examine(config: ParseResult | str | Mapping[str, Any] | Spec, known: Known) -> Examination:
     """Return findings, waiting rules, effective values and memory plan of a config.
 
-    Takes text, data, or a spec that was parsed before.
+    Takes what was parsed before, or text or data to parse.
     """
     parsed = _parse(config)
     if parsed.spec is None:
@@ -68,7 +68,9 @@ def examine(config: str | Mapping[str, Any] | Spec, known: Known) -> Examination
     )
 
 
-def _parse(config: str | Mapping[str, Any] | Spec) -> ParseResult:
+def _parse(config: ParseResult | str | Mapping[str, Any] | Spec) -> ParseResult:
+    if isinstance(config, ParseResult):
+        return config
     if isinstance(config, Spec):
         return ParseResult(spec=config)
     return parse_text(config) if isinstance(config, str) else parse_mapping(config)

@@ -1,12 +1,13 @@
 """The end of an engine's log -> the failure it points to, by a table of patterns."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from controlplane.domain.failure_patterns.crash_evidence import CrashEvidence
-from controlplane.domain.failure_patterns.pattern import Example, Fix, Pattern
 from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures.crash_evidence import CrashEvidence
+from controlplane.domain.failures.matching import last_found
+from controlplane.domain.failures.pattern import Example, Fix, Pattern
 
 LENGTH, BATCH, TOKENS = "max_seq_len", "max_batch_size", "max_num_tokens"
 REPOSITORY = "trt_llm.build.checkpoint_repository.repo"
@@ -16,7 +17,6 @@ KV_FRACTION = "trt_llm.runtime.kv_cache_free_gpu_mem_fraction"
 QUANTIZATION = "trt_llm.build.quantization_type"
 ACCELERATOR = "resources.accelerator"
 _TAIL_CHARACTERS = 64 * 1024
-_DETAIL_CHARACTERS = 300
 _CHECKED = "2026-11-28"
 _LEAST = {LENGTH: 1024, BATCH: 1, TOKENS: 1024}
 _USUAL = {BATCH: 256, TOKENS: 8192}
@@ -27,15 +27,9 @@ def explain_log(
 ) -> Failure | None:
     """Return what the words that stand last mean, or None where none are known."""
     tail = log_tail[-_TAIL_CHARACTERS:]
-    best: tuple[re.Match[str], Pattern] | None = None
-    for pattern in patterns:
-        match = pattern.last_match(tail)
-        if match and (best is None or match.start() > best[0].start()):
-            best = (match, pattern)
-    if best is None:
-        return None
+    found = last_found(patterns, tail)
     seen = CrashEvidence(subject="The engine", exit_code=1, log_tail=tail, spec=spec or {})
-    return _failure(best[1], best[0], seen)
+    return found.failure(seen) if found else None
 
 
 def log_pattern(
@@ -54,7 +48,7 @@ def log_pattern(
     """Return a pattern with the line it was made for and where that is known from."""
     return Pattern(
         code=code, blame=blame, expression=re.compile(expression), sentence=sentence, hint=hint,
-        field=field, fix=fix, holds=holds,
+        field=field, fix_for=fix, holds=holds,
         example=Example(text=text, source=source, checked=_CHECKED),
     )  # fmt: skip
 
@@ -99,24 +93,3 @@ def limits_block(evidence: CrashEvidence) -> str:
     """Return where lengths and batch size stand in this config's stack."""
     is_v2 = evidence.asked("trt_llm.inference_stack") == "v2"
     return "trt_llm.runtime" if is_v2 else "trt_llm.build"
-
-
-def codes(patterns: Iterable[Pattern]) -> tuple[str, ...]:
-    """Return the codes of a table."""
-    return tuple(pattern.code for pattern in patterns)
-
-
-def _failure(pattern: Pattern, match: re.Match[str], evidence: CrashEvidence) -> Failure:
-    words = evidence.words | {name: value or "" for name, value in match.groupdict().items()}
-    text = match.string
-    start = text.rfind("\n", 0, match.start()) + 1
-    end = text.find("\n", match.start())
-    return Failure(
-        code=pattern.code,
-        blame=pattern.blame,
-        sentence=pattern.say(words),
-        field=pattern.field,
-        hint=pattern.hint.format_map(words),
-        fix=pattern.fix(evidence) if pattern.fix else None,
-        detail=text[start : end if end >= 0 else len(text)].strip()[:_DETAIL_CHARACTERS],
-    )

@@ -33,6 +33,12 @@ class ParseResult:
     errors: tuple[SpecError, ...] = ()
     document: Document = field(default_factory=lambda: Document(data=None, marks={}), repr=False)
 
+    @property
+    def data(self) -> Mapping[str, Any] | None:
+        """What the text says as plain data, None while it is not one mapping."""
+        data = self.document.data
+        return data if isinstance(data, Mapping) else None
+
     def place_of(self, path: str) -> Mark | None:
         """Return the place of a dotted path, or of its nearest parent that is in the text."""
         return self.document.mark(tuple(path.split(".")))

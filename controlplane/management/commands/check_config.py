@@ -16,7 +16,7 @@ from django.core.management.base import BaseCommand
 
 from controlplane.domain.facts.calibration_sets import named_sets
 from controlplane.domain.rules import Examination, Known, every_kind, examine
-from controlplane.domain.spec import parse_text
+from controlplane.domain.spec import Spec, parse_text
 from controlplane.management.reading import (
     BLOCKED,
     CLEAN,
@@ -41,12 +41,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: str, facts: str | None, form: str, **options: Any) -> None:
         try:
-            text = read_config_text(file)
-            known = _known(text, facts)
+            parsed = parse_text(read_config_text(file))
+            known = _known(parsed.spec, facts)
         except UnreadableError as error:
             self.stderr.write(str(error))
             sys.exit(UNREADABLE)
-        examination = examine(text, known)
+        examination = examine(parsed, known)
         if form == "json":
             self.stdout.write(json.dumps(examination.to_json(), indent=2, ensure_ascii=False))
         else:
@@ -56,9 +56,8 @@ class Command(BaseCommand):
         sys.exit(BLOCKED if examination.blocks_build else CLEAN)
 
 
-def _known(text: str, facts: str | None) -> Known:
+def _known(spec: Spec | None, facts: str | None) -> Known:
     """Return the facts to check against: everything that is not in the file counts as there."""
-    spec = parse_text(text).spec
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return Known(
         checkpoint=read_checkpoint(Path(facts)) if facts else None,

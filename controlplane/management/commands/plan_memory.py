@@ -29,8 +29,8 @@ from controlplane.domain.memory.requested_devices import (
     UnknownKindError,
     read_requested_devices,
 )
-from controlplane.domain.spec import Spec, parse_text
-from controlplane.management.plan_text import lines_of
+from controlplane.domain.spec import ParseResult, Spec, parse_text
+from controlplane.management.plan_text import build_forecast, lines_of
 from controlplane.management.reading import (
     BLOCKED,
     CLEAN,
@@ -63,17 +63,17 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, file: str, facts: str | None, form: str, **options: Any) -> None:
         try:
-            text = read_config_text(file)
+            parsed = parse_text(read_config_text(file))
             checkpoint = read_checkpoint(Path(facts)) if facts else None
             asked = read_requested_devices(options["gpu"]) if options["gpu"] else None
         except (UnreadableError, UnknownKindError) as error:
             self.stderr.write(str(error))
             sys.exit(UNREADABLE)
         try:
-            planned = _planned(file, text, checkpoint, asked)
+            planned = _planned(file, parsed, checkpoint, asked)
         except NoPlanError as error:
             self._say_no_plan(str(error), form)
-            sys.exit(UNREADABLE if _is_not_yaml(text) else BLOCKED)
+            sys.exit(UNREADABLE if _is_not_yaml(parsed) else BLOCKED)
         self.stdout.write(_shown(planned, form, advise=options["advise"]))
         sys.exit(BLOCKED if planned.verdict == "does_not_fit" else CLEAN)
 
@@ -85,9 +85,11 @@ class Command(BaseCommand):
 
 
 def _planned(
-    file: str, text: str, checkpoint: CheckpointFacts | None, asked: RequestedDevices | None
+    file: str,
+    parsed: ParseResult,
+    checkpoint: CheckpointFacts | None,
+    asked: RequestedDevices | None,
 ) -> MemoryPlan:
-    parsed = parse_text(text)
     if parsed.spec is None:
         raise NoPlanError("\n".join(error.told(file) for error in parsed.errors))
     if checkpoint is None:
@@ -118,8 +120,8 @@ def _of_config(spec: Spec) -> RequestedDevices:
     )
 
 
-def _is_not_yaml(text: str) -> bool:
-    return any(error.code == "EH001" for error in parse_text(text).errors)
+def _is_not_yaml(parsed: ParseResult) -> bool:
+    return any(error.code == "EH001" for error in parsed.errors)
 
 
 def _shown(planned: MemoryPlan, form: str, *, advise: bool) -> str:
@@ -130,5 +132,9 @@ def _shown(planned: MemoryPlan, form: str, *, advise: bool) -> str:
         rows = fit(inputs.checkpoint, every_offer(), spec=inputs.spec, runtime_name=runtime)
         advice = rows[:_ADVISED_ROWS]
     if form == "json":
-        return json.dumps(plan_report(planned, advice=advice), indent=2, ensure_ascii=False)
+        report = {
+            **plan_report(planned, advice=advice),
+            "forecast": build_forecast(planned).to_json(),
+        }
+        return json.dumps(report, indent=2, ensure_ascii=False)
     return "\n".join(lines_of(planned, advice))

@@ -1,17 +1,17 @@
-"""`manage.py write_failure_reference`: docs/failures.md, from the catalogue of failures."""
+"""`manage.py write_failure_reference`: docs/failures.md, from the registry of failures."""
 
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from controlplane.domain.failure_catalogue import write_reference
+from controlplane.domain.failures.reference import write_reference
 
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "failures.md"
 
 
 class Command(BaseCommand):
-    help = "Write docs/failures.md from the catalogue of failures."
+    help = "Write docs/failures.md from the registry of failures."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -18,7 +18,8 @@ from pytest_django import Settings
 from apps.accounts.emails import checked_email, normal_email
 from apps.accounts.models import AuditEntry, Invitation, TeamRole, User
 from apps.accounts.selectors import user_by_email
-from apps.accounts.services import invitation_accept, invitation_create, password_sign_in
+from apps.accounts.services.invitations import invitation_accept, invitation_create
+from apps.accounts.services.sign_ins import password_sign_in
 from apps.accounts.sessions import SessionStore
 from apps.rest.errors import Conflict, InvalidInput, TooMany, Unauthenticated
 from tests.factories import make_team, make_user

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection, transaction
 
 from apps.accounts.models import User
-from apps.accounts.services import person_deactivate, person_set_admin
+from apps.accounts.services.members import person_deactivate, person_set_admin
 from apps.rest.errors import Conflict
 from tests.factories import make_team, make_user
 from tests.waiting import wait_for

@@ -19,7 +19,7 @@ from pytest_django import Settings
 
 from apps.accounts.models import AuditEntry, Membership, SingleSignOn, User
 from apps.accounts.oidc.claims import ClaimsRefused, vouched_in
-from apps.accounts.services import admin_bootstrap
+from apps.accounts.services.bootstrap import admin_bootstrap
 from tests.factories import make_user
 from tests.web_server import NO_CERTIFICATES
 

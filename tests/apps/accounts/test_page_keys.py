@@ -10,7 +10,8 @@ from time_machine import TimeMachineFixture
 from apps.accounts.hashing import sha256_hex
 from apps.accounts.models import ApiKey, AuditEntry, TeamRole
 from apps.accounts.selectors import api_key_by_text
-from apps.accounts.services import member_add, member_remove, page_key_text
+from apps.accounts.services.members import member_add, member_remove
+from apps.accounts.services.page_keys import page_key_text
 from apps.routes.snapshot import routes_snapshot
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import RestClient

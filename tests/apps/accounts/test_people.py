@@ -5,12 +5,9 @@ from django.test import Client
 
 from apps.accounts.models import ApiKey, Membership, RoutesVersion, Team, TeamRole, User
 from apps.accounts.permissions import Action, Actor, Role, allowed, require
-from apps.accounts.services import (
-    environment_restrict,
-    invitation_create,
-    member_add,
-    person_set_admin,
-)
+from apps.accounts.services.invitations import invitation_create
+from apps.accounts.services.members import member_add, person_set_admin
+from apps.accounts.services.restricted_environments import environment_restrict
 from apps.rest.errors import Conflict, NotAllowed
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import RestClient, client_of

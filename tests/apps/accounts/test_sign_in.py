@@ -16,13 +16,9 @@ from pytest_django import Settings
 
 from apps.accounts.hashing import session_key_kept
 from apps.accounts.models import ApiKey, BrowserSession, SignInLink, Team, User
-from apps.accounts.services import (
-    admin_bootstrap,
-    password_sign_in,
-    sign_in_link_create,
-    sign_in_link_redeem,
-    sign_out,
-)
+from apps.accounts.services.bootstrap import admin_bootstrap
+from apps.accounts.services.sign_in_links import sign_in_link_create, sign_in_link_redeem
+from apps.accounts.services.sign_ins import password_sign_in, sign_out
 from apps.accounts.sessions import SessionStore
 from apps.rest.errors import TooMany, Unauthenticated
 from controlplane import clock

@@ -17,7 +17,7 @@ from time_machine import TimeMachineFixture
 from apps.accounts.hashing import session_key_kept
 from apps.accounts.key_ring import KeyRingError, key_ring_load
 from apps.accounts.models import Authenticator, BrowserSession, User
-from apps.accounts.services import two_steps_begin, two_steps_confirm
+from apps.accounts.services.two_steps import two_steps_begin, two_steps_confirm
 from controlplane.clock import SYSTEM
 from tests.factories import make_user
 

@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from apps.builds.artifact_download import artifact_archive_answer
 from apps.builds.models import Artifact
-from apps.configs.calibration_sets.services import set_delete, set_upload
+from apps.configs.calibration_sets.services.sets import set_delete, set_upload
 from apps.rest.errors import Unavailable
 from controlplane.clock import SYSTEM
 from tests.apps.builds.stage import make_passported

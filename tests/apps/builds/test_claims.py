@@ -7,21 +7,20 @@ import pytest
 
 from apps.builds.leasing import MOST_CLAIMS
 from apps.builds.models import Build
-from apps.builds.services import (
+from apps.builds.services.artifacts import build_succeed
+from apps.builds.services.claims import build_claim
+from apps.builds.services.progress import (
     Progress,
-    build_cancel,
-    build_claim,
     build_enter,
     build_fail,
-    build_retry,
-    build_succeed,
-    builds_sweep,
     step_finish,
     step_log,
     step_progress,
     step_reuse,
     step_start,
 )
+from apps.builds.services.requests import build_cancel, build_retry
+from apps.builds.services.sweeping import builds_sweep
 from apps.leases.lease import Lease, LeaseLost
 from apps.leases.services import lease_check, lease_release
 from apps.telemetry.models import LogChunk

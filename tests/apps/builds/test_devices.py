@@ -6,18 +6,13 @@ from apps.builds.leasing import device_holder
 from apps.builds.models import Build
 from apps.builds.selectors import build_detail
 from apps.builds.serializers import BuildDetailObject
-from apps.builds.services import (
-    DeviceNeed,
-    build_claim,
-    build_devices_claim,
-    build_devices_release,
-    builds_sweep,
-    step_start,
-    step_wait,
-)
+from apps.builds.services.claims import build_claim
+from apps.builds.services.devices import DeviceNeed, build_devices_claim, build_devices_release
+from apps.builds.services.progress import step_start, step_wait
+from apps.builds.services.sweeping import builds_sweep
 from apps.fleet.models import DeviceLease, Node
 from apps.fleet.selectors import devices_of_holder
-from apps.fleet.services import NoRoom
+from apps.fleet.services.devices import NoRoom
 from apps.leases.lease import Lease, LeaseLost
 from apps.leases.services import lease_release, leases_expire
 from tests import factories

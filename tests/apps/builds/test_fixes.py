@@ -8,9 +8,9 @@ import pytest
 from apps.accounts.models import AuditEntry
 from apps.builds.fixes import fix_proposal
 from apps.builds.models import Build
-from apps.builds.services import build_apply_fix
+from apps.builds.services.fixing import build_apply_fix
 from apps.configs.selectors import revision_last
-from apps.configs.services import revision_create
+from apps.configs.services.configs import revision_create
 from apps.rest.errors import InvalidInput
 from controlplane.domain.lifecycle import BuildState
 from tests import factories

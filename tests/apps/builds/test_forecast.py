@@ -8,7 +8,7 @@ from time_machine import TimeMachineFixture
 
 from apps.builds.forecast import forecast_of_revision
 from apps.builds.models import Build, BuildStep
-from apps.builds.services import build_create
+from apps.builds.services.requests import build_create
 from controlplane import clock
 from controlplane.domain.lifecycle import BuildState, StepState
 from tests import factories

@@ -9,9 +9,10 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from apps.accounts.models import AuditEntry
 from apps.builds.models import Build
-from apps.builds.services import build_cancel, build_claim, build_create, build_promote, build_retry
+from apps.builds.services.claims import build_claim
+from apps.builds.services.requests import build_cancel, build_create, build_promote, build_retry
 from apps.configs.models import CheckpointRecord, Revision
-from apps.fleet.services import pool_assign
+from apps.fleet.services.assigning import pool_assign
 from apps.rest.errors import Conflict, InvalidInput
 from controlplane.celery import build_queue
 from controlplane.domain.spec import parse_text

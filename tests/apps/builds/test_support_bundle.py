@@ -85,7 +85,7 @@ def test_the_bundle_holds_config_checks_steps_logs_versions_and_machines(
 def test_nothing_secret_and_no_environment_is_in_the_bundle(
     failed: Build, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from apps.secrets.services import secret_set
+    from apps.secrets.services.values import secret_set
 
     secret_set(team=cast.team, name="hf_access_token", value=CANARY)
     text = f"the template says {CANARY}"
@@ -100,7 +100,8 @@ def test_nothing_secret_and_no_environment_is_in_the_bundle(
 def test_what_the_engine_printed_of_a_secret_never_gets_as_far_as_the_bundle(
     revision: "Revision", cast: Cast, tmp_path: Path
 ) -> None:
-    from apps.builds.services import build_claim, step_log
+    from apps.builds.services.claims import build_claim
+    from apps.builds.services.progress import step_log
     from workers.build_steps.child import StepCommand, Verdict, run_step
 
     build = factories.make_build(revision=revision)

@@ -10,20 +10,13 @@ import pytest
 from apps.configs.leasing import FACTS
 from apps.configs.models import CheckpointRecord, FactsState, Revision
 from apps.configs.selectors import config_list
-from apps.configs.services import (
-    config_create,
-    examine_text,
-    facts_claim,
-    facts_finish,
-    facts_request,
-    facts_to_read,
-    revision_create,
-    revision_examine,
-)
 from apps.configs.services import configs as configs_module
+from apps.configs.services.configs import config_create, revision_create
+from apps.configs.services.examination import examine_text, revision_examine
+from apps.configs.services.facts import facts_claim, facts_finish, facts_request, facts_to_read
 from apps.leases.redeeming import lease_redeem
 from apps.leases.sweeping import leases_sweep
-from apps.secrets.services import secret_set
+from apps.secrets.services.values import secret_set
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.spec import CheckpointRepository
 from tests.apps.configs.records import aged

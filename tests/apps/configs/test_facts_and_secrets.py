@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from apps.configs.models import CheckpointRecord
-from apps.configs.services import (
-    examine_text,
-)
-from apps.secrets.services import secret_set
+from apps.configs.services.examination import examine_text
+from apps.secrets.services.values import secret_set
 from tests.apps.configs.records import aged
 from tests.factories import Cast, config_text, make_checkpoint_record
 from tests.hub_server import HubServer

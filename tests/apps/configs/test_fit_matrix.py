@@ -5,7 +5,7 @@ import pytest
 from apps.configs.fit_matrix import cell_patch, matrix_of
 from controlplane import clock
 from controlplane.domain.rules.examples import LLAMA_70B
-from controlplane.domain.spec import edit_yaml
+from controlplane.domain.spec import edit_yaml, parse_text
 from tests.apps.pages import signed_in
 from tests.factories import Cast, make_cast, make_checkpoint_record, make_device, make_node
 
@@ -23,6 +23,7 @@ trt_llm:
     quantization_type: fp8
     tensor_parallel_count: 4
 """
+SPEC = parse_text(TEXT).spec
 
 
 def cast_with_facts() -> Cast:
@@ -36,11 +37,11 @@ def cast_with_facts() -> Cast:
 
 def test_every_kind_of_gpu_opens_where_none_is_owned() -> None:
     cast = cast_with_facts()
-    lines = matrix_of(team=cast.team, text=TEXT, might_get=True).lines
+    lines = matrix_of(team=cast.team, spec=SPEC, might_get=True).lines
     held = {line.kind for line in lines if line.holds_it}
     assert {"H100", "H200", "B200", "L40S"} <= held
     assert not any(line.owned for line in lines)
-    assert matrix_of(team=cast.team, text=TEXT, might_get=False).lines == ()
+    assert matrix_of(team=cast.team, spec=SPEC, might_get=False).lines == ()
 
 
 def test_owned_devices_come_first_and_count_as_many_as_there_are() -> None:
@@ -48,14 +49,14 @@ def test_owned_devices_come_first_and_count_as_many_as_there_are() -> None:
     node = make_node()
     for index in range(2):
         make_device(node=node, kind="H100", index=index, uuid=f"GPU-{index}", memory_bytes=80 * GIB)
-    first = matrix_of(team=cast.team, text=TEXT, might_get=True).lines[0]
+    first = matrix_of(team=cast.team, spec=SPEC, might_get=True).lines[0]
     assert (first.kind, first.owned) == ("H100", True)
     assert {row.devices for cell in first.cells for row in cell.rows} <= {1, 2}
 
 
 def test_a_cell_that_holds_nothing_says_why() -> None:
     cast = cast_with_facts()
-    lines = matrix_of(team=cast.team, text=TEXT, might_get=True).lines
+    lines = matrix_of(team=cast.team, spec=SPEC, might_get=True).lines
     t4 = next(line for line in lines if line.kind == "T4")
     assert all(cell.reason for cell in t4.cells if not cell.rows)
 

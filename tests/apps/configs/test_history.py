@@ -3,7 +3,7 @@
 import pytest
 
 from apps.configs.models import Config, Revision
-from apps.configs.services import config_create, revision_create
+from apps.configs.services.configs import config_create, revision_create
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import Cast, config_text, make_cast, make_config
 

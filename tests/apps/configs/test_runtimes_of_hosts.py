@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from apps.configs.services import examine_text
-from apps.fleet.services import DeviceReport, DeviceUse, node_observe, node_versions_note
+from apps.configs.services.examination import examine_text
+from apps.fleet.services.nodes import DeviceReport, DeviceUse, node_observe, node_versions_note
 from controlplane.domain.rules import Examination
 from tests.factories import GIB, config_text, make_node, make_team
 

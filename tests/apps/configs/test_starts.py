@@ -3,7 +3,7 @@
 import pytest
 
 from apps.configs.models import CheckpointRecord, Config
-from apps.configs.services import config_create
+from apps.configs.services.configs import config_create
 from apps.configs.starts import EXAMPLES
 from controlplane import clock
 from controlplane.domain.rules.examples import LLAMA_8B

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apps.configs.models import Config, Revision
-from apps.configs.services import config_create
+from apps.configs.services.configs import config_create
 from controlplane import clock
 from controlplane.domain.rules.examples import LLAMA_70B
 from tests.apps.pages import committed_queries, queries_of, signed_in
@@ -198,4 +198,4 @@ def test_the_fragment_says_how_fast_it_can_be_and_what_its_build_takes() -> None
     page = signed_in(cast.owner).post("/configs/new/check/", posted(text)).content.decode()
     assert "A step takes at least" in page
     assert "with lookahead" in page
-    assert "minutes on 4 GPUs, and the config leases 2." in page
+    assert "The build takes 4 GPUs, and the config leases 2." in page

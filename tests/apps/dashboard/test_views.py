@@ -10,7 +10,8 @@ from django.views.defaults import server_error
 from apps.accounts.models import User
 from apps.configs.models import Revision
 from apps.dashboard.first_steps import Newcomer, first_steps
-from apps.fleet.services import node_replicas_heard, worker_arrived
+from apps.fleet.services.nodes import node_replicas_heard
+from apps.fleet.services.workers import worker_arrived
 from controlplane import clock
 from controlplane.domain.lifecycle import BuildState
 from tests.apps.pages import committed_queries, queries_of, signed_in

@@ -9,7 +9,7 @@ from django.test import Client
 
 from apps.accounts.models import ApiKeyType, Team
 from apps.deployments.models import Deployment, ServedModel
-from apps.deployments.services import deployment_settle
+from apps.deployments.services.reconcile import deployment_settle
 from apps.telemetry.logs import log_append
 from tests.factories import make_api_key, make_build, make_team
 from tests.factories_serving import make_servable_build

@@ -7,14 +7,14 @@ import pytest
 from django.db import connection
 
 from apps.deployments.models import Deployment, Replica
-from apps.deployments.services import (
+from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_create,
     deployment_deactivate,
-    deployments_sweep,
-    environment_promote,
-    model_create,
 )
+from apps.deployments.services.models import model_create
+from apps.deployments.services.promoting import environment_promote
+from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import DeviceLease
 from apps.rest.errors import Conflict
 from controlplane.domain.lifecycle import REPLICA_TERMINAL

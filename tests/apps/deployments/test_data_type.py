@@ -4,9 +4,10 @@ import pytest
 
 from apps.deployments.models import Deployment
 from apps.deployments.selectors import wanted_replicas_of
-from apps.deployments.services import deployment_settle, model_create
+from apps.deployments.services.models import model_create
+from apps.deployments.services.reconcile import deployment_settle
 from apps.fleet.models import Device, Node
-from apps.fleet.services import DeviceReport, DeviceUse, node_observe
+from apps.fleet.services.nodes import DeviceReport, DeviceUse, node_observe
 from tests.apps.pages import signed_in
 from tests.factories import make_cast, make_deployment, make_replica
 from tests.factories_serving import make_servable_build, make_serving_node

@@ -11,14 +11,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.deployments.models import Deployment, FailedStarts, Replica, ServedModel, SweepRecord
-from apps.deployments.services import (
-    deployment_settle,
-    deployments_sweep,
-    model_create,
-)
+from apps.deployments.services.models import model_create
 from apps.deployments.services.net import ROUNDS_FOR_ALL, net_check
+from apps.deployments.services.reconcile import deployment_settle
+from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import DeviceLease, Node
-from apps.fleet.services import devices_release, node_drain, node_undrain
+from apps.fleet.services.devices import devices_release
+from apps.fleet.services.placing import node_drain, node_undrain
 from controlplane import clock
 from tests.factories import make_deployment, make_replica
 from tests.factories_serving import (

@@ -9,12 +9,10 @@ import time_machine
 from apps.accounts.models import Team
 from apps.deployments.backoff import FORGOTTEN_AFTER, LONGEST_WAIT, wait_after
 from apps.deployments.models import Deployment, FailedStarts, Replica
-from apps.deployments.services import (
-    deployment_retry,
-    deployment_settle,
-    failed_starts_prune,
-    model_create,
-)
+from apps.deployments.services.deployments import deployment_retry
+from apps.deployments.services.failed_starts import failed_starts_prune
+from apps.deployments.services.models import model_create
+from apps.deployments.services.reconcile import deployment_settle
 from apps.fleet.models import Node
 from controlplane import clock
 from tests import factories

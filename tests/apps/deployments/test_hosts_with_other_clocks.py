@@ -10,7 +10,8 @@ from django.db import connection
 
 from apps.deployments.models import FailedStarts, Replica
 from apps.deployments.plan import next_start_at
-from apps.deployments.services import deployment_settle, model_create
+from apps.deployments.services.models import model_create
+from apps.deployments.services.reconcile import deployment_settle
 from controlplane import database_clock
 from controlplane.database_clock import DatabaseClock
 from tests import factories

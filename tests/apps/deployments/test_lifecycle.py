@@ -9,17 +9,17 @@ from apps.accounts.models import Team
 from apps.accounts.routes_version import routes_version_current
 from apps.builds.models import Build
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
-from apps.deployments.services import (
+from apps.deployments.services.builds import deployments_after_build
+from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_deactivate,
     deployment_retry,
-    deployment_settle,
-    deployments_after_build,
-    deployments_sweep,
-    model_create,
 )
+from apps.deployments.services.models import model_create
+from apps.deployments.services.reconcile import deployment_settle
+from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import DeviceLease, Node
-from apps.fleet.services import gateway_applied
+from apps.fleet.services.gateways import gateway_applied
 from controlplane import clock
 from controlplane.domain.failures import Blame, Failure
 from controlplane.domain.lifecycle import BuildState

@@ -10,18 +10,18 @@ from django.db import connection, transaction
 
 from apps.accounts.routes_version import routes_version_bump
 from apps.deployments.models import Deployment, Environment, FailedStarts, Replica
-from apps.deployments.services import environment_delete
+from apps.deployments.services.environments import environment_delete
 from apps.deployments.services.reconcile import deployment_reconcile
 from apps.fleet.models import Node
-from apps.fleet.services import (
+from apps.fleet.services.devices import devices_claim
+from apps.fleet.services.enrollment import enrollment_token_create
+from apps.fleet.services.nodes import (
     DeviceReport,
     DeviceUse,
-    devices_claim,
     node_enroll,
     node_observe,
     node_wanted_version_bump,
 )
-from apps.fleet.services.enrollment import enrollment_token_create
 from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState
 from tests.factories import make_deployment, make_finished_build, make_replica, make_revision

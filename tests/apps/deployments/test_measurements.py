@@ -13,7 +13,7 @@ from apps.accounts.routes_version import (
     routes_version_current,
 )
 from apps.deployments.models import Replica
-from apps.deployments.services import ReplicaReport, replicas_observe
+from apps.deployments.services.observing import ReplicaReport, replicas_observe
 from apps.fleet.models import Node
 from controlplane.domain.lifecycle import ReplicaState
 from tests.factories import make_deployment, make_replica

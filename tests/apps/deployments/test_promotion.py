@@ -7,19 +7,18 @@ import pytest
 from apps.accounts.models import Team
 from apps.accounts.routes_version import routes_version_current
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
-from apps.deployments.services import (
-    deployment_create,
-    deployment_delete,
-    deployment_settle,
-    deployments_sweep,
+from apps.deployments.services.deployments import deployment_create, deployment_delete
+from apps.deployments.services.environments import (
     environment_cancel_promotion,
     environment_configure,
     environment_create,
-    environment_promote,
-    model_delete,
 )
+from apps.deployments.services.models import model_delete
+from apps.deployments.services.promoting import environment_promote
+from apps.deployments.services.reconcile import deployment_settle
+from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import DeviceLease
-from apps.fleet.services import gateway_applied
+from apps.fleet.services.gateways import gateway_applied
 from apps.rest.errors import Conflict
 from controlplane import clock
 from tests.factories_serving import make_gateway, make_servable_build

@@ -8,19 +8,19 @@ import pytest
 import time_machine
 
 from apps.deployments.models import Deployment, Environment
-from apps.deployments.services import (
-    autoscaling_update,
-    deployment_create,
-    deployment_settle,
-    deployments_sweep,
+from apps.deployments.services.autoscaling import autoscaling_update
+from apps.deployments.services.deployments import deployment_create
+from apps.deployments.services.environments import (
     environment_cancel_promotion,
     environment_configure,
     environment_create,
     environment_delete,
-    environment_promote,
-    model_create,
 )
+from apps.deployments.services.models import model_create
+from apps.deployments.services.promoting import environment_promote
 from apps.deployments.services.promotion import PROGRESS_DEADLINE
+from apps.deployments.services.reconcile import deployment_settle
+from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import Node
 from controlplane import clock
 from tests import factories

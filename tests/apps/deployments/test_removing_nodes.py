@@ -10,23 +10,14 @@ from django.test import Client
 
 from apps.accounts.models import AuditEntry
 from apps.deployments.models import Deployment, Replica
-from apps.deployments.services import (
-    deployment_deactivate,
-    deployment_delete,
-    model_delete,
-    node_held,
-    node_remove,
-)
+from apps.deployments.services.deployments import deployment_deactivate, deployment_delete
+from apps.deployments.services.models import model_delete
+from apps.deployments.services.removing import node_held, node_remove
 from apps.fleet.models import Device, DeviceLease, Node
 from apps.fleet.selectors import node_list
-from apps.fleet.services import (
-    DeviceReport,
-    DeviceUse,
-    NodeRemoved,
-    enrollment_token_create,
-    node_enroll,
-    node_observe,
-)
+from apps.fleet.services.enrollment import enrollment_token_create
+from apps.fleet.services.nodes import DeviceReport, DeviceUse, node_enroll, node_observe
+from apps.fleet.services.removing import NodeRemoved
 from apps.rest.errors import Conflict, NotFound
 from controlplane import clock
 from controlplane.domain.lifecycle import DeploymentState, ReplicaState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.accounts.services import environment_restrict
+from apps.accounts.services.restricted_environments import environment_restrict
 from apps.deployments.models import Deployment
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from apps.deployments.services import deployments_sweep
+from apps.deployments.services.sweeping import deployments_sweep
 from controlplane.domain.lifecycle import DeploymentState
 from tests.factories import make_deployment, make_environment
 

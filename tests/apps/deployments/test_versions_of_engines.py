@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from apps.deployments.models import Deployment, ServedModel
-from apps.deployments.services import ReplicaReport, replicas_observe
+from apps.deployments.services.observing import ReplicaReport, replicas_observe
 from apps.fleet.models import Node
 from controlplane.domain.lifecycle import ReplicaState
 from tests.apps.pages import signed_in

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.db.models import DateTimeField, Value
 
 from apps.fleet.models import Gateway, Node, Worker
-from apps.fleet.services import listening_beat
+from apps.fleet.services.listening import listening_beat
 from controlplane import clock
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from apps.fleet.models import Device, DeviceLease, Node
-from apps.fleet.services import DeviceReport, DeviceUse, NoRoom, devices_claim, node_observe
+from apps.fleet.services.devices import NoRoom, devices_claim
+from apps.fleet.services.nodes import DeviceReport, DeviceUse, node_observe
 from tests.factories import GIB, make_node
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from apps.fleet.models import Device, DeviceLease
-from apps.fleet.services import NoRoom, devices_claim, devices_release
+from apps.fleet.services.devices import NoRoom, devices_claim, devices_release
 from tests.factories_serving import GIB, make_serving_device, make_serving_node
 
 

@@ -11,7 +11,7 @@ from apps.accounts.models import AuditEntry
 from apps.fleet.credentials import hash_of
 from apps.fleet.models import Device, EnrollmentToken, Gateway, Node
 from apps.fleet.selectors import node_by_credential
-from apps.fleet.services import enrollment_token_create
+from apps.fleet.services.enrollment import enrollment_token_create
 
 pytestmark = pytest.mark.django_db
 

@@ -17,8 +17,8 @@ from apps.fleet.selectors import (
     nodes_silent,
     worker_list,
 )
-from apps.fleet.services import worker_arrived
 from apps.fleet.services.listening import BEAT_SECONDS
+from apps.fleet.services.workers import worker_arrived
 from controlplane.processes.listening import keep_saying
 from tests.apps.fleet.passing_time import Listener
 from tests.factories_serving import make_gateway, make_serving_node

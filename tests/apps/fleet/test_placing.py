@@ -6,23 +6,16 @@ import pytest
 
 from apps.accounts.models import AuditEntry
 from apps.builds.held_devices import waiting_of
-from apps.builds.services import DeviceNeed, build_claim, build_devices_claim
+from apps.builds.services.claims import build_claim
+from apps.builds.services.devices import DeviceNeed, build_devices_claim
 from apps.deployments.models import Deployment, Replica
 from apps.deployments.nodes import replicas_on
-from apps.deployments.services import deployment_settle, model_create
+from apps.deployments.services.models import model_create
+from apps.deployments.services.reconcile import deployment_settle
 from apps.fleet.models import Device, Node, PoolTeam
-from apps.fleet.services import (
-    Claimant,
-    NoRoom,
-    device_assign,
-    devices_claim,
-    node_cordon,
-    node_drain,
-    node_label,
-    node_uncordon,
-    node_undrain,
-    pool_assign,
-)
+from apps.fleet.services.assigning import device_assign, node_label, pool_assign
+from apps.fleet.services.devices import Claimant, NoRoom, devices_claim
+from apps.fleet.services.placing import node_cordon, node_drain, node_uncordon, node_undrain
 from apps.rest.errors import Conflict, InvalidInput
 from tests import factories
 from tests.apps.pages import signed_in

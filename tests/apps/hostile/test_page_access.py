@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from apps.secrets.services import secret_set
+from apps.secrets.services.values import secret_set
 from tests.apps.breadth import Choose, chosen
 from tests.apps.hostile.test_ids import known_ids
 from tests.apps.hostile.test_pages import NOT_PAGES, PART, VALUES

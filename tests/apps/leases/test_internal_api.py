@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from apps.accounts.key_ring import key_ring_ensure
 from apps.leases.services import lease_end, leases_expire
-from apps.secrets.services import secret_set
+from apps.secrets.services.values import secret_set
 from controlplane.domain.lifecycle import BuildState
 from tests import factories
 from tests.apps.leases.work import Work

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from apps.fleet.models import Listening
-from apps.fleet.services import listening_beat
+from apps.fleet.services.listening import listening_beat
 from apps.leases.lease import LEASE_SECONDS
 from apps.leases.redeeming import lease_redeem
 from apps.leases.services import lease_is_dead, lease_renew

@@ -19,7 +19,7 @@ from apps.accounts.permissions import Actor
 from apps.accounts.views import audit as audit_views
 from apps.rest.error_answers import as_api_error
 from apps.secrets.models import Secret
-from apps.secrets.services import secret_set
+from apps.secrets.services.values import secret_set
 from tests.apps.pages import signed_in
 from tests.factories import Cast, make_build, make_cast
 from tests.processes import ROOT, database_url

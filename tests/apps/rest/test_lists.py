@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import RestrictedEnvironment, Team, TeamRole, User
-from apps.accounts.services import invitation_create
+from apps.accounts.services.invitations import invitation_create
 from apps.deployments.models import Deployment
 from apps.fleet.services.prices import price_set
 from apps.secrets.models import SecretTest
-from apps.secrets.services import secret_set
+from apps.secrets.services.values import secret_set
 from tests import factories
 from tests.apps.rest_client import client_of
 

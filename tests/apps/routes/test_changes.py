@@ -16,22 +16,23 @@ from apps.accounts.routes_version import (
     routes_version_bump,
     routes_version_current,
 )
-from apps.accounts.services import api_key_create, api_key_revoke
+from apps.accounts.services.api_keys import api_key_create, api_key_revoke
 from apps.deployments.models import Deployment, Environment, Replica, ServedModel
-from apps.deployments.services import (
+from apps.deployments.services.deployments import (
     deployment_activate,
     deployment_create,
     deployment_deactivate,
     deployment_delete,
     deployment_rename,
-    deployments_sweep,
+)
+from apps.deployments.services.environments import (
     environment_cancel_promotion,
     environment_create,
     environment_delete,
-    environment_promote,
-    model_create,
-    model_delete,
 )
+from apps.deployments.services.models import model_create, model_delete
+from apps.deployments.services.promoting import environment_promote
+from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import Node
 from apps.rest.errors import ApiError
 from apps.routes.book import CHECK_SECONDS, RoutesBook

@@ -100,7 +100,7 @@ def _place(frame: FrameType | None) -> tuple[int, ...]:
 
 
 def _rotate() -> None:
-    from apps.secrets.services import secret_rotate
+    from apps.secrets.services.rotation import secret_rotate
 
     secret_rotate()
 
@@ -111,7 +111,7 @@ def _rotate_in_vain() -> None:
     from django.db import DatabaseError
 
     from apps.accounts.key_ring import key_ring_load
-    from apps.secrets.services import secret_rotate
+    from apps.secrets.services.rotation import secret_rotate
     from tests.apps.secrets.refusing import refuse_commits, write_late
 
     before = key_ring_load(settings.KEY_RING_FILE)
@@ -139,7 +139,7 @@ def _wait_for_the_dead() -> None:
 def _assert_all_open() -> None:
     from apps.accounts.models import Authenticator, Team
     from apps.secrets.models import Secret
-    from apps.secrets.services import secrets_reveal
+    from apps.secrets.services.values import secrets_reveal
 
     for team in Team.objects.filter(secrets__isnull=False).distinct():
         names = list(Secret.objects.filter(team=team).values_list("name", flat=True))

@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from apps.secrets.models import Secret
-from apps.secrets.services import secret_reveal
+from apps.secrets.services.values import secret_reveal
 from tests.apps.rest_client import RestClient, client_of
 from tests.factories import Cast, make_api_key, make_cast
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from apps.builds.models import Build
-from apps.configs.services import examine_text
+from apps.configs.services.examination import examine_text
 from apps.secrets.models import Secret
-from apps.secrets.services import secret_reveal, secret_set
+from apps.secrets.services.values import secret_reveal, secret_set
 from controlplane import clock
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of

@@ -10,7 +10,8 @@ from apps.accounts.hashing import sha256_hex
 from apps.accounts.key_ring import KeyRingError
 from apps.configs.models import Revision
 from apps.secrets.models import Secret
-from apps.secrets.services import secret_redactor, secret_reveal, secret_set, secrets_reveal
+from apps.secrets.services.redaction import secret_redactor
+from apps.secrets.services.values import secret_reveal, secret_set, secrets_reveal
 from apps.telemetry.logs import log_lines
 from tests.apps.pages import signed_in
 from tests.apps.rest_client import client_of

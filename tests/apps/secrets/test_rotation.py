@@ -18,8 +18,8 @@ from apps.accounts.key_ring import key_ring_ensure, key_ring_load
 from apps.accounts.models import AuditEntry, Authenticator, Team
 from apps.secrets.models import Secret
 from apps.secrets.services import rotation as rotation_module
-from apps.secrets.services import secret_reveal, secret_rotate, secret_set
-from apps.secrets.services.values import binding, sealed_of
+from apps.secrets.services.rotation import secret_rotate
+from apps.secrets.services.values import binding, sealed_of, secret_reveal, secret_set
 from tests.apps.secrets.refusing import allow_commits, refuse_commits, write_late
 from tests.factories import make_team, make_user
 from tests.processes import ROOT, database_url

@@ -15,13 +15,13 @@ from apps.leases.redeeming import lease_redeem
 from apps.leases.sweeping import leases_sweep
 from apps.rest.errors import InvalidInput
 from apps.secrets.models import Secret, SecretTest
-from apps.secrets.services import (
+from apps.secrets.services.trials import (
     SECRET_TEST,
-    secret_set,
     secret_test_claim,
     secret_test_finish,
     secret_test_request,
 )
+from apps.secrets.services.values import secret_set
 from controlplane.domain.secret_tests import ProbeAnswer
 from tests.apps.pages import polled, signed_in
 from tests.apps.rest_client import RestClient, client_of

@@ -14,7 +14,8 @@ from apps.accounts.key_ring import (
 )
 from apps.rest.errors import InvalidInput, NotFound
 from apps.secrets.models import Secret
-from apps.secrets.services import secret_delete, secret_reveal, secret_rotate, secret_set
+from apps.secrets.services.rotation import secret_rotate
+from apps.secrets.services.values import secret_delete, secret_reveal, secret_set
 from tests.factories import make_team
 
 pytestmark = pytest.mark.django_db

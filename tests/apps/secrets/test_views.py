@@ -3,7 +3,7 @@
 import pytest
 
 from apps.secrets.models import Secret
-from apps.secrets.services import secret_reveal, secret_set
+from apps.secrets.services.values import secret_reveal, secret_set
 from tests.apps.pages import signed_in
 from tests.factories import make_cast
 

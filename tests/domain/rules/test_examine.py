@@ -22,7 +22,7 @@ from controlplane.domain.rules.examples import (
     facts,
 )
 from controlplane.domain.rules.reference import write_reference
-from controlplane.domain.spec import edit_yaml, parse_mapping
+from controlplane.domain.spec import edit_yaml, parse_mapping, parse_text
 from controlplane.management.commands.write_rule_reference import REFERENCE
 from tests.domain.configs import configs
 from tests.examples import examples
@@ -81,6 +81,17 @@ def test_the_plan_is_monotone(
     assert capacity(max_seq_len=length * 2).full_length_requests <= base.full_length_requests
     assert capacity(quantization_type="no_quant").kv_tokens <= base.kv_tokens
     assert capacity(max_batch_size=batch * 2).fixed_bytes >= base.fixed_bytes
+
+
+@examples(30)
+@given(configs(), _known)
+def test_what_was_parsed_before_is_examined_as_its_text_is(
+    config: dict[str, Any], known: Known
+) -> None:
+    text = json.dumps(config)
+    parsed = parse_text(text)
+    assert parsed.data == config
+    assert examine(parsed, known).to_json() == examine(text, known).to_json()
 
 
 def test_schema_errors_and_rules_share_one_form() -> None:

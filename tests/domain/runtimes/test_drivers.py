@@ -8,9 +8,9 @@ import yaml
 from controlplane.domain.commands.command_writer import NO_FLAG
 from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.facts.gpus import CPU, GPUS
-from controlplane.domain.failure_patterns.pattern import Pattern
+from controlplane.domain.failures.pattern import Pattern
 from controlplane.domain.rules.examples import LLAMA_8B, Example
-from controlplane.domain.runtimes import RUNTIMES, Feature, Support, trtllm, vllm
+from controlplane.domain.runtimes import RUNTIMES, Feature, Support, native, trtllm, vllm
 from controlplane.domain.runtimes.launch import Launch
 from controlplane.domain.runtimes.outside_engine import OUTSIDE
 from controlplane.domain.spec import Spec, parse_mapping
@@ -152,6 +152,7 @@ def test_drafts_that_a_version_of_tensorrt_llm_has_not_are_left_out_with_the_rea
 
 
 LOGS = {
+    "native": native.failures.PATTERNS,
     "vllm": (*vllm.failures.PATTERNS, *vllm.failures.ECHOES),
     "trtllm": trtllm.failures.PATTERNS,
 }

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from controlplane.domain.facts.gpus import GIB
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Failure
+from controlplane.domain.failures.pattern import Pattern
 from controlplane.domain.rules import examine
 from controlplane.domain.rules.examples import BERT, SMOLLM2_135M, Example
 from controlplane.domain.runtimes import RUNTIMES, Feature, Support
@@ -189,43 +190,12 @@ def test_every_feature_is_answered_on_every_kind_of_device() -> None:
     assert set(RUNTIMES) == {"native", "vllm", "trtllm"}
 
 
-@pytest.mark.parametrize(
-    ("tail", "code", "blame"),
-    [
-        ("RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to "
-         "allocate 99 bytes. Error code 12", "ENG-OUT-OF-MEMORY", Blame.MACHINE),
-        ("OSError: [Errno 98] Address already in use", "ENG-PORT-TAKEN", Blame.MACHINE),
-        ("OSError: [Errno 28] No space left on device", "ENG-DISK-FULL", Blame.MACHINE),
-        ("The checkpoint you are trying to load has model type `foo` but Transformers does not "
-         "recognize this architecture", "ENG-ARCHITECTURE", Blame.CHECKPOINT),
-        ("safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge",
-         "ENG-WEIGHTS-DAMAGED", Blame.CHECKPOINT),
-        ("OSError: Error no file named model.safetensors, or pytorch_model.bin, found in "
-         "directory /x", "ENG-NO-WEIGHTS", Blame.CHECKPOINT),
-        ("ERROR checkpoint refused: `a.b` has no `k_scale`.", "ENG-CHECKPOINT-REFUSED",
-         Blame.CHECKPOINT),
-        ("size mismatch for model.embed_tokens.weight: copying", "ENG-WEIGHTS-SHAPE",
-         Blame.CHECKPOINT),
-        ("Please pass the argument `trust_remote_code=True`", "ENG-REMOTE-CODE",
-         Blame.CHECKPOINT),
-        ("OSError: Can't load tokenizer for '/x'", "ENG-TOKENIZER", Blame.CHECKPOINT),
-        ("huggingface_hub.errors.LocalEntryNotFoundError: Cannot find", "ENG-OFFLINE",
-         Blame.OURS),
-        ("ModuleNotFoundError: No module named 'llguidance'", "ENG-MISSING-PACKAGE", Blame.OURS),
-        ("PermissionError: [Errno 13] Permission denied: '/srv/m'", "ENG-PERMISSION",
-         Blame.MACHINE),
-        ("torch.OutOfMemoryError: CUDA out of memory.", "ENG-CUDA-OUT-OF-MEMORY", Blame.MACHINE),
-        ("process exited with code 137", "ENG-KILLED", Blame.MACHINE),
-        ("Illegal instruction (core dumped)", "ENG-ILLEGAL-INSTRUCTION", Blame.MACHINE),
-    ],
-)  # fmt: skip
-def test_known_output_is_explained(tail: str, code: str, blame: Blame) -> None:
-    failure = failures.explain(f"INFO starting\n{tail}\n")
+@pytest.mark.parametrize("pattern", failures.PATTERNS, ids=lambda pattern: pattern.code)
+def test_known_output_is_explained(pattern: Pattern) -> None:
+    failure = failures.explain(f"INFO starting\n{pattern.example.text}\n")
     assert failure is not None
-    assert (failure.code, failure.blame) == (code, blame)
-    assert failure.hint
-    assert "{" not in failure.sentence
-    assert failure.detail
+    assert (failure.code, failure.blame) == (pattern.code, pattern.blame)
+    assert failure.detail == pattern.example.text
     assert Failure.from_json(failure.to_json()) == failure
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def agent(live_server: Any, broker: str, tmp_path: Path) -> Iterator[AgentProcess]:
     """An agent with a token to enroll with, not yet started."""
-    from apps.fleet.services import enrollment_token_create
+    from apps.fleet.services.enrollment import enrollment_token_create
 
     process = AgentProcess(
         data_dir=tmp_path,

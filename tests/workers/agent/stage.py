@@ -112,7 +112,7 @@ def publish(settings: Any, tmp_path: Path, files: dict[str, str]) -> "Artifact":
 
 
 def deploy(artifact: "Artifact", name: str = "tiny") -> "Deployment":
-    from apps.deployments.services import model_create
+    from apps.deployments.services.models import model_create
     from tests.factories_serving import make_servable_build
 
     build = make_servable_build(team=artifact.team, artifact=artifact)
@@ -122,7 +122,7 @@ def deploy(artifact: "Artifact", name: str = "tiny") -> "Deployment":
 def wait_for_state(deployment: "Deployment", state: str) -> None:
     """Sweep until the deployment is in that state."""
     from apps.deployments.models import Deployment
-    from apps.deployments.services import deployments_sweep
+    from apps.deployments.services.sweeping import deployments_sweep
 
     def reached() -> bool:
         deployments_sweep()

@@ -13,12 +13,10 @@ import pytest
 
 from apps.accounts.routes_version import routes_version_current
 from apps.deployments.models import Deployment, Replica
-from apps.deployments.services import (
-    deployment_deactivate,
-    deployment_settle,
-    deployments_sweep,
-    node_remove,
-)
+from apps.deployments.services.deployments import deployment_deactivate
+from apps.deployments.services.reconcile import deployment_settle
+from apps.deployments.services.removing import node_remove
+from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import Device, Node
 from apps.routes.snapshot import routes_snapshot
 from apps.telemetry.logs import log_lines
@@ -304,7 +302,7 @@ def test_a_second_agent_on_the_same_folder_is_refused(agent: AgentProcess) -> No
 
 
 def test_a_credential_that_was_replaced_is_renewed_with_a_fresh_token(serving: Serving) -> None:
-    from apps.fleet.services import enrollment_token_create
+    from apps.fleet.services.enrollment import enrollment_token_create
 
     agent, deployment = serving
     agent.signal(signal.SIGTERM)
@@ -334,7 +332,7 @@ def test_an_engine_that_was_left_ends_when_its_runner_is_asked_to(serving: Servi
 def test_the_agent_of_a_removed_node_ends_what_it_runs_and_comes_back_with_a_new_token(
     serving: Serving,
 ) -> None:
-    from apps.fleet.services import enrollment_token_create
+    from apps.fleet.services.enrollment import enrollment_token_create
 
     agent, deployment = serving
     replica = deployment.replicas.get()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apps.deployments.models import Deployment, Replica
-from apps.deployments.services import deployments_sweep
+from apps.deployments.services.sweeping import deployments_sweep
 from controlplane.clock import SYSTEM
 from tests.artifacts.places import BucketPlace
 from tests.bucket_server import BucketServer

@@ -15,7 +15,8 @@ import pytest
 from pytest_django import Settings
 
 from apps.deployments.models import Deployment, Replica
-from apps.deployments.services import deployments_sweep, model_create
+from apps.deployments.services.models import model_create
+from apps.deployments.services.sweeping import deployments_sweep
 from apps.fleet.models import Device
 from controlplane.domain.spec import edit_yaml, parse_text
 from tests.factories import config_text, make_config, make_revision

@@ -11,10 +11,10 @@ from pytest_django import Settings
 
 from apps.accounts.key_ring import key_ring_ensure
 from apps.builds.models import Build
-from apps.builds.services import build_retry
+from apps.builds.services.requests import build_retry
 from apps.configs.models import Revision
 from apps.configs.remote_code.services import remote_code_grant
-from apps.secrets.services import secret_set
+from apps.secrets.services.values import secret_set
 from apps.telemetry.logs import log_lines
 from controlplane.artifacts import ArtifactStore
 from controlplane.domain.failures import Blame, Failure

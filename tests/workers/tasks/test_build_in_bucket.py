@@ -7,7 +7,7 @@ import pytest
 from pytest_django import Settings
 
 from apps.builds.models import Build
-from apps.builds.services import build_retry
+from apps.builds.services.requests import build_retry
 from apps.telemetry.logs import log_lines
 from controlplane.artifacts import ArtifactStore, store_variables
 from controlplane.clock import SYSTEM

@@ -12,10 +12,12 @@ from django.db import connection
 from pytest_django import Settings
 
 from apps.builds.models import Build
-from apps.builds.services import DeviceNeed, build_cancel, build_claim
+from apps.builds.services.claims import build_claim
+from apps.builds.services.devices import DeviceNeed
+from apps.builds.services.requests import build_cancel
 from apps.fleet.models import Device, DeviceLease, Node
 from apps.fleet.selectors import SILENT_SECONDS
-from apps.fleet.services import devices_release
+from apps.fleet.services.devices import devices_release
 from apps.telemetry.logs import log_lines
 from controlplane import clock
 from controlplane.domain.device_users import DeviceUser

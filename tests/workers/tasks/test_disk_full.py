@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from apps.builds.models import Artifact, Build
-from apps.builds.services import build_retry
+from apps.builds.services.requests import build_retry
 from tests.small_disks import small_disk
 from tests.workers.tasks.building import MakeBuild, steps
 from workers.tasks.build import build_run

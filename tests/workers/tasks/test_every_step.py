@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 
 from apps.builds.models import Artifact, Build
-from apps.builds.services import build_cancel, build_retry
+from apps.builds.services.requests import build_cancel, build_retry
 from apps.fleet.models import DeviceLease
 from controlplane import clock
 from tests import factories

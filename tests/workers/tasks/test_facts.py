@@ -6,7 +6,7 @@ import pytest
 
 from apps.configs.leasing import FACTS
 from apps.configs.models import CheckpointRecord, FactsState
-from apps.configs.services import examine_text
+from apps.configs.services.examination import examine_text
 from apps.leases.sweeping import leases_sweep
 from controlplane.celery import CONTROL_QUEUE
 from tests.factories import config_text, make_device, make_team

@@ -8,7 +8,7 @@ import pytest
 from pytest_django import Settings
 
 from apps.builds.leasing import BUILD
-from apps.builds.services import build_claim
+from apps.builds.services.claims import build_claim
 from apps.leases.lease import Lease
 from tests import factories
 from tests.waiting import wait_for

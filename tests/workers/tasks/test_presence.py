@@ -4,7 +4,7 @@ import pytest
 
 from apps.fleet.models import Worker
 from apps.fleet.selectors import builder_is_there
-from apps.fleet.services import worker_arrived
+from apps.fleet.services.workers import worker_arrived
 from tests.manual_clock import ManualClock
 from tests.waiting import wait_for
 from workers.tasks.presence import EVERY_SECONDS, Presence

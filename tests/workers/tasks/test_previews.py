@@ -10,16 +10,16 @@ from pytest_django import Settings
 
 from apps.configs.calibration_sets.leasing import PREVIEW
 from apps.configs.calibration_sets.models import CalibrationPreview
-from apps.configs.calibration_sets.services import (
+from apps.configs.calibration_sets.services.previews import (
     preview_claim,
     preview_finish,
     preview_request,
-    set_upload,
 )
+from apps.configs.calibration_sets.services.sets import set_upload
 from apps.configs.models import Revision
 from apps.leases.redeeming import lease_redeem
 from apps.leases.sweeping import leases_sweep
-from apps.secrets.services import secret_set
+from apps.secrets.services.values import secret_set
 from controlplane import clock
 from tests.apps.configs.calibration_sets.uploads import chats, jsonl
 from tests.gates import Gates

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from apps.builds.models import Build
-from apps.builds.services import build_promote
+from apps.builds.services.requests import build_promote
 from tests.trained_checkpoint import make_trained
 from tests.workers.tasks.building import MakeBuild, make_quantized, steps
 from workers.tasks.build import build_run

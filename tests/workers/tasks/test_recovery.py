@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from apps.builds.models import Build
-from apps.builds.services import build_cancel
+from apps.builds.services.requests import build_cancel
 from apps.leases.database_clock import ClockTimestamp
 from tests.processes import CeleryWorker
 from tests.waiting import wait_for

@@ -11,7 +11,7 @@ import pytest
 from apps.accounts.models import Team
 from apps.builds.models import Build
 from apps.configs.calibration_sets.models import CalibrationVersion
-from apps.configs.calibration_sets.services import set_delete, set_upload
+from apps.configs.calibration_sets.services.sets import set_delete, set_upload
 from apps.configs.models import Revision
 from tests.apps.configs.calibration_sets.uploads import jsonl
 from tests.workers.tasks.building import MakeBuild, make_buildable, steps

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from apps.builds.models import Artifact, Build
-from apps.builds.services import build_create
+from apps.builds.services.requests import build_create
 from apps.configs.models import Revision
 from controlplane import clock
 from controlplane.artifacts import input_digest

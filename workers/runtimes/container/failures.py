@@ -3,10 +3,13 @@
 import json
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Failure
+from controlplane.domain.failures.kind import FailureKind
+from controlplane.domain.failures.registry import containers
 
-AWAY = "EHN-DOCKER-AWAY"
+AWAY = containers.AWAY.code
 FILE_NAME = "failure.json"
 """Where the process that stands for a container leaves the reason of its end."""
 
@@ -27,127 +30,53 @@ def told_in(folder: Path) -> Failure | None:
 
 
 def two_ways(package: str, python: str, reference: str) -> ContainerRefused:
-    """Return the refusal of a host that names two ways to start one runtime."""
-    return _refused(
-        "EHN-DOCKER-SETTINGS",
-        f"This host is to start `{package}` with `{python}` and from the image `{reference}`: "
-        "one runtime is started in one way only.",
-        "Unset one of the two settings (`…_PYTHON` or `…_IMAGE`), then restart agent and build "
-        "worker.",
-    )
+    return _refused(containers.SETTINGS, package=package, python=python, image=reference)
 
 
 def no_sdk() -> ContainerRefused:
-    """Return the refusal where the package that speaks with Docker is absent."""
-    return _refused(
-        "EHN-DOCKER-SDK",
-        "This host names an image, and the Python package `docker` is not installed.",
-        "Install Enginehouse with its extra `containers`: pip install 'enginehouse[containers]'.",
-    )
+    return _refused(containers.SDK)
 
 
 def away(address: str, reason: str) -> ContainerRefused:
-    """Return the refusal where no Docker engine answers."""
-    return _refused(
-        AWAY,
-        f"No Docker engine answers at `{address}`: {reason}.",
-        "Start Docker on this host, or set DOCKER_HOST to its socket; where the agent itself runs "
-        "in a container, mount the socket into it.",
-    )
+    return _refused(containers.AWAY, address=address, reason=reason)
 
 
 def denied(address: str) -> ContainerRefused:
-    """Return the refusal where the socket is not ours to use."""
-    return _refused(
-        "EHN-DOCKER-DENIED",
-        f"The user of this process may not use Docker's socket `{address}`.",
-        "Add that user to the socket's group (mostly `docker`) and restart agent and build worker.",
-    )
+    return _refused(containers.DENIED, address=address)
 
 
 def no_image(reference: str) -> ContainerRefused:
-    """Return the refusal of an image that this host does not have."""
-    return _refused(
-        "EHN-DOCKER-NO-IMAGE",
-        f"This host does not have the image `{reference}`, and a start never pulls one.",
-        f"Run on this host: docker pull {reference}",
-    )
+    return _refused(containers.NO_IMAGE, image=reference)
 
 
 def not_in_image(reference: str, package: str, words: str) -> ContainerRefused:
-    """Return the refusal of an image whose Python does not have the runtime."""
-    return _refused(
-        "EHN-DOCKER-NO-RUNTIME",
-        f"The image `{reference}` has no `{package}` that its `python3` can import.",
-        "Name an image of that runtime.",
-        detail=words or None,
-    )
+    return _refused(containers.NO_RUNTIME, image=reference, package=package, detail=words or None)
 
 
 def no_gpu(words: str) -> ContainerRefused:
-    """Return the refusal of a Docker engine that cannot hand GPUs to containers."""
-    return _refused(
-        "EHN-DOCKER-NO-GPU",
-        "This host's Docker engine cannot give a GPU to a container.",
-        "Install the NVIDIA Container Toolkit, run `nvidia-ctk runtime configure` and restart "
-        "Docker.",
-        detail=words,
-    )
+    return _refused(containers.NO_GPU, detail=words)
 
 
 def name_taken(name: str, words: str) -> ContainerRefused:
-    """Return the refusal of a name that somebody else's container has."""
-    return _refused(
-        "EHN-DOCKER-NAME",
-        f"A container that is not this installation's has the name `{name}`.",
-        f"Look at it with `docker inspect {name}`, and rename or remove it.",
-        detail=words,
-    )
+    return _refused(containers.NAME, name=name, detail=words)
 
 
 def no_folder(words: str) -> ContainerRefused:
-    """Return the refusal of a folder that the engine's host does not have."""
-    return _refused(
-        "EHN-DOCKER-FOLDER",
-        "The Docker engine does not find a folder that the container needs.",
-        "Where agent or build worker run in a container themselves, DATA_DIR and ENGINE_CACHE_DIR "
-        "must be mounted there at the same path as on the host.",
-        detail=words,
-    )
+    return _refused(containers.FOLDER, detail=words)
 
 
 def refused(words: str) -> ContainerRefused:
     """Return what the Docker engine answered, where nobody has explained it yet."""
-    return _refused(
-        "EHN-DOCKER-REFUSED",
-        "The Docker engine refused the container.",
-        "Read its words below and the log of Docker on this host.",
-        detail=words,
-    )
+    return _refused(containers.REFUSED, detail=words)
 
 
 def lost(words: str) -> ContainerRefused:
-    """Return the end of an engine whose Docker engine went away."""
-    return _refused(
-        "EHN-DOCKER-LOST",
-        "The Docker engine of this host went away while it ran the engine.",
-        "Nothing to do once it is back: the container is removed, and another replica takes its "
-        "place.",
-        detail=words,
-    )
+    return _refused(containers.LOST, detail=words)
 
 
 def out_of_memory() -> ContainerRefused:
-    """Return the end of an engine that the kernel killed for want of host memory."""
-    return _refused(
-        "EHN-DOCKER-OOM",
-        "The kernel's out-of-memory killer ended the engine in its container (`OOMKilled`).",
-        "Free host memory on that node, or lower what the config keeps there "
-        "(`kv_cache_host_memory_bytes`).",
-    )
+    return _refused(containers.OUT_OF_MEMORY)
 
 
-def _refused(code: str, sentence: str, hint: str, *, detail: str | None = None) -> ContainerRefused:
-    return ContainerRefused(
-        Failure(code=code, blame=Blame.MACHINE, sentence=sentence, hint=hint, detail=detail)
-    )
+def _refused(kind: FailureKind, **values: Any) -> ContainerRefused:
+    return ContainerRefused(kind.failure(**values))

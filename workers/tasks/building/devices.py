@@ -8,18 +8,16 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from apps.builds.leasing import device_holder
-from apps.builds.services import (
-    DeviceNeed,
-    build_devices_claim,
-    build_devices_release,
-    step_wait,
-)
+from apps.builds.services.devices import DeviceNeed, build_devices_claim, build_devices_release
+from apps.builds.services.progress import step_wait
 from apps.fleet.models import Node
 from apps.fleet.selectors import SILENT_SECONDS, nodes_alive, smallest_device_bytes
-from apps.fleet.services import NoRoom
+from apps.fleet.services.devices import NoRoom
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.gpus import CPU
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Failure
+from controlplane.domain.failures.kind import FailureKind
+from controlplane.domain.failures.registry import build
 from controlplane.domain.spec import Spec
 from workers.agent import nvidia
 from workers.agent.clean_devices import what_holds
@@ -62,9 +60,8 @@ class HeldDevices:
 class _Refusal:
     """Why there are no GPUs for the build now."""
 
-    code: str
+    kind: FailureKind
     reason: str
-    hint: str
     is_final: bool = False
     """Waiting would change nothing."""
     has_turn: bool = False
@@ -72,12 +69,7 @@ class _Refusal:
 
     def to_failure(self, step: str) -> Failure:
         waited = "" if self.is_final else f" within {_PATIENCE_SECONDS / 60:.0f} minutes"
-        return Failure(
-            code=self.code,
-            blame=Blame.MACHINE,
-            sentence=f"Step `{step}` got no room{waited}. {self.reason}",
-            hint=self.hint,
-        )
+        return self.kind.failure(step=step, waited=waited, reason=self.reason)
 
 
 class StepDevices:
@@ -164,37 +156,20 @@ def _own_nodes() -> QuerySet[Node]:
 
 def _silent() -> _Refusal:
     return _Refusal(
-        code="EHB-NODE-SILENT",
+        kind=build.NODE_SILENT,
         reason=f"Node `{settings.NODE_NAME}` has not spoken for {SILENT_SECONDS} seconds, so "
         "nobody knows what is free on it.",
-        hint="Start the agent of this node, or see why it cannot reach the control plane, "
-        "then retry.",
     )
 
 
 def _in_use(reason: str, *, has_turn: bool = False) -> _Refusal:
-    return _Refusal(
-        code="EHB-CARD-IN-USE",
-        reason=reason,
-        hint="End what uses the GPU, or take the GPU out of the pool, then retry.",
-        has_turn=has_turn,
-    )
+    return _Refusal(kind=build.GPU_IN_USE, reason=reason, has_turn=has_turn)
 
 
 def _no_room(refused: NoRoom) -> _Refusal:
     if refused.is_hopeless:
-        return _Refusal(
-            code="EHB-NO-CARDS",
-            reason=str(refused),
-            hint="Build in a pool whose machines have such GPUs, or ask for what this one has.",
-            is_final=True,
-        )
+        return _Refusal(kind=build.NO_GPUS, reason=str(refused), is_final=True)
     has_turn = any(holder.startswith(_BUILDS) for holder in refused.holders)
     if refused.is_used_by_others:
         return _in_use(str(refused), has_turn=has_turn)
-    return _Refusal(
-        code="EHB-NO-ROOM",
-        reason=str(refused),
-        hint="Stop a replica or another build on this node, then retry.",
-        has_turn=has_turn,
-    )
+    return _Refusal(kind=build.NO_ROOM, reason=str(refused), has_turn=has_turn)

@@ -6,7 +6,7 @@ import os
 from django.conf import settings
 
 from apps.builds.selectors import build_state
-from apps.builds.services import builds_sweep
+from apps.builds.services.sweeping import builds_sweep
 from apps.leases.services import lease_is_dead, lease_owners, leases_expire
 from controlplane.domain.forecast.cached import DOWNLOADS_KEPT_SECONDS
 from controlplane.sources import prune

@@ -6,7 +6,7 @@ from typing import Any
 
 import psutil
 
-from apps.builds.services import DeviceNeed
+from apps.builds.services.devices import DeviceNeed
 from controlplane.domain import memory
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU

@@ -5,14 +5,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
-from apps.builds.services import (
-    Measured,
-    Progress,
-    step_log,
-    step_log_owner,
-    step_measure,
-    step_progress,
-)
+from apps.builds.services.measuring import Measured, step_measure
+from apps.builds.services.progress import Progress, step_log, step_log_owner, step_progress
 from apps.leases.lease import LeaseLost
 from apps.telemetry.logs import log_next_sequence
 from workers.build_steps.child import StepOutcome

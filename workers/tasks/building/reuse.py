@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from apps.builds.models import Build
-from apps.builds.services import artifact_of_inputs, package_of_artifact
+from apps.builds.services.artifacts import artifact_of_inputs, package_of_artifact
 from controlplane.artifacts import ArtifactFailure, ArtifactStore, input_digest
 from workers.build_steps import outputs
 from workers.build_steps.inputs import build_inputs

@@ -7,15 +7,15 @@ from typing import Any
 from django.conf import settings
 
 from apps.builds.models import Build
-from apps.builds.services import (
+from apps.builds.services.artifacts import build_succeed
+from apps.builds.services.progress import (
     build_enter,
-    build_explain_reuse,
-    build_succeed,
     step_finish,
     step_refuse,
     step_reuse,
     step_start,
 )
+from apps.builds.services.reuse import build_explain_reuse
 from controlplane.artifacts import ArtifactFailure, store_variables
 from controlplane.domain.failures import Failure
 from controlplane.domain.lifecycle import STEP_OF_STATE, BuildState, StepState

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.conf import settings
 
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Failure
+from controlplane.domain.failures.registry import build
 from workers.tasks.building.remote_code import runs_remote_code
 from workers.tasks.building.stopped import StepFailed
 from workers.tasks.leasing import LeaseKeeper, Unredeemed, redeem_secrets
@@ -46,32 +47,14 @@ def _why(failed: Unredeemed) -> Failure:
 
 
 def _unreachable(failed: Unredeemed) -> Failure:
-    return Failure(
-        code="EHB-CONTROL-PLANE",
-        blame=Blame.MACHINE,
-        sentence=f"The control plane at `{settings.CONTROL_PLANE_URL}` did not answer for "
-        f"{PATIENCE_SECONDS:.0f} seconds, so the build's secrets could not be read.",
-        hint="Check that the web process runs and that CONTROL_PLANE_URL of the build worker "
-        "names it, then retry.",
-        detail=str(failed),
+    return build.CONTROL_PLANE.failure(
+        address=settings.CONTROL_PLANE_URL, seconds=PATIENCE_SECONDS, detail=str(failed)
     )
 
 
 def _refused(failed: Unredeemed) -> Failure:
-    return Failure(
-        code="EHB-SECRETS-REFUSED",
-        blame=Blame.OURS,
-        sentence="The control plane did not hand out this build's secrets.",
-        hint="Retry the build.",
-        detail=str(failed),
-    )
+    return build.SECRETS_REFUSED.failure(detail=str(failed))
 
 
 def _missing(name: str) -> Failure:
-    return Failure(
-        code="EHB-SECRET",
-        blame=Blame.CONFIGURATION,
-        sentence=f"The team has no secret named `{name}`, which this config needs.",
-        field=f"secrets.{name}",
-        hint=f"Add a secret named `{name}`, then retry.",
-    )
+    return build.SECRET.failure(name=name, field=f"secrets.{name}")

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.conf import settings
 
-from controlplane.domain.failures import Blame, Failure
+from controlplane.domain.failures import Failure
+from controlplane.domain.failures.registry import build
 from controlplane.domain.json_text import read_json
 from workers.bounded_http import Answer, Limits, NoAnswer, ask
 from workers.tasks.leasing.keeper import LeaseKeeper
@@ -51,12 +52,10 @@ def _unreadable(answer: Answer) -> Failure | None:
         return None
     try:
         told: Any = read_json(answer.content)
-        return Failure(
-            code="EHB-SECRET-UNREADABLE",
-            blame=Blame.MACHINE,
-            sentence=str(told["message"]),
+        return build.SECRET_UNREADABLE.failure(
+            message=str(told["message"]),
+            advice=str(told["hint"]),
             field=next(iter(told["fields"]), None),
-            hint=str(told["hint"]),
         )
     except (ValueError, KeyError, TypeError):
         return None

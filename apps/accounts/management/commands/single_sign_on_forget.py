@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from apps.accounts.commands import AuditedCommand
 from apps.accounts.selectors import person_by_email
-from apps.accounts.services import single_sign_on_forget
+from apps.accounts.services.addresses import single_sign_on_forget
 
 
 class Command(AuditedCommand):

@@ -7,13 +7,9 @@ from django.db import transaction
 
 from apps.accounts.commands import AuditedCommand
 from apps.accounts.models import ApiKey, ApiKeyType, User
-from apps.accounts.services import (
-    admin_bootstrap,
-    api_key_create,
-    api_key_revoke,
-    sign_in_link_create,
-    sign_in_link_url,
-)
+from apps.accounts.services.api_keys import api_key_create, api_key_revoke
+from apps.accounts.services.bootstrap import admin_bootstrap
+from apps.accounts.services.sign_in_links import sign_in_link_create, sign_in_link_url
 
 _KEY_NAME = "demo"
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from apps.accounts.commands import AuditedCommand
-from apps.fleet.services import enrollment_token_create
+from apps.fleet.services.enrollment import enrollment_token_create
 
 
 class Command(AuditedCommand):

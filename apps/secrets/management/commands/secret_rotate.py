@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 from apps.accounts.commands import AuditedCommand
 from apps.accounts.key_ring import KeyRingError
 from apps.rest.errors import Conflict
-from apps.secrets.services import secret_rotate
+from apps.secrets.services.rotation import secret_rotate
 
 
 class Command(AuditedCommand):

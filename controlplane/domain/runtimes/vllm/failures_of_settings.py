@@ -1,7 +1,7 @@
 """vLLM's complaints about memory, limits and settings."""
 
-from controlplane.domain.failure_patterns import device_sharing
 from controlplane.domain.failures import Blame
+from controlplane.domain.failures.patterns import device_sharing
 from controlplane.domain.runtimes.engine_log import (
     ACCELERATOR,
     BATCH,

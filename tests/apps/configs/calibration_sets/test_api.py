@@ -11,7 +11,7 @@ from apps.accounts.models import AuditEntry
 from apps.configs.calibration_sets.models import CalibrationPreview, CalibrationVersion
 from apps.configs.calibration_sets.selectors import sets_of_job, stored_contents
 from apps.configs.models import Revision
-from apps.configs.services import config_create
+from apps.configs.services.configs import config_create
 from controlplane.artifacts import ArtifactStore
 from controlplane.domain.spec import Spec
 from tests.apps.configs.calibration_sets.uploads import chats, jsonl, posted, stored

@@ -8,7 +8,7 @@ from django.test import Client
 
 from apps.configs.calibration_sets.models import CalibrationPreview, CalibrationSet
 from apps.configs.calibration_sets.selectors import previews_of
-from apps.configs.services import config_create
+from apps.configs.services.configs import config_create
 from controlplane import clock
 from tests.apps.configs.calibration_sets.test_api import QUANTIZED
 from tests.apps.configs.calibration_sets.uploads import jsonl, stored

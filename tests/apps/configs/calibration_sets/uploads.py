@@ -9,7 +9,7 @@ from django.test import Client
 
 from apps.accounts.models import Team, User
 from apps.configs.calibration_sets.models import CalibrationVersion
-from apps.configs.calibration_sets.services import set_upload
+from apps.configs.calibration_sets.services.sets import set_upload
 from tests.factories import make_api_key
 
 TEXT = "The capital of France is Paris, and number {} of these lines says so once more."

@@ -12,7 +12,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from apps.accounts.key_ring import key_ring_ensure, key_ring_rotate
 from apps.dashboard.installation.effective import EffectiveSetting, effective_settings
 from apps.fleet.models import Worker
-from apps.fleet.services import worker_arrived
+from apps.fleet.services.workers import worker_arrived
 from apps.telemetry.models import UsageJournal
 from controlplane import clock
 from controlplane.domain.settings_catalogue import SETTINGS

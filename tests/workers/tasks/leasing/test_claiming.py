@@ -7,7 +7,7 @@ from django.db import OperationalError
 
 from apps.builds.leasing import BUILD
 from apps.builds.models import Build
-from apps.builds.services import build_claim
+from apps.builds.services.claims import build_claim
 from apps.leases.lease import Lease
 from tests import factories
 from tests.manual_clock import ManualClock

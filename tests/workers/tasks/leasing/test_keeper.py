@@ -12,7 +12,8 @@ import pytest
 from django.db import OperationalError, connections
 
 from apps.builds.models import Build
-from apps.builds.services import build_cancel, build_claim
+from apps.builds.services.claims import build_claim
+from apps.builds.services.requests import build_cancel
 from apps.leases.database_clock import ClockTimestamp
 from apps.leases.lease import LEASE_SECONDS, RENEW_SECONDS, Lease
 from apps.leases.services import lease_renew, leases_expire

@@ -1,0 +1,112 @@
+"""The shape of the registry's entries: a code, who has to act, and the words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from controlplane.domain.failures.failure import Blame, Failure
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureKind:
+    """What can be said under one code; several kinds may share it where the words differ."""
+
+    code: str
+    """Whole, or only its end where several sources have it: see `prefixes`."""
+    blame: Blame
+    sentence: str
+    """With the names of values in braces, as `str.format_map` has them."""
+    hint: str
+    field: str | None = None
+    fix: Mapping[str, Any] | None = None
+    """The change that always helps; one that depends on the case is passed to `failure`."""
+    meaning: str = ""
+    """What the reference says in the sentence's place, where the case makes all of it."""
+    prefixes: tuple[str, ...] = ()
+    """How the code begins for each of the sources that share the words."""
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The code, or that of each source."""
+        return tuple(f"{each}-{self.code}" for each in self.prefixes) or (self.code,)
+
+    def under(self, prefix: str) -> Self:
+        """Return this kind as one of its sources has it."""
+        return replace(self, code=f"{prefix}-{self.code}", prefixes=())
+
+    def say(self, values: Mapping[str, object]) -> str:
+        """Return the sentence with these values in it."""
+        return self.sentence.format_map(values)
+
+    def failure(
+        self,
+        *,
+        field: str | None = None,
+        fix: Mapping[str, Any] | None = None,
+        detail: str | None = None,
+        **values: object,
+    ) -> Failure:
+        """Return the failure with these values in its words."""
+        return Failure(
+            code=self.code,
+            blame=self.blame,
+            sentence=self.say(values),
+            field=field or self.field,
+            hint=self.hint.format_map(values),
+            fix=fix or self.fix,
+            detail=detail,
+        )
+
+
+def configuration(
+    code: str,
+    sentence: str,
+    hint: str,
+    *,
+    field: str | None = None,
+    fix: Mapping[str, Any] | None = None,
+    meaning: str = "",
+    of: Sequence[str] = (),
+) -> FailureKind:
+    """Return what another value of the config, or of a setting, mends."""
+    return FailureKind(
+        code=code, blame=Blame.CONFIGURATION, sentence=sentence, hint=hint, field=field, fix=fix,
+        meaning=meaning, prefixes=tuple(of),
+    )  # fmt: skip
+
+
+def checkpoint(
+    code: str,
+    sentence: str,
+    hint: str,
+    *,
+    field: str | None = None,
+    fix: Mapping[str, Any] | None = None,
+    of: Sequence[str] = (),
+) -> FailureKind:
+    """Return what lies in the checkpoint's files themselves."""
+    return FailureKind(
+        code=code, blame=Blame.CHECKPOINT, sentence=sentence, hint=hint, field=field, fix=fix,
+        prefixes=tuple(of),
+    )  # fmt: skip
+
+
+def machine(
+    code: str,
+    sentence: str,
+    hint: str,
+    *,
+    field: str | None = None,
+    meaning: str = "",
+    of: Sequence[str] = (),
+) -> FailureKind:
+    """Return what a network, a disk, a server or a GPU has to be mended for."""
+    return FailureKind(
+        code=code, blame=Blame.MACHINE, sentence=sentence, hint=hint, field=field,
+        meaning=meaning, prefixes=tuple(of),
+    )  # fmt: skip
+
+
+def ours(code: str, sentence: str, hint: str, *, field: str | None = None) -> FailureKind:
+    """Return what is a fault of Enginehouse."""
+    return FailureKind(code=code, blame=Blame.OURS, sentence=sentence, hint=hint, field=field)

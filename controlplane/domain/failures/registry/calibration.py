@@ -1,0 +1,149 @@
+"""Calibration data."""
+
+from controlplane.domain.failures import fields
+from controlplane.domain.failures.kind import configuration, machine
+
+_OFFLINE_CHOICES = (
+    "Offline, name one of these instead: a .jsonl or .parquet file in a folder of "
+    "LOCAL_CHECKPOINT_ROOTS, a file uploaded as a set that the team keeps (`team/NAME`), or "
+    "`enginehouse/general`, which ships with Enginehouse."
+)
+
+OFFLINE = machine(
+    "EHC-OFFLINE",
+    "{endpoint} cannot be reached from this machine, so the calibration data set `{name}` was not "
+    "read, and nothing else is used in its place.",
+    f"Check the network and HF_ENDPOINT, then retry. {_OFFLINE_CHOICES}",
+    field=fields.DATASET,
+)
+UNAVAILABLE = machine(
+    "EHC-UNAVAILABLE",
+    "{endpoint} answered HTTP {status} for the calibration data set `{name}`.",
+    f"Retry later. {_OFFLINE_CHOICES}",
+    field=fields.DATASET,
+)
+BROKEN = machine(
+    "EHC-BROKEN",
+    "`{file}` of the calibration data set `{name}` did not arrive whole.",
+    f"Retry. {_OFFLINE_CHOICES}",
+    field=fields.DATASET,
+)
+NOT_FOUND = configuration(
+    "EHC-NOT-FOUND",
+    "{endpoint} has no data set `{name}`, or it is private.",
+    "Check the spelling. For a private one, the secret named by `runtime_secret_name` must hold a "
+    "token that may read it.",
+    field=fields.DATASET,
+)
+REVISION = configuration(
+    "EHC-REVISION",
+    "The calibration data set `{name}` has no revision `{revision}`.",
+    "Leave the part from `@` on away, or name a branch, tag or commit.",
+    field=fields.DATASET,
+)
+GATED = configuration(
+    "EHC-GATED",
+    "{endpoint} refused {sent} for the calibration data set `{name}`.",
+    "Ask for access at {endpoint}/datasets/{name} and store a token of that account as the secret "
+    "named by `runtime_secret_name`.",
+    field=fields.DATASET,
+)
+NO_TOKEN = configuration(
+    "EHC-GATED",
+    "The secret named by `runtime_secret_name` holds no token, so the calibration data set "
+    "`{name}` was not asked for: {reason}.",
+    "Store the token itself, as the hub shows it.",
+    field=fields.DATASET,
+)
+NO_TRAIN = configuration(
+    "EHC-NO-TRAIN",
+    "The calibration data set `{name}` has no `train` split of .parquet or .jsonl files.",
+    "It holds {found}. Name a data set with a train split.",
+    field=fields.DATASET,
+)
+CONFIG = configuration(
+    "EHC-CONFIG",
+    "The data set `{name}` has several configs: {configs}.",
+    "Add one to the name, such as `{example}`.",
+    field=fields.DATASET,
+)
+COLUMN = configuration(
+    "EHC-COLUMN",
+    "The calibration data set `{name}` has neither a `text` nor a `messages` column.",
+    "Its columns are {columns}. Save it with one of the two.",
+    field=fields.DATASET,
+)
+NO_TEMPLATE = configuration(
+    "EHC-NO-TEMPLATE",
+    "The calibration data set `{name}` has a `messages` column, and the checkpoint's tokenizer has "
+    "no chat template to write conversations with.",
+    "Use a data set with a `text` column, or add chat_template.jinja to the checkpoint.",
+    field=fields.DATASET,
+)
+TEMPLATE = configuration(
+    "EHC-TEMPLATE",
+    "The checkpoint's chat template refused row {row} of `{name}`: {reason}",
+    'Each row\'s `messages` must be a list of {{"role", "content"}} that the template takes.',
+    field=fields.DATASET,
+)
+ROW = configuration(
+    "EHC-ROW",
+    "Line {line} of `{file}` in the calibration data set `{name}` is no JSON object: {reason}.",
+    "Every line of a .jsonl file holds one object with `text` or `messages`.",
+    field=fields.DATASET,
+)
+FILE = configuration(
+    "EHC-FILE",
+    "`{file}` of the calibration data set `{name}` cannot be read: {reason}.",
+    "Data sets are read from .jsonl (UTF-8) and .parquet files.",
+    field=fields.DATASET,
+)
+TOO_FEW = configuration(
+    "EHC-TOO-FEW",
+    "The calibration data set `{name}` gives {used} usable samples; at least {needed} are needed "
+    "to calibrate on some and measure on others ({counted}).",
+    "Name a larger data set; rows must be texts of a sentence or more.",
+    field=fields.DATASET,
+)
+NAME = configuration(
+    "EHC-NAME",
+    "`{name}` names no calibration data set.",
+    "Use `org/name` or `org/name:config@revision` of a hub, the path of a .jsonl or .parquet file, "
+    "or `enginehouse/general`.",
+    field=fields.DATASET,
+)
+NO_SET = configuration(
+    "EHC-NO-SET",
+    "The team has no calibration set `{name}`.",
+    "It was deleted, or is called otherwise: see Calibration data. Upload it again, or name "
+    "another data set.",
+    field=fields.DATASET,
+)
+OUTSIDE_ROOTS = configuration(
+    "EHC-OUTSIDE-ROOTS",
+    "The calibration file `{name}` lies outside the folders that this server reads.",
+    "Folders of LOCAL_CHECKPOINT_ROOTS: {opened}. Move it there, or upload it.",
+    field=fields.DATASET,
+)
+MISSING = configuration(
+    "EHC-MISSING",
+    "The calibration file `{name}` does not exist on the build machine.",
+    "Check the path; the file must be there on every build worker of the pool.",
+    field=fields.DATASET,
+)
+CHANGED = configuration(
+    "EHC-CHANGED",
+    "The data set `{name}` changed since this build began: it was `{expected}` and is `{found}`.",
+    "Start a new build: it takes the data as they are now.",
+    field=fields.DATASET,
+)
+PREVIEW_LOST = machine(
+    "EHC-PREVIEW-LOST",
+    "The build worker was lost {times} times while it made this preview.",
+    "Look at the build worker's log, then ask again.",
+)
+PREVIEW_SLOW = machine(
+    "EHC-PREVIEW-SLOW",
+    "The preview was not ready after {minutes:.0f} minutes.",
+    "A slow hub or a large archive takes longer than a preview waits; a build does wait.",
+)

@@ -1,0 +1,97 @@
+"""Code, blame and words of a failure stand once, and each place that raises one fills its words."""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controlplane.domain.failures.kind import FailureKind
+from controlplane.domain.failures.patterns.table import PATTERNS
+from controlplane.domain.failures.reference import families
+from controlplane.domain.failures.registry.table import RAISED
+from tests.domain.failures.constructors import constructors, failures_of
+
+ROOT = Path(__file__).resolve().parents[3]
+REGISTRY = ROOT / "controlplane" / "domain" / "failures" / "registry"
+CODE = re.compile(r"E[A-Z0-9]{2}-[A-Z0-9]+(?:-[A-Z0-9]+)*")
+KINDS = [kind for family in RAISED for kind in family.kinds]
+
+
+def test_a_code_has_one_family_and_one_blame_wherever_it_comes_from() -> None:
+    titles, blames = {}, {}
+    for family in RAISED:
+        for kind in family.kinds:
+            for code in kind.codes:
+                assert titles.setdefault(code, family.title) == family.title, code
+    for kind in (*KINDS, *PATTERNS):
+        for code in kind.codes:
+            assert blames.setdefault(code, kind.blame) is kind.blame, code
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "/".join(kind.codes))
+def test_a_kind_has_a_code_and_words(kind: FailureKind) -> None:
+    assert all(CODE.fullmatch(code) for code in kind.codes)
+    for text in (kind.sentence, kind.hint):
+        assert text[0].isupper() or text.startswith(("`", "{"))
+        assert not re.search(r"  | \.(?:\s|$)", text)
+
+
+@pytest.mark.parametrize(
+    "constructor", constructors(), ids=lambda each: f"{each.__module__}.{each.__name__}"
+)
+def test_whoever_raises_a_failure_gives_it_every_value_that_its_words_name(
+    constructor: Callable[..., Any],
+) -> None:
+    for failure in failures_of(constructor):
+        assert failure.sentence
+        assert not re.search(r"\{\w*\}", failure.sentence + (failure.hint or ""))
+
+
+def test_every_kind_is_raised_somewhere() -> None:
+    raised = {
+        node.attr
+        for path, tree in _trees().items()
+        if REGISTRY not in path.parents
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+    }
+    names = {
+        target.id
+        for path in REGISTRY.glob("*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for target in node.targets
+        if isinstance(target, ast.Name) and not target.id.startswith("_")
+    }
+    assert names - raised == set()
+
+
+def test_no_code_stands_in_the_source_that_nothing_explains() -> None:
+    known = {code for family in families() for kind in family.kinds for code in kind.codes}
+    strays = {
+        node.value
+        for tree in _trees().values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and CODE.fullmatch(node.value)
+    }
+    assert strays <= known
+
+
+@cache
+def _trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text()) for path in _sources()}
+
+
+def _sources() -> Iterator[Path]:
+    """Of the product's files, those with a code or a name like a kind's: others say nothing."""
+    for package in ("controlplane", "apps", "workers"):
+        for path in (ROOT / package).rglob("*.py"):
+            text = path.read_text()
+            if CODE.search(text) or "failures" in text:
+                yield path
