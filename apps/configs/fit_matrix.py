@@ -8,8 +8,8 @@ from apps.accounts.models import Team
 from apps.configs.form_values import stack_of, value_at
 from apps.configs.selectors import facts_known, host_offers
 from controlplane.domain.facts.gpus import CPU, GPUS
+from controlplane.domain.facts.quantization import TRIED, quantizes
 from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
-from controlplane.domain.memory.fit import PRECISIONS_TO_TRY
 from controlplane.domain.spec import parse_text
 
 
@@ -41,7 +41,7 @@ class Matrix:
     """What a draft fits on; `waits` where its checkpoint was not read yet."""
 
     waits: str = ""
-    precisions: Sequence[str] = PRECISIONS_TO_TRY
+    precisions: Sequence[str] = TRIED
     lines: Sequence[KindLine] = ()
 
 
@@ -62,12 +62,12 @@ def cell_patch(data: Mapping[str, Any], taken: str) -> Mapping[str, Any]:
     """Return what taking a cell changes; nothing where it is no cell."""
     kind, precision, tensor, pipeline = [*taken.split(), "", "", "", ""][:4]
     counts = tensor.isdecimal() and pipeline.isdecimal() and len(tensor + pipeline) <= 4
-    if kind not in GPUS or precision not in PRECISIONS_TO_TRY or not counts:
+    if kind not in GPUS or precision not in TRIED or not counts:
         return {}
     devices = int(tensor) * int(pipeline)
     patch: dict[str, Any] = {
         "resources.accelerator": kind if devices == 1 else f"{kind}:{devices}",
-        "trt_llm.build.quantization_type": None if precision == "no_quant" else precision,
+        "trt_llm.build.quantization_type": precision if quantizes(precision) else None,
     }
     if stack_of(data) == "v2":
         patch["trt_llm.runtime.tensor_parallel_size"] = int(tensor) if int(tensor) > 1 else None
@@ -93,7 +93,7 @@ def _offers(might_get: bool) -> Sequence[GpuOffer]:
 
 def _precisions(rows: Sequence[FitRow]) -> Sequence[str]:
     tried = {row.quantization_type for row in rows}
-    return [name for name in PRECISIONS_TO_TRY if name in tried]
+    return [name for name in TRIED if name in tried]
 
 
 def _lines(rows: Sequence[FitRow]) -> Iterator[KindLine]:

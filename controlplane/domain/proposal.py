@@ -10,6 +10,7 @@ import yaml
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.facts.gpus import CPU, GIB, GPUS
+from controlplane.domain.facts.quantization import PROPOSED, quantizes
 from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
@@ -19,8 +20,6 @@ _LONGEST_ON_CPU = 8_192
 _CPU_PARAMETERS = 2_000_000_000
 """More than that answers too slowly on a CPU to be worth a proposal."""
 _OPEN = "which runtime serves it is left to what the hosts start, and planned for vLLM."
-PROPOSED = ("no_quant", "fp8", "fp8_kv", "fp4_mlp_only")
-"""Precisions that nothing warns of by themselves."""
 _WEIGHTS_AND_ROOM = 4
 """Host memory by the bytes of the weights: they are loaded in 32 bits, and the cache is beside."""
 
@@ -97,7 +96,7 @@ def _on_devices(checkpoint: CheckpointFacts, named: Named, row: FitRow | None) -
         count = "" if row.devices == 1 else f":{row.devices}"
         content["resources"] = {"accelerator": f"{row.offer.kind}{count}"}
         build = content["trt_llm"]["build"]
-        if row.quantization_type != "no_quant":
+        if quantizes(row.quantization_type):
             build["quantization_type"] = row.quantization_type
         _divide(content, row)
     return Proposal(text=_written(content), runtime=runtime, reason=reason, row=row)

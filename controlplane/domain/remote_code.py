@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from controlplane.domain.facts.quantization import NO_QUANT
 from controlplane.domain.failures import Blame, Failure
 
 REPO_FIELD = "trt_llm.build.checkpoint_repository.repo"
@@ -40,7 +41,7 @@ def refusal(commit: str, grants: Mapping[str, Any], architecture: str | None) ->
         f"{named} is defined by Python code inside the checkpoint, and nobody has granted it at "
         f"commit `{short_commit(commit)}`: a build runs no code without that.",
         f"Use a checkpoint whose class Transformers has, or serve this one unquantized. {_HOW}",
-        fix={"trt_llm.build.quantization_type": "no_quant"},
+        fix={"trt_llm.build.quantization_type": NO_QUANT},
     )
 
 

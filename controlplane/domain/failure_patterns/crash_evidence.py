@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from controlplane.domain.facts.quantization import NO_QUANT
 from controlplane.domain.spec.repository_forms import shown
 
 BUILD = "trt_llm.build"
@@ -41,7 +42,7 @@ class CrashEvidence:
             "repo": self._literal(f"{REPOSITORY}.repo", "the checkpoint"),
             "revision": str(self.asked(f"{REPOSITORY}.revision") or "main"),
             "secret": str(self.asked(f"{REPOSITORY}.runtime_secret_name") or "hf_access_token"),
-            "quantization": str(self.asked(f"{BUILD}.quantization_type") or "no_quant"),
+            "quantization": str(self.asked(f"{BUILD}.quantization_type") or NO_QUANT),
             "devices": str(self.asked(f"{BUILD}.num_builder_gpus") or 1),
             "dataset": self._literal(f"{CALIBRATION}.calib_dataset", "the calibration data"),
         }

@@ -1,5 +1,6 @@
 """Changes of a config that a failure can offer; each returns None where it changes nothing."""
 
+from controlplane.domain.facts.quantization import NO_QUANT, quantizes
 from controlplane.domain.failure_patterns.crash_evidence import (
     BUILD,
     CALIBRATION,
@@ -41,7 +42,7 @@ def plain_fp8(evidence: CrashEvidence) -> Fix | None:
 
 def unquantized(evidence: CrashEvidence) -> Fix | None:
     """The checkpoint as it is."""
-    return {TYPE_FIELD: "no_quant"} if _quantizes(evidence) else None
+    return {TYPE_FIELD: NO_QUANT} if _quantizes(evidence) else None
 
 
 def default_branch(evidence: CrashEvidence) -> Fix | None:
@@ -59,4 +60,4 @@ def general_dataset(evidence: CrashEvidence) -> Fix | None:
 
 
 def _quantizes(evidence: CrashEvidence) -> bool:
-    return (evidence.asked(TYPE_FIELD) or "no_quant") != "no_quant"
+    return quantizes(evidence.asked(TYPE_FIELD))

@@ -13,11 +13,6 @@ from controlplane.domain.memory.sizing import DEVICE_COUNTS, divides_heads, long
 from controlplane.domain.spec import Spec
 
 Patch = Mapping[str, Any]
-LESS_PRECISION: Mapping[str, tuple[str, ...]] = {
-    "no_quant": ("fp8",), "fp8": ("fp8_kv", "fp4"), "fp8_kv": ("fp4_kv",), "fp4": ("fp4_kv",),
-    "fp8_mlp_only": ("fp8",), "fp4_mlp_only": ("fp4",),
-}  # fmt: skip
-"""The next types with fewer bytes, nearest first."""
 _FEWEST_STEP_TOKENS = 1024
 _PRECISION = "trt_llm.build.quantization_type"
 _ACCELERATOR = "resources.accelerator"
@@ -111,7 +106,7 @@ def _less_precision(planned: MemoryPlan) -> Iterator[tuple[str, str, Patch]]:
     if checkpoint.existing_quantization is not None:
         return
     gpu = PLANNABLE_GPUS.get(planned.device_kind)
-    for name in LESS_PRECISION.get(spec.quantization_type.value, ()):
+    for name in spec.quantization_type.precision.smaller:
         if gpu is not None and precision_refusal(name, gpu, checkpoint, planned.runtime_name):
             continue
         patch: dict[str, Any] = {_PRECISION: name}

@@ -11,16 +11,13 @@ from controlplane.domain.facts.precision_support import (
     precision_refusal,
     stored_refusal,
 )
-from controlplane.domain.facts.quantization import SMALL_MODEL_PARAMETERS
+from controlplane.domain.facts.quantization import PRECISIONS, SMALL_MODEL_PARAMETERS, TRIED
 from controlplane.domain.memory.changes import patched
 from controlplane.domain.memory.memory_plan import MemoryPlan
 from controlplane.domain.memory.plan import UnplannableError, plan
 from controlplane.domain.memory.sizing import DEVICE_COUNTS, DEVICES_PER_HOST, divides_heads
 from controlplane.domain.spec import Spec
 
-PRECISIONS_TO_TRY = ("no_quant", "fp8", "fp8_kv", "fp4_mlp_only", "fp4", "fp4_kv")
-FP4_LOSS_PARAMETERS = 15_000_000_000
-"""Below this NVFP4 without training costs 3 to 5 points (published for two 8B models)."""
 _USD_PER_BYTE_A_MINUTE = 0.10833 / 3.35e12
 """An H100's price for its bandwidth, to place kinds that the hosted product does not sell."""
 _MOST_TOGETHER = 64
@@ -143,7 +140,7 @@ def _rank(row: FitRow) -> tuple[Any, ...]:
         row.devices,
         -(row.tokens_per_second or 0.0),
         row.offer.kind,
-        PRECISIONS_TO_TRY.index(row.quantization_type),
+        TRIED.index(row.quantization_type),
     )
 
 
@@ -152,7 +149,7 @@ def _rows_of(
 ) -> Iterator[FitRow]:
     gpu = PLANNABLE_GPUS[offer.kind]
     quantized = checkpoint.existing_quantization is not None
-    for name in PRECISIONS_TO_TRY[:1] if quantized else PRECISIONS_TO_TRY:
+    for name in TRIED[:1] if quantized else TRIED:
         refused = stored_refusal(checkpoint, gpu, runtime_name) if quantized else None
         refused = refused or precision_refusal(name, gpu, checkpoint, runtime_name)
         if refused:
@@ -210,9 +207,10 @@ def _reasons(
     if is_emulated(name, gpu):
         yield f"`{name}` is emulated on {gpu.kind}: it saves memory and no time"
     parameters = checkpoint.parameters or 0
-    if name.startswith("fp4") and parameters < FP4_LOSS_PARAMETERS:
-        yield "FP4 costs models of this size 3 to 5 points; measure it in the gate"
-    elif name != "no_quant" and parameters < SMALL_MODEL_PARAMETERS:
+    precision = PRECISIONS[name]
+    if parameters < precision.weights.lossy_below_parameters:
+        yield precision.weights.loss
+    elif precision.is_quantized and parameters < SMALL_MODEL_PARAMETERS:
         yield "a model of this size gains little from quantization"
 
 

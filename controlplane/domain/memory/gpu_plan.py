@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.quantization import NVFP4_BYTES, PRECISIONS
+from controlplane.domain.facts.quantization import cached_bytes
 from controlplane.domain.memory.activations import gpu_activation_bytes
 from controlplane.domain.memory.adapters import adapter_bytes
 from controlplane.domain.memory.engine_tables import engine_table_bytes
@@ -129,7 +129,7 @@ def _engine_table_bytes(inputs: PlanInputs, parts: _Parts) -> int:
     if not runtime_memory(inputs.runtime_name).counts_engine_tables:
         return 0
     stored = inputs.checkpoint.existing_quantization
-    asked = PRECISIONS[inputs.spec.quantization_type.value].weight_bytes
+    asked = inputs.spec.quantization_type.precision.weight_bytes
     return engine_table_bytes(
         inputs.checkpoint,
         number_bytes=stored.bytes_per_weight if stored else asked,
@@ -163,14 +163,10 @@ def _held(inputs: PlanInputs, parts: _Parts, budget: int) -> _Held:
 
 def kv_element_bytes(spec: Spec, checkpoint: CheckpointFacts) -> float:
     """Return the bytes of one cached number: of the config, the engine's arguments or the files."""
-    asked = PRECISIONS[spec.quantization_type.value].kv_bytes
     named = _cache_dtype(spec) or (
         checkpoint.existing_quantization.kv_cache if checkpoint.existing_quantization else None
     )
-    words = (named or "").lower()
-    if "fp4" in words:
-        return NVFP4_BYTES
-    return 1 if "fp8" in words or "int8" in words else asked
+    return cached_bytes((named or "").lower()) or spec.quantization_type.precision.kv_bytes
 
 
 def _cache_dtype(spec: Spec) -> str | None:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from math import ceil
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.quantization import PRECISIONS
 from controlplane.domain.memory.plan import Device, MemoryPlan, UnplannableError, plan
 from controlplane.domain.memory.weights import SIXTEEN_BIT_BYTES
 from controlplane.domain.spec import Spec
@@ -64,7 +63,7 @@ def builder_devices(
     """
     if spec.quantization_type.is_none or checkpoint.parameters is None:
         return None
-    quantized = PRECISIONS[spec.quantization_type.value].weight_bytes
+    quantized = spec.quantization_type.precision.weight_bytes
     peak = round(checkpoint.parameters * (SIXTEEN_BIT_BYTES + quantized))
     devices = ceil(peak / (device_memory_bytes * _BUILDER_SHARE))
     return BuilderNeed(peak_bytes=peak, devices=_next_power_of_two(devices))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.runtimes import RUNTIMES
-from controlplane.domain.runtimes.capability import Capability, Feature, Support
+from controlplane.domain.runtimes.capability import Capability, Feature, Support, weights_feature
 from controlplane.domain.runtimes.choice import kind_of
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.trt_llm import TrtLlmV1, TrtLlmV2
@@ -47,12 +47,11 @@ def _asked(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Feature]:
 
 
 def _precision(spec: Spec) -> Iterator[Feature]:
-    kind = spec.quantization_type
-    if kind.value.startswith("fp8"):
-        yield Feature.FP8_WEIGHTS
-    if kind.value.startswith("fp4"):
-        yield Feature.FP4_WEIGHTS
-    if kind.quantizes_kv_cache:
+    precision = spec.quantization_type.precision
+    weights = weights_feature(precision.weights)
+    if weights is not None:
+        yield weights
+    if precision.quantizes_kv_cache:
         yield Feature.FP8_KV_CACHE
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from controlplane.domain.facts.quantization import NO_QUANT
 from controlplane.domain.failures import Blame, Failure
 from workers.build_steps.crashes import explain_crash
 from workers.build_steps.failures import StepFailure, of_checkpoint, of_machine
 
 TYPE_FIELD = "trt_llm.build.quantization_type"
-_USE_NO_QUANT = {TYPE_FIELD: "no_quant"}
+_USE_NO_QUANT = {TYPE_FIELD: NO_QUANT}
 _SHOWN_NAMES = 5
 
 
