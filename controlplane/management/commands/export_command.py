@@ -11,8 +11,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from controlplane.domain.commands.exporting import ExportFormat, NotAConfigError, export_config
 from controlplane.domain.commands.notes import export_notes
+from controlplane.domain.runtimes.exporting import ExportFormat, NotAConfigError, export_config
 
 UNREADABLE = 2
 
