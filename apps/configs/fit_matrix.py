@@ -10,6 +10,8 @@ from apps.configs.selectors import facts_known, host_offers
 from controlplane.domain.facts.gpus import CPU, GPUS
 from controlplane.domain.facts.quantization import TRIED, quantizes
 from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes.choice import on_gpus
 from controlplane.domain.spec import parse_text
 
 
@@ -53,8 +55,8 @@ def matrix_of(*, team: Team, text: str, might_get: bool) -> Matrix:
     facts = facts_known(team=team, checkpoint=spec.checkpoint)
     if facts is None:
         return Matrix(waits="The checkpoint's files were not read yet.")
-    runtime = "trtllm" if spec.runtime_name == "trtllm" else "vllm"
-    rows = fit(facts, _offers(might_get), spec=spec, runtime_name=runtime, with_refused=True)
+    runtime = on_gpus(spec).memory
+    rows = fit(facts, _offers(might_get), spec=spec, runtime=runtime, with_refused=True)
     return Matrix(precisions=_precisions(rows), lines=tuple(_lines(rows)))
 
 
@@ -76,7 +78,8 @@ def cell_patch(data: Mapping[str, Any], taken: str) -> Mapping[str, Any]:
         patch["trt_llm.build.pipeline_parallel_count"] = (
             int(pipeline) if int(pipeline) > 1 else None
         )
-    if value_at(data, "enginehouse.runtime") == "native":
+    named = RUNTIMES.get(str(value_at(data, "enginehouse.runtime")))
+    if named is not None and not named.needs_gpu:
         patch["enginehouse.runtime"] = None
     return {path: value for path, value in patch.items() if value != value_at(data, path)}
 

@@ -85,7 +85,7 @@ def _speed(planned: MemoryPlan) -> Iterator[str]:
 
 
 def _beside(planned: MemoryPlan) -> Iterator[str]:
-    if planned.runtime_name == "native":
+    if not planned.inputs.runtime.divides:
         return
     inputs = planned.inputs
     builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.device)

@@ -1,5 +1,8 @@
 """Which GPU, model and runtime a quantization type is refused on, and why."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from controlplane.domain.facts.architectures import GEMMA_MODEL_TYPES
 from controlplane.domain.facts.checkpoint_facts import CheckpointFacts
 from controlplane.domain.facts.gpus import Gpu
@@ -11,38 +14,41 @@ from controlplane.domain.facts.quantization import (
     Number,
 )
 
-EMULATED_FP8_CAPABILITY = (8, 0)
-"""vLLM computes FP8 weights in 16 bits from here on; FP4 weights from compute capability 7.5."""
-EMULATED_FP4_CAPABILITY = (7, 5)
-_EXPANDED_FROM = {FP8.label: EMULATED_FP8_CAPABILITY, NVFP4.label: EMULATED_FP4_CAPABILITY}
-_EXPANDING_RUNTIME = "vllm"
+
+@dataclass(frozen=True, kw_only=True)
+class PrecisionSupport:
+    """What a runtime makes of numbers that a GPU or a family of models is not made for."""
+
+    expanded_from: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Label of a number -> compute capability from which on its weights are computed in 16 bits."""
+    quantizes_gemma: bool = False
 
 
 def precision_refusal(
-    name: str, gpu: Gpu, checkpoint: CheckpointFacts, runtime_name: str
+    name: str, gpu: Gpu, checkpoint: CheckpointFacts, support: PrecisionSupport
 ) -> str | None:
     """Return why this type is not to be had here, or None where it is."""
     precision = PRECISIONS[name]
-    refused = _of_device(precision.weights, gpu, runtime_name, name)
+    refused = _of_device(precision.weights, gpu, support, name)
     if refused:
         return refused
     model_type = checkpoint.model_type or ""
     if precision.quantizes_kv_cache and model_type in KV_SENSITIVE_MODEL_TYPES:
         return f"`{model_type}` has a bias on keys, which an 8-bit KV cache does not survive"
-    if precision.is_quantized and model_type in GEMMA_MODEL_TYPES and runtime_name != "vllm":
+    if precision.is_quantized and model_type in GEMMA_MODEL_TYPES and not support.quantizes_gemma:
         return f"`{model_type}` runs in 16 bits only on this stack"
     return None
 
 
-def stored_refusal(checkpoint: CheckpointFacts, gpu: Gpu, runtime_name: str) -> str | None:
+def stored_refusal(checkpoint: CheckpointFacts, gpu: Gpu, support: PrecisionSupport) -> str | None:
     """Return why this GPU does not run a checkpoint that is quantized already, or None."""
     existing = checkpoint.existing_quantization
     if existing is None:
         return None
     if existing.is_fp4:
-        return _of_device(NVFP4, gpu, runtime_name, existing.algorithm or "FP4")
+        return _of_device(NVFP4, gpu, support, existing.algorithm or "FP4")
     if existing.is_fp8:
-        return _of_device(FP8, gpu, runtime_name, existing.algorithm or "FP8")
+        return _of_device(FP8, gpu, support, existing.algorithm or "FP8")
     return None
 
 
@@ -51,10 +57,10 @@ def is_emulated(name: str, gpu: Gpu) -> bool:
     return not gpu.has_capability(*PRECISIONS[name].minimum_capability)
 
 
-def _of_device(number: Number, gpu: Gpu, runtime_name: str, name: str) -> str | None:
+def _of_device(number: Number, gpu: Gpu, support: PrecisionSupport, name: str) -> str | None:
     if gpu.has_capability(*number.minimum_capability):
         return None
-    expanded = _EXPANDED_FROM.get(number.label) if runtime_name == _EXPANDING_RUNTIME else None
+    expanded = support.expanded_from.get(number.label)
     if expanded is not None and gpu.has_capability(*expanded):
         return None
     wanted = ".".join(map(str, number.minimum_capability))

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from controlplane.domain.failure_catalogue import quality, running, sources
 from controlplane.domain.failure_catalogue.entry import Entry
 from controlplane.domain.failure_patterns.crash_evidence import CrashEvidence
-from controlplane.domain.failure_patterns.pattern import Pattern
 from controlplane.domain.failure_patterns.table import FAMILIES
-from controlplane.domain.runtimes import trtllm, vllm
-from controlplane.domain.runtimes.native.failures import PATTERNS as ENGINE_PATTERNS
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes.runtime import LogPattern
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,16 +41,17 @@ def _families() -> tuple[Family, ...]:
         Family(title=f"Read from logs: {title}", entries=tuple(_of_patterns(patterns, named)))
         for title, patterns in FAMILIES.items()
     )
-    engines = (
-        ("the native engine", _engine()),
-        ("vLLM", _of_log((*vllm.failures.PATTERNS, *vllm.failures.ECHOES))),
-        ("TensorRT-LLM", _of_log(trtllm.failures.PATTERNS)),
+    logs = (
+        Family(
+            title=f"Read from {runtime.title}'s log",
+            entries=tuple(_of_patterns(runtime.failures.LOG_PATTERNS, set())),
+        )
+        for runtime in RUNTIMES.values()
     )
-    logs = (Family(title=f"Read from {name}'s log", entries=found) for name, found in engines)
     return (*_RAISED, *read, *logs)
 
 
-def _of_patterns(patterns: Iterable[Pattern], named: set[str]) -> Iterable[Entry]:
+def _of_patterns(patterns: Iterable[LogPattern], named: set[str]) -> Iterable[Entry]:
     words = _NOBODY.words | {"repo": "the checkpoint"}
     for pattern in patterns:
         if pattern.code not in named:
@@ -62,22 +62,6 @@ def _of_patterns(patterns: Iterable[Pattern], named: set[str]) -> Iterable[Entry
                 meaning=pattern.say({**words, **groups}),
                 remedy=pattern.hint.format_map({**words, **groups}),
             )
-
-
-def _of_log(patterns: Iterable[Pattern]) -> tuple[Entry, ...]:
-    return tuple(_of_patterns(patterns, set()))
-
-
-def _engine() -> tuple[Entry, ...]:
-    return tuple(
-        Entry(
-            codes=(pattern.code,),
-            blame=pattern.blame,
-            meaning=pattern.sentence.format_map(dict.fromkeys(pattern.expression.groupindex, "…")),
-            remedy=pattern.hint,
-        )
-        for pattern in ENGINE_PATTERNS
-    )
 
 
 CATALOGUE: tuple[Family, ...] = _families()

@@ -49,14 +49,14 @@ class Change:
 
 def changes(planned: MemoryPlan) -> tuple[Change, ...]:
     """Return the single changes that a plan on GPUs can be made better by, with their plans."""
-    if planned.runtime_name == "native":
+    if not planned.inputs.runtime.divides:
         return ()
     found = []
     for kind, label, patch in _candidates(planned):
         inputs = planned.inputs
         try:
             after = plan(
-                patched(inputs.spec, patch), inputs.checkpoint, inputs.device, inputs.runtime_name
+                patched(inputs.spec, patch), inputs.checkpoint, inputs.device, inputs.runtime
             )
         except (UnplannableError, ValueError):
             continue
@@ -107,7 +107,9 @@ def _less_precision(planned: MemoryPlan) -> Iterator[tuple[str, str, Patch]]:
         return
     gpu = PLANNABLE_GPUS.get(planned.device_kind)
     for name in spec.quantization_type.precision.smaller:
-        if gpu is not None and precision_refusal(name, gpu, checkpoint, planned.runtime_name):
+        if gpu is not None and precision_refusal(
+            name, gpu, checkpoint, planned.inputs.runtime.precisions
+        ):
             continue
         patch: dict[str, Any] = {_PRECISION: name}
         if (checkpoint.model_type or "").startswith("qwen2"):

@@ -15,6 +15,7 @@ from controlplane.domain.facts.quantization import PRECISIONS, SMALL_MODEL_PARAM
 from controlplane.domain.memory.changes import patched
 from controlplane.domain.memory.memory_plan import MemoryPlan
 from controlplane.domain.memory.plan import UnplannableError, plan
+from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.memory.sizing import DEVICE_COUNTS, DEVICES_PER_HOST, divides_heads
 from controlplane.domain.spec import Spec
 
@@ -111,7 +112,7 @@ def fit(
     offers: Sequence[GpuOffer],
     *,
     spec: Spec,
-    runtime_name: str = "trtllm",
+    runtime: RuntimeMemory,
     with_refused: bool = False,
 ) -> tuple[FitRow, ...]:
     """Return what the model runs on, best first: it fits, it is owned, it costs least a token.
@@ -124,7 +125,7 @@ def fit(
         row
         for offer in offers
         if offer.kind in PLANNABLE_GPUS
-        for row in _rows_of(offer, checkpoint, spec, runtime_name)
+        for row in _rows_of(offer, checkpoint, spec, runtime)
         if with_refused or row.fits
     ]
     return tuple(sorted(rows, key=_rank))
@@ -145,18 +146,18 @@ def _rank(row: FitRow) -> tuple[Any, ...]:
 
 
 def _rows_of(
-    offer: GpuOffer, checkpoint: CheckpointFacts, spec: Spec, runtime_name: str
+    offer: GpuOffer, checkpoint: CheckpointFacts, spec: Spec, runtime: RuntimeMemory
 ) -> Iterator[FitRow]:
     gpu = PLANNABLE_GPUS[offer.kind]
     quantized = checkpoint.existing_quantization is not None
     for name in TRIED[:1] if quantized else TRIED:
-        refused = stored_refusal(checkpoint, gpu, runtime_name) if quantized else None
-        refused = refused or precision_refusal(name, gpu, checkpoint, runtime_name)
+        refused = stored_refusal(checkpoint, gpu, runtime.precisions) if quantized else None
+        refused = refused or precision_refusal(name, gpu, checkpoint, runtime.precisions)
         if refused:
             yield _row(offer, name, (1, 1), None, (refused,))
             continue
         for division in _divisions(offer, checkpoint):
-            yield _planned(offer, checkpoint, spec, runtime_name, name, division)
+            yield _planned(offer, checkpoint, spec, runtime, name, division)
 
 
 def _divisions(offer: GpuOffer, checkpoint: CheckpointFacts) -> Iterator[tuple[int, int]]:
@@ -171,13 +172,13 @@ def _planned(
     offer: GpuOffer,
     checkpoint: CheckpointFacts,
     spec: Spec,
-    runtime_name: str,
+    runtime: RuntimeMemory,
     name: str,
     division: tuple[int, int],
 ) -> FitRow:
     try:
         planned = plan(
-            _variant(spec, name, division[1]), checkpoint, offer, runtime_name,
+            _variant(spec, name, division[1]), checkpoint, offer, runtime,
             tensor_parallel=division[0],
         )  # fmt: skip
     except UnplannableError as error:

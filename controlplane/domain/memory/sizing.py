@@ -5,6 +5,7 @@ from math import ceil
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory.plan import Device, MemoryPlan, UnplannableError, plan
+from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.memory.weights import SIXTEEN_BIT_BYTES
 from controlplane.domain.spec import Spec
 
@@ -15,15 +16,17 @@ _BUILDER_SHARE = 0.9
 """Share of a builder's GPUs that weights may take; calibration needs the rest."""
 
 
-def devices_that_fit(spec: Spec, checkpoint: CheckpointFacts, device: Device) -> int | None:
+def devices_that_fit(
+    spec: Spec, checkpoint: CheckpointFacts, device: Device, runtime: RuntimeMemory
+) -> int | None:
     """Return the fewest GPUs of one host on which one full-length request fits, or None."""
-    if spec.runtime_name == "native":
+    if not runtime.divides:
         return None
     for count in DEVICE_COUNTS:
         if not divides_heads(checkpoint, count):
             continue
         try:
-            planned = plan(spec, checkpoint, device, spec.runtime_name, tensor_parallel=count)
+            planned = plan(spec, checkpoint, device, runtime, tensor_parallel=count)
         except UnplannableError:
             return None
         if planned.weights_fit and planned.full_length_requests >= 1:

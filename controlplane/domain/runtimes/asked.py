@@ -7,6 +7,7 @@ from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.runtimes.capability import Capability, Feature, Support, weights_feature
 from controlplane.domain.runtimes.choice import kind_of
+from controlplane.domain.runtimes.runtime import capability_of
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.trt_llm import TrtLlmV1, TrtLlmV2
 
@@ -26,9 +27,7 @@ def untested_features(spec: Spec, checkpoint: CheckpointFacts | None = None) -> 
 
 def cell(runtime: str, feature: Feature, kind: str) -> Capability:
     """Return a cell of the runtime's table, of the version that we ran or else its own."""
-    table = RUNTIMES[runtime].capabilities
-    found: Capability = table.capability(feature, kind, table.SEEN_VERSION)
-    return found
+    return capability_of(RUNTIMES[runtime], feature, kind)
 
 
 def _asked(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Feature]:

@@ -104,9 +104,17 @@ class Dtype(StrEnum):
 
 class RuntimeChoice(StrEnum):
     """Which driver serves the artifact; `auto` is native without an accelerator, else what hosts
-    start: `controlplane.domain.runtimes.choice`."""
+    start: `controlplane.domain.runtimes.choice`.
+
+    A name here is a runtime: its packages are found by it.
+    """
 
     AUTO = "auto"
     NATIVE = "native"
     VLLM = "vllm"
     TRTLLM = "trtllm"
+
+
+RUNTIME_NAMES = tuple(each.value for each in RuntimeChoice if each is not RuntimeChoice.AUTO)
+RUNTIME_ON_CPU, RUNTIME_ON_GPU = RuntimeChoice.NATIVE.value, RuntimeChoice.VLLM.value
+"""What `auto` means without an accelerator, and with one where no host was asked."""

@@ -22,6 +22,10 @@ class Pattern:
     hint: str
     field: str | None = None
 
+    def say(self, words: Mapping[str, str]) -> str:
+        """Return the sentence with these words in it."""
+        return self.sentence.format_map(words)
+
 
 def explain(log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | None:
     """Return what the end of an engine's log says went wrong, or None where it says nothing known.
@@ -193,3 +197,4 @@ PATTERNS: tuple[Pattern, ...] = (
         "The engine ran out of file descriptors.", "Raise `ulimit -n` for the agent.",
     ),
 )  # fmt: skip
+LOG_PATTERNS = PATTERNS
