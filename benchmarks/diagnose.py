@@ -25,7 +25,7 @@ from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.presets import PRESETS
 from controlplane.domain.rules import ALL_RULES, Known, context_of, diagnose, every_kind, examine
 from controlplane.domain.rules.examples import LLAMA_8B, SMOLLM2_135M
-from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes import RUNTIMES, Start
 from controlplane.domain.spec import parse_text, write_yaml
 
 BARS = {
@@ -105,9 +105,7 @@ def _parts(text: str, facts: Known) -> dict[str, Callable[[], object]]:
 def _whole(text: str, facts: Known) -> None:
     examination = examine(text, facts)
     if examination.spec is not None:
-        RUNTIMES["native"].render.render(
-            examination.spec,
-            SMOLLM2_135M,
+        start = Start(
             model_dir="/artifacts/model",
             host="127.0.0.1",
             port=9000,
@@ -115,6 +113,7 @@ def _whole(text: str, facts: Known) -> None:
             threads=2,
             memory_bytes=8 * GIB,
         )
+        RUNTIMES["native"].render(examination.spec, SMOLLM2_135M, start)
     json.dumps(examination.to_json())
 
 

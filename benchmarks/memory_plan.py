@@ -22,6 +22,7 @@ from benchmarks import report
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.gpus import GIB, GPUS
 from controlplane.domain.memory import MemoryPlan, every_offer, fit, plan
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec, parse_mapping
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -99,7 +100,7 @@ def _row_plan(row: dict[str, Any]) -> MemoryPlan:
         {"kv_cache_free_gpu_mem_fraction": row["free_gpu_mem_fraction"]},
     )  # fmt: skip
     device = _Device(kind=kind, memory_bytes=GPUS[kind].memory_bytes or 0)
-    return plan(spec, checkpoints.read(_SHAPES[row["model"]]), device, "trtllm")
+    return plan(spec, checkpoints.read(_SHAPES[row["model"]]), device, RUNTIMES["trtllm"].memory)
 
 
 def _engine_reports() -> dict[str, Any]:
@@ -139,7 +140,7 @@ def report_plan(entry: Mapping[str, Any]) -> MemoryPlan:
     if spec is None:
         raise SystemExit(f"a kept report has a config that no longer parses: {entry['config']}")
     checkpoint = checkpoints.read(entry["checkpoint"], weight_bytes=entry.get("weight_bytes"))
-    return plan(spec, checkpoint, _Device(**entry["device"]), entry["runtime"])
+    return plan(spec, checkpoint, _Device(**entry["device"]), RUNTIMES[entry["runtime"]].memory)
 
 
 def _counts() -> dict[str, Any]:
@@ -164,10 +165,11 @@ def _pace(full: bool) -> dict[str, Any]:
     rounds = 5000 if full else 500
     return {
         "plan_p50_cpu_milliseconds": _median_milliseconds(
-            lambda: plan(spec, checkpoint, device, "trtllm"), rounds
+            lambda: plan(spec, checkpoint, device, RUNTIMES["trtllm"].memory), rounds
         ),
         "fit_every_kind_p50_cpu_milliseconds": _median_milliseconds(
-            lambda: fit(checkpoint, every_offer(), spec=spec), rounds // 50
+            lambda: fit(checkpoint, every_offer(), runtime=RUNTIMES["trtllm"].memory, spec=spec),
+            rounds // 50,
         ),
     }
 

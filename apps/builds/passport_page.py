@@ -17,6 +17,7 @@ from apps.builds.passport import (
     weights_words,
 )
 from apps.builds.values import value_words
+from controlplane.domain.facts.quantization import NO_QUANT, exported_number
 from controlplane.domain.spec import Spec, write_yaml
 
 _NOT_RUN = "No GPU here computes in FP4, so nothing here has run this artifact."
@@ -110,8 +111,8 @@ class PassportPage:
         gate = self.passport.get("gate")
         if isinstance(gate, Mapping) and gate.get("runs_here") is False:
             return _NOT_RUN
-        is_fp4 = (self.passport.get("quantization") or {}).get("quant_algo") == "NVFP4"
-        return _NOT_RUN if is_fp4 else ""
+        number = exported_number((self.passport.get("quantization") or {}).get("quant_algo"))
+        return _NOT_RUN if number is not None and not number.is_computed_here else ""
 
     @property
     def effective(self) -> Sequence[EffectiveRow]:
@@ -155,7 +156,7 @@ class ArtifactRow:
 
     @property
     def quantization(self) -> str:
-        return getattr(self.artifact, "quantization_type", None) or "no_quant"
+        return getattr(self.artifact, "quantization_type", None) or NO_QUANT
 
 
 def _copied(label: str, digest: str) -> PassportRow:

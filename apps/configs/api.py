@@ -40,9 +40,9 @@ from apps.configs.services.renaming import config_rename
 from apps.rest.errors import InvalidInput, NotFound
 from apps.rest.paging import PageQuery, page_of
 from apps.rest.serializers import Error, validated
-from controlplane.domain.commands.exporting import ExportFormat, NotAConfigError, export_config
-from controlplane.domain.commands.importing import import_command
 from controlplane.domain.commands.invocation import RefusedCommandError
+from controlplane.domain.runtimes.exporting import ExportFormat, NotAConfigError, export_config
+from controlplane.domain.runtimes.importing import import_command
 
 _CONFLICT = OpenApiResponse(Error, description="The name is taken.")
 _STALE = OpenApiResponse(

@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef
 
 from apps.configs.form_values import value_at
 from apps.configs.models import Config, Revision
+from controlplane.domain.facts.quantization import NO_QUANT
 
 
 @dataclass(kw_only=True)
@@ -35,7 +36,7 @@ class ConfigRow:
 
     @property
     def quantization(self) -> str:
-        return str(self._said("trt_llm.build.quantization_type") or "no_quant")
+        return str(self._said("trt_llm.build.quantization_type") or NO_QUANT)
 
     @property
     def errors(self) -> int:

@@ -14,6 +14,7 @@ from apps.configs.form_values import (
 )
 from apps.ui.formats import first_sentence
 from controlplane.domain.facts.gpus import CPU, GPUS
+from controlplane.domain.facts.quantization import quantizes
 from controlplane.domain.rules.context import DeviceOffer
 
 _CPU_ONLY = "none: the CPU does the work"
@@ -155,10 +156,7 @@ class Draft:
     @property
     def quantizes(self) -> bool:
         """Whether a build of it draws calibration samples."""
-        return value_at(self.data or {}, "trt_llm.build.quantization_type") not in (
-            None,
-            "no_quant",
-        )
+        return quantizes(value_at(self.data or {}, "trt_llm.build.quantization_type"))
 
     @property
     def groups(self) -> Sequence[GroupView]:

@@ -10,10 +10,10 @@ from controlplane.domain.commands.report import Changed, NotCarried
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
 from controlplane.domain.memory import UnplannableError
-from controlplane.domain.runtimes import RUNTIMES, Launch
+from controlplane.domain.runtimes import RUNTIMES, Launch, Start
 from controlplane.domain.runtimes.asked import untested_features
 from controlplane.domain.runtimes.capability import Feature
-from controlplane.domain.runtimes.choice import NAMES, choose_runtime, kind_of, with_runtime
+from controlplane.domain.runtimes.choice import choose_runtime, kind_of, with_runtime
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.domain.spec.choices import Dtype
 
@@ -59,7 +59,7 @@ def effective_command(revision: Revision) -> EffectiveCommand | None:
     if launch is None:
         return None
     return EffectiveCommand(
-        runtime=NAMES[spec.runtime_name],
+        runtime=RUNTIMES[spec.runtime_name].title,
         command=shlex.join(launch.argv),
         files=launch.files,
         changed=launch.changed,
@@ -81,18 +81,16 @@ def _is_in_half(revision: Revision) -> bool:
 def _launch(spec: Spec, facts: CheckpointFacts | None, *, in_half: bool) -> Launch | None:
     gpu = PLANNABLE_GPUS.get(spec.accelerator.kind) if spec.accelerator else None
     memory = gpu.memory_bytes if gpu and gpu.memory_bytes else spec.resources.memory_bytes
+    start = Start(
+        model_dir=_MODEL_DIR,
+        host=_HOST,
+        port=_PORT,
+        python="python",
+        threads=1,
+        memory_bytes=memory,
+        computes_bfloat16=in_half,
+    )
     try:
-        launch: Launch = RUNTIMES[spec.runtime_name].render.render(
-            spec,
-            facts or CheckpointFacts(),
-            model_dir=_MODEL_DIR,
-            host=_HOST,
-            port=_PORT,
-            python="python",
-            threads=1,
-            memory_bytes=memory,
-            **({"computes_bfloat16": in_half} if spec.runtime_name == "native" else {}),
-        )
+        return RUNTIMES[spec.runtime_name].render(spec, facts or CheckpointFacts(), start)
     except (UnplannableError, ValueError):
         return None
-    return launch

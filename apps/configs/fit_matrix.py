@@ -8,8 +8,10 @@ from apps.accounts.models import Team
 from apps.configs.form_values import stack_of, value_at
 from apps.configs.selectors import facts_known, host_offers
 from controlplane.domain.facts.gpus import CPU, GPUS
+from controlplane.domain.facts.quantization import TRIED, quantizes
 from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
-from controlplane.domain.memory.fit import PRECISIONS_TO_TRY
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes.choice import on_gpus
 from controlplane.domain.spec import Spec
 
 
@@ -41,7 +43,7 @@ class Matrix:
     """What a draft fits on; `waits` where its checkpoint was not read yet."""
 
     waits: str = ""
-    precisions: Sequence[str] = PRECISIONS_TO_TRY
+    precisions: Sequence[str] = TRIED
     lines: Sequence[KindLine] = ()
 
 
@@ -52,8 +54,8 @@ def matrix_of(*, team: Team, spec: Spec | None, might_get: bool) -> Matrix:
     facts = facts_known(team=team, checkpoint=spec.checkpoint)
     if facts is None:
         return Matrix(waits="The checkpoint's files were not read yet.")
-    runtime = "trtllm" if spec.runtime_name == "trtllm" else "vllm"
-    rows = fit(facts, _offers(might_get), spec=spec, runtime_name=runtime, with_refused=True)
+    runtime = on_gpus(spec).memory
+    rows = fit(facts, _offers(might_get), spec=spec, runtime=runtime, with_refused=True)
     return Matrix(precisions=_precisions(rows), lines=tuple(_lines(rows)))
 
 
@@ -61,12 +63,12 @@ def cell_patch(data: Mapping[str, Any], taken: str) -> Mapping[str, Any]:
     """Return what taking a cell changes; nothing where it is no cell."""
     kind, precision, tensor, pipeline = [*taken.split(), "", "", "", ""][:4]
     counts = tensor.isdecimal() and pipeline.isdecimal() and len(tensor + pipeline) <= 4
-    if kind not in GPUS or precision not in PRECISIONS_TO_TRY or not counts:
+    if kind not in GPUS or precision not in TRIED or not counts:
         return {}
     devices = int(tensor) * int(pipeline)
     patch: dict[str, Any] = {
         "resources.accelerator": kind if devices == 1 else f"{kind}:{devices}",
-        "trt_llm.build.quantization_type": None if precision == "no_quant" else precision,
+        "trt_llm.build.quantization_type": precision if quantizes(precision) else None,
     }
     if stack_of(data) == "v2":
         patch["trt_llm.runtime.tensor_parallel_size"] = int(tensor) if int(tensor) > 1 else None
@@ -75,7 +77,8 @@ def cell_patch(data: Mapping[str, Any], taken: str) -> Mapping[str, Any]:
         patch["trt_llm.build.pipeline_parallel_count"] = (
             int(pipeline) if int(pipeline) > 1 else None
         )
-    if value_at(data, "enginehouse.runtime") == "native":
+    named = RUNTIMES.get(str(value_at(data, "enginehouse.runtime")))
+    if named is not None and not named.needs_gpu:
         patch["enginehouse.runtime"] = None
     return {path: value for path, value in patch.items() if value != value_at(data, path)}
 
@@ -92,7 +95,7 @@ def _offers(might_get: bool) -> Sequence[GpuOffer]:
 
 def _precisions(rows: Sequence[FitRow]) -> Sequence[str]:
     tried = {row.quantization_type for row in rows}
-    return [name for name in PRECISIONS_TO_TRY if name in tried]
+    return [name for name in TRIED if name in tried]
 
 
 def _lines(rows: Sequence[FitRow]) -> Iterator[KindLine]:

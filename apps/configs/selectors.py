@@ -21,6 +21,7 @@ from controlplane.domain.text_difference import DifferenceLine, text_difference
 CAN_BUILD = "can_build"
 CONFIG_STATES = (CAN_BUILD, "cannot_build")
 _HOST = ("node_id", "kind", "memory_bytes", "computes_bfloat16")
+_BUILT_IN = frozenset(name for name, runtime in RUNTIMES.items() if runtime.is_built_in)
 _REPO = "spec__trt_llm__build__checkpoint_repository__repo"
 
 
@@ -182,6 +183,6 @@ def _started(row: Mapping[str, Any]) -> HostRuntimes:
     return HostRuntimes(
         kind=row["kind"],
         pool=row["place"],
-        runtimes=frozenset({"native", *known}),
+        runtimes=frozenset({*_BUILT_IN, *known}),
         versions=frozenset((name, told[name]) for name in known & told.keys()),
     )

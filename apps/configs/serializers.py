@@ -9,8 +9,8 @@ from apps.configs.models import Config, Revision
 from apps.rest.examples import shown_as
 from apps.rest.paging import page_schema
 from apps.rest.serializers import ErrorSource, StrictSerializer
-from controlplane.domain.commands.exporting import ExportFormat
 from controlplane.domain.commands.invocation import MAX_COMMAND_BYTES, Server
+from controlplane.domain.runtimes.exporting import ExportFormat
 
 
 class FixObject(serializers.Serializer[Any]):

@@ -13,13 +13,14 @@ from apps.configs.services.facts import facts_request, is_awaited
 from apps.rest.errors import InvalidInput, NotFound
 from apps.secrets.names import normal_name
 from apps.secrets.selectors import secret_names
-from controlplane.domain.commands.importing import import_command
 from controlplane.domain.commands.invocation import RefusedCommandError
 from controlplane.domain.documented_configs import DOCUMENTED
 from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.facts.quantization import PROPOSED
 from controlplane.domain.memory import FitRow, GpuOffer
 from controlplane.domain.presets import PRESETS, Preset
-from controlplane.domain.proposal import PROPOSED, Named, Proposal, best_rows, propose
+from controlplane.domain.proposal import Named, Proposal, best_rows, propose
+from controlplane.domain.runtimes.importing import import_command
 from controlplane.domain.spec import CheckpointRepository, UneditableTextError, edit_yaml
 from controlplane.domain.spec.checkpoint_repository import is_hub_id
 

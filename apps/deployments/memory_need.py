@@ -6,6 +6,7 @@ from apps.deployments.models import Deployment
 from controlplane.domain import memory
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec
 
 
@@ -47,7 +48,7 @@ def bytes_per_device(
         Spec.model_validate(deployment.spec),
         CheckpointFacts.model_validate(deployment.checkpoint or {}),
         _Device(kind=kind, memory_bytes=device_bytes),
-        deployment.runtime,
+        RUNTIMES[deployment.runtime].memory,
         computes_bfloat16=computes_bfloat16,
     )
     return plan.reserved_bytes

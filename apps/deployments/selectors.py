@@ -18,7 +18,7 @@ from controlplane import clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.lifecycle import REPLICA_TERMINAL, ReplicaState
-from controlplane.domain.runtimes import WITHOUT_DEFAULT_LENGTH
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec.choices import BaseModelKind
 
 DEGRADED = "degraded"
@@ -186,7 +186,8 @@ def adapter_names(deployment: Deployment) -> list[str]:
 
 def default_max_tokens(deployment: Deployment) -> int | None:
     """Return the length of answers to requests that name none, where no engine is told it."""
-    if deployment.runtime not in WITHOUT_DEFAULT_LENGTH:
+    runtime = RUNTIMES.get(deployment.runtime)
+    if runtime is None or runtime.has_default_length:
         return None
     length = _runtime_section(deployment).get("request_default_max_tokens")
     return int(length) if length else None

@@ -22,7 +22,7 @@ from apps.deployments.selectors import (
 )
 from controlplane import clock
 from controlplane.domain.lifecycle import ReplicaState
-from controlplane.domain.runtimes import NON_OPENAI_DIALECT, SALTED_EVERYWHERE
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.runtimes.open_routes import open_routes
 
 FORMAT_BEFORE = 1
@@ -143,14 +143,18 @@ def _deployments(ids: Collection[str] | None, tables: dict[str, Any]) -> dict[st
             "predict_route": predict_route(deployment),
             "adapters": adapter_names(deployment),
             "shares_prefixes": shares_prefixes(deployment),
-            "salts_every_route": deployment.runtime in SALTED_EVERYWHERE,
+            "salts_every_route": _is(deployment, "salts_every_route"),
             "default_max_tokens": default_max_tokens(deployment),
-            "has_own_words": deployment.runtime in NON_OPENAI_DIALECT,
+            "has_own_words": _is(deployment, "non_openai_dialect"),
             "route_table": _route_table(deployment.runtime, versions.get(deployment.id), tables),
             "extra_routes": extra_routes(deployment),
         }
         for deployment in _with_checkpoints(rows)
     }
+
+
+def _is(deployment: Deployment, trait: str) -> bool:
+    return bool(getattr(RUNTIMES.get(deployment.runtime), trait, False))
 
 
 def _with_checkpoints(rows: QuerySet[Deployment]) -> Iterator[Deployment]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.memory.plan import plan
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import parse_text
 
 
@@ -33,7 +34,9 @@ def compared(
     config = json.loads((checkpoint / "config.json").read_text())
     weights = sum(each.stat().st_size for each in checkpoint.glob("*.safetensors"))
     present = device_of(device)
-    planned = plan(spec, checkpoints.read(config, weight_bytes=weights), present, runtime)
+    planned = plan(
+        spec, checkpoints.read(config, weight_bytes=weights), present, RUNTIMES[runtime].memory
+    )
     return {
         "config": {
             **spec.model_dump(mode="json", exclude_unset=True),

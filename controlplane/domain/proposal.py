@@ -10,17 +10,18 @@ import yaml
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.encoder_routes import default_route
 from controlplane.domain.facts.gpus import CPU, GIB, GPUS
+from controlplane.domain.facts.quantization import PROPOSED, quantizes
 from controlplane.domain.memory import FitRow, GpuOffer, every_offer, fit
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.domain.spec.checkpoint_repository import DEFAULT_SECRET_NAME
+from controlplane.domain.spec.choices import RUNTIME_ON_CPU, RUNTIME_ON_GPU
 
 _LONGEST_ON_GPU = 32_768
 _LONGEST_ON_CPU = 8_192
 _CPU_PARAMETERS = 2_000_000_000
 """More than that answers too slowly on a CPU to be worth a proposal."""
 _OPEN = "which runtime serves it is left to what the hosts start, and planned for vLLM."
-PROPOSED = ("no_quant", "fp8", "fp8_kv", "fp4_mlp_only")
-"""Precisions that nothing warns of by themselves."""
 _WEIGHTS_AND_ROOM = 4
 """Host memory by the bytes of the weights: they are loaded in 32 bits, and the cache is beside."""
 
@@ -44,6 +45,10 @@ class Proposal:
     reason: str
     row: FitRow | None = None
     """What it runs on; None on a CPU."""
+
+    @property
+    def is_on_cpu(self) -> bool:
+        return not RUNTIMES[self.runtime].needs_gpu
 
 
 def propose(
@@ -74,7 +79,7 @@ def best_rows(
     kinds = {offer.kind for offer in owned}
     others = (offer for offer in every_offer() if offer.kind not in kinds)
     offers = [offer for offer in (*owned, *others) if offer.kind in GPUS and offer.kind != CPU]
-    return fit(checkpoint, offers, spec=spec, runtime_name=_runtime(checkpoint)[0])
+    return fit(checkpoint, offers, spec=spec, runtime=RUNTIMES[RUNTIME_ON_GPU].memory)
 
 
 def _on_cpu(checkpoint: CheckpointFacts, named: Named) -> Proposal:
@@ -85,22 +90,23 @@ def _on_cpu(checkpoint: CheckpointFacts, named: Named) -> Proposal:
         content["trt_llm"]["build"]["max_batch_size"] = 8
     return Proposal(
         text=_written(content),
-        runtime="native",
+        runtime=RUNTIME_ON_CPU,
         reason="No host has a GPU, and a model of this size answers on a CPU with our own engine.",
     )
 
 
 def _on_devices(checkpoint: CheckpointFacts, named: Named, row: FitRow | None) -> Proposal:
-    runtime, reason = _runtime(checkpoint)
     content = _content(checkpoint, named, _length(checkpoint, _LONGEST_ON_GPU))
     if row is not None:
         count = "" if row.devices == 1 else f":{row.devices}"
         content["resources"] = {"accelerator": f"{row.offer.kind}{count}"}
         build = content["trt_llm"]["build"]
-        if row.quantization_type != "no_quant":
+        if quantizes(row.quantization_type):
             build["quantization_type"] = row.quantization_type
         _divide(content, row)
-    return Proposal(text=_written(content), runtime=runtime, reason=reason, row=row)
+    return Proposal(
+        text=_written(content), runtime=RUNTIME_ON_GPU, reason=_reason(checkpoint), row=row
+    )
 
 
 def _divide(content: dict[str, Any], row: FitRow) -> None:
@@ -137,11 +143,11 @@ def _repository(named: Named) -> dict[str, str]:
     return repository
 
 
-def _runtime(checkpoint: CheckpointFacts) -> tuple[str, str]:
+def _reason(checkpoint: CheckpointFacts) -> str:
     engine = checkpoint.engine
     if (engine.base_model or "").startswith("encoder"):
-        return "vllm", f"{engine.reason} TensorRT-LLM gives no vectors and scores; {_OPEN}"
-    return "vllm", f"{engine.reason} {_OPEN[0].upper()}{_OPEN[1:]}"
+        return f"{engine.reason} TensorRT-LLM gives no vectors and scores; {_OPEN}"
+    return f"{engine.reason} {_OPEN[0].upper()}{_OPEN[1:]}"
 
 
 def _length(checkpoint: CheckpointFacts, longest: int) -> int | None:

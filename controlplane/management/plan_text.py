@@ -87,7 +87,7 @@ def _speed(planned: MemoryPlan) -> Iterator[str]:
 
 def _beside(planned: MemoryPlan) -> Iterator[str]:
     yield _build(planned)
-    if planned.runtime_name == "native":
+    if not planned.inputs.runtime.divides:
         return
     for change in changes(planned):
         after = change.plan

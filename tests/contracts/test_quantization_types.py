@@ -1,43 +1,135 @@
-"""Every quantization type can be planned, is built or withdrawn, and stands in the documents."""
+"""Every quantization type is a row of one table, is built or withdrawn, and stands in documents."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
-from controlplane.domain.facts.quantization import PRECISIONS
-from controlplane.domain.memory.changes import LESS_PRECISION
+import pytest
+
+from controlplane.domain.facts.quantization import (
+    NO_QUANT,
+    PRECISIONS,
+    PROPOSED,
+    TRIED,
+    exported_number,
+)
 from controlplane.domain.spec.choices import QuantizationType
 from workers.build_steps.quantization.recipes import RECIPES
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILT = {kind for kind in QuantizationType if not kind.is_legacy and not kind.is_none}
+BUILT = {kind for kind in QuantizationType if kind.precision.is_built}
+READS_OTHER_NAMES = {
+    "controlplane/domain/facts/quantization.py": "the table, and the words of engines' caches",
+    "controlplane/domain/facts/existing_quantization.py": "the words of other tools' files",
+    "controlplane/domain/runtimes/vllm/precision.py": "the words of vLLM's flags",
+}
+_TAKES_APART = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", "split"}
 
 
-def test_the_memory_plan_knows_every_type() -> None:
+def test_the_table_knows_every_type() -> None:
     assert set(PRECISIONS) == set(QuantizationType)
+    assert all(name == each.name for name, each in PRECISIONS.items())
 
 
 def test_every_type_that_is_not_withdrawn_has_a_recipe() -> None:
     assert set(RECIPES) == BUILT
-
-
-def test_what_its_name_says_is_what_is_planned_and_made() -> None:
     for kind, recipe in RECIPES.items():
-        planned = PRECISIONS[kind]
-        assert recipe.kv_cache == kind.quantizes_kv_cache == (planned.kv_bytes == 1), kind
-        assert recipe.mlp_only == planned.mlp_only, kind
-        assert recipe.is_fp4 == kind.is_fp4 != kind.is_fp8, kind
+        assert recipe.weights, kind
+        assert exported_number(recipe.number.modelopt_name) is kind.precision.weights, kind
 
 
 def test_the_next_type_is_one_that_is_built_and_takes_less() -> None:
-    for kind, others in LESS_PRECISION.items():
-        assert {*others} <= BUILT
-        assert all(_bytes(other) < _bytes(kind) for other in others), kind
+    for kind, precision in PRECISIONS.items():
+        assert {*precision.smaller} <= BUILT
+        assert all(_bytes(other) < _bytes(kind) for other in precision.smaller), kind
+
+
+def test_the_type_beside_a_type_has_its_weights_or_older_ones() -> None:
+    for kind in BUILT:
+        precision = PRECISIONS[kind]
+        plain, older = PRECISIONS[precision.with_plain_kv], PRECISIONS[precision.on_older_gpus]
+        assert not plain.quantizes_kv_cache
+        assert plain.weights is precision.weights or not precision.quantizes_kv_cache, kind
+        assert older.minimum_capability < precision.minimum_capability, kind
+
+
+def test_only_what_is_built_is_tried_and_proposed() -> None:
+    assert set(PROPOSED) <= set(TRIED) <= {NO_QUANT, *BUILT}
+    assert TRIED[0] == NO_QUANT
 
 
 def test_every_type_that_is_built_has_a_row_in_the_documentation() -> None:
     page = (ROOT / "docs/quantization.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \|", page.partition("## Types")[2], re.MULTILINE)
     assert set(rows) >= BUILT
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'name.startswith("fp8")', 'kind.value.removesuffix("_kv")', '"_kv" in name',
+        'name.startswith(("weights_", "smooth_"))', 'kind in ("fp4", "fp4_kv")',
+        '{"fp8_kv": "fp8", "fp4_kv": "fp4"}',
+    ],
+)  # fmt: skip
+def test_a_name_that_is_taken_apart_is_found(code: str) -> None:
+    assert [*_taken_apart(ast.parse(code))]
+
+
+@pytest.mark.parametrize("code", ['path.startswith("/v1")', '"weights" in names', 'kind == "fp8"'])
+def test_other_words_are_left_alone(code: str) -> None:
+    assert not [*_taken_apart(ast.parse(code))]
+
+
+def test_nobody_but_the_table_reads_the_names_of_types_or_lists_them() -> None:
+    found = {
+        path: said
+        for file in _python()
+        if (said := [*_taken_apart(ast.parse(file.read_text()))])
+        and (path := str(file.relative_to(ROOT))) not in READS_OTHER_NAMES
+    }
+    assert found == {}
+
+
+def _taken_apart(tree: ast.AST) -> Iterator[str]:
+    """Yield the code that asks for a part of a type's name, or writes several names down."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=method), args=[given, *_]):
+                found = method in _TAKES_APART and any(map(_is_part, _texts(given)))
+            case ast.Compare(left=ast.Constant(value=str(text)), ops=[ast.In() | ast.NotIn()]):
+                found = _is_part(text) and not text.isalpha()
+            case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
+                found = _names_among(items) > 1
+            case ast.Dict(keys=keys):
+                found = _names_among(keys) > 1
+            case _:
+                found = False
+        if found:
+            yield ast.unparse(node)
+
+
+def _is_part(text: str) -> bool:
+    return len(text) > 2 and any(text in kind for kind in QuantizationType)
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    for each in ast.walk(node):
+        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+            yield each.value
+
+
+def _names_among(nodes: list[ast.expr] | list[ast.expr | None]) -> int:
+    values = (each.value for each in nodes if isinstance(each, ast.Constant))
+    return sum(value in PRECISIONS for value in values if isinstance(value, str))
+
+
+def _python() -> Iterator[Path]:
+    for folder in ("apps", "controlplane", "workers"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "migrations" not in path.parts:
+                yield path
 
 
 def _bytes(kind: str) -> float:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from controlplane.artifacts import variables
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.settings_catalogue import SETTINGS, write_reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,8 +19,7 @@ READERS = (
     "workers/runtimes/container/docker_engine.py",
     "workers/runtimes/container/image.py",
     "workers/runtimes/container/launch.py",
-    "workers/runtimes/trtllm/launcher.py",
-    "workers/runtimes/vllm/launcher.py",
+    *(f"workers/runtimes/{name}/launcher.py" for name in RUNTIMES),
 )
 READ = re.compile(
     r"(?:env_\w+|_url|_number|environ(?:ment)?\.get)\(\s*(?:environment,\s*)?\"([A-Z][A-Z0-9_]+)\""

@@ -5,13 +5,38 @@ from pathlib import Path
 from tests.contributing.throwaway import Copy, copy_tree, not_as_listed
 
 PAGE = "adding_a_runtime"
-DOMAIN = "controlplane/domain/runtimes"
-PACKAGE = '''"""An engine that serves nothing."""
+DOMAIN = "controlplane/domain/runtimes/throwaway"
+WORKERS = "workers/runtimes/throwaway"
+RUNTIME = '''"""An engine that serves nothing, as one of the runtimes."""
 
-from controlplane.domain.runtimes.native import failures, metrics, parse, render, routes
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.memory.runtime_memory import RuntimeMemory
+from controlplane.domain.runtimes.launch import Launch, Start
+from controlplane.domain.runtimes.native import failures, metrics, routes
+from controlplane.domain.runtimes.runtime import HostSetting, Runtime
 from controlplane.domain.runtimes.throwaway import capabilities, proofs
+from controlplane.domain.spec import Spec
 
-__all__ = ["capabilities", "failures", "metrics", "parse", "proofs", "render", "routes"]
+
+class Throwaway(Runtime):
+    """An engine that serves nothing."""
+
+    name = "throwaway"
+    label = title = "Throwaway"
+    capabilities = capabilities
+    proofs = proofs
+    routes = routes
+    metrics = metrics
+    failures = failures
+    memory = RuntimeMemory(name="throwaway")
+    python_setting = HostSetting(name="THROWAWAY_PYTHON", says="The Python that has nothing.")
+
+    def render(self, spec: Spec, checkpoint: CheckpointFacts, start: Start) -> Launch:
+        """Return the launch of nothing."""
+        return Launch(argv=(start.python, "-c", ""), environment={}, files={})
+
+
+RUNTIME = Throwaway()
 '''
 CAPABILITIES = '''"""What it can do: nothing."""
 
@@ -19,9 +44,10 @@ from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.runtimes.capability import Capability, Feature, refused
 
 VERSIONS = ("0.1",)
+SEEN_VERSION = VERSIONS[0]
 
 
-def capability(feature: Feature, card_kind: str = CPU, version: str = "0.1") -> Capability:
+def capability(feature: Feature, device_kind: str = CPU, version: str = "0.1") -> Capability:
     """Return that it does not."""
     return refused("it serves nothing")
 '''
@@ -37,7 +63,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workers.runtimes.installed import Installed
-from workers.runtimes.launcher import Ask
+from workers.runtimes.launcher import Ask, Launcher
 
 
 class ThrowawayLauncher:
@@ -51,29 +77,68 @@ class ThrowawayLauncher:
     def read_report(self, ask: Ask, log: str) -> dict[str, Any] | None:
         """Return nothing."""
         return None
+
+
+LAUNCHER: Launcher = ThrowawayLauncher()
 '''
-SETTING = """        Setting(
-            name="THROWAWAY_PYTHON",
-            default="none",
-            read_by="agent, build worker",
-            says="The Python that has nothing.",
-        ),
+TEST = '''"""It is known wherever one asks for it."""
+
+from controlplane.domain.memory.plan import plan
+from controlplane.domain.rules.examples import LLAMA_8B
+from controlplane.domain.rules.rule import ALL_RUNTIMES, GPU_RUNTIMES
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.settings_catalogue import SETTINGS
+from controlplane.domain.spec import parse_text
+from tests.domain.memory.models import device
+from workers.agent import settings
+from workers.build_steps import environment
+from workers.runtimes.launchers import LAUNCHERS
+from workers.runtimes.named import named_runtimes
+
+CONFIG = """
+model_name: x
+resources: {accelerator: H100}
+enginehouse: {runtime: throwaway}
+trt_llm: {build: {base_model: decoder, checkpoint_repository: {source: HF, repo: a/b}}}
 """
+
+
+def test_a_config_names_it_and_it_is_planned() -> None:
+    spec = parse_text(CONFIG).spec
+    assert spec is not None and spec.runtime_name == "throwaway"
+    planned = plan(spec, LLAMA_8B, device("H100"), RUNTIMES[spec.runtime_name].memory)
+    assert planned.runtime_name == "throwaway"
+
+
+def test_rules_hosts_and_settings_know_it() -> None:
+    assert "throwaway" in ALL_RUNTIMES & GPU_RUNTIMES & LAUNCHERS.keys()
+    assert "throwaway" in named_runtimes({"THROWAWAY_PYTHON": "python3"})
+    assert "THROWAWAY_PYTHON" in {each.name for group in SETTINGS for each in group.settings}
+    assert "THROWAWAY_PYTHON" in {*settings._PASSED_ON} & {*environment._ALLOWED}
+'''
 CONTRACTS = (
+    "tests/domain/runtimes/throwaway",
     "tests/domain/runtimes/test_proofs.py",
     "tests/domain/runtimes/test_open_routes.py",
     "tests/domain/runtimes/test_reference.py",
     "tests/domain/rules/test_rules_by_their_own_examples.py",
     "tests/workers/runtimes/test_named.py",
+    "tests/contracts/test_runtime_names.py",
     "tests/contracts/test_settings_page.py",
 )
 
 
-def test_a_runtime_takes_the_files_of_its_page_and_is_known_everywhere(tmp_path: Path) -> None:
+def test_a_runtime_is_two_folders_and_one_line_and_is_known_everywhere(tmp_path: Path) -> None:
     copy = copy_tree(tmp_path)
     _write_it(copy)
-    _name_it_in_the_core(copy)
-    _name_it_on_hosts(copy)
+    copy.put(
+        "controlplane/domain/spec/choices.py",
+        '    THROWAWAY = "throwaway"\n',
+        after='    TRTLLM = "trtllm"\n',
+    )
+    assert [path for path in copy.changed() if not _is_its_own(path)] == [
+        "controlplane/domain/spec/choices.py"
+    ]
     copy.put("CHANGELOG.md", "- An engine for nobody.\n", after="### vLLM and TensorRT-LLM\n\n")
     copy.manage("write_runtime_reference")
     copy.manage("write_settings_reference")
@@ -82,69 +147,14 @@ def test_a_runtime_takes_the_files_of_its_page_and_is_known_everywhere(tmp_path:
 
 
 def _write_it(copy: Copy) -> None:
-    copy.write(f"{DOMAIN}/throwaway/__init__.py", PACKAGE)
-    copy.write(f"{DOMAIN}/throwaway/capabilities.py", CAPABILITIES)
-    copy.write(f"{DOMAIN}/throwaway/proofs.py", PROOFS)
-    copy.write("workers/runtimes/throwaway/launcher.py", LAUNCHER)
+    copy.write(f"{DOMAIN}/__init__.py", "")
+    copy.write(f"{DOMAIN}/runtime.py", RUNTIME)
+    copy.write(f"{DOMAIN}/capabilities.py", CAPABILITIES)
+    copy.write(f"{DOMAIN}/proofs.py", PROOFS)
+    copy.write(f"{WORKERS}/__init__.py", "")
+    copy.write(f"{WORKERS}/launcher.py", LAUNCHER)
+    copy.write("tests/domain/runtimes/throwaway/test_throwaway.py", TEST)
 
 
-def _name_it_in_the_core(copy: Copy) -> None:
-    package, choice = f"{DOMAIN}/__init__.py", f"{DOMAIN}/choice.py"
-    copy.put(package, "throwaway, ", after="from controlplane.domain.runtimes import native, ")
-    copy.put(package, ', "throwaway": throwaway', after='"trtllm": trtllm')
-    copy.put(choice, ', "throwaway": "nothing"', after='"trtllm": "TensorRT-LLM"')
-    copy.put(choice, ', "throwaway": trtllm', after='"trtllm": trtllm')
-    copy.put(f"{DOMAIN}/open_routes.py", ', "throwaway": NATIVE', after='"trtllm": TRTLLM')
-    copy.put(
-        f"{DOMAIN}/reference.py",
-        '    yield "| `throwaway` | 0.1 | nowhere | not run by us |\\n"\n\n\n',
-        before="def _metrics()",
-    )
-    copy.put(
-        "controlplane/domain/rules/rule.py", ', "throwaway"', after='"native", "vllm", "trtllm"'
-    )
-    choices, spec = "controlplane/domain/spec/choices.py", "controlplane/domain/spec/spec.py"
-    copy.put(choices, '\n    THROWAWAY = "throwaway"', after='    TRTLLM = "trtllm"')
-    copy.put(spec, ', "throwaway"', after='Literal["native", "vllm", "trtllm"')
-    copy.put(
-        spec,
-        '            case RuntimeChoice.THROWAWAY:\n                return "throwaway"\n',
-        before='        return "vllm" if self.accelerator else "native"\n',
-    )
-    copy.put(
-        "controlplane/domain/memory/runtime_memory.py",
-        '\n        "throwaway": RuntimeMemory(),',
-        after='"trtllm": RuntimeMemory(measured=True),',
-    )
-
-
-def _name_it_on_hosts(copy: Copy) -> None:
-    launchers = "workers/runtimes/launchers.py"
-    copy.put(
-        launchers,
-        "from workers.runtimes.throwaway.launcher import ThrowawayLauncher\n",
-        before="from workers.runtimes.trtllm.launcher",
-    )
-    copy.put(launchers, ', "throwaway": ThrowawayLauncher()', after='"trtllm": TrtllmLauncher()')
-    copy.put(
-        "workers/runtimes/named.py",
-        '        "throwaway": environment.get("THROWAWAY_PYTHON"),\n',
-        before='        "trtllm": environment',
-    )
-    copy.put(
-        "tests/workers/runtimes/test_named.py",
-        '        ({"THROWAWAY_PYTHON": "python3"}, {"native", "throwaway"}),\n',
-        after='        ({}, {"native"}),\n',
-    )
-    copy.put(
-        "tests/contracts/test_settings_page.py",
-        '    "workers/runtimes/throwaway/launcher.py",\n',
-        before='    "workers/runtimes/trtllm/launcher.py",\n',
-    )
-    for passes_on in ("workers/agent/settings.py", "workers/build_steps/environment.py"):
-        copy.put(passes_on, '"THROWAWAY_PYTHON", ', before='"VLLM_CACHE_ROOT"')
-    copy.put(
-        "controlplane/domain/settings_catalogue/hosts.py",
-        SETTING,
-        before='        Setting(\n            name="VLLM_IMAGE"',
-    )
+def _is_its_own(path: str) -> bool:
+    return path.startswith((f"{DOMAIN}/", f"{WORKERS}/", "tests/domain/runtimes/throwaway/"))

@@ -15,7 +15,7 @@ from controlplane.artifacts import ArtifactFailure
 from controlplane.clock import SYSTEM, Clock
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.memory import UnplannableError
-from controlplane.domain.runtimes import RUNTIMES, Launch
+from controlplane.domain.runtimes import RUNTIMES, Launch, Start
 from controlplane.domain.spec import Spec
 from workers.agent.clean_devices import DevicesTaken, visible_devices, wait_until_clean
 from workers.agent.copies import Copies
@@ -101,31 +101,27 @@ def _launch(
 def _rendered(
     wanted: Mapping[str, Any], run: Mapping[str, Any], installed: Installed, **place: Any
 ) -> Launch:
-    runtime = str(wanted["runtime"])
-    launch: Launch = RUNTIMES[runtime].render.render(
-        Spec.model_validate(wanted["spec"]),
-        CheckpointFacts.model_validate(wanted["checkpoint"] or {}),
+    start = Start(
         python=installed.python,
         threads=int(run["threads"]),
         memory_bytes=int(wanted["memory_bytes"]),
+        version=installed.version,
+        # Its lease was planned with the same; an older control plane does not say, and has planned
+        # for float32.
+        computes_bfloat16=bool(wanted.get("computes_bfloat16", False)),
         runs_remote_code=_runs_remote_code(wanted),
         **place,
-        **({"version": installed.version} if installed.version else {}),
-        **_of_processor(runtime, wanted),
     )
-    return launch
+    return RUNTIMES[str(wanted["runtime"])].render(
+        Spec.model_validate(wanted["spec"]),
+        CheckpointFacts.model_validate(wanted["checkpoint"] or {}),
+        start,
+    )
 
 
 def _runs_remote_code(wanted: Mapping[str, Any]) -> bool:
     # What an older control plane does not say is not run.
     return bool(wanted.get("runs_remote_code", False))
-
-
-def _of_processor(runtime: str, wanted: Mapping[str, Any]) -> Mapping[str, bool]:
-    """Return what the native engine is told; its lease was planned with the same."""
-    # An older control plane does not say, and has planned for float32.
-    told = bool(wanted.get("computes_bfloat16", False))
-    return {"computes_bfloat16": told} if runtime == "native" else {}
 
 
 def _as_process(folder: ReplicaFolder, launch: Launch, own: Mapping[str, str]) -> dict[str, Any]:

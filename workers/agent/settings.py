@@ -8,16 +8,17 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from controlplane.artifacts import ArtifactFailure, store_variables
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes.runtime import variables_of
 from workers import gates
 from workers.runtimes.ports import PortRange, ports_below_the_kernels, read_ports
 
 _PASSED_ON = (
     "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH",
     "LD_LIBRARY_PATH", "CUDA_HOME", "XDG_CACHE_HOME", gates.VARIABLE,
-    "ARTIFACT_URL", "CUDA_DEVICE_ORDER", "VLLM_PYTHON", "TRTLLM_PYTHON", "VLLM_CACHE_ROOT",
-    "VLLM_IMAGE", "TRTLLM_IMAGE", "ENGINE_CACHE_DIR", "ENGINE_CONTAINER_WRITABLE",
+    "ARTIFACT_URL", "CUDA_DEVICE_ORDER", *variables_of(RUNTIMES.values()),
+    "ENGINE_CACHE_DIR", "ENGINE_CONTAINER_WRITABLE",
     "DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH",
-    "VLLM_USE_FLASHINFER_SAMPLER",
 )  # fmt: skip
 """All that engines see of the agent's environment: none of it is secret."""
 

@@ -5,12 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.adapter_folders import adapter_folder
 from workers.build_steps.question import ask, check_is_listed
-
-_BY_FOLDER = "trtllm"
-"""The runtime whose requests name an adapter's folder instead of its name."""
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +33,8 @@ def ask_adapters(
 
 
 def _chosen_by(spec: Spec, model: Path, url: str, name: str, number: int) -> Mapping[str, Any]:
-    if spec.runtime_name == _BY_FOLDER:
-        folder = adapter_folder(str(model), name)
-        return {"lora_request": {"lora_name": name, "lora_int_id": number, "lora_path": folder}}
+    runtime, folder = RUNTIMES[spec.runtime_name], adapter_folder(str(model), name)
+    if chosen_by := runtime.adapter_choice(name, number, folder):
+        return chosen_by
     check_is_listed(url, name)
     return {"model": name}

@@ -196,7 +196,7 @@ def _check_export(spec: Spec, recipe: Recipe, checkpoint: Checkpoint, exported: 
     if not exported.quantized_count:
         raise failures.nothing_quantized(wanted, checkpoint.architecture)
     algorithm = exported.quant_config.get("quant_algo")
-    if algorithm != ("NVFP4" if recipe.is_fp4 else "FP8"):
+    if algorithm != recipe.number.modelopt_name:
         raise failures.not_exported(f"quant_algo is `{algorithm}`")
     kv_layers = checkpoint.kv_layers if recipe.kv_cache else 0
     if exported.kv_layers != kv_layers:
@@ -228,7 +228,7 @@ def _effective(
             {
                 "field": fields.QUANTIZATION,
                 "asked": wanted.value,
-                "effective": wanted.value.removesuffix("_kv"),
+                "effective": wanted.precision.with_plain_kv,
                 "reason": "This model keeps no KV cache, so there is none to quantize.",
             }
         ]

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from controlplane.clock import SYSTEM, Clock
+from controlplane.domain.facts.quantization import exported_number
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.enginehouse_settings import Gate
 from workers.build_steps import outputs
@@ -128,14 +129,15 @@ def _limits(gate: Gate) -> dict[str, float]:
 
 def _who_ran_it(calibrated: Mapping[str, Any]) -> dict[str, Any]:
     """Return what stands behind the figures: no hardware here computes in these numbers."""
-    is_fp4 = calibrated["quant_algo"] == "NVFP4"
+    number = exported_number(calibrated["quant_algo"])
+    is_computed = number is None or number.is_computed_here
     return {
         "measured_by": "emulation of the exported files",
-        "runs_here": not is_fp4,
-        "note": "No GPU here computes in FP4: the figures are emulated, and nothing here has run "
-        "this artifact."
-        if is_fp4
-        else None,
+        "runs_here": is_computed,
+        "note": None
+        if is_computed
+        else "No GPU here computes in FP4: the figures are emulated, and nothing here has run "
+        "this artifact.",
     }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from controlplane.artifacts.digests import FileEntry
 from controlplane.domain.json_text import read_json
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
 from workers.build_steps import remote_code_failures as failures
@@ -87,7 +88,7 @@ def look(job: Job, folder: Path) -> dict[str, Any] | None:
     spec, grant = Spec.model_validate(job.spec), grant_of(job)
     needed = is_needed(folder)
     architecture = _architecture(folder)
-    if needed and spec.runtime_name == "native":
+    if needed and not RUNTIMES[spec.runtime_name].runs_remote_code:
         raise failures.native_runs_none(architecture)
     if needed and grant is None and not spec.quantization_type.is_none:
         raise refused(job, architecture)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.runtimes import RUNTIMES, Launch
+from controlplane.domain.runtimes import RUNTIMES, Launch, Start
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs, remote_code
 from workers.build_steps.adapter_questions import ask_adapters
@@ -109,19 +109,20 @@ def _digest(job: Job) -> str:
 
 def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
     model_dir = _seen_at(job, spec, model, installed)
-    launch: Launch = RUNTIMES[spec.runtime_name].render.render(
-        spec,
-        CheckpointFacts.model_validate(_inspected(job)),
+    start = Start(
         model_dir=model_dir,
         host=_HOST,
         port=free_port(_HOST),
         python=installed.python,
         threads=int(job.options["cpu_threads"]),
         memory_bytes=int(job.options["memory_bytes"]),
+        version=installed.version,
+        # As its memory was asked for.
+        computes_bfloat16=has_native_bfloat16(),
         runs_remote_code=remote_code.runs(job),
-        **({"version": installed.version} if installed.version else {}),
-        **_of_processor(spec),
     )
+    checkpoint = CheckpointFacts.model_validate(_inspected(job))
+    launch = RUNTIMES[spec.runtime_name].render(spec, checkpoint, start)
     if installed.image is not None:
         shown = os.environ.get("CUDA_VISIBLE_DEVICES", "")
         return contained(
@@ -134,12 +135,6 @@ def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
             failure_file=model.parent / FILE_NAME,
         )
     return replace(launch, environment={**launch.environment, **installed.environment})
-
-
-def _of_processor(spec: Spec) -> Mapping[str, bool]:
-    """Return what the native engine is told of this machine, as its memory was asked for."""
-    is_native = spec.runtime_name == "native"
-    return {"computes_bfloat16": has_native_bfloat16()} if is_native else {}
 
 
 def _seen_at(job: Job, spec: Spec, model: Path, installed: Installed) -> str:

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 
+from controlplane.domain.runtimes import RUNTIMES
+
 
 def named_runtimes(environment: Mapping[str, str]) -> frozenset[str]:
     """Return the runtimes that this host is set up to start, the built-in one always."""
-    named = {
-        "vllm": environment.get("VLLM_PYTHON") or environment.get("VLLM_IMAGE"),
-        "trtllm": environment.get("TRTLLM_PYTHON") or environment.get("TRTLLM_IMAGE"),
-    }
-    return frozenset({"native", *(runtime for runtime, name in named.items() if name)})
+    return frozenset(name for name, each in RUNTIMES.items() if each.is_named(environment))

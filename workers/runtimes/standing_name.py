@@ -7,13 +7,14 @@ smoke test of the same artifact had compiled a minute before. Source: vLLM 0.25.
 
 from pathlib import Path
 
+from controlplane.domain.runtimes import RUNTIMES
+
 _DIGITS = 16
-_KEYED_BY_PATH = frozenset({"vllm"})
 
 
 def standing_name(runtime: str, folder: Path, model_dir: Path, content_digest: str) -> str:
     """Return how an engine that is started in `folder` is to be told of `model_dir`."""
-    if runtime not in _KEYED_BY_PATH:
+    if not RUNTIMES[runtime].compiles_by_path:
         return str(model_dir)
     name = content_digest.rpartition(":")[2][:_DIGITS]
     (folder / name).unlink(missing_ok=True)

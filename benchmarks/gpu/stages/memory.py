@@ -21,7 +21,7 @@ from benchmarks.gpu.product import Missed, Show, until
 from benchmarks.gpu.random_checkpoint import FOLDER
 from benchmarks.gpu.stages.building import CONFIG
 from controlplane.domain.facts import checkpoints
-from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes import RUNTIMES, Start
 from controlplane.domain.spec import parse_text
 from workers.runtimes.launchers import LAUNCHERS
 from workers.runtimes.ports import free_port
@@ -77,9 +77,7 @@ def _argv(show: Show, text: str, checkpoint: Path, shape: str) -> list[str]:
     assert spec is not None
     config = json.loads((checkpoint / "config.json").read_text())
     weights = sum(each.stat().st_size for each in checkpoint.glob("*.safetensors"))
-    launch = RUNTIMES["vllm"].render.render(
-        spec,
-        checkpoints.read(config, weight_bytes=weights),
+    start = Start(
         model_dir=shape,
         host=_HOST,
         port=free_port(_HOST),
@@ -87,6 +85,8 @@ def _argv(show: Show, text: str, checkpoint: Path, shape: str) -> list[str]:
         threads=8,
         memory_bytes=device_of(show.device).memory_bytes,
     )
+    checkpoint_facts = checkpoints.read(config, weight_bytes=weights)
+    launch = RUNTIMES["vllm"].render(spec, checkpoint_facts, start)
     return [*launch.argv, *_ADDED]
 
 

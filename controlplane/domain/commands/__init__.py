@@ -1,1 +1,1 @@
-"""Command lines of other servers: `importing` reads one into a config, `exporting` writes one."""
+"""Command lines of other servers: their words, read into a draft and written from a config."""

@@ -1,8 +1,12 @@
-"""Quantization types: bytes per number and the hardware that computes in them."""
+"""Quantization types: what each keeps its numbers in, and the hardware that computes in them.
+
+The table that everything asks: a type is a row of `PRECISIONS`, and nothing reads its name.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from controlplane.domain.facts.sources import Source, quantization_guide
 
@@ -11,60 +15,211 @@ FP4_CAPABILITY = (10, 0)
 BFLOAT16_CAPABILITY = (8, 0)
 SMALL_MODEL_PARAMETERS = 8_000_000_000
 """Below this the guide sees minimal benefit from quantization."""
+ESSENTIAL_PARAMETERS = 15_000_000_000
+"""Above this the guide calls quantization essential."""
 QWEN2_CALIBRATION_SAMPLES = 1024
 KV_SENSITIVE_MODEL_TYPES = frozenset({"qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl"})
 """Families that keep a bias on Q, K and V, which a symmetric FP8 KV cache does not survive."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Precision:
-    """Bytes per number of a quantization type; embeddings and head stay 16-bit throughout."""
+class Number:
+    """A format that weights, or keys and values, are kept in."""
 
-    weight_bytes: float
-    mlp_only: bool
-    kv_bytes: int
-    minimum_capability: tuple[int, int]
-    source: Source
+    label: str
+    """As pages and tables of capabilities name it."""
+    bytes: float
+    """Of one number with its share of the scales."""
+    minimum_capability: tuple[int, int] = BFLOAT16_CAPABILITY
+    """Compute capability from which on GPUs compute in it."""
+    modelopt_name: str | None = None
+    """`quant_algo` of ModelOpt's exports; None where it is not built."""
+    modelopt_config: str = ""
+    """ModelOpt's config for all linear layers."""
+    modelopt_mlp_config: str = ""
+    """The same for feed-forward layers; empty where it has none and lends another's layers."""
+    modelopt_quantizer: Mapping[str, Any] | None = None
+    """What a quantizer is told, where the layers are lent."""
+    lossy_below_parameters: int = 0
+    """Models of fewer parameters lose with it without training."""
+    loss: str = ""
+    """What they lose, in words."""
+    is_computed_here: bool = True
+    """Whether a GPU that computes in it has run what was made here."""
 
 
-_GUIDE = quantization_guide("GPU support")
 NVFP4_BYTES = 0.5625
 """4 bits and one FP8 scale per 16 numbers."""
+SIXTEEN_BITS = Number(label="16-bit", bytes=2.0)
+FP8 = Number(
+    label="FP8",
+    bytes=1.0,
+    minimum_capability=FP8_CAPABILITY,
+    modelopt_name="FP8",
+    modelopt_config="FP8_DEFAULT_CFG",
+    modelopt_quantizer=MappingProxyType({"num_bits": (4, 3), "axis": None}),
+)
+NVFP4 = Number(
+    label="FP4",
+    bytes=NVFP4_BYTES,
+    minimum_capability=FP4_CAPABILITY,
+    modelopt_name="NVFP4",
+    modelopt_config="NVFP4_DEFAULT_CFG",
+    modelopt_mlp_config="NVFP4_MLP_ONLY_CFG",
+    # Published for two 8B models.
+    lossy_below_parameters=15_000_000_000,
+    loss="FP4 costs models of this size 3 to 5 points; measure it in the gate",
+    is_computed_here=False,
+)
+INT8 = Number(label="INT8", bytes=1.0)
+INT4 = Number(label="INT4", bytes=0.5)
+_NUMBERS = (SIXTEEN_BITS, FP8, NVFP4, INT8, INT4)
+_GUIDE = quantization_guide("GPU support")
+NO_QUANT = "no_quant"
+"""The type that leaves a checkpoint as it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision:
+    """A quantization type; embeddings and head stay 16-bit throughout."""
+
+    name: str
+    weights: Number
+    kv_cache: Number = SIXTEEN_BITS
+    mlp_only: bool = False
+    is_withdrawn: bool = False
+    smaller: tuple[str, ...] = ()
+    """The next types with fewer bytes, nearest first."""
+    with_plain_kv: str = NO_QUANT
+    """The type with these weights and a 16-bit KV cache."""
+    on_older_gpus: str = NO_QUANT
+    """The nearest type for GPUs that do not compute in these weights."""
+    promised_saving: tuple[float, ...] = ()
+    """Share of the memory by the pages' tables, which differ on one of them."""
+    trial_rank: int | None = None
+    """Its place among the types that are tried for a model; None where it is asked for alone."""
+    is_proposed: bool = False
+    """Whether nothing warns of it by itself, so that it may stand in a proposed config."""
+    source: Source = _GUIDE
+
+    @property
+    def is_quantized(self) -> bool:
+        return self.name != NO_QUANT
+
+    @property
+    def is_built(self) -> bool:
+        """Whether builds make it: neither withdrawn nor the checkpoint as it is."""
+        return self.is_quantized and not self.is_withdrawn
+
+    @property
+    def weight_bytes(self) -> float:
+        """Bytes of one quantized weight."""
+        return self.weights.bytes
+
+    @property
+    def kv_bytes(self) -> int:
+        """Bytes of one cached number."""
+        return int(self.kv_cache.bytes)
+
+    @property
+    def quantizes_kv_cache(self) -> bool:
+        return self.kv_cache is not SIXTEEN_BITS
+
+    @property
+    def minimum_capability(self) -> tuple[int, int]:
+        return self.weights.minimum_capability
+
 
 PRECISIONS: Mapping[str, Precision] = MappingProxyType(
     {
-        name: Precision(
-            weight_bytes=weight_bytes,
-            mlp_only=mlp_only,
-            kv_bytes=kv_bytes,
-            minimum_capability=capability,
-            source=_GUIDE,
-        )
-        for name, weight_bytes, mlp_only, kv_bytes, capability in (
-            ("no_quant", 2.0, False, 2, BFLOAT16_CAPABILITY),
-            ("fp8", 1.0, False, 2, FP8_CAPABILITY),
-            ("fp8_kv", 1.0, False, 1, FP8_CAPABILITY),
-            ("fp8_mlp_only", 1.0, True, 2, FP8_CAPABILITY),
-            ("fp4", NVFP4_BYTES, False, 2, FP4_CAPABILITY),
-            ("fp4_kv", NVFP4_BYTES, False, 1, FP4_CAPABILITY),
-            ("fp4_mlp_only", NVFP4_BYTES, True, 2, FP4_CAPABILITY),
-            ("weights_int8", 1.0, False, 2, BFLOAT16_CAPABILITY),
-            ("weights_kv_int8", 1.0, False, 1, BFLOAT16_CAPABILITY),
-            ("weights_int4", 0.5, False, 2, BFLOAT16_CAPABILITY),
-            ("weights_int4_kv_int8", 0.5, False, 1, BFLOAT16_CAPABILITY),
-            ("smooth_quant", 1.0, False, 2, BFLOAT16_CAPABILITY),
+        each.name: each
+        for each in (
+            Precision(
+                name=NO_QUANT,
+                weights=SIXTEEN_BITS,
+                smaller=("fp8",),
+                trial_rank=0,
+                is_proposed=True,
+            ),
+            Precision(
+                name="fp8",
+                weights=FP8,
+                smaller=("fp8_kv", "fp4"),
+                promised_saving=(0.5,),
+                trial_rank=1,
+                is_proposed=True,
+            ),
+            Precision(
+                name="fp8_kv",
+                weights=FP8,
+                kv_cache=FP8,
+                smaller=("fp4_kv",),
+                with_plain_kv="fp8",
+                promised_saving=(0.6,),
+                trial_rank=2,
+                is_proposed=True,
+            ),
+            Precision(name="fp8_mlp_only", weights=FP8, mlp_only=True, smaller=("fp8",)),
+            Precision(
+                name="fp4",
+                weights=NVFP4,
+                smaller=("fp4_kv",),
+                on_older_gpus="fp8",
+                promised_saving=(0.75,),
+                trial_rank=4,
+            ),
+            Precision(
+                name="fp4_kv",
+                weights=NVFP4,
+                kv_cache=FP8,
+                with_plain_kv="fp4",
+                on_older_gpus="fp8_kv",
+                promised_saving=(0.75, 0.8),
+                trial_rank=5,
+            ),
+            Precision(
+                name="fp4_mlp_only",
+                weights=NVFP4,
+                mlp_only=True,
+                smaller=("fp4",),
+                on_older_gpus="fp8_mlp_only",
+                promised_saving=(0.75,),
+                trial_rank=3,
+                is_proposed=True,
+            ),
+            Precision(name="weights_int8", weights=INT8, is_withdrawn=True),
+            Precision(name="weights_kv_int8", weights=INT8, kv_cache=INT8, is_withdrawn=True),
+            Precision(name="weights_int4", weights=INT4, is_withdrawn=True),
+            Precision(name="weights_int4_kv_int8", weights=INT4, kv_cache=INT8, is_withdrawn=True),
+            Precision(name="smooth_quant", weights=INT8, is_withdrawn=True),
         )
     }
 )
-ESSENTIAL_PARAMETERS = 15_000_000_000
-"""Above this the guide calls quantization essential."""
-PROMISED_SAVING: Mapping[str, tuple[float, ...]] = MappingProxyType(
-    {
-        "fp8": (0.5,),
-        "fp8_kv": (0.6,),
-        "fp4": (0.75,),
-        "fp4_kv": (0.75, 0.8),
-        "fp4_mlp_only": (0.75,),
-    }
+"""By the names of `trt_llm.build.quantization_type`."""
+TRIED: tuple[str, ...] = tuple(
+    sorted(
+        (name for name, each in PRECISIONS.items() if each.trial_rank is not None),
+        key=lambda name: PRECISIONS[name].trial_rank or 0,
+    )
 )
-"""Memory saved by the pages' tables, which differ on one of them."""
+"""Types that are tried for a model, in the order of a table's columns."""
+PROPOSED = tuple(name for name in TRIED if PRECISIONS[name].is_proposed)
+"""Types that nothing warns of by themselves."""
+
+
+def quantizes(name: str | None) -> bool:
+    """Return whether a build with this type, as a config or a row names it, quantizes."""
+    return bool(name) and name != NO_QUANT
+
+
+def exported_number(modelopt_name: str | None) -> Number | None:
+    """Return the number that ModelOpt's export names, or None for one that is not built."""
+    known = (each for each in _NUMBERS if each.modelopt_name is not None)
+    return next((each for each in known if each.modelopt_name == modelopt_name), None)
+
+
+def cached_bytes(words: str) -> float | None:
+    """Return the bytes of a cached number by an engine's or a file's words; None for 16 bits."""
+    if "fp4" in words:
+        return NVFP4_BYTES
+    return 1 if "fp8" in words or "int8" in words else None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from controlplane.domain.facts.quantization import NO_QUANT
 from controlplane.domain.failures import fields
 from controlplane.domain.spec.repository_forms import shown
 
@@ -38,7 +39,7 @@ class CrashEvidence:
             "repo": self._literal(fields.REPO, "the checkpoint"),
             "revision": str(self.asked(fields.REVISION) or "main"),
             "secret": str(self.asked(fields.SECRET) or "hf_access_token"),
-            "quantization": str(self.asked(fields.QUANTIZATION) or "no_quant"),
+            "quantization": str(self.asked(fields.QUANTIZATION) or NO_QUANT),
             "devices": str(self.asked(fields.BUILDER_GPUS) or 1),
             "dataset": self._literal(fields.DATASET, "the calibration data"),
         }

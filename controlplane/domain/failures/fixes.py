@@ -1,5 +1,6 @@
 """Changes of a config that a failure can offer; each returns None where it changes nothing."""
 
+from controlplane.domain.facts.quantization import NO_QUANT, quantizes
 from controlplane.domain.failures import fields
 from controlplane.domain.failures.crash_evidence import CrashEvidence
 from controlplane.domain.failures.pattern import Fix
@@ -34,7 +35,7 @@ def plain_fp8(evidence: CrashEvidence) -> Fix | None:
 
 def unquantized(evidence: CrashEvidence) -> Fix | None:
     """The checkpoint as it is."""
-    return {fields.QUANTIZATION: "no_quant"} if _quantizes(evidence) else None
+    return {fields.QUANTIZATION: NO_QUANT} if _quantizes(evidence) else None
 
 
 def default_branch(evidence: CrashEvidence) -> Fix | None:
@@ -52,4 +53,4 @@ def general_dataset(evidence: CrashEvidence) -> Fix | None:
 
 
 def _quantizes(evidence: CrashEvidence) -> bool:
-    return (evidence.asked(fields.QUANTIZATION) or "no_quant") != "no_quant"
+    return quantizes(evidence.asked(fields.QUANTIZATION))

@@ -10,7 +10,7 @@ from controlplane.domain.failures.kind import FailureKind
 from controlplane.domain.failures.pattern import Pattern
 from controlplane.domain.failures.patterns.table import FAMILIES
 from controlplane.domain.failures.registry.table import RAISED, Family
-from controlplane.domain.runtimes import native, trtllm, vllm
+from controlplane.domain.runtimes import RUNTIMES
 
 _BLAMES = {
     Blame.CONFIGURATION: "config",
@@ -58,12 +58,12 @@ def families() -> tuple[Family, ...]:
         Family(title=f"Read from logs: {title}", kinds=_others(patterns, raised))
         for title, patterns in FAMILIES.items()
     )
-    engines = (
-        ("the native engine", native.failures.PATTERNS),
-        ("vLLM", (*vllm.failures.PATTERNS, *vllm.failures.ECHOES)),
-        ("TensorRT-LLM", trtllm.failures.PATTERNS),
+    logs = (
+        Family(
+            title=f"Read from {runtime.title}'s log", kinds=tuple(runtime.failures.LOG_PATTERNS)
+        )
+        for runtime in RUNTIMES.values()
     )
-    logs = (Family(title=f"Read from {name}'s log", kinds=found) for name, found in engines)
     return (*RAISED, *read, *logs)
 
 

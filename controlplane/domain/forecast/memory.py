@@ -15,6 +15,7 @@ from controlplane.domain.memory.memory_plan import Device, UnplannableError
 from controlplane.domain.memory.plan import plan
 from controlplane.domain.memory.sizing import builder_devices
 from controlplane.domain.memory.weights import FLOAT32_BYTES, SIXTEEN_BIT_BYTES
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec
 
 LEAST_STEP_BYTES, MOST_STEP_BYTES = 35_000_000, 160_000_000
@@ -89,10 +90,11 @@ def _of_model(spec: Spec, facts: CheckpointFacts, *, calibrating: bool) -> Estim
 
 def _engine(spec: Spec, facts: CheckpointFacts, host: Host | None) -> Estimate | None:
     """Return what the engine of the smoke test may take, by the plan that it starts under."""
-    if host is None or spec.runtime_name != "native":
+    runtime = RUNTIMES[spec.runtime_name]
+    if host is None or runtime.needs_gpu:
         return None
     try:
-        planned = plan(spec, facts, host, "native", computes_bfloat16=host.computes_bfloat16)
+        planned = plan(spec, facts, host, runtime.memory, computes_bfloat16=host.computes_bfloat16)
     except UnplannableError:
         return None
     least = planned.weights_bytes + ENGINE_BYTES

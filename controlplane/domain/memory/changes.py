@@ -13,11 +13,6 @@ from controlplane.domain.memory.sizing import DEVICE_COUNTS, divides_heads, long
 from controlplane.domain.spec import Spec
 
 Patch = Mapping[str, Any]
-LESS_PRECISION: Mapping[str, tuple[str, ...]] = {
-    "no_quant": ("fp8",), "fp8": ("fp8_kv", "fp4"), "fp8_kv": ("fp4_kv",), "fp4": ("fp4_kv",),
-    "fp8_mlp_only": ("fp8",), "fp4_mlp_only": ("fp4",),
-}  # fmt: skip
-"""The next types with fewer bytes, nearest first."""
 _FEWEST_STEP_TOKENS = 1024
 _PRECISION = "trt_llm.build.quantization_type"
 _ACCELERATOR = "resources.accelerator"
@@ -54,14 +49,14 @@ class Change:
 
 def changes(planned: MemoryPlan) -> tuple[Change, ...]:
     """Return the single changes that a plan on GPUs can be made better by, with their plans."""
-    if planned.runtime_name == "native":
+    if not planned.inputs.runtime.divides:
         return ()
     found = []
     for kind, label, patch in _candidates(planned):
         inputs = planned.inputs
         try:
             after = plan(
-                patched(inputs.spec, patch), inputs.checkpoint, inputs.device, inputs.runtime_name
+                patched(inputs.spec, patch), inputs.checkpoint, inputs.device, inputs.runtime
             )
         except (UnplannableError, ValueError):
             continue
@@ -111,8 +106,10 @@ def _less_precision(planned: MemoryPlan) -> Iterator[tuple[str, str, Patch]]:
     if checkpoint.existing_quantization is not None:
         return
     gpu = PLANNABLE_GPUS.get(planned.device_kind)
-    for name in LESS_PRECISION.get(spec.quantization_type.value, ()):
-        if gpu is not None and precision_refusal(name, gpu, checkpoint, planned.runtime_name):
+    for name in spec.quantization_type.precision.smaller:
+        if gpu is not None and precision_refusal(
+            name, gpu, checkpoint, planned.inputs.runtime.precisions
+        ):
             continue
         patch: dict[str, Any] = {_PRECISION: name}
         if (checkpoint.model_type or "").startswith("qwen2"):

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from controlplane.domain.facts.architectures import RECURRENT_MODEL_TYPES
 from controlplane.domain.facts.layers import Mixer
 from controlplane.domain.memory.memory_plan import PlanInputs
-from controlplane.domain.memory.runtime_memory import runtime_memory
 from controlplane.domain.memory.speculation import Drafting
 
 MEASURED_KINDS = frozenset({"H100", "GB300"})
@@ -27,8 +26,8 @@ def _found(
         yield "weights, counted from the shape"
     if checkpoint.assumed:
         yield f"sizes that the file leaves out: {', '.join(checkpoint.assumed)}"
-    if not runtime_memory(inputs.runtime_name).measured:
-        yield f"the overhead of {inputs.runtime_name}, set on one H200"
+    if not inputs.runtime.measured:
+        yield f"the overhead of {inputs.runtime.name}, set on one H200"
     if inputs.device.kind not in MEASURED_KINDS:
         yield f"activations and overhead on {inputs.device.kind}"
     ranks = inputs.tensor_parallel or spec.tensor_parallel

@@ -11,16 +11,14 @@ from controlplane.domain.facts.precision_support import (
     precision_refusal,
     stored_refusal,
 )
-from controlplane.domain.facts.quantization import SMALL_MODEL_PARAMETERS
+from controlplane.domain.facts.quantization import PRECISIONS, SMALL_MODEL_PARAMETERS, TRIED
 from controlplane.domain.memory.changes import patched
 from controlplane.domain.memory.memory_plan import MemoryPlan
 from controlplane.domain.memory.plan import UnplannableError, plan
+from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.memory.sizing import DEVICE_COUNTS, DEVICES_PER_HOST, divides_heads
 from controlplane.domain.spec import Spec
 
-PRECISIONS_TO_TRY = ("no_quant", "fp8", "fp8_kv", "fp4_mlp_only", "fp4", "fp4_kv")
-FP4_LOSS_PARAMETERS = 15_000_000_000
-"""Below this NVFP4 without training costs 3 to 5 points (published for two 8B models)."""
 _USD_PER_BYTE_A_MINUTE = 0.10833 / 3.35e12
 """An H100's price for its bandwidth, to place kinds that the hosted product does not sell."""
 _MOST_TOGETHER = 64
@@ -114,7 +112,7 @@ def fit(
     offers: Sequence[GpuOffer],
     *,
     spec: Spec,
-    runtime_name: str = "trtllm",
+    runtime: RuntimeMemory,
     with_refused: bool = False,
 ) -> tuple[FitRow, ...]:
     """Return what the model runs on, best first: it fits, it is owned, it costs least a token.
@@ -127,7 +125,7 @@ def fit(
         row
         for offer in offers
         if offer.kind in PLANNABLE_GPUS
-        for row in _rows_of(offer, checkpoint, spec, runtime_name)
+        for row in _rows_of(offer, checkpoint, spec, runtime)
         if with_refused or row.fits
     ]
     return tuple(sorted(rows, key=_rank))
@@ -143,23 +141,23 @@ def _rank(row: FitRow) -> tuple[Any, ...]:
         row.devices,
         -(row.tokens_per_second or 0.0),
         row.offer.kind,
-        PRECISIONS_TO_TRY.index(row.quantization_type),
+        TRIED.index(row.quantization_type),
     )
 
 
 def _rows_of(
-    offer: GpuOffer, checkpoint: CheckpointFacts, spec: Spec, runtime_name: str
+    offer: GpuOffer, checkpoint: CheckpointFacts, spec: Spec, runtime: RuntimeMemory
 ) -> Iterator[FitRow]:
     gpu = PLANNABLE_GPUS[offer.kind]
     quantized = checkpoint.existing_quantization is not None
-    for name in PRECISIONS_TO_TRY[:1] if quantized else PRECISIONS_TO_TRY:
-        refused = stored_refusal(checkpoint, gpu, runtime_name) if quantized else None
-        refused = refused or precision_refusal(name, gpu, checkpoint, runtime_name)
+    for name in TRIED[:1] if quantized else TRIED:
+        refused = stored_refusal(checkpoint, gpu, runtime.precisions) if quantized else None
+        refused = refused or precision_refusal(name, gpu, checkpoint, runtime.precisions)
         if refused:
             yield _row(offer, name, (1, 1), None, (refused,))
             continue
         for division in _divisions(offer, checkpoint):
-            yield _planned(offer, checkpoint, spec, runtime_name, name, division)
+            yield _planned(offer, checkpoint, spec, runtime, name, division)
 
 
 def _divisions(offer: GpuOffer, checkpoint: CheckpointFacts) -> Iterator[tuple[int, int]]:
@@ -174,13 +172,13 @@ def _planned(
     offer: GpuOffer,
     checkpoint: CheckpointFacts,
     spec: Spec,
-    runtime_name: str,
+    runtime: RuntimeMemory,
     name: str,
     division: tuple[int, int],
 ) -> FitRow:
     try:
         planned = plan(
-            _variant(spec, name, division[1]), checkpoint, offer, runtime_name,
+            _variant(spec, name, division[1]), checkpoint, offer, runtime,
             tensor_parallel=division[0],
         )  # fmt: skip
     except UnplannableError as error:
@@ -210,9 +208,10 @@ def _reasons(
     if is_emulated(name, gpu):
         yield f"`{name}` is emulated on {gpu.kind}: it saves memory and no time"
     parameters = checkpoint.parameters or 0
-    if name.startswith("fp4") and parameters < FP4_LOSS_PARAMETERS:
-        yield "FP4 costs models of this size 3 to 5 points; measure it in the gate"
-    elif name != "no_quant" and parameters < SMALL_MODEL_PARAMETERS:
+    precision = PRECISIONS[name]
+    if parameters < precision.weights.lossy_below_parameters:
+        yield precision.weights.loss
+    elif precision.is_quantized and parameters < SMALL_MODEL_PARAMETERS:
         yield "a model of this size gains little from quantization"
 
 

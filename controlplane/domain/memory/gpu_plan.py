@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from controlplane.domain.facts import config_numbers as numbers
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.quantization import NVFP4_BYTES, PRECISIONS
+from controlplane.domain.facts.quantization import cached_bytes
 from controlplane.domain.memory.activations import gpu_activation_bytes
 from controlplane.domain.memory.adapters import adapter_bytes
 from controlplane.domain.memory.engine_tables import engine_table_bytes
@@ -14,7 +14,7 @@ from controlplane.domain.memory.memory_plan import MemoryPlan, PlanInputs, in_bl
 from controlplane.domain.memory.missing import unplannable
 from controlplane.domain.memory.parallelism import Parallelism, parallelism_of
 from controlplane.domain.memory.planned_speed import speed_of
-from controlplane.domain.memory.runtime_memory import overhead_bytes, runtime_memory
+from controlplane.domain.memory.runtime_memory import overhead_bytes
 from controlplane.domain.memory.speculation import Drafting, drafting_of
 from controlplane.domain.memory.weights import Weights, gpu_weights
 from controlplane.domain.spec import Spec
@@ -27,7 +27,7 @@ FALLBACK_SEQUENCE_TOKENS = 8192
 def plan_gpu(inputs: PlanInputs) -> MemoryPlan:
     """Return the plan of one GPU of the replica. Raises `UnplannableError`."""
     parts = _parts(inputs)
-    spec, memory = inputs.spec, runtime_memory(inputs.runtime_name)
+    spec, memory = inputs.spec, inputs.runtime
     fixed = _fixed_bytes(inputs, parts)
     held = _held(inputs, parts, _budget(inputs, sum(fixed.values())))
     kept_bytes = kv_bytes_per_token(inputs.checkpoint, element_bytes=parts.element_bytes)
@@ -111,7 +111,7 @@ def _fixed_bytes(inputs: PlanInputs, parts: _Parts) -> dict[str, int]:
             rows=_rows(inputs, parts.drafting),
         ),
         "overhead_bytes": overhead_bytes(
-            runtime_memory(inputs.runtime_name),
+            inputs.runtime,
             world_size=divided.devices,
             quantized_bytes=-(-parts.weights.quantized_bytes // divided.devices),
         ),
@@ -120,16 +120,16 @@ def _fixed_bytes(inputs: PlanInputs, parts: _Parts) -> dict[str, int]:
 
 def _rows(inputs: PlanInputs, drafting: Drafting) -> int:
     """Return the tokens that ask for logits in the step by which the engine sizes its cache."""
-    profiled = runtime_memory(inputs.runtime_name).profiled_drafts
+    profiled = inputs.runtime.profiled_drafts
     drafts = drafting.tokens if profiled is None else min(drafting.tokens, profiled)
     return inputs.spec.max_batch_size * (drafts + 1)
 
 
 def _engine_table_bytes(inputs: PlanInputs, parts: _Parts) -> int:
-    if not runtime_memory(inputs.runtime_name).counts_engine_tables:
+    if not inputs.runtime.counts_engine_tables:
         return 0
     stored = inputs.checkpoint.existing_quantization
-    asked = PRECISIONS[inputs.spec.quantization_type.value].weight_bytes
+    asked = inputs.spec.quantization_type.precision.weight_bytes
     return engine_table_bytes(
         inputs.checkpoint,
         number_bytes=stored.bytes_per_weight if stored else asked,
@@ -139,7 +139,7 @@ def _engine_table_bytes(inputs: PlanInputs, parts: _Parts) -> int:
 
 def _budget(inputs: PlanInputs, fixed_bytes: int) -> int:
     """Return what the KV cache may take: a share of the rest, within what the engine is given."""
-    memory, device_bytes = runtime_memory(inputs.runtime_name), inputs.device.memory_bytes
+    memory, device_bytes = inputs.runtime, inputs.device.memory_bytes
     kept = 1 - memory.block_reserve
     share = min(max(inputs.spec.kv_cache_fraction, 0.0), 1.0)
     budget = (device_bytes - fixed_bytes) * share * kept
@@ -156,21 +156,17 @@ def _held(inputs: PlanInputs, parts: _Parts, budget: int) -> _Held:
     # Whole tokens where every token takes the same; all of the budget where they differ.
     uneven = layout.windowed or layout.state
     kept = budget if uneven else tokens * layout.unbounded
-    block = runtime_memory(inputs.runtime_name).block_tokens
+    block = inputs.runtime.block_tokens
     whole = layout.request_bytes(in_blocks(length + parts.drafting.extra_tokens, block))
     return _Held(cache_bytes=kept, tokens=tokens, requests=kept // whole if whole else 0)
 
 
 def kv_element_bytes(spec: Spec, checkpoint: CheckpointFacts) -> float:
     """Return the bytes of one cached number: of the config, the engine's arguments or the files."""
-    asked = PRECISIONS[spec.quantization_type.value].kv_bytes
     named = _cache_dtype(spec) or (
         checkpoint.existing_quantization.kv_cache if checkpoint.existing_quantization else None
     )
-    words = (named or "").lower()
-    if "fp4" in words:
-        return NVFP4_BYTES
-    return 1 if "fp8" in words or "int8" in words else asked
+    return cached_bytes((named or "").lower()) or spec.quantization_type.precision.kv_bytes
 
 
 def _cache_dtype(spec: Spec) -> str | None:

@@ -10,6 +10,7 @@ from controlplane.domain.memory.runtime_memory import (
     MARGIN_KINDS,
     MARGIN_SHARE,
     MARGIN_UNDER_REQUESTS,
+    RuntimeMemory,
 )
 from controlplane.domain.memory.speculation import Drafting
 from controlplane.domain.memory.speed import Speed
@@ -39,7 +40,7 @@ class PlanInputs:
     spec: Spec
     checkpoint: CheckpointFacts
     device: Device
-    runtime_name: str
+    runtime: RuntimeMemory
     tensor_parallel: int | None = None
     computes_bfloat16: bool = False
     """Of a CPU: whether its processor does so by itself. The native engine asks for it."""
@@ -93,7 +94,7 @@ class MemoryPlan:
 
     @property
     def runtime_name(self) -> str:
-        return self.inputs.runtime_name
+        return self.inputs.runtime.name
 
     @property
     def devices(self) -> int:

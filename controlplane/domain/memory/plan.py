@@ -8,7 +8,7 @@ from controlplane.domain.memory.memory_plan import (
     PlanInputs,
     UnplannableError,
 )
-from controlplane.domain.memory.native_plan import plan_native
+from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.spec import Spec
 
 __all__ = ["FALLBACK_SEQUENCE_TOKENS", "Device", "MemoryPlan", "UnplannableError", "plan"]
@@ -18,7 +18,7 @@ def plan(
     spec: Spec,
     checkpoint: CheckpointFacts,
     device: Device,
-    runtime_name: str,
+    runtime: RuntimeMemory,
     *,
     tensor_parallel: int | None = None,
     computes_bfloat16: bool = False,
@@ -31,8 +31,8 @@ def plan(
         spec=spec,
         checkpoint=checkpoint,
         device=device,
-        runtime_name=runtime_name,
+        runtime=runtime,
         tensor_parallel=tensor_parallel,
         computes_bfloat16=computes_bfloat16,
     )
-    return plan_native(inputs) if runtime_name == "native" else plan_gpu(inputs)
+    return (runtime.planner or plan_gpu)(inputs)

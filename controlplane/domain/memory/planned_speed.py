@@ -1,7 +1,6 @@
 """What one step of a planned model reads and computes."""
 
 from controlplane.domain.facts.gpus import PLANNABLE_GPUS
-from controlplane.domain.facts.quantization import PRECISIONS
 from controlplane.domain.memory.kv_cache import KvLayout
 from controlplane.domain.memory.memory_plan import PlanInputs
 from controlplane.domain.memory.parallelism import Parallelism
@@ -53,4 +52,4 @@ def _bytes_per_weight(inputs: PlanInputs) -> float:
     existing = inputs.checkpoint.existing_quantization
     if existing is not None:
         return existing.bytes_per_weight
-    return PRECISIONS[inputs.spec.quantization_type.value].weight_bytes
+    return inputs.spec.quantization_type.precision.weight_bytes

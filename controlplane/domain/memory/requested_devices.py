@@ -39,12 +39,6 @@ class RequestedDevices:
             return spec.tensor_parallel
         return max(1, self.count // spec.pipeline_parallel)
 
-    def runtime_name(self, spec: Spec) -> str:
-        """Return the runtime: the native engine on a CPU, else the config's one for GPUs."""
-        if self.kind == CPU:
-            return "native"
-        return spec.runtime_name if spec.runtime_name != "native" else "vllm"
-
 
 def read_requested_devices(text: str, *, by_config: bool = False) -> RequestedDevices:
     """Return the GPUs that `KIND` or `KIND:N` names. Raises `UnknownKindError`."""

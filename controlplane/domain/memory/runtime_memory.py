@@ -1,25 +1,26 @@
-"""What a GPU runtime takes beside weights and KV cache, as constants with their origin.
+"""What a plan has to know of a runtime: mostly what it takes beside weights and KV cache."""
 
-TensorRT-LLM's are fitted to 72 recorded runs (H100 and GB300; Llama-3.1-8B in 16 bits, Qwen3-32B in
-block-scaled FP8; 1, 2 and 4 ranks): all 72 are met within 2 % and none is exceeded. vLLM's are set
-on what vLLM 0.25.1 reported of itself on one H200. Both are in-sample; other GPUs and models are
-estimates. Checked 2026-11-28.
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from controlplane.domain.facts.gpus import GIB
+from controlplane.domain.facts.precision_support import PrecisionSupport
 
-MOST_OF_A_DEVICE = 0.95
-"""What vLLM is given at most: its CUDA context and graphs lie outside of its own share."""
+if TYPE_CHECKING:
+    from controlplane.domain.memory.memory_plan import MemoryPlan, PlanInputs
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuntimeMemory:
-    """One runtime's constants."""
+    """One runtime's constants; those not named are TensorRT-LLM's, by its recorded runs."""
 
+    name: str
+    planner: "Callable[[PlanInputs], MemoryPlan] | None" = None
+    """How its memory is planned; None for the way of engines on GPUs."""
+    divides: bool = True
+    """Whether it divides a model over several GPUs."""
+    precisions: PrecisionSupport = field(default_factory=PrecisionSupport)
     context_bytes: int = round(3.5 * GIB)
     """CUDA context, cuBLAS, CUDA graphs, samplers of a usual batch, and the slack of the fit."""
     communication_bytes: tuple[int, int] = (round(0.8 * GIB), round(1.5 * GIB))
@@ -39,31 +40,11 @@ class RuntimeMemory:
     """Whether the constants were held against runs on more than one kind of GPU."""
 
 
-RUNTIME_MEMORY: Mapping[str, RuntimeMemory] = MappingProxyType(
-    {
-        "trtllm": RuntimeMemory(measured=True),
-        # Its KV cache is what its share of the GPU leaves; CUDA context and graphs lie outside.
-        # Beside weights and planned activations it took 0.3 GiB with SmolLM2, 0.9 with Qwen3-8B.
-        "vllm": RuntimeMemory(
-            context_bytes=GIB,
-            quantized_workspace=0.0,
-            block_tokens=16,
-            counts_engine_tables=True,
-            most_of_device=MOST_OF_A_DEVICE,
-            profiled_drafts=1,
-        ),
-    }
-)
 MARGIN_SHARE = 0.02
 MARGIN_UNDER_REQUESTS = 50
 """Below so many requests the margin is one whole request."""
 MARGIN_KINDS = frozenset({"H100", "H100_40GB"})
 """All that an earlier fit exceeded was on H100; a plan says green only with this much to spare."""
-
-
-def runtime_memory(name: str) -> RuntimeMemory:
-    """Return the constants of a GPU runtime; those of the flagship where it has none of its own."""
-    return RUNTIME_MEMORY.get(name, RUNTIME_MEMORY["trtllm"])
 
 
 def overhead_bytes(memory: RuntimeMemory, *, world_size: int, quantized_bytes: int) -> int:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from math import ceil
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.quantization import PRECISIONS
 from controlplane.domain.memory.plan import Device, MemoryPlan, UnplannableError, plan
+from controlplane.domain.memory.runtime_memory import RuntimeMemory
 from controlplane.domain.memory.weights import SIXTEEN_BIT_BYTES
 from controlplane.domain.spec import Spec
 
@@ -16,15 +16,17 @@ _BUILDER_SHARE = 0.9
 """Share of a builder's GPUs that weights may take; calibration needs the rest."""
 
 
-def devices_that_fit(spec: Spec, checkpoint: CheckpointFacts, device: Device) -> int | None:
+def devices_that_fit(
+    spec: Spec, checkpoint: CheckpointFacts, device: Device, runtime: RuntimeMemory
+) -> int | None:
     """Return the fewest GPUs of one host on which one full-length request fits, or None."""
-    if spec.runtime_name == "native":
+    if not runtime.divides:
         return None
     for count in DEVICE_COUNTS:
         if not divides_heads(checkpoint, count):
             continue
         try:
-            planned = plan(spec, checkpoint, device, spec.runtime_name, tensor_parallel=count)
+            planned = plan(spec, checkpoint, device, runtime, tensor_parallel=count)
         except UnplannableError:
             return None
         if planned.weights_fit and planned.full_length_requests >= 1:
@@ -64,7 +66,7 @@ def builder_devices(
     """
     if spec.quantization_type.is_none or checkpoint.parameters is None:
         return None
-    quantized = PRECISIONS[spec.quantization_type.value].weight_bytes
+    quantized = spec.quantization_type.precision.weight_bytes
     peak = round(checkpoint.parameters * (SIXTEEN_BIT_BYTES + quantized))
     devices = ceil(peak / (device_memory_bytes * _BUILDER_SHARE))
     return BuilderNeed(peak_bytes=peak, devices=_next_power_of_two(devices))

@@ -6,7 +6,6 @@ Source: TensorRT-LLM 1.2 and ModelOpt 0.47 leave embeddings and head in 16 bits;
 from dataclasses import dataclass
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.facts.quantization import PRECISIONS
 from controlplane.domain.memory.parallelism import Parallelism
 from controlplane.domain.spec import Spec
 
@@ -46,7 +45,7 @@ def gpu_weights(
     parameters = checkpoint.parameters
     if parameters is None:
         return None
-    precision = PRECISIONS[spec.quantization_type.value]
+    precision = spec.quantization_type.precision
     quantized = parameters - table_parameters(checkpoint) - _tower(checkpoint)
     if precision.mlp_only:
         quantized = _mlp_parameters(checkpoint)

@@ -3,10 +3,10 @@
 from controlplane.domain.rules.catalogue import ALL_RULES, FAMILIES
 from controlplane.domain.rules.context import Context, DeviceOffer, Known, context_of, every_kind
 from controlplane.domain.rules.diagnose import diagnose
-from controlplane.domain.rules.effective_value import EffectiveValue
 from controlplane.domain.rules.examine import Examination, examine
 from controlplane.domain.rules.report import Finding, OfferedFix, Report, Waiting
 from controlplane.domain.rules.rule import Rule, Severity
+from controlplane.domain.runtimes.effective_value import EffectiveValue
 
 __all__ = [
     "ALL_RULES",

@@ -11,6 +11,7 @@ from controlplane.domain.facts.gpus import CPU, GPUS, Gpu
 from controlplane.domain.failures import Failure
 from controlplane.domain.memory import MemoryPlan, UnplannableError, plan
 from controlplane.domain.memory.sizing import DEVICES_PER_HOST
+from controlplane.domain.runtimes import RUNTIMES, Runtime
 from controlplane.domain.runtimes.choice import Chosen, choose_runtime, with_runtime
 from controlplane.domain.spec import Spec
 
@@ -125,6 +126,11 @@ class Context:
     def runtime(self) -> str:
         return self.spec.runtime_name
 
+    @property
+    def engine(self) -> Runtime:
+        """The runtime itself, to ask it what it can and does."""
+        return RUNTIMES[self.runtime]
+
     @cached_property
     def gpu(self) -> Gpu:
         """The kind of GPU asked for; the CPU where none is."""
@@ -170,7 +176,7 @@ class Context:
             return None
         try:
             return plan(
-                self.spec, self.known.checkpoint, self.device, self.runtime,
+                self.spec, self.known.checkpoint, self.device, self.engine.memory,
                 computes_bfloat16=self.device.computes_bfloat16,
             )  # fmt: skip
         except UnplannableError:

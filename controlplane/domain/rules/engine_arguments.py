@@ -26,7 +26,6 @@ V2: Config = {
 }
 _SOURCE = sources.tensorrt_llm("TorchLlmArgs, unknown keys")
 _QUANTIZATION = "trt_llm.build.quantization_type"
-_WITHOUT_KV = {"fp8_kv": "fp8", "fp4_kv": "fp4"}
 _KV_TYPE = f"{ARGUMENTS}.kv_cache_config.dtype"
 
 
@@ -64,7 +63,7 @@ def without_quantized_kv(c: Context) -> Patch:
     """Return the patch that keeps keys and values in 16 bits and the weights as they are."""
     patch: dict[str, Any] = {}
     if c.spec.quantization_type.quantizes_kv_cache:
-        patch[_QUANTIZATION] = _WITHOUT_KV.get(c.spec.quantization_type.value, "no_quant")
+        patch[_QUANTIZATION] = c.spec.quantization_type.precision.with_plain_kv
     if kv_cache_type(c) is not None:
         patch[_KV_TYPE] = "auto"
     return patch

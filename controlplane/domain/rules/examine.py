@@ -9,9 +9,9 @@ from controlplane.domain.rules.catalogue import ALL_RULES
 from controlplane.domain.rules.context import Known, context_of
 from controlplane.domain.rules.diagnose import diagnose
 from controlplane.domain.rules.effective import effective_values
-from controlplane.domain.rules.effective_value import EffectiveValue
 from controlplane.domain.rules.report import Report, finding_of_error
 from controlplane.domain.runtimes.asked import untested_features
+from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.spec import ParseResult, Spec, SpecError, parse_mapping, parse_text
 
 

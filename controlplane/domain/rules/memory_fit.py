@@ -23,13 +23,13 @@ def _gib(size: int) -> str:
 
 
 def _devices_needed(c: Context) -> int | None:
-    return devices_that_fit(c.spec, c.checkpoint, c.device) if c.device else None
+    return devices_that_fit(c.spec, c.checkpoint, c.device, c.engine.memory) if c.device else None
 
 
 def _what_would_fit(c: Context) -> str:
     if c.gpu.is_cpu:
         return "A smaller model, a shorter `max_num_tokens` or a host with more memory would fit."
-    if c.runtime == "native":
+    if not c.engine.memory.divides:
         return "The native engine computes on one GPU; vLLM divides a model over several."
     count = _devices_needed(c)
     if count is None:
@@ -65,7 +65,7 @@ def would_fit_in_smaller_steps(c: Context) -> bool:
 
 def _is_asked_for(c: Context) -> bool:
     """A GPU runtime shortens a length that nobody wrote; the native engine is told one."""
-    return c.spec.max_seq_len is not None or c.runtime == "native"
+    return c.spec.max_seq_len is not None or not c.engine.needs_gpu
 
 
 WEIGHTS = Rule(

@@ -7,13 +7,7 @@ from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import BERT, Example, facts
 from controlplane.domain.rules.rule import NATIVE, Fix, Patch, Rule, Severity, at
-from controlplane.domain.runtimes.capability import Feature
-from controlplane.domain.runtimes.native.capabilities import (
-    POOLED_FAMILIES,
-    POOLED_HEADS,
-    capability,
-    pools,
-)
+from controlplane.domain.runtimes.capability import Capability, Feature
 from controlplane.domain.spec.trt_llm import TrtLlmV2
 
 _SOURCE = sources.enginehouse("native engine, capabilities")
@@ -24,19 +18,23 @@ _READABLE = frozenset({("modelopt", "FP8"), ("modelopt", "NVFP4"), ("compressed-
 """Ways in which a checkpoint may be quantized, which the loader of the engine emulates."""
 
 
-def _refused(feature: Feature) -> bool:
-    return capability(feature).is_refused
+def _can(c: Context, feature: Feature) -> Capability:
+    return c.engine.capabilities.capability(feature)
+
+
+def _refused(c: Context, feature: Feature) -> bool:
+    return _can(c, feature).is_refused
 
 
 def _asked_but_refused(c: Context) -> Iterator[tuple[str, Feature]]:
     """Yield the path of each setting that asks for what this engine refuses, and the feature."""
     spec = c.spec
     build = spec.engine_build
-    if build.speculator is not None and _refused(Feature.LOOKAHEAD):
+    if build.speculator is not None and _refused(c, Feature.LOOKAHEAD):
         yield _SPECULATOR, Feature.LOOKAHEAD
-    if build.lora_adapters and _refused(Feature.ADAPTERS):
+    if build.lora_adapters and _refused(c, Feature.ADAPTERS):
         yield f"{_BUILD}.lora_adapters", Feature.ADAPTERS
-    if spec.is_v2 and spec.tensor_parallel > 1 and _refused(Feature.TENSOR_PARALLEL):
+    if spec.is_v2 and spec.tensor_parallel > 1 and _refused(c, Feature.TENSOR_PARALLEL):
         yield spec.tensor_parallel_path, Feature.TENSOR_PARALLEL
     if isinstance(spec.trt_llm, TrtLlmV2) and spec.trt_llm.runtime.patch_kwargs:
         yield f"{_RUNTIME}.patch_kwargs", Feature.ENGINE_ARGUMENTS
@@ -48,7 +46,7 @@ def _without(c: Context) -> Patch:
 
 def _refusals(c: Context) -> str:
     return "; ".join(
-        f"`{path}` asks for {feature}: {capability(feature).how}"
+        f"`{path}` asks for {feature}: {_can(c, feature).how}"
         for path, feature in _asked_but_refused(c)
     )
 
@@ -81,11 +79,10 @@ POOLING = Rule(
     needs=("checkpoint",),
     fields=at(f"{_BUILD}.base_model", f"{_BUILD}.checkpoint_repository.repo"),
     concerns=lambda c: c.spec.base_model.is_encoder,
-    when=lambda c: not pools(c.checkpoint.architecture or ""),
+    when=lambda c: not c.engine.pools(c.checkpoint.architecture or ""),
     message=lambda c: (
         f"`base_model: {c.spec.base_model}` makes embeddings or scores, and the native engine does "
-        f"not make them with `{c.checkpoint.architecture}`. It knows "
-        f"{', '.join(POOLED_FAMILIES)}, as {', '.join(POOLED_HEADS)}."
+        f"not make them with `{c.checkpoint.architecture}`. {c.engine.pooling_words}"
     ),
     source=_SOURCE,
     bad=Example(

@@ -6,8 +6,6 @@ from controlplane.domain.facts.quantization import (
     ESSENTIAL_PARAMETERS,
     FP4_CAPABILITY,
     FP8_CAPABILITY,
-    PRECISIONS,
-    PROMISED_SAVING,
 )
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.engine_arguments import (
@@ -35,6 +33,15 @@ def _kind(c: Context) -> QuantizationType:
 
 def _is_decoder(c: Context) -> bool:
     return not c.spec.base_model.is_encoder
+
+
+def _is_full_fp4(c: Context) -> bool:
+    """Return whether attention is in 4 bits too."""
+    return _kind(c).is_fp4 and not _kind(c).precision.mlp_only
+
+
+def _promised(c: Context) -> tuple[float, ...]:
+    return _kind(c).precision.promised_saving
 
 
 def _parameters(c: Context) -> int:
@@ -66,7 +73,7 @@ FP4_ON_SMALL = Rule(
     severity=Severity.WARNING,
     needs=("checkpoint",),
     fields=at(QUANTIZATION),
-    concerns=lambda c: _kind(c) in (QuantizationType.FP4, QuantizationType.FP4_KV),
+    concerns=_is_full_fp4,
     when=lambda c: 0 < _parameters(c) < ESSENTIAL_PARAMETERS,
     message=lambda c: (
         f"A model of {_parameters(c) / 1e9:.1f} B loses 3 to 5 points on benchmarks with "
@@ -85,7 +92,7 @@ LLAMA_ON_B200 = Rule(
     severity=Severity.HINT,
     needs=("checkpoint",),
     fields=at(QUANTIZATION),
-    concerns=lambda c: _kind(c) in (QuantizationType.FP4, QuantizationType.FP4_KV),
+    concerns=_is_full_fp4,
     when=lambda c: c.checkpoint.model_type == "llama",
     message=lambda c: (
         "For Llama on B200 the guide names `fp4_mlp_only` as the best balance of speed and "
@@ -149,7 +156,7 @@ STACKED = Rule(
 
 def _stored_bits(c: Context) -> float:
     existing = c.checkpoint.existing_quantization
-    asked = 8 * PRECISIONS[_kind(c).value].weight_bytes
+    asked = 8 * _kind(c).precision.weight_bytes
     found = 8 * existing.bytes_per_weight if existing else asked
     return float(int(min(asked, found)))
 
@@ -166,17 +173,14 @@ SAVING = Rule(
     runtimes=GPU_RUNTIMES,
     needs=("plan",),
     fields=at(QUANTIZATION),
-    concerns=lambda c: _kind(c).value in PROMISED_SAVING,
+    concerns=lambda c: bool(_promised(c)),
     when=lambda c: (
         _parameters(c) > 0
-        and (
-            len(PROMISED_SAVING[_kind(c).value]) > 1
-            or _saving(c) < PROMISED_SAVING[_kind(c).value][0] - _NOTABLE_SHORTFALL
-        )
+        and (len(_promised(c)) > 1 or _saving(c) < _promised(c)[0] - _NOTABLE_SHORTFALL)
     ),
     message=lambda c: (
         f"The pages say that `{_kind(c)}` saves "
-        + " or ".join(f"{share:.0%}" for share in PROMISED_SAVING[_kind(c).value])
+        + " or ".join(f"{share:.0%}" for share in _promised(c))
         + f" of the memory. The weights of this model shrink by {_saving(c):.0%}, because "
         "embeddings and head stay in 16 bits; what the KV cache saves depends on its length."
     ),
@@ -206,7 +210,7 @@ FP4_ENCODER = Rule(
     severity=Severity.HINT,
     fields=at(QUANTIZATION),
     concerns=on_gpu(lambda c: c.spec.base_model is BaseModelKind.ENCODER),
-    when=lambda c: _kind(c) in (QuantizationType.FP4, QuantizationType.FP4_KV),
+    when=_is_full_fp4,
     message=lambda c: (
         f"The guide gives BEI `{_kind(c)}` only in part and `fp4_mlp_only` in full, while the "
         "engines page lists FP4 for it without a limit."

@@ -4,6 +4,8 @@ from controlplane.domain.facts import sources
 from controlplane.domain.facts.quantization import (
     FP4_CAPABILITY,
     FP8_CAPABILITY,
+    NO_QUANT,
+    PRECISIONS,
 )
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Example, facts, on_trtllm
@@ -21,7 +23,6 @@ from controlplane.domain.spec.choices import QuantizationType
 
 QUANTIZATION = "trt_llm.build.quantization_type"
 _ACCELERATOR = "resources.accelerator"
-_EIGHT_BIT = {"fp4": "fp8", "fp4_kv": "fp8_kv", "fp4_mlp_only": "fp8_mlp_only"}
 _PREQUANTIZED = facts(quantization_config={"quant_method": "modelopt", "quant_algo": "FP8"})
 
 
@@ -36,13 +37,13 @@ def is_quantized(c: Context) -> bool:
 
 def use_no_quant(_: Context) -> Patch:
     """Return the patch that leaves the weights as they are."""
-    return {QUANTIZATION: "no_quant"}
+    return {QUANTIZATION: NO_QUANT}
 
 
 def _next_lower_precision(c: Context) -> Patch:
-    offers_fp8 = c.gpu.has_capability(*FP8_CAPABILITY)
-    lower = _EIGHT_BIT[c.spec.quantization_type.value]
-    return {QUANTIZATION: lower if offers_fp8 else "no_quant"}
+    older = PRECISIONS[c.spec.quantization_type.precision.on_older_gpus]
+    has_it = c.gpu.has_capability(*older.minimum_capability)
+    return {QUANTIZATION: older.name if has_it else NO_QUANT}
 
 
 FP8_ON_OLD_GPU = Rule(
@@ -166,7 +167,7 @@ LEGACY_TYPE = Rule(
     fix=Fix(
         label="Use what this GPU has instead",
         patch=lambda c: {
-            QUANTIZATION: "fp8" if c.gpu.has_capability(*FP8_CAPABILITY) else "no_quant"
+            QUANTIZATION: "fp8" if c.gpu.has_capability(*FP8_CAPABILITY) else NO_QUANT
         },
         safe=False,
     ),

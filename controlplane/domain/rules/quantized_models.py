@@ -21,7 +21,6 @@ from controlplane.domain.spec.choices import BaseModelKind
 
 _SAMPLES = "trt_llm.build.quantization_config.calib_size"
 _ACCELERATOR = "resources.accelerator"
-_WITHOUT_KV = {"fp8_kv": "fp8", "fp4_kv": "fp4"}
 
 
 def _asks_by(c: Context) -> str:
@@ -143,7 +142,7 @@ KV_ON_ENCODER = Rule(
     ),
     fix=Fix(
         label="Quantize weights only",
-        patch=lambda c: {QUANTIZATION: _WITHOUT_KV.get(c.spec.quantization_type.value, "no_quant")},
+        patch=lambda c: {QUANTIZATION: c.spec.quantization_type.precision.with_plain_kv},
         safe=False,
     ),
     source=sources.quantization_guide("BEI models"),

@@ -8,13 +8,17 @@ from typing import Any
 from controlplane.domain.facts.sources import Source
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import Example
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.spec.choices import RuntimeChoice
 
 Patch = Mapping[str, Any]
 
-ALL_RUNTIMES = frozenset({"native", "vllm", "trtllm"})
-GPU_RUNTIMES = frozenset({"vllm", "trtllm"})
-TRTLLM = frozenset({"trtllm"})
-NATIVE = frozenset({"native"})
+ALL_RUNTIMES = frozenset(RUNTIMES)
+GPU_RUNTIMES = frozenset(name for name, runtime in RUNTIMES.items() if runtime.needs_gpu)
+TRTLLM = frozenset({RuntimeChoice.TRTLLM.value})
+VLLM = frozenset({RuntimeChoice.VLLM.value})
+NATIVE = frozenset({RuntimeChoice.NATIVE.value})
+"""For rules about what one engine alone does or lacks."""
 
 
 class Severity(StrEnum):

@@ -6,22 +6,21 @@ from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.engine_arguments import ARGUMENTS, arguments_of, v2_example
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, Config, Example, facts, on_trtllm
-from controlplane.domain.rules.rule import TRTLLM, Fix, Patch, Rule, Severity, at
+from controlplane.domain.rules.rule import TRTLLM, VLLM, Fix, Patch, Rule, Severity, at
 from controlplane.domain.runtimes.capability import Capability, Feature
-from controlplane.domain.runtimes.trtllm import capabilities as trtllm
-from controlplane.domain.runtimes.vllm import capabilities as vllm
-from controlplane.domain.runtimes.vllm.engine_keys import untranslated
-from controlplane.domain.runtimes.vllm.reasons import REASONS
 
-VLLM = frozenset({"vllm"})
 _ACCELERATOR = "resources.accelerator"
 _BASE_MODEL = "trt_llm.build.base_model"
 _ON_VLLM: Config = {_ACCELERATOR: "H100", "enginehouse.runtime": "vllm"}
 _FP4 = facts(quantization_config={"quant_method": "modelopt", "quant_algo": "NVFP4"})
 
 
-def _on_vllm(c: Context, feature: Feature) -> Capability:
-    return vllm.capability(feature, c.gpu.kind)
+def _can(c: Context, feature: Feature) -> Capability:
+    return c.engine.capabilities.capability(feature, c.gpu.kind)
+
+
+def _untranslated(c: Context) -> tuple[str, ...]:
+    return c.engine.untranslated(arguments_of(c))
 
 
 def _leave_open(c: Context) -> Patch:
@@ -37,17 +36,17 @@ def _stored_feature(c: Context) -> Feature | None:
 
 def _is_expanded(c: Context) -> bool:
     feature = _stored_feature(c)
-    return feature is not None and _on_vllm(c, feature).is_emulated
+    return feature is not None and _can(c, feature).is_emulated
 
 
 def _stored_how(c: Context) -> str:
     feature = _stored_feature(c)
-    return _on_vllm(c, feature).how if feature else ""
+    return _can(c, feature).how if feature else ""
 
 
 def _unread(c: Context) -> list[str]:
     """Return the given settings that vLLM has no counterpart for, by their path."""
-    return [path for path in REASONS if _gives(c, path)]
+    return [path for path in c.engine.ignored_settings if _gives(c, path)]
 
 
 def _gives(c: Context, path: str) -> bool:
@@ -65,12 +64,10 @@ POOLING = Rule(
     runtimes=TRTLLM,
     fields=at(_BASE_MODEL, "enginehouse.runtime"),
     concerns=lambda c: c.spec.accelerator is not None,
-    when=lambda c: (
-        c.spec.base_model.is_encoder and trtllm.capability(Feature.POOLING, c.gpu.kind).is_refused
-    ),
+    when=lambda c: c.spec.base_model.is_encoder and _can(c, Feature.POOLING).is_refused,
     message=lambda c: (
         f"`base_model: {c.spec.base_model.value}` asks for vectors or scores, and TensorRT-LLM "
-        f"cannot give them: {trtllm.capability(Feature.POOLING, c.gpu.kind).how}. The native "
+        f"cannot give them: {_can(c, Feature.POOLING).how}. The native "
         "engine does, and vLLM."
     ),
     fix=Fix(label="Leave the runtime open", patch=_leave_open, safe=False),
@@ -93,10 +90,8 @@ OLD_DEVICE = Rule(
     runtimes=VLLM,
     fields=at(_ACCELERATOR),
     concerns=lambda c: c.spec.accelerator is not None and c.gpu.compute_capability is not None,
-    when=lambda c: _on_vllm(c, Feature.ACCELERATOR).is_refused,
-    message=lambda c: (
-        f"vLLM does not run on `{c.gpu.kind}`: {_on_vllm(c, Feature.ACCELERATOR).how}."
-    ),
+    when=lambda c: _can(c, Feature.ACCELERATOR).is_refused,
+    message=lambda c: f"vLLM does not run on `{c.gpu.kind}`: {_can(c, Feature.ACCELERATOR).how}.",
     fix=Fix(
         label="Use an L4",
         patch=lambda c: {_ACCELERATOR: str(c.spec.accelerator).replace(c.gpu.kind, "L4")},
@@ -127,18 +122,16 @@ UNTRANSLATED = Rule(
     name="arguments-that-vllm-has-not",
     severity=Severity.WARNING,
     runtimes=VLLM,
-    fields=lambda c: (
-        tuple(f"{ARGUMENTS}.{name}" for name in untranslated(arguments_of(c))) or (ARGUMENTS,)
-    ),
-    when=lambda c: bool(untranslated(arguments_of(c))),
+    fields=lambda c: tuple(f"{ARGUMENTS}.{name}" for name in _untranslated(c)) or (ARGUMENTS,),
+    when=lambda c: bool(_untranslated(c)),
     message=lambda c: (
         "Arguments of TensorRT-LLM that vLLM has no counterpart for, so they have no effect: "
-        + ", ".join(f"`{name}`" for name in untranslated(arguments_of(c)))
+        + ", ".join(f"`{name}`" for name in _untranslated(c))
         + "."
     ),
     fix=Fix(
         label="Remove them",
-        patch=lambda c: {f"{ARGUMENTS}.{name}": None for name in untranslated(arguments_of(c))},
+        patch=lambda c: {f"{ARGUMENTS}.{name}": None for name in _untranslated(c)},
         safe=True,
     ),
     source=sources.vllm("vllm serve --help"),
@@ -153,7 +146,9 @@ UNREAD = Rule(
     runtimes=VLLM,
     fields=lambda c: tuple(_unread(c)) or ("trt_llm",),
     when=lambda c: bool(_unread(c)),
-    message=lambda c: " ".join(f"`{path}`: {REASONS[path]}" for path in _unread(c)),
+    message=lambda c: " ".join(
+        f"`{path}`: {c.engine.ignored_settings[path]}" for path in _unread(c)
+    ),
     fix=Fix(label="Remove them", patch=lambda c: dict.fromkeys(_unread(c)), safe=True),
     source=sources.vllm("vllm serve --help"),
     bad=Example(

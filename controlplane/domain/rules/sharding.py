@@ -3,7 +3,7 @@
 from controlplane.domain.facts import sources
 from controlplane.domain.rules.context import Context
 from controlplane.domain.rules.examples import LLAMA_8B, Config, Example, facts
-from controlplane.domain.rules.rule import GPU_RUNTIMES, Fix, Rule, Severity
+from controlplane.domain.rules.rule import GPU_RUNTIMES, VLLM, Fix, Rule, Severity
 
 _ACCELERATOR = "resources.accelerator"
 _TENSOR = "trt_llm.build.tensor_parallel_count"
@@ -59,7 +59,7 @@ CUT_BLOCKS = Rule(
     code="EH320",
     name="blocks-of-scales-cut-by-ranks",
     severity=Severity.ERROR,
-    runtimes=frozenset({"vllm"}),
+    runtimes=VLLM,
     needs=("checkpoint",),
     fields=_fields,
     concerns=lambda c: c.spec.tensor_parallel > 1,

@@ -16,7 +16,6 @@ from controlplane.domain.rules.rule import (
 )
 from controlplane.domain.runtimes.capability import Feature
 from controlplane.domain.runtimes.choice import able_runtimes, was_run
-from controlplane.domain.runtimes.native import capabilities as native
 
 _ACCELERATOR = "resources.accelerator"
 _RELEASE = sources.enginehouse("what this release builds and serves")
@@ -55,7 +54,7 @@ def _use_what_starts(c: Context) -> Patch:
 
 
 def _use_what_was_run(c: Context) -> Patch | None:
-    others = [runtime for runtime in _others_started(c) if was_run(runtime, c.spec)]
+    others = [runtime for runtime in _others_started(c) if was_run(runtime)]
     return _name(others[0]) if others else None
 
 
@@ -95,7 +94,7 @@ NO_DRIVER = Rule(
 
 def _why_not_on_gpu(c: Context) -> str:
     """Return why the native engine does not take the GPUs asked for; empty where it does."""
-    found = native.capability(Feature.ACCELERATOR, c.gpu.kind)
+    found = c.engine.capabilities.capability(Feature.ACCELERATOR, c.gpu.kind)
     if found.is_refused:
         return f"does not run on `{c.gpu.kind}`: {found.how}"
     if c.spec.accelerator_count > 1:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from controlplane.domain.facts.architectures import Role
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.runtimes import RUNTIMES
-from controlplane.domain.runtimes.capability import Capability, Feature, Support
+from controlplane.domain.runtimes.capability import Capability, Feature, Support, weights_feature
 from controlplane.domain.runtimes.choice import kind_of
+from controlplane.domain.runtimes.runtime import capability_of
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.trt_llm import TrtLlmV1, TrtLlmV2
 
@@ -26,9 +27,7 @@ def untested_features(spec: Spec, checkpoint: CheckpointFacts | None = None) -> 
 
 def cell(runtime: str, feature: Feature, kind: str) -> Capability:
     """Return a cell of the runtime's table, of the version that we ran or else its own."""
-    table = RUNTIMES[runtime].capabilities
-    found: Capability = table.capability(feature, kind, table.SEEN_VERSION)
-    return found
+    return capability_of(RUNTIMES[runtime], feature, kind)
 
 
 def _asked(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Feature]:
@@ -47,12 +46,11 @@ def _asked(spec: Spec, checkpoint: CheckpointFacts | None) -> Iterator[Feature]:
 
 
 def _precision(spec: Spec) -> Iterator[Feature]:
-    kind = spec.quantization_type
-    if kind.value.startswith("fp8"):
-        yield Feature.FP8_WEIGHTS
-    if kind.value.startswith("fp4"):
-        yield Feature.FP4_WEIGHTS
-    if kind.quantizes_kv_cache:
+    precision = spec.quantization_type.precision
+    weights = weights_feature(precision.weights)
+    if weights is not None:
+        yield weights
+    if precision.quantizes_kv_cache:
         yield Feature.FP8_KV_CACHE
 
 

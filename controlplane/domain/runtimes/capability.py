@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from controlplane.domain.facts.quantization import FP8, NVFP4, Number
 from controlplane.domain.facts.sources import Source
 
 
@@ -39,6 +40,14 @@ class Feature(StrEnum):
     ACCELERATOR = "accelerators"
     HOST_KV_CACHE = "KV cache in host memory"
     ENGINE_ARGUMENTS = "arguments passed to the engine as given"
+
+
+_WEIGHTS = {FP8.label: Feature.FP8_WEIGHTS, NVFP4.label: Feature.FP4_WEIGHTS}
+
+
+def weights_feature(number: Number) -> Feature | None:
+    """Return what a runtime is asked by weights in this number; None where they need nothing."""
+    return _WEIGHTS.get(number.label)
 
 
 HOPPER = (9, 0)

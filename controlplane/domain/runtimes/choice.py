@@ -2,30 +2,15 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import CPU
+from controlplane.domain.runtimes import RUNTIMES, Runtime
 from controlplane.domain.runtimes.capability import Feature
-from controlplane.domain.runtimes.native import capabilities as native
-from controlplane.domain.runtimes.trtllm import capabilities as trtllm
-from controlplane.domain.runtimes.vllm import capabilities as vllm
+from controlplane.domain.runtimes.runtime import Task
 from controlplane.domain.spec import Spec
-from controlplane.domain.spec.choices import RuntimeChoice
-
-NAMES: Mapping[str, str] = MappingProxyType(
-    {"native": "the native engine", "vllm": "vLLM", "trtllm": "TensorRT-LLM"}
-)
-_TABLES = {"native": native, "vllm": vllm, "trtllm": trtllm}
-FOR_TEXT = ("vllm", "native", "trtllm")
-"""Where text is written on GPUs: those run by us first, the faster first of them."""
-FOR_VECTORS = ("native", "vllm")
-"""Vectors and scores in 16 bits; TensorRT-LLM gives none."""
-FOR_QUANTIZED_VECTORS = ("vllm", "native")
-"""The native engine expands quantized weights, so that a GPU may not hold them."""
-_NOT_RUN = frozenset({("trtllm", False), ("trtllm", True)})
-"""Runtime, and whether for vectors: what `benchmarks/results` has no run of."""
+from controlplane.domain.spec.choices import RUNTIME_ON_CPU, RUNTIME_ON_GPU, RuntimeChoice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +31,10 @@ def choose_runtime(
     if spec.settings.runtime is not RuntimeChoice.AUTO:
         return None
     if spec.accelerator is None:
-        return Chosen(runtime="native", reason="No accelerator is asked for.")
+        return Chosen(runtime=RUNTIME_ON_CPU, reason="No accelerator is asked for.")
     able = list(able_runtimes(spec, checkpoint))
     here = [runtime for runtime in able if runtime in (started or ())]
-    runtime = next(iter([*here, *able]), FOR_TEXT[0])
+    runtime = next(iter([*here, *able]), RUNTIME_ON_GPU)
     return Chosen(runtime=runtime, reason=_reason(spec, runtime, here, started))
 
 
@@ -83,38 +68,52 @@ def able_runtimes(spec: Spec, checkpoint: CheckpointFacts | None = None) -> Iter
             yield runtime
 
 
-def was_run(runtime: str, spec: Spec) -> bool:
-    """Return whether we have run this runtime on a GPU for what the config asks."""
-    return (runtime, spec.base_model.is_encoder) not in _NOT_RUN
+def was_run(runtime: str) -> bool:
+    """Return whether we have run this runtime on a GPU."""
+    return RUNTIMES[runtime].was_run_on_gpus
 
 
-def _order(spec: Spec, checkpoint: CheckpointFacts | None) -> tuple[str, ...]:
+def runtime_on(kind: str, spec: Spec) -> Runtime:
+    """Return the runtime that a plan on this kind is made for, whatever the config asks for.
+
+    On a CPU that of configs without an accelerator, else `on_gpus`.
+    """
+    return RUNTIMES[RUNTIME_ON_CPU] if kind == CPU else on_gpus(spec)
+
+
+def on_gpus(spec: Spec) -> Runtime:
+    """Return the config's runtime for GPUs, the usual one where it names one of a CPU."""
+    own = RUNTIMES[spec.runtime_name]
+    return own if own.needs_gpu else RUNTIMES[RUNTIME_ON_GPU]
+
+
+def _order(spec: Spec, checkpoint: CheckpointFacts | None) -> list[str]:
+    task = _task(spec, checkpoint)
+    ranked = ((runtime.ranks[task], name) for name, runtime in RUNTIMES.items()
+              if task in runtime.ranks)  # fmt: skip
+    return [name for _, name in sorted(ranked)]
+
+
+def _task(spec: Spec, checkpoint: CheckpointFacts | None) -> Task:
     if not spec.base_model.is_encoder:
-        return FOR_TEXT
+        return Task.TEXT
     stored = checkpoint is not None and checkpoint.existing_quantization is not None
     is_quantized = stored or not spec.quantization_type.is_none
-    return FOR_QUANTIZED_VECTORS if is_quantized else FOR_VECTORS
+    return Task.QUANTIZED_VECTORS if is_quantized else Task.VECTORS
 
 
-def _takes(runtime: str, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
-    if _TABLES[runtime].capability(Feature.ACCELERATOR, kind_of(spec)).is_refused:
-        return False
-    if runtime != "native":
-        return True
-    is_of_one_device = spec.accelerator_count == 1
-    return is_of_one_device and (not spec.base_model.is_encoder or _pools(checkpoint))
-
-
-def _pools(checkpoint: CheckpointFacts | None) -> bool:
-    return checkpoint is None or native.pools(checkpoint.architecture or "")
+def _takes(name: str, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
+    runtime = RUNTIMES[name]
+    on_gpu = runtime.capabilities.capability(Feature.ACCELERATOR, kind_of(spec))
+    return not on_gpu.is_refused and runtime.takes(spec, checkpoint)
 
 
 def _reason(spec: Spec, runtime: str, here: list[str], started: Collection[str] | None) -> str:
-    kind, name = kind_of(spec), NAMES[runtime]
+    kind, name = kind_of(spec), RUNTIMES[runtime].title
     if started is None:
         first = f"No host with `{kind}` was asked; {name} comes first for this."
     elif here:
         first = f"Of what the hosts with `{kind}` start, {name} comes first for this."
     else:
         first = f"No host here starts what takes this on `{spec.accelerator}`; {name} would."
-    return first if was_run(runtime, spec) else f"{first} We have not yet run it for this."
+    return first if was_run(runtime) else f"{first} We have not yet run it for this."

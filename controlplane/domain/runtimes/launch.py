@@ -2,8 +2,33 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from controlplane.domain.commands.report import Changed, NotCarried
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """Where an engine is started, and with what."""
+
+    model_dir: str
+    host: str
+    port: int
+    python: str
+    threads: int
+    memory_bytes: int
+    """Of the host or its GPU that the engine keeps within."""
+    version: str | None = None
+    """Of the runtime; None for the one that its commands are written for."""
+    computes_bfloat16: bool = False
+    """Of a CPU: whether it does so by itself. An engine that was leased as much is told."""
+    runs_remote_code: bool = False
+
+    def shared(self) -> dict[str, Any]:
+        """Return what the command of every runtime is written from."""
+        names = ("model_dir", "host", "port", "python", "threads", "memory_bytes",
+                 "runs_remote_code")  # fmt: skip
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,16 +1,11 @@
 """Which routes of an engine clients may call: by its runtime and its version."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from controlplane.domain.runtimes.choice import NAMES
-from controlplane.domain.runtimes.native.routes import ROUTES as NATIVE
-from controlplane.domain.runtimes.trtllm.routes import ROUTES as TRTLLM
-from controlplane.domain.runtimes.vllm.routes import ROUTES as VLLM
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.wire.client_routes import HOSTED, Routes
-
-_TABLES: Mapping[str, Mapping[str, Routes]] = {"native": NATIVE, "vllm": VLLM, "trtllm": TRTLLM}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,13 +22,17 @@ def open_routes(runtime: str, version: str | None = None) -> OpenRoutes:
 
     The newest table where no version is known yet; the oldest where none is as old.
     """
-    tables = _TABLES.get(runtime, {})
-    ordered = sorted(tables, key=_parts)
-    if not ordered:
-        return OpenRoutes(routes=HOSTED, of_version=None)
-    below = [each for each in ordered if version is None or _parts(each) <= _parts(version)]
-    found = below[-1] if below else ordered[0]
-    return OpenRoutes(routes=tables[found], of_version=found)
+    known = RUNTIMES.get(runtime)
+    tables: Mapping[str, Routes] = known.routes.ROUTES if known else {}
+    found = nearest_version(tables, version)
+    return OpenRoutes(routes=tables[found] if found else HOSTED, of_version=found)
+
+
+def nearest_version(versions: Iterable[str], wanted: str | None) -> str | None:
+    """Return the nearest version that is not above this one; None where there is none at all."""
+    ordered = sorted(versions, key=_parts)
+    below = [each for each in ordered if wanted is None or _parts(each) <= _parts(wanted)]
+    return next(iter([*below[-1:], *ordered[:1]]), None)
 
 
 def borrowed_routes(runtime: str, version: str) -> str:
@@ -42,7 +41,7 @@ def borrowed_routes(runtime: str, version: str) -> str:
     if of_version is None or _parts(of_version) == _parts(version):
         return ""
     return (
-        f"{NAMES[runtime]} `{version}` has no list of routes of its own and takes that of "
+        f"{RUNTIMES[runtime].title} `{version}` has no list of routes of its own and takes that of "
         f"`{of_version}`: a route that is not on it is answered 404 until "
         "`enginehouse.extra_routes` opens it, and one that this version changed passes as before."
     )

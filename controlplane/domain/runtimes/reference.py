@@ -1,12 +1,11 @@
 """The capability tables -> docs/runtimes.md."""
 
 from collections.abc import Iterator
-from types import ModuleType
 
 from controlplane.domain.facts.gpus import CPU
-from controlplane.domain.runtimes import RUNTIMES, native, trtllm, vllm
-from controlplane.domain.runtimes.asked import cell
+from controlplane.domain.runtimes import RUNTIMES, Runtime
 from controlplane.domain.runtimes.capability import Capability, Feature, Proof
+from controlplane.domain.runtimes.runtime import capability_of
 
 _DEVICES = ("T4", "V100", "A100", "L4", "H100", "B200", "RTX_PRO_6000")
 """One of each kind that differs."""
@@ -44,8 +43,6 @@ run `benchmarks/gpu/trtllm.sh` and send the result.
 
 **Metrics.** The numbers on the pages come from the engine under these names:
 
-| Ours | native | vLLM | TensorRT-LLM |
-|---|---|---|---|
 """
 
 _NEWER = """
@@ -56,59 +53,57 @@ FP8 weights are expanded on GPUs of compute capability 8.0 and 8.6 too.
 
 def write_reference() -> str:
     """Return the page."""
-    parts = [_HEAD, *_runtimes(), _AFTER, *_metrics()]
-    for title, runtime in (("vLLM", "vllm"), ("TensorRT-LLM", "trtllm")):
-        module = RUNTIMES[runtime]
-        parts += [f"\n## {title} {module.capabilities.SEEN_VERSION}\n\n", *_table(runtime)]
-        parts += _proofs(module)
+    parts = [_HEAD, *map(_row, RUNTIMES.values()), _AFTER, *_metrics()]
+    for runtime in RUNTIMES.values():
+        if runtime.needs_gpu:
+            parts += [_title(runtime), *_table(runtime), *_proofs(runtime)]
     parts.append(_NEWER)
-    parts += [
-        f"\n## The native engine {native.capabilities.VERSION}\n\n",
-        *_native(),
-        *_proofs(native),
-    ]
+    for runtime in RUNTIMES.values():
+        if not runtime.needs_gpu:
+            parts += [_title(runtime), *_table_with_cpu(runtime), *_proofs(runtime)]
     return "".join(parts)
 
 
-def _runtimes() -> Iterator[str]:
-    yield (
-        f"| `native` | {native.capabilities.VERSION} | on every host | "
-        f"in every test, on a CPU; {native.capabilities.RUN_ON_A_DEVICE} |\n"
-    )
-    for name, module, label in (
-        ("vllm", vllm, vllm.capabilities.RUN_BY_US),
-        ("trtllm", trtllm, trtllm.capabilities.RUN_BY_US or trtllm.capabilities.NOT_YET_RUN),
-    ):
-        versions = ", ".join(module.capabilities.VERSIONS)
-        started = "where a host is set up for it"
-        yield f"| `{name}` | {versions} | {started} | {label} |\n"
+def _row(runtime: Runtime) -> str:
+    versions = ", ".join(runtime.capabilities.VERSIONS)
+    return f"| `{runtime.name}` | {versions} | {runtime.started} | {runtime.run_by_us} |\n"
+
+
+def _title(runtime: Runtime) -> str:
+    title = runtime.title[:1].upper() + runtime.title[1:] if runtime.is_built_in else runtime.title
+    return f"\n## {title} {runtime.capabilities.SEEN_VERSION}\n\n"
 
 
 def _metrics() -> Iterator[str]:
-    tables = [{ours: theirs for theirs, ours in {**m.metrics.PLAIN, **m.metrics.HISTOGRAMS}.items()}
-              for m in (native, vllm, trtllm)]  # fmt: skip
+    runtimes = RUNTIMES.values()
+    yield f"| Ours | {' | '.join(runtime.label for runtime in runtimes)} |\n"
+    yield "|---" * (len(runtimes) + 1) + "|\n"
+    tables = [{ours: theirs for theirs, ours in {**m.PLAIN, **m.HISTOGRAMS}.items()}
+              for m in (runtime.metrics for runtime in runtimes)]  # fmt: skip
+    since = {name: version for runtime in runtimes for name, version in
+             runtime.metrics.SINCE.items()}  # fmt: skip
     for name in sorted({name for table in tables for name in table}):
         cells = (f"`{table[name]}`" if name in table else "–" for table in tables)
-        since = " (since 1.3)" if name in trtllm.metrics.SINCE_1_3 else ""
-        yield f"| `{name}` | {' | '.join(cells)}{since} |\n"
+        added = f" (since {since[name]})" if name in since else ""
+        yield f"| `{name}` | {' | '.join(cells)}{added} |\n"
 
 
-def _table(runtime: str) -> Iterator[str]:
+def _table(runtime: Runtime) -> Iterator[str]:
     yield f"| Feature | {' | '.join(_DEVICES)} | How, or why not | Source |\n"
     yield "|---" * (len(_DEVICES) + 3) + "|\n"
     for feature in Feature:
-        found = [cell(runtime, feature, kind) for kind in _DEVICES]
+        found = [capability_of(runtime, feature, kind) for kind in _DEVICES]
         values = " | ".join(each.support.value for each in found)
         yield f"| {feature.value} | {values} | {_how(found)} | {_source(found)} |\n"
 
 
-def _proofs(module: ModuleType) -> Iterator[str]:
+def _proofs(runtime: Runtime) -> Iterator[str]:
     """Yield what each feature was seen by; versions and GPUs that are not named were not run."""
-    if not module.proofs.PROOFS:
+    if not runtime.proofs.PROOFS:
         yield "\nNothing of it was seen by us.\n"
         return
     yield "\nSeen by, and in no other version or on no other kind of GPU:\n\n"
-    for feature, proofs in module.proofs.PROOFS.items():
+    for feature, proofs in runtime.proofs.PROOFS.items():
         yield f"- {feature.value}: {', '.join(map(_told, proofs))}\n"
 
 
@@ -118,12 +113,12 @@ def _told(proof: Proof) -> str:
     return f"`{proof.kept}`{value}, {proof.version}, {device}"
 
 
-def _native() -> Iterator[str]:
+def _table_with_cpu(runtime: Runtime) -> Iterator[str]:
     devices = (CPU, *_DEVICES)
     yield f"| Feature | {' | '.join(devices)} | How, or why not |\n"
     yield "|---" * (len(devices) + 2) + "|\n"
     for feature in Feature:
-        found = [native.capabilities.capability(feature, kind) for kind in devices]
+        found = [capability_of(runtime, feature, kind) for kind in devices]
         values = " | ".join(each.support.value for each in found)
         yield f"| {feature.value} | {values} | {_how(found)} |\n"
 

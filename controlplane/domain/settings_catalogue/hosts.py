@@ -1,6 +1,23 @@
 """Settings: hosts that serve."""
 
+from collections.abc import Iterable, Iterator
+
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes.runtime import HostSetting
 from controlplane.domain.settings_catalogue.setting import Group, Setting
+
+
+def _of_runtimes(settings: Iterable[HostSetting | None]) -> Iterator[Setting]:
+    """Yield the settings by which a host says where it has a runtime."""
+    for setting in settings:
+        if setting is not None:
+            yield Setting(
+                name=setting.name,
+                default="none",
+                read_by="agent, build worker",
+                says=setting.says,
+            )
+
 
 HOSTS = Group(
     title="Hosts that serve",
@@ -31,34 +48,8 @@ HOSTS = Group(
             read_by="agent",
             says="The Python that runs engines.",
         ),
-        Setting(
-            name="VLLM_PYTHON",
-            default="none",
-            read_by="agent, build worker",
-            says="The Python that has vLLM, in an environment of its own; without it this "
-            "host starts no vLLM.",
-        ),
-        Setting(
-            name="TRTLLM_PYTHON",
-            default="none",
-            read_by="agent, build worker",
-            says="The Python that has TensorRT-LLM, in an environment of its own. Not yet run by "
-            "us; where no host names it or an image, a check refuses builds for it.",
-        ),
-        Setting(
-            name="VLLM_IMAGE",
-            default="none",
-            read_by="agent, build worker",
-            says="The image that has vLLM, best by digest (`vllm/vllm-openai@sha256:…`): engines "
-            "then run [in containers](containers.md). It has to be on this host already, and "
-            "`VLLM_PYTHON` has to be unset.",
-        ),
-        Setting(
-            name="TRTLLM_IMAGE",
-            default="none",
-            read_by="agent, build worker",
-            says="The image that has TensorRT-LLM, likewise. Not yet run by us.",
-        ),
+        *_of_runtimes(runtime.python_setting for runtime in RUNTIMES.values()),
+        *_of_runtimes(runtime.image_setting for runtime in RUNTIMES.values()),
         Setting(
             name="DOCKER_HOST",
             default="`unix:///var/run/docker.sock`",

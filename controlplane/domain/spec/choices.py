@@ -5,6 +5,8 @@ Source: truss 0.18.36 `truss/base/trt_llm_config.py`, checked 2026-11-27.
 
 from enum import StrEnum
 
+from controlplane.domain.facts.quantization import FP8, NVFP4, PRECISIONS, Precision
+
 
 class BaseModelKind(StrEnum):
     """What the checkpoint is served as; the last six are withdrawn, which a rule says."""
@@ -26,7 +28,7 @@ class BaseModelKind(StrEnum):
 
 
 class QuantizationType(StrEnum):
-    """Precision of weights and KV cache."""
+    """Precision of weights and KV cache; what each means is `precision`, never its name."""
 
     NO_QUANT = "no_quant"
     FP8 = "fp8"
@@ -42,24 +44,28 @@ class QuantizationType(StrEnum):
     SMOOTH_QUANT = "smooth_quant"
 
     @property
+    def precision(self) -> Precision:
+        return PRECISIONS[self.value]
+
+    @property
     def is_fp8(self) -> bool:
-        return self.value.startswith("fp8")
+        return self.precision.weights is FP8
 
     @property
     def is_fp4(self) -> bool:
-        return self.value.startswith("fp4")
+        return self.precision.weights is NVFP4
 
     @property
     def is_legacy(self) -> bool:
-        return self.value.startswith(("weights_", "smooth_"))
+        return self.precision.is_withdrawn
 
     @property
     def quantizes_kv_cache(self) -> bool:
-        return "_kv" in self.value
+        return self.precision.quantizes_kv_cache
 
     @property
     def is_none(self) -> bool:
-        return self is QuantizationType.NO_QUANT
+        return not self.precision.is_quantized
 
 
 class CheckpointSource(StrEnum):
@@ -98,9 +104,17 @@ class Dtype(StrEnum):
 
 class RuntimeChoice(StrEnum):
     """Which driver serves the artifact; `auto` is native without an accelerator, else what hosts
-    start: `controlplane.domain.runtimes.choice`."""
+    start: `controlplane.domain.runtimes.choice`.
+
+    A name here is a runtime: its packages are found by it.
+    """
 
     AUTO = "auto"
     NATIVE = "native"
     VLLM = "vllm"
     TRTLLM = "trtllm"
+
+
+RUNTIME_NAMES = tuple(each.value for each in RuntimeChoice if each is not RuntimeChoice.AUTO)
+RUNTIME_ON_CPU, RUNTIME_ON_GPU = RuntimeChoice.NATIVE.value, RuntimeChoice.VLLM.value
+"""What `auto` means without an accelerator, and with one where no host was asked."""

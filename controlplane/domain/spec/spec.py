@@ -5,7 +5,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict
 
 from controlplane.domain.spec.checkpoint_repository import CheckpointRepository
-from controlplane.domain.spec.choices import BaseModelKind, QuantizationType, RuntimeChoice
+from controlplane.domain.spec.choices import (
+    RUNTIME_ON_CPU,
+    RUNTIME_ON_GPU,
+    BaseModelKind,
+    QuantizationType,
+    RuntimeChoice,
+)
 from controlplane.domain.spec.engine_build import EngineBuild, Speculator
 from controlplane.domain.spec.enginehouse_settings import EnginehouseSettings
 from controlplane.domain.spec.resources import Accelerator, Resources
@@ -161,19 +167,15 @@ class Spec(Section):
         return self.accelerator.count if self.accelerator else 1
 
     @property
-    def runtime_name(self) -> Literal["native", "vllm", "trtllm"]:
+    def runtime_name(self) -> str:
         """The driver that serves this config; what `auto` means on a GPU is for hosts to say.
 
-        `runtimes.choice` asks them and names it; until then it counts as vLLM.
+        `runtimes.choice` asks them and names it; until then it counts as `RUNTIME_ON_GPU`.
         """
-        match self.settings.runtime:
-            case RuntimeChoice.NATIVE:
-                return "native"
-            case RuntimeChoice.VLLM:
-                return "vllm"
-            case RuntimeChoice.TRTLLM:
-                return "trtllm"
-        return "vllm" if self.accelerator else "native"
+        named = self.settings.runtime
+        if named is not RuntimeChoice.AUTO:
+            return named.value
+        return RUNTIME_ON_GPU if self.accelerator else RUNTIME_ON_CPU
 
     @property
     def pool(self) -> str:

@@ -11,8 +11,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from controlplane.domain.commands.exporting import ExportFormat, NotAConfigError, export_config
 from controlplane.domain.commands.notes import export_notes
+from controlplane.domain.runtimes.exporting import (
+    USUAL_FORMAT,
+    ExportFormat,
+    NotAConfigError,
+    export_config,
+)
 
 UNREADABLE = 2
 
@@ -28,7 +33,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--format",
             choices=[each.value for each in ExportFormat],
-            default=ExportFormat.VLLM.value,
+            default=USUAL_FORMAT.value,
             dest="form",
         )
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from controlplane.domain.commands.importing import import_command
 from controlplane.domain.commands.invocation import MAX_COMMAND_BYTES, RefusedCommandError
 from controlplane.domain.commands.notes import import_notes
+from controlplane.domain.runtimes.importing import import_command
 
 REFUSED = 1
 

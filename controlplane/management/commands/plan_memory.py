@@ -29,7 +29,10 @@ from controlplane.domain.memory.requested_devices import (
     UnknownKindError,
     read_requested_devices,
 )
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes.choice import runtime_on
 from controlplane.domain.spec import ParseResult, Spec, parse_text
+from controlplane.domain.spec.choices import RUNTIME_ON_GPU
 from controlplane.management.plan_text import build_forecast, lines_of
 from controlplane.management.reading import (
     BLOCKED,
@@ -104,7 +107,7 @@ def _planned(
             spec,
             checkpoint,
             devices,
-            devices.runtime_name(spec),
+            runtime_on(devices.kind, spec).memory,
             tensor_parallel=devices.ranks(spec),
         )
     except UnplannableError as error:
@@ -128,8 +131,8 @@ def _shown(planned: MemoryPlan, form: str, *, advise: bool) -> str:
     inputs = planned.inputs
     advice: tuple[FitRow, ...] = ()
     if advise:
-        runtime = inputs.runtime_name if inputs.runtime_name != "native" else "vllm"
-        rows = fit(inputs.checkpoint, every_offer(), spec=inputs.spec, runtime_name=runtime)
+        runtime = inputs.runtime if inputs.runtime.divides else RUNTIMES[RUNTIME_ON_GPU].memory
+        rows = fit(inputs.checkpoint, every_offer(), spec=inputs.spec, runtime=runtime)
         advice = rows[:_ADVISED_ROWS]
     if form == "json":
         report = {

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.memory import UnplannableError
-from controlplane.domain.runtimes import RUNTIMES, Launch
+from controlplane.domain.runtimes import RUNTIMES, Launch, Start
 from controlplane.domain.spec import Spec, parse_text
 from controlplane.management.reading import UnreadableError, read_checkpoint, read_config_text
 
@@ -59,18 +59,17 @@ def _spec(file: str) -> Spec:
 
 def _launch(spec: Spec, options: dict[str, Any]) -> Launch:
     facts, version = options["facts"], options["runtime_version"]
-    launch: Launch = RUNTIMES[options["runtime"] or spec.runtime_name].render.render(
-        spec,
-        read_checkpoint(Path(facts)) if facts else CheckpointFacts(),
+    start = Start(
         model_dir=options["model_dir"],
         host=options["host"],
         port=options["port"],
         python=options["engine_python"],
         threads=8,
         memory_bytes=round(options["memory_gib"] * GIB),
-        **({"version": version} if version else {}),
+        version=version,
     )
-    return launch
+    checkpoint = read_checkpoint(Path(facts)) if facts else CheckpointFacts()
+    return RUNTIMES[options["runtime"] or spec.runtime_name].render(spec, checkpoint, start)
 
 
 def _write(launch: Launch, folder: Path) -> None:

@@ -8,8 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from controlplane.domain.commands.importing import import_command
 from controlplane.domain.commands.invocation import RefusedCommandError
+from controlplane.domain.runtimes.importing import import_command
 from tests.domain.cases import DATA
 from tests.domain.commands.command_cases import as_command, command_cases
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from controlplane.domain.commands.exporting import ExportFormat, export_config
-from controlplane.domain.commands.importing import import_command
 from controlplane.domain.commands.report import CommandImport
+from controlplane.domain.runtimes.exporting import ExportFormat, export_config
+from controlplane.domain.runtimes.importing import import_command
 from controlplane.domain.spec import parse_text
 from tests.domain.commands.command_cases import as_command, command_cases
 from tests.domain.commands.golden import FILE, summaries

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from controlplane.domain.commands.importing import import_command
 from controlplane.domain.commands.invocation import MAX_COMMAND_BYTES, RefusedCommandError
 from controlplane.domain.commands.report import CommandImport
+from controlplane.domain.runtimes.importing import import_command
 from controlplane.domain.spec import Spec, parse_text
 
 IMAGE = "vllm/vllm-openai:v0.25.1"

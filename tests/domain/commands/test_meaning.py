@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from controlplane.domain.commands.importing import import_command
 from controlplane.domain.commands.report import CommandImport
+from controlplane.domain.runtimes.importing import import_command
 from controlplane.domain.spec import Spec, parse_text
 
 SEED = """\

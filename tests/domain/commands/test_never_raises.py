@@ -5,10 +5,10 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.domain.commands.exporting import ExportFormat, export_config
-from controlplane.domain.commands.importing import import_command
 from controlplane.domain.commands.invocation import RefusedCommandError
 from controlplane.domain.commands.report import CommandImport
+from controlplane.domain.runtimes.exporting import ExportFormat, export_config
+from controlplane.domain.runtimes.importing import import_command
 from controlplane.domain.runtimes.vllm.flags import READ, REASONS
 from controlplane.domain.spec import parse_text
 from tests.examples import examples

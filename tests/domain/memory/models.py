@@ -8,6 +8,7 @@ from controlplane.domain.facts.gpus import GPUS
 from controlplane.domain.memory import MemoryPlan, plan
 from controlplane.domain.rules import DeviceOffer
 from controlplane.domain.rules.examples import LLAMA_8B
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec, parse_mapping
 from tests.domain.cases import lines
 
@@ -69,4 +70,6 @@ def planned(
     kind, _, count = accelerator.partition(":")
     if count and "tensor_parallel_count" not in build and "pipeline_parallel_count" not in build:
         build["tensor_parallel_count"] = int(count)
-    return plan(spec_for(accelerator, **build), checkpoint, device(kind), runtime_name)
+    return plan(
+        spec_for(accelerator, **build), checkpoint, device(kind), RUNTIMES[runtime_name].memory
+    )

@@ -16,6 +16,7 @@ from controlplane.domain.memory import (
 )
 from controlplane.domain.memory.changes import patched
 from controlplane.domain.rules.examples import LLAMA_70B, QWEN2_7B
+from controlplane.domain.runtimes import RUNTIMES
 from tests.domain.memory.models import (
     LLAMA_8B,
     QWEN3_32B_FP8,
@@ -24,6 +25,8 @@ from tests.domain.memory.models import (
     public,
     spec_for,
 )
+
+TRTLLM, VLLM = RUNTIMES["trtllm"].memory, RUNTIMES["vllm"].memory
 
 GIB = 2**30
 
@@ -84,7 +87,7 @@ def test_nothing_is_calibrated_without_quantization() -> None:
 
 def _fit(facts: checkpoints.CheckpointFacts, *offers: GpuOffer, **build: object) -> list[FitRow]:
     spec = spec_for(max_seq_len=8192, **build)  # type: ignore[arg-type]
-    return list(fit(facts, offers or every_offer(), spec=spec))
+    return list(fit(facts, offers or every_offer(), runtime=TRTLLM, spec=spec))
 
 
 def test_every_row_that_is_returned_holds_a_full_length_request() -> None:
@@ -108,13 +111,13 @@ def test_owned_devices_come_before_those_that_one_might_get() -> None:
 
 def test_what_is_refused_says_why() -> None:
     offers = [GpuOffer(kind="A100", count=1, memory_bytes=80 * GIB)]
-    rows = fit(QWEN2_7B, offers, spec=spec_for(), with_refused=True)
+    rows = fit(QWEN2_7B, offers, runtime=TRTLLM, spec=spec_for(), with_refused=True)
     reasons = {row.quantization_type: " ".join(row.reasons) for row in rows if row.plan is None}
     assert "8.9" in reasons["fp8"]
     assert "10.0" in reasons["fp4"]
     h100 = [GpuOffer(kind="H100", count=1, memory_bytes=80 * GIB)]
     kv = {row.quantization_type: row for row in
-          fit(QWEN2_7B, h100, spec=spec_for(), with_refused=True)}  # fmt: skip
+          fit(QWEN2_7B, h100, runtime=TRTLLM, spec=spec_for(), with_refused=True)}  # fmt: skip
     assert "bias" in " ".join(kv["fp8_kv"].reasons)
     assert kv["fp8"].fits
 
@@ -128,9 +131,9 @@ def test_a_checkpoint_in_fp8_is_not_offered_an_a100_nor_another_precision() -> N
 
 def test_fp4_on_hopper_is_emulated_by_the_runtime_that_can() -> None:
     h100 = [GpuOffer(kind="H100", count=1, memory_bytes=80 * GIB)]
-    native = fit(LLAMA_8B, h100, spec=spec_for())
+    native = fit(LLAMA_8B, h100, runtime=TRTLLM, spec=spec_for())
     assert not any(row.quantization_type.startswith("fp4") for row in native)
-    emulated = fit(LLAMA_8B, h100, spec=spec_for(), runtime_name="vllm")
+    emulated = fit(LLAMA_8B, h100, spec=spec_for(), runtime=VLLM)
     row = next(row for row in emulated if row.quantization_type == "fp4")
     assert "emulated" in " ".join(row.reasons)
     assert "3 to 5 points" in " ".join(row.reasons)
@@ -139,8 +142,8 @@ def test_fp4_on_hopper_is_emulated_by_the_runtime_that_can() -> None:
 def test_heads_that_do_not_divide_get_stages_instead() -> None:
     facts = LLAMA_70B.model_copy(update={"attention_heads": 28, "kv_heads": 4, "head_dim": 256})
     offers = [GpuOffer(kind="H100", count=8, memory_bytes=80 * GIB)]
-    divisions = {(row.tensor_parallel, row.pipeline_parallel)
-                 for row in fit(facts, offers, spec=spec_for(max_seq_len=8192))}  # fmt: skip
+    rows = fit(facts, offers, runtime=TRTLLM, spec=spec_for(max_seq_len=8192))
+    divisions = {(row.tensor_parallel, row.pipeline_parallel) for row in rows}
     assert (4, 2) in divisions
     assert all(ranks in (1, 2, 4) for ranks, _ in divisions)
 
@@ -168,6 +171,7 @@ def test_a_large_mixture_finds_a_place_on_a_host_of_h200() -> None:
     rows = fit(
         public("Qwen/Qwen3-235B-A22B"),
         [GpuOffer(kind="H200", count=8, memory_bytes=141 * GIB)],
+        runtime=TRTLLM,
         spec=spec_for(max_seq_len=32_768),
     )
     assert {row.devices for row in rows if row.quantization_type == "no_quant"} == {4, 8}

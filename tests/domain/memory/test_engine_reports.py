@@ -10,6 +10,7 @@ import pytest
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.memory import MemoryPlan, plan
 from controlplane.domain.memory.engine_tables import engine_table_bytes
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.runtimes.vllm.render import render
 from controlplane.domain.spec import parse_mapping
 from tests.domain.memory.models import QWEN3_8B, device, spec_for
@@ -27,7 +28,7 @@ def planned(entry: dict[str, Any]) -> MemoryPlan:
     assert spec is not None
     facts = checkpoints.read(entry["checkpoint"], weight_bytes=entry["weight_bytes"])
     present = replace(device(entry["device"]["kind"]), memory_bytes=entry["device"]["memory_bytes"])
-    return plan(spec, facts, present, entry["runtime"])
+    return plan(spec, facts, present, RUNTIMES[entry["runtime"]].memory)
 
 
 @pytest.mark.parametrize("entry", REPORTS)
@@ -50,7 +51,8 @@ def test_only_matrices_between_one_and_ten_megabytes_leave_rests_of_segments() -
 def test_only_vllm_counts_tables_as_weights() -> None:
     spec = spec_for("H100")
     ours, theirs = (
-        plan(spec, QWEN3_8B, device("H100"), name).weights_bytes for name in ("vllm", "trtllm")
+        plan(spec, QWEN3_8B, device("H100"), RUNTIMES[name].memory).weights_bytes
+        for name in ("vllm", "trtllm")
     )
     assert ours - theirs == engine_table_bytes(QWEN3_8B, number_bytes=2, devices=1)
 
@@ -63,6 +65,6 @@ def test_vllm_is_planned_within_the_most_that_its_command_gives_it(kind: str) ->
         memory_bytes=present.memory_bytes,
     )  # fmt: skip
     given = launch.argv[launch.argv.index("--gpu-memory-utilization") + 1]
-    within = plan(spec, QWEN3_8B, present, "vllm")
+    within = plan(spec, QWEN3_8B, present, RUNTIMES["vllm"].memory)
     used = within.kv_cache_bytes + within.weights_bytes + within.activations_bytes
     assert used + within.overhead_bytes <= float(given) * present.memory_bytes

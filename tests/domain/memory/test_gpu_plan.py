@@ -6,6 +6,7 @@ from controlplane.domain.facts import checkpoints
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.memory import UnplannableError, plan
 from controlplane.domain.rules.examples import BERT, LLAMA_70B
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import parse_mapping
 from tests.domain.memory.models import (
     LLAMA_8B,
@@ -120,7 +121,7 @@ def test_v2_drafts_and_cache_type_come_from_the_engines_arguments() -> None:
     }  # fmt: skip
     spec = parse_mapping({"trt_llm": engine, "resources": {"accelerator": "B200:8"}}).spec
     assert spec is not None
-    found = plan(spec, public("deepseek-ai/DeepSeek-R1"), device("B200"), "trtllm")
+    found = plan(spec, public("deepseek-ai/DeepSeek-R1"), device("B200"), RUNTIMES["trtllm"].memory)
     assert (found.kv_element_bytes, found.drafting.tokens, found.parallelism.expert) == (1, 1, 4)
     assert found.drafting.uses_prediction_layers
 
@@ -171,7 +172,7 @@ def test_a_hybrid_without_its_pattern_says_that_every_layer_counts() -> None:
 def test_the_native_engine_refuses_a_state() -> None:
     hybrid = public("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16")
     with pytest.raises(UnplannableError, match="state"):
-        plan(spec_for(), hybrid, device("H100"), "native")
+        plan(spec_for(), hybrid, device("H100"), RUNTIMES["native"].memory)
 
 
 def test_the_longest_request_ends_at_the_models_own_limit() -> None:

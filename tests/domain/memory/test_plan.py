@@ -7,6 +7,7 @@ from controlplane.domain.memory import builder_devices, longest_sequence, plan
 from controlplane.domain.memory.native_limits import DECODER_STEP_TOKENS
 from controlplane.domain.rules import DeviceOffer
 from controlplane.domain.rules.examples import LLAMA_8B, LLAMA_70B, SMOLLM2_135M, facts
+from controlplane.domain.runtimes import RUNTIMES
 from tests.domain.conftest import MakeSpec
 from tests.domain.memory.models import with_share
 
@@ -14,7 +15,7 @@ HOST = DeviceOffer(kind="CPU", count=1, memory_bytes=24 * GIB)
 
 
 def test_smollm2_on_a_cpu_is_planned_in_float32(make_spec: MakeSpec) -> None:
-    planned = plan(make_spec(), SMOLLM2_135M, HOST, "native")
+    planned = plan(make_spec(), SMOLLM2_135M, HOST, RUNTIMES["native"].memory)
     assert planned.weights_bytes == 4 * 134_515_008
     assert planned.kv_bytes_per_token == 2 * 3 * 64 * 30 * 4
     assert planned.sequence_tokens == 8192
@@ -25,7 +26,7 @@ def test_smollm2_on_a_cpu_is_planned_in_float32(make_spec: MakeSpec) -> None:
 
 def test_a_processor_that_computes_bfloat16_halves_weights_and_cache(make_spec: MakeSpec) -> None:
     full, half = (
-        plan(make_spec(), SMOLLM2_135M, HOST, "native", computes_bfloat16=each)
+        plan(make_spec(), SMOLLM2_135M, HOST, RUNTIMES["native"].memory, computes_bfloat16=each)
         for each in (False, True)
     )
     assert 2 * half.weights_bytes == full.weights_bytes
@@ -39,12 +40,12 @@ def test_the_native_engine_on_a_gpu_is_planned_in_bfloat16_with_the_steps_that_i
 ) -> None:
     h100 = DeviceOffer(kind="H100", count=8, memory_bytes=80 * GIB)
     spec = make_spec(resources={"accelerator": "H100"}, enginehouse={"runtime": "native"})
-    planned = plan(spec, SMOLLM2_135M, h100, "native")
+    planned = plan(spec, SMOLLM2_135M, h100, RUNTIMES["native"].memory)
     assert planned.weights_bytes == 2 * 134_515_008
     assert planned.kv_bytes_per_token == 2 * 3 * 64 * 30 * 2
     assert planned.step_tokens == DECODER_STEP_TOKENS
     assert planned.full_length_requests == planned.batch_size == 8
-    on_cpu = plan(make_spec(), SMOLLM2_135M, HOST, "native")
+    on_cpu = plan(make_spec(), SMOLLM2_135M, HOST, RUNTIMES["native"].memory)
     assert planned.step_tokens == on_cpu.step_tokens
     assert planned.overhead_bytes > on_cpu.overhead_bytes
     assert planned.estimates
@@ -53,8 +54,8 @@ def test_the_native_engine_on_a_gpu_is_planned_in_bfloat16_with_the_steps_that_i
 @pytest.mark.parametrize("algorithm", ["FP8", "NVFP4"])
 def test_a_quantized_checkpoint_is_expanded_on_a_cpu(make_spec: MakeSpec, algorithm: str) -> None:
     quantized = facts(quantization_config={"quant_method": "modelopt", "quant_algo": algorithm})
-    planned = plan(make_spec(), quantized, HOST, "native")
-    plain = plan(make_spec(), SMOLLM2_135M, HOST, "native")
+    planned = plan(make_spec(), quantized, HOST, RUNTIMES["native"].memory)
+    plain = plan(make_spec(), SMOLLM2_135M, HOST, RUNTIMES["native"].memory)
     assert planned.weights_bytes == plain.weights_bytes
     assert planned.kv_cache_bytes == plain.kv_cache_bytes
 
@@ -64,7 +65,7 @@ def test_the_files_of_an_uncounted_quantized_checkpoint_are_expanded_too(
 ) -> None:
     quantized = facts(quantization_config={"quant_method": "modelopt", "quant_algo": "NVFP4"})
     uncounted = quantized.model_copy(update={"parameters": None, "weight_bytes": 5_625_000})
-    assert plan(make_spec(), uncounted, HOST, "native").weights_bytes == 40_000_000
+    assert plan(make_spec(), uncounted, HOST, RUNTIMES["native"].memory).weights_bytes == 40_000_000
 
 
 @pytest.mark.parametrize("share", [0.9, 0.37, 1.0])
@@ -72,21 +73,23 @@ def test_a_plan_within_the_reserved_memory_comes_to_the_same_cache(
     make_spec: MakeSpec, share: float
 ) -> None:
     spec = with_share(make_spec({"max_batch_size": 3}), share)
-    planned = plan(spec, SMOLLM2_135M, HOST, "native")
+    planned = plan(spec, SMOLLM2_135M, HOST, RUNTIMES["native"].memory)
     reserved = DeviceOffer(kind="CPU", count=1, memory_bytes=planned.reserved_bytes)
-    again = plan(spec, SMOLLM2_135M, reserved, "native")
+    again = plan(spec, SMOLLM2_135M, reserved, RUNTIMES["native"].memory)
     assert again.kv_cache_bytes == planned.kv_cache_bytes
     assert planned.reserved_bytes < HOST.memory_bytes
 
 
 def test_a_written_batch_size_is_kept_on_a_cpu(make_spec: MakeSpec) -> None:
-    planned = plan(make_spec({"max_batch_size": 256}), SMOLLM2_135M, HOST, "native")
+    planned = plan(
+        make_spec({"max_batch_size": 256}), SMOLLM2_135M, HOST, RUNTIMES["native"].memory
+    )
     assert planned.batch_size == 256
     assert planned.binding == "kv_cache"
 
 
 def test_the_json_form_has_the_documented_keys(make_spec: MakeSpec) -> None:
-    content = plan(make_spec(), SMOLLM2_135M, HOST, "native").to_json()
+    content = plan(make_spec(), SMOLLM2_135M, HOST, RUNTIMES["native"].memory).to_json()
     assert set(content["model"]) == {
         "architecture", "parameters", "weight_bytes", "kv_bytes_per_token",
     }  # fmt: skip
@@ -111,7 +114,7 @@ def test_quantization_halves_the_body_and_leaves_the_tables(make_spec: MakeSpec)
     sizes = {
         name: plan(
             make_spec({"quantization_type": name}, resources={"accelerator": "H100"}),
-            LLAMA_8B, h100, "trtllm",
+            LLAMA_8B, h100, RUNTIMES["trtllm"].memory,
         )
         for name in ("no_quant", "fp8", "fp8_kv", "fp4")
     }  # fmt: skip
@@ -125,7 +128,7 @@ def test_quantization_halves_the_body_and_leaves_the_tables(make_spec: MakeSpec)
 
 def test_the_longest_sequence_is_in_round_numbers(make_spec: MakeSpec) -> None:
     small = DeviceOffer(kind="CPU", count=1, memory_bytes=2 * GIB)
-    planned = plan(make_spec(), SMOLLM2_135M, small, "native")
+    planned = plan(make_spec(), SMOLLM2_135M, small, RUNTIMES["native"].memory)
     assert longest_sequence(planned) % 256 == 0
     assert 0 < longest_sequence(planned) <= planned.kv_tokens
 

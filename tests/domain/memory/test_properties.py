@@ -19,6 +19,7 @@ from controlplane.domain.memory import (
     plan_report,
 )
 from controlplane.domain.rules import DeviceOffer
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import parse_mapping
 from tests.domain.cases import lines
 from tests.domain.configs import configs
@@ -94,7 +95,12 @@ def test_a_larger_device_never_holds_less(
 ) -> None:
     spec, facts = spec_for("H100", **build), public(model)
     small, large = (
-        plan(spec, facts, DeviceOffer(kind="H100", count=1, memory_bytes=memory), "trtllm")
+        plan(
+            spec,
+            facts,
+            DeviceOffer(kind="H100", count=1, memory_bytes=memory),
+            RUNTIMES["trtllm"].memory,
+        )
         for memory in (size, size + more)
     )
     assert small.kv_tokens <= large.kv_tokens
@@ -125,9 +131,9 @@ def test_any_config_and_any_model_give_a_plan_or_a_reason(
     device = DeviceOffer(kind="H100", count=8, memory_bytes=80 * 2**30)
     if runtime == "native" and facts.keeps_state:
         with pytest.raises(UnplannableError, match="state"):
-            plan(spec, facts, device, runtime)
+            plan(spec, facts, device, RUNTIMES[runtime].memory)
         return
-    found = plan(spec, facts, device, runtime)
+    found = plan(spec, facts, device, RUNTIMES[runtime].memory)
     json.dumps(plan_report(found))
     assert all(change.before is found for change in changes(found))
 
@@ -136,7 +142,7 @@ def test_any_config_and_any_model_give_a_plan_or_a_reason(
 @given(ANY_MODEL, st.integers(1, 200_000))
 def test_advice_is_ordered_and_every_row_fits(facts: Any, length: int) -> None:
     offers = [GpuOffer(kind="H100", count=8, memory_bytes=80 * 2**30)]
-    rows = fit(facts, offers, spec=spec_for(max_seq_len=length))
+    rows = fit(facts, offers, runtime=RUNTIMES["trtllm"].memory, spec=spec_for(max_seq_len=length))
     assert all(row.fits for row in rows)
     json.dumps([row.to_json() for row in rows])
 
@@ -146,7 +152,10 @@ def test_the_share_of_free_memory_scales_the_cache() -> None:
     shares = (0.1, 0.5, 0.9, 1.0)
     tokens = [
         plan(
-            spec_for("H100", {"kv_cache_free_gpu_mem_fraction": share}), LLAMA_8B, device, "trtllm"
+            spec_for("H100", {"kv_cache_free_gpu_mem_fraction": share}),
+            LLAMA_8B,
+            device,
+            RUNTIMES["trtllm"].memory,
         ).kv_tokens
         for share in shares
     ]

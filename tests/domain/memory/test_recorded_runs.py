@@ -7,6 +7,7 @@ import pytest
 from controlplane.domain.facts.gpus import GPUS
 from controlplane.domain.memory import MemoryPlan, plan
 from controlplane.domain.rules import DeviceOffer
+from controlplane.domain.runtimes import RUNTIMES
 from tests.domain.cases import lines
 from tests.domain.conftest import MakeSpec
 from tests.domain.memory.models import LLAMA_8B, QWEN3_32B_FP8, with_share
@@ -24,7 +25,12 @@ def planned_row(row: dict[str, Any], make_spec: MakeSpec) -> MemoryPlan:
     )  # fmt: skip
     device = DeviceOffer(kind=kind, count=8, memory_bytes=GPUS[kind].memory_bytes or 0)
     checkpoint = QWEN3_32B_FP8 if "Qwen3" in row["model"] else LLAMA_8B
-    return plan(with_share(spec, row["free_gpu_mem_fraction"]), checkpoint, device, "trtllm")
+    return plan(
+        with_share(spec, row["free_gpu_mem_fraction"]),
+        checkpoint,
+        device,
+        RUNTIMES["trtllm"].memory,
+    )
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['gpu']}-{row['max_seq_len']}")

@@ -19,6 +19,7 @@ from controlplane.domain.memory import (
 from controlplane.domain.memory.sizing import divides_heads
 from controlplane.domain.rules import DeviceOffer
 from controlplane.domain.rules.examples import LLAMA_70B
+from controlplane.domain.runtimes import RUNTIMES
 from tests.domain.cases import lines
 from tests.domain.memory.models import LLAMA_8B, planned, public, spec_for
 
@@ -50,13 +51,18 @@ def test_405_billion_in_fp8_are_refused_on_eight_a100_before_any_download(issue:
          "quantization_config": {"quant_method": "fbgemm_fp8"}}
     )  # fmt: skip
     assert fp8.parameters == stored.parameters
-    refusal = stored_refusal(fp8, GPUS["A100"], "trtllm")
+    refusal = stored_refusal(fp8, GPUS["A100"], RUNTIMES["trtllm"].memory.precisions)
     assert refusal is not None
     assert "8.9" in refusal, issue
-    assert not fit(fp8, [GpuOffer(kind="A100", count=8, memory_bytes=80 * GIB)], spec=spec_for())
+    assert not fit(
+        fp8,
+        [GpuOffer(kind="A100", count=8, memory_bytes=80 * GIB)],
+        runtime=RUNTIMES["trtllm"].memory,
+        spec=spec_for(),
+    )
     h100 = fit(
         fp8, [GpuOffer(kind="H100", count=8, memory_bytes=80 * GIB)],
-        spec=spec_for(max_seq_len=8192),
+        runtime=RUNTIMES["trtllm"].memory, spec=spec_for(max_seq_len=8192),
     )  # fmt: skip
     assert {row.devices for row in h100} == {8}
 
@@ -75,7 +81,7 @@ def test_vllm_2418_the_longest_length_of_a_small_device_is_told() -> None:
          "vocab_size": 32_000, "max_position_embeddings": 4096, "dtype": "float16"}
     )  # fmt: skip
     small = DeviceOffer(kind="T4", count=1, memory_bytes=int(18.4 * GIB))
-    found = plan(spec_for("T4", max_num_tokens=2048), llama2_7b, small, "trtllm")
+    found = plan(spec_for("T4", max_num_tokens=2048), llama2_7b, small, RUNTIMES["trtllm"].memory)
     assert 0 < found.kv_tokens < 4096
     assert found.verdict == "does_not_fit"
     assert 0 < longest_sequence(found) <= found.kv_tokens
@@ -84,11 +90,16 @@ def test_vllm_2418_the_longest_length_of_a_small_device_is_told() -> None:
 def test_vllm_4096_against_131072_on_a_device_of_24_gib() -> None:
     """GPUStack passes a Llama-8B with 131,072 tokens on 24 GB; one request alone needs 16 GiB."""
     device = DeviceOffer(kind="L4", count=2, memory_bytes=24 * GIB)
-    one = plan(spec_for("L4", max_seq_len=131_072), LLAMA_8B, device, "trtllm")
+    one = plan(spec_for("L4", max_seq_len=131_072), LLAMA_8B, device, RUNTIMES["trtllm"].memory)
     assert one.layout.request_bytes(131_072) == 16 * GIB
     assert one.verdict == "does_not_fit"
-    assert plan(spec_for("L4", max_seq_len=4096), LLAMA_8B, device, "trtllm").verdict == "fits"
-    half = plan(spec_for("L4", quantization_type="fp8"), LLAMA_8B, device, "trtllm")
+    assert (
+        plan(spec_for("L4", max_seq_len=4096), LLAMA_8B, device, RUNTIMES["trtllm"].memory).verdict
+        == "fits"
+    )
+    half = plan(
+        spec_for("L4", quantization_type="fp8"), LLAMA_8B, device, RUNTIMES["trtllm"].memory
+    )
     assert half.weights_bytes == pytest.approx(one.weights_bytes * 0.57, rel=0.02)
 
 

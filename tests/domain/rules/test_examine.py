@@ -22,6 +22,7 @@ from controlplane.domain.rules.examples import (
     facts,
 )
 from controlplane.domain.rules.reference import write_reference
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import edit_yaml, parse_mapping, parse_text
 from controlplane.management.commands.write_rule_reference import REFERENCE
 from tests.domain.configs import configs
@@ -74,7 +75,7 @@ def test_the_plan_is_monotone(
         spec = parse_mapping({"trt_llm": {"build": {**base, **build}}, **top}).spec
         assert spec is not None
         device = next(each for each in EVERY_KIND if each.kind == (kind or "CPU"))
-        return plan(spec, checkpoint, device, spec.runtime_name)
+        return plan(spec, checkpoint, device, RUNTIMES[spec.runtime_name].memory)
 
     base = capacity()
     assert capacity(max_num_tokens=min(tokens * 2, 131_072)).kv_tokens <= base.kv_tokens
@@ -191,7 +192,12 @@ def test_a_shape_that_cannot_be_planned_is_said_and_not_waited_for() -> None:
     spec = parse_mapping(Example().content).spec
     assert spec is not None
     with pytest.raises(UnplannableError, match="KV heads"):
-        plan(spec, unknown, DeviceOffer(kind="CPU", count=1, memory_bytes=2**34), "native")
+        plan(
+            spec,
+            unknown,
+            DeviceOffer(kind="CPU", count=1, memory_bytes=2**34),
+            RUNTIMES["native"].memory,
+        )
 
 
 def test_the_rule_reference_is_up_to_date() -> None:

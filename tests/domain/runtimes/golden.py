@@ -12,12 +12,12 @@ from typing import Any
 
 import yaml
 
-from controlplane.domain.commands.importing import import_command
 from controlplane.domain.commands.invocation import RefusedCommandError
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.facts.gpus import GIB
 from controlplane.domain.rules.examples import BERT, LLAMA_8B, LLAMA_70B, QWEN2_7B
 from controlplane.domain.runtimes import trtllm, vllm
+from controlplane.domain.runtimes.importing import import_command
 from controlplane.domain.runtimes.launch import Launch
 from controlplane.domain.spec import Spec, parse_mapping, parse_text
 from tests.domain.cases import as_config_yaml, lines

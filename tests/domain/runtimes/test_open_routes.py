@@ -3,8 +3,7 @@
 import pytest
 
 from controlplane.domain.runtimes import RUNTIMES
-from controlplane.domain.runtimes import open_routes as module
-from controlplane.domain.runtimes.open_routes import borrowed_routes, open_routes
+from controlplane.domain.runtimes.open_routes import borrowed_routes, nearest_version, open_routes
 from controlplane.domain.wire.client_routes import HOSTED
 
 # Source: the hosted product's routes under `sync/`, one line each.
@@ -45,11 +44,9 @@ def test_a_version_takes_the_list_of_the_nearest_one_below(version: str, of_vers
     assert open_routes("vllm", version).of_version == of_version
 
 
-def test_the_nearest_one_below_is_found_by_numbers_and_not_by_letters(monkeypatch) -> None:
-    tables = {"0.9": HOSTED, "0.10": HOSTED, "0.25": HOSTED}
-    monkeypatch.setitem(module._TABLES, "made", tables)
+def test_the_nearest_one_below_is_found_by_numbers_and_not_by_letters() -> None:
     asked = ("0.9.3", "0.11", "0.30", "0.1")
-    found = {each: open_routes("made", each).of_version for each in asked}
+    found = {each: nearest_version(("0.9", "0.10", "0.25"), each) for each in asked}
     assert found == {"0.9.3": "0.9", "0.11": "0.10", "0.30": "0.25", "0.1": "0.9"}
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from controlplane.domain.commands.importing import import_command
 from controlplane.domain.rules.engine_arguments import v2_example
+from controlplane.domain.runtimes.importing import import_command
 from controlplane.domain.runtimes.launch import Launch
 from controlplane.domain.runtimes.vllm.capabilities import VERSIONS
 from controlplane.domain.runtimes.vllm.flags import GRAMMAR

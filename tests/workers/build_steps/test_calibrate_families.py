@@ -15,6 +15,7 @@ import transformers
 from _pytest.mark import ParameterSet
 from torch import Tensor
 
+from controlplane.domain.facts.quantization import PRECISIONS
 from tests.tiny_families import FAMILIES, make_family
 from tests.workers.build_steps.quantizing import (
     fetched,
@@ -75,12 +76,13 @@ class Promise:
 
 
 PROMISES = {
-    "fp8": Promise("FP8"),
-    "fp8_kv": Promise("FP8", kv_cache=True),
-    "fp8_mlp_only": Promise("FP8", attention=False),
-    "fp4": Promise("NVFP4"),
-    "fp4_kv": Promise("NVFP4", kv_cache=True),
-    "fp4_mlp_only": Promise("NVFP4", attention=False),
+    name: Promise(
+        each.weights.modelopt_name or "",
+        attention=not each.mlp_only,
+        kv_cache=each.quantizes_kv_cache,
+    )
+    for name, each in PRECISIONS.items()
+    if each.is_built
 }
 
 

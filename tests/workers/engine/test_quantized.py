@@ -11,6 +11,7 @@ import transformers
 from safetensors.torch import load_file
 from torch import nn
 
+from controlplane.domain.facts.quantization import FP8
 from tests.tiny_checkpoint import VOCABULARY
 from tests.tiny_families import FAMILIES, make_family
 from workers.build_steps.gating.as_served import load_as_served
@@ -126,7 +127,7 @@ def with_odd_weights(checkpoint: Checkpoint) -> nn.Module:
 def quantized(checkpoint: Checkpoint, rows: torch.Tensor) -> nn.Module:
     model = with_odd_weights(checkpoint)
     config = modelopt_config(
-        Recipe(weights="FP8_DEFAULT_CFG", kv_cache=True),
+        Recipe(number=FP8, kv_cache=True),
         presets,
         has_kv_cache=checkpoint.has_kv_cache,
         is_encoder=checkpoint.is_encoder,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes import RUNTIMES, Start
 from controlplane.domain.spec import parse_text
 from workers.runtimes.launchers import LAUNCHERS
 
@@ -56,10 +56,11 @@ def test_its_command_starts_with_the_file_that_is_written_for_it(
 ) -> None:
     spec = parse_text(CONFIG).spec
     assert spec is not None
-    launch = RUNTIMES["trtllm"].render.render(
-        spec, CheckpointFacts(), model_dir="/model", host="127.0.0.1", port=8000,
+    start = Start(
+        model_dir="/model", host="127.0.0.1", port=8000,
         python=str(stand_in), threads=1, memory_bytes=0, version="1.2",
     )  # fmt: skip
+    launch = RUNTIMES["trtllm"].render(spec, CheckpointFacts(), start)
     said = subprocess.check_output(launch.argv_in(str(tmp_path)), text=True).split()
     assert said[:3] == ["-m", "tensorrt_llm.commands.serve", "/model"]
     assert said[-2:] == ["--extra_llm_api_options", f"{tmp_path}/engine.yaml"]

@@ -4,6 +4,7 @@ import torch
 
 from controlplane.domain.facts.gpus import CPU
 from controlplane.domain.memory.native_limits import effective_dtype
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec
 from workers.build_steps.processor import has_native_bfloat16
 from workers.build_steps.quantization.checkpoint import Checkpoint
@@ -16,7 +17,7 @@ def served_dtype(spec: Spec, original: Checkpoint, device: Device) -> torch.dtyp
 
     The other engines take the checkpoint's own type, and so does their gate.
     """
-    if spec.runtime_name != "native":
+    if not RUNTIMES[spec.runtime_name].takes_dtype:
         return choose_dtype(original, device)
     kind = spec.accelerator.kind if spec.accelerator else CPU
     served = effective_dtype(spec, kind=kind, computes_bfloat16=has_native_bfloat16())

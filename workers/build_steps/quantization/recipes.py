@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from controlplane.domain.facts.quantization import NVFP4, Number
 from controlplane.domain.spec.choices import QuantizationType
 from workers.build_steps.quantization import failures
 
 Entry = dict[str, Any]
 
-_FP8_NUMBER: Entry = {"num_bits": (4, 3), "axis": None}
+_LENDER = NVFP4.modelopt_mlp_config
+"""Whose layers a number takes that has no config for feed-forward layers alone."""
 _KV_CONFIG = "FP8_KV_CFG"
 
 # ModelOpt would round what goes into a LayerNorm, for which a checkpoint has no scale and an
@@ -28,24 +30,31 @@ _NOT_FEED_FORWARD = ("*attention.output.dense*",)
 class Recipe:
     """What ModelOpt is told for one quantization type."""
 
-    weights: str
-    """Name of the ModelOpt config for weights and activations."""
+    number: Number
     mlp_only: bool = False
     kv_cache: bool = False
 
     @property
-    def is_fp4(self) -> bool:
-        return self.weights.startswith("NVFP4")
+    def weights(self) -> str:
+        """Name of the ModelOpt config for weights and activations."""
+        own = self.number.modelopt_mlp_config if self.mlp_only else ""
+        return own or self.number.modelopt_config
+
+    @property
+    def borrows_layers(self) -> bool:
+        """Whether ModelOpt has no config for feed-forward layers alone in this number."""
+        return self.mlp_only and not self.number.modelopt_mlp_config
 
 
 RECIPES: Mapping[QuantizationType, Recipe] = MappingProxyType(
     {
-        QuantizationType.FP8: Recipe(weights="FP8_DEFAULT_CFG"),
-        QuantizationType.FP8_KV: Recipe(weights="FP8_DEFAULT_CFG", kv_cache=True),
-        QuantizationType.FP8_MLP_ONLY: Recipe(weights="FP8_DEFAULT_CFG", mlp_only=True),
-        QuantizationType.FP4: Recipe(weights="NVFP4_DEFAULT_CFG"),
-        QuantizationType.FP4_KV: Recipe(weights="NVFP4_DEFAULT_CFG", kv_cache=True),
-        QuantizationType.FP4_MLP_ONLY: Recipe(weights="NVFP4_MLP_ONLY_CFG", mlp_only=True),
+        kind: Recipe(
+            number=kind.precision.weights,
+            mlp_only=kind.precision.mlp_only,
+            kv_cache=kind.precision.quantizes_kv_cache,
+        )
+        for kind in QuantizationType
+        if kind.precision.is_built
     }
 )
 
@@ -72,10 +81,10 @@ def modelopt_config(
     names = [recipe.weights]
     config = deepcopy(getattr(presets, recipe.weights))
     entries: list[Entry] = config["quant_cfg"]
-    if recipe.mlp_only and not recipe.is_fp4:
-        # ModelOpt has no FP8 preset for feed-forward layers alone: FP4's, with FP8 numbers in it.
-        names.append("layers of NVFP4_MLP_ONLY_CFG")
-        entries[:] = [_as_fp8(each) for each in deepcopy(presets.NVFP4_MLP_ONLY_CFG["quant_cfg"])]
+    if recipe.borrows_layers:
+        names.append(f"layers of {_LENDER}")
+        lent = deepcopy(getattr(presets, _LENDER)["quant_cfg"])
+        entries[:] = [_in_number(each, recipe.number) for each in lent]
     entries.append(dict(_NO_NORMS))
     if is_encoder:
         entries += _encoder_entries(recipe, entries)
@@ -85,8 +94,8 @@ def modelopt_config(
     return ModelOptConfig(config=config, names=tuple(names))
 
 
-def _as_fp8(entry: Entry) -> Entry:
-    return {**entry, "cfg": dict(_FP8_NUMBER)} if "cfg" in entry else entry
+def _in_number(entry: Entry, number: Number) -> Entry:
+    return {**entry, "cfg": dict(number.modelopt_quantizer or {})} if "cfg" in entry else entry
 
 
 def _encoder_entries(recipe: Recipe, entries: list[Entry]) -> list[Entry]:

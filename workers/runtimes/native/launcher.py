@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workers.runtimes.installed import Installed
-from workers.runtimes.launcher import Ask
+from workers.runtimes.launcher import Ask, Launcher
 
 
 class NativeLauncher:
@@ -23,3 +23,6 @@ class NativeLauncher:
         except ValueError:
             return None
         return content if isinstance(content, dict) else None
+
+
+LAUNCHER: Launcher = NativeLauncher()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workers.runtimes.installed import Installed
-from workers.runtimes.launcher import Ask
+from workers.runtimes.launcher import Ask, Launcher
 from workers.runtimes.own_or_image import own_or_image
 from workers.runtimes.trtllm.report import read_report
 
@@ -27,3 +27,6 @@ class TrtllmLauncher:
     def read_report(self, ask: Ask, log: str) -> dict[str, Any] | None:
         """Return what TensorRT-LLM tells at its version page and wrote into its log."""
         return read_report(ask, log)
+
+
+LAUNCHER: Launcher = TrtllmLauncher()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workers.runtimes.installed import Installed
-from workers.runtimes.launcher import Ask
+from workers.runtimes.launcher import Ask, Launcher
 from workers.runtimes.own_or_image import own_or_image
 from workers.runtimes.vllm.report import read_report
 
@@ -24,3 +24,6 @@ class VllmLauncher:
     def read_report(self, ask: Ask, log: str) -> dict[str, Any] | None:
         """Return what vLLM tells on its pages and wrote into its log."""
         return read_report(ask, log)
+
+
+LAUNCHER: Launcher = VllmLauncher()

@@ -17,8 +17,9 @@ from controlplane.domain.forecast.calibration_memory import (
 )
 from controlplane.domain.memory.native_limits import effective_dtype
 from controlplane.domain.memory.weights import FLOAT32_BYTES, SIXTEEN_BIT_BYTES
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec
-from controlplane.domain.spec.choices import Dtype
+from controlplane.domain.spec.choices import RUNTIME_ON_CPU, Dtype
 from workers.build_steps.processor import has_native_bfloat16
 
 STEPS_WITH_DEVICES = frozenset({"calibrate", "gate", "smoke_test"})
@@ -54,7 +55,8 @@ def step_need(
 def _smoke_test_bytes(spec: Spec, checkpoint: CheckpointFacts) -> int:
     """Return what the native engine needs to answer one request of full length."""
     host = _Host(kind=CPU, memory_bytes=psutil.virtual_memory().total)
-    plan = memory.plan(spec, checkpoint, host, "native", computes_bfloat16=has_native_bfloat16())
+    runtime = RUNTIMES[RUNTIME_ON_CPU].memory
+    plan = memory.plan(spec, checkpoint, host, runtime, computes_bfloat16=has_native_bfloat16())
     one_request = min(plan.kv_cache_bytes, plan.sequence_tokens * plan.kv_bytes_per_token)
     return plan.fixed_bytes + int(one_request / min(max(plan.kv_fraction, 0.01), 1.0)) + 1
 
@@ -89,7 +91,7 @@ def _in_fitting_type(step: str, spec: Spec, checkpoint: CheckpointFacts, host_by
 
 def _computes_in_half(step: str, spec: Spec, checkpoint: CheckpointFacts) -> bool:
     """Return whether the step computes in 16 bits by choice: the gate as the engine will."""
-    if step == "gate" and spec.runtime_name == "native":
+    if step == "gate" and RUNTIMES[spec.runtime_name].takes_dtype:
         served = effective_dtype(spec, kind=CPU, computes_bfloat16=has_native_bfloat16())
         return served is Dtype.BFLOAT16
     return checkpoint.dtype == "bfloat16" and has_native_bfloat16()

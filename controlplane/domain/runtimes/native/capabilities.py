@@ -16,8 +16,12 @@ from controlplane.domain.runtimes.capability import (
 from controlplane.domain.runtimes.native.proofs import PROOFS
 
 VERSION = "0.1"
+VERSIONS = (VERSION,)
 SEEN_VERSION = VERSION
-RUN_ON_A_DEVICE = "on one H200 behind the gateway, 2026-11-28, its answers those of Transformers"
+RUN_BY_US = (
+    "in every test, on a CPU; on one H200 behind the gateway, 2026-11-28, its answers those of "
+    "Transformers"
+)
 
 POOLED_FAMILIES = (
     "Bert", "DistilBert", "Gemma3Text", "Llama", "MPNet", "Mistral", "ModernBert", "Qwen2", "Qwen3",

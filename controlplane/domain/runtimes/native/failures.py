@@ -158,6 +158,7 @@ PATTERNS = (
         source="errno(3)",
     ),
 )  # fmt: skip
+LOG_PATTERNS = PATTERNS
 
 
 def explain(log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | None:

@@ -29,6 +29,7 @@ HISTOGRAMS: Mapping[str, str] = MappingProxyType(
         "engine_end_to_end_seconds": "end_to_end_seconds",
     }
 )
+SINCE: Mapping[str, str] = MappingProxyType({})
 
 
 def read(exposition_text: str) -> dict[str, float]:

@@ -12,6 +12,7 @@ from controlplane.domain.memory.native_limits import (
 )
 from controlplane.domain.memory.plan import plan
 from controlplane.domain.runtimes.launch import Launch
+from controlplane.domain.runtimes.native.memory import MEMORY
 from controlplane.domain.runtimes.native.settings import EngineSettings
 from controlplane.domain.runtimes.served_name import served_model_name
 from controlplane.domain.spec import Spec
@@ -91,7 +92,7 @@ def engine_settings(
     device = _Device(
         kind=spec.accelerator.kind if spec.accelerator else CPU, memory_bytes=memory_bytes
     )
-    planned = plan(spec, checkpoint, device, "native", computes_bfloat16=computes_bfloat16)
+    planned = plan(spec, checkpoint, device, MEMORY, computes_bfloat16=computes_bfloat16)
     length, pools = effective_sequence_length(spec, checkpoint), spec.base_model.is_encoder
     return EngineSettings(
         model_dir=model_dir,

@@ -9,6 +9,7 @@ from controlplane.domain.runtimes.native import failures as shared
 from controlplane.domain.runtimes.trtllm import failures_of_models, failures_of_start
 
 PATTERNS = (*failures_of_start.PATTERNS, *failures_of_models.PATTERNS)
+LOG_PATTERNS = PATTERNS
 
 
 def explain(log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | None:

@@ -27,12 +27,11 @@ PLAIN: Mapping[str, str] = MappingProxyType(
         "trtllm_spec_decode_num_accepted_tokens_total": "accepted_draft_tokens_total",
     }
 )
-SINCE_1_3 = frozenset(
-    {
-        "requests_running", "requests_waiting", "prompt_tokens_total", "completion_tokens_total",
-        "prefix_cache_hits_total", "requests_failed_total", "draft_tokens_total",
-        "accepted_draft_tokens_total",
-    }
+SINCE: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(
+        ("requests_running", "requests_waiting", "prompt_tokens_total", "completion_tokens_total",
+         "prefix_cache_hits_total", "requests_failed_total", "draft_tokens_total",
+         "accepted_draft_tokens_total"), "1.3")
 )  # fmt: skip
 """Our names that the 1.2 page does not have; the gateway counts requests and tokens itself."""
 HISTOGRAMS: Mapping[str, str] = MappingProxyType(

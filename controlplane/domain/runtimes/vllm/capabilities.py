@@ -5,10 +5,6 @@ from types import MappingProxyType
 
 from controlplane.domain.facts import sources
 from controlplane.domain.facts.gpus import CPU, PLANNABLE_GPUS
-from controlplane.domain.facts.precision_support import (
-    EMULATED_FP4_CAPABILITY,
-    EMULATED_FP8_CAPABILITY,
-)
 from controlplane.domain.facts.quantization import FP4_CAPABILITY, FP8_CAPABILITY
 from controlplane.domain.runtimes.capability import (
     Capability,
@@ -17,6 +13,10 @@ from controlplane.domain.runtimes.capability import (
     native,
     refused,
     seen,
+)
+from controlplane.domain.runtimes.vllm.memory import (
+    EXPANDED_FP4_CAPABILITY,
+    EXPANDED_FP8_CAPABILITY,
 )
 from controlplane.domain.runtimes.vllm.proofs import PROOFS
 
@@ -106,10 +106,10 @@ def capability(feature: Feature, device_kind: str = "H100", version: str = VERSI
 def _by_device(feature: Feature, has: tuple[int, int], version: str) -> Capability | None:
     match feature:
         case Feature.FP8_WEIGHTS:
-            expands = EMULATED_FP8_CAPABILITY if version >= EXPANDS_FP8_SINCE else FP8_CAPABILITY
+            expands = EXPANDED_FP8_CAPABILITY if version >= EXPANDS_FP8_SINCE else FP8_CAPABILITY
             return _weights("FP8", has, FP8_CAPABILITY, expands, f" (from {EXPANDS_FP8_SINCE} on)")
         case Feature.FP4_WEIGHTS:
-            return _weights("NVFP4", has, FP4_CAPABILITY, EMULATED_FP4_CAPABILITY)
+            return _weights("NVFP4", has, FP4_CAPABILITY, EXPANDED_FP4_CAPABILITY)
         case Feature.FP8_KV_CACHE:
             return _fp8_cache(has)
     return None

@@ -11,6 +11,7 @@ from controlplane.domain.runtimes.vllm import failures_of_models, failures_of_se
 PATTERNS = (*failures_of_settings.PATTERNS, *failures_of_models.PATTERNS)
 ECHOES = failures_of_settings.ECHOES
 """Words that follow an error which was printed before them."""
+LOG_PATTERNS = (*PATTERNS, *ECHOES)
 
 
 def explain(log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | None:

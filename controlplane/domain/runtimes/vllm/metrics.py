@@ -34,6 +34,7 @@ HISTOGRAMS: Mapping[str, str] = MappingProxyType(
         "vllm:request_queue_time_seconds": "queue_seconds",
     }
 )
+SINCE: Mapping[str, str] = MappingProxyType({})
 
 
 def read(exposition_text: str) -> dict[str, float]:

@@ -10,13 +10,13 @@ from controlplane.domain.facts.existing_quantization import ExistingQuantization
 from controlplane.domain.facts.gpus import CPU, PLANNABLE_GPUS
 from controlplane.domain.memory import UnplannableError
 from controlplane.domain.memory.plan import plan
-from controlplane.domain.memory.runtime_memory import MOST_OF_A_DEVICE
 from controlplane.domain.runtimes.launch import Launch
 from controlplane.domain.runtimes.outside_engine import account
 from controlplane.domain.runtimes.served_name import served_model_name
 from controlplane.domain.runtimes.vllm import arguments
 from controlplane.domain.runtimes.vllm.capabilities import VERSION, VERSIONS
 from controlplane.domain.runtimes.vllm.engine_keys import say_engine_arguments
+from controlplane.domain.runtimes.vllm.memory import MEMORY, MOST_OF_A_DEVICE
 from controlplane.domain.runtimes.vllm.parse import (
     CHUNKED,
     DEFAULT_TOKENS,
@@ -173,7 +173,7 @@ def _memory_share(spec: Spec, checkpoint: CheckpointFacts, memory_bytes: int) ->
     total = gpu.memory_bytes if gpu and gpu.memory_bytes else memory_bytes
     wanted = min(max(spec.kv_cache_fraction, 0.0), 1.0)
     try:
-        planned = plan(spec, checkpoint, _Device(kind=kind, memory_bytes=total), "vllm")
+        planned = plan(spec, checkpoint, _Device(kind=kind, memory_bytes=total), MEMORY)
     except UnplannableError:
         return min(wanted, MOST_OF_A_DEVICE)
     used = planned.weights_bytes + planned.activations_bytes + planned.overhead_bytes

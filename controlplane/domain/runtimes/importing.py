@@ -2,11 +2,11 @@
 
 from controlplane.domain.commands.command_context import take_context
 from controlplane.domain.commands.draft import Draft
-from controlplane.domain.commands.invocation import Invocation, Server
+from controlplane.domain.commands.invocation import Invocation, RefusedCommandError
 from controlplane.domain.commands.locate import locate
 from controlplane.domain.commands.report import CommandImport
 from controlplane.domain.commands.secrets import take_environment
-from controlplane.domain.runtimes import trtllm, vllm
+from controlplane.domain.runtimes import RUNTIMES
 
 
 def import_command(text: str) -> CommandImport:
@@ -20,7 +20,9 @@ def import_command(text: str) -> CommandImport:
 
 def import_invocation(invocation: Invocation) -> CommandImport:
     """Return the config that a found command means."""
-    reader = vllm.parse if invocation.server is Server.VLLM else trtllm.parse
+    reader = RUNTIMES[invocation.server.value].command_reader
+    if reader is None:
+        raise RefusedCommandError(f"Commands of {invocation.server.command} are not read here.")
     arguments, secrets = reader.read(invocation)
     plain = take_environment(invocation.context.environment, secrets)
     draft = Draft(invocation.server, secrets.hidden())

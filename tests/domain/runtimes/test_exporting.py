@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from controlplane.domain.commands.exporting import ExportFormat, NotAConfigError, export_config
-from controlplane.domain.commands.importing import import_command
 from controlplane.domain.commands.report import ConfigExport
+from controlplane.domain.runtimes.exporting import ExportFormat, NotAConfigError, export_config
+from controlplane.domain.runtimes.importing import import_command
 from controlplane.domain.runtimes.trtllm.flags import GRAMMAR
 from controlplane.domain.spec import Spec, parse_text
 from tests.domain.cases import DATA, as_config_yaml, lines

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from controlplane.domain.commands.lookahead import SPECULATOR, drafted_by
 from controlplane.domain.facts.checkpoints import CheckpointFacts
-from controlplane.domain.rules.effective_value import EffectiveValue
+from controlplane.domain.runtimes.effective_value import EffectiveValue
 from controlplane.domain.runtimes.vllm.adapters import RANK, rank_for
 from controlplane.domain.runtimes.vllm.arguments import sequence_tokens, step_tokens
 from controlplane.domain.runtimes.vllm.reasons import REASONS, SEQUENCE_REASON

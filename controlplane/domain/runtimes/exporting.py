@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from controlplane.domain.commands.report import ConfigExport
-from controlplane.domain.runtimes import trtllm, vllm
+from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import (
     Spec,
     SpecError,
@@ -31,6 +31,9 @@ class ExportFormat(StrEnum):
     ENGINEHOUSE = "enginehouse"
 
 
+USUAL_FORMAT = ExportFormat.VLLM
+
+
 class NotAConfigError(ValueError):
     """The text does not parse, so there is nothing to write; `errors` says why."""
 
@@ -45,14 +48,19 @@ def export_config(text: str, wanted: ExportFormat) -> ConfigExport:
     if parsed.spec is None:
         raise NotAConfigError(parsed.errors)
     match wanted:
-        case ExportFormat.VLLM:
-            return vllm.export.export(parsed.spec)
-        case ExportFormat.TRTLLM:
-            return trtllm.export.export(parsed.spec)
+        case ExportFormat.VLLM | ExportFormat.TRTLLM:
+            return _of_runtime(wanted.value, parsed.spec)
         case ExportFormat.TRUSS:
             return _moved(text, parsed.spec, wanted, source=_BLOCK, target=_METADATA_BLOCK)
         case ExportFormat.ENGINEHOUSE:
             return _moved(text, parsed.spec, wanted, source=_METADATA_BLOCK, target=_BLOCK)
+
+
+def _of_runtime(name: str, spec: Spec) -> ConfigExport:
+    exporter = RUNTIMES[name].command_exporter
+    if exporter is None:
+        raise LookupError(f"`{name}` has no command that a config is written as.")
+    return exporter.export(spec)
 
 
 def _moved(

@@ -1,0 +1,75 @@
+"""The native engine as one of the runtimes."""
+
+from collections.abc import Iterable
+from types import MappingProxyType
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.runtimes.effective_value import EffectiveValue
+from controlplane.domain.runtimes.launch import Launch, Start
+from controlplane.domain.runtimes.native import (
+    capabilities,
+    failures,
+    metrics,
+    proofs,
+    render,
+    routes,
+)
+from controlplane.domain.runtimes.native.effective import effective_values
+from controlplane.domain.runtimes.native.memory import MEMORY
+from controlplane.domain.runtimes.runtime import PlannedDevice, Runtime, Task
+from controlplane.domain.spec import Spec
+
+
+class Native(Runtime):
+    """Our own engine: on every host's CPU, and on one GPU."""
+
+    name = MEMORY.name
+    label = "native"
+    title = "the native engine"
+    capabilities = capabilities
+    proofs = proofs
+    routes = routes
+    metrics = metrics
+    failures = failures
+    memory = MEMORY
+    # It expands quantized weights, so that a GPU may not hold them.
+    ranks = MappingProxyType({Task.TEXT: 1, Task.VECTORS: 0, Task.QUANTIZED_VECTORS: 1})
+    run_by_us = capabilities.RUN_BY_US
+    was_run_on_gpus = True
+    started = "on every host"
+    is_built_in = True
+    needs_gpu = False
+    takes_dtype = True
+    runs_remote_code = False
+    has_default_length = True
+    pooling_words = (
+        f"It knows {', '.join(capabilities.POOLED_FAMILIES)}, "
+        f"as {', '.join(capabilities.POOLED_HEADS)}."
+    )
+
+    def render(self, spec: Spec, checkpoint: CheckpointFacts, start: Start) -> Launch:
+        """Return the launch of our own module."""
+        return render.render(
+            spec, checkpoint, computes_bfloat16=start.computes_bfloat16, **start.shared()
+        )
+
+    def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
+        """Return whether one GPU is asked for, and a model whose vectors it makes."""
+        if spec.accelerator_count != 1:
+            return False
+        if not spec.base_model.is_encoder or checkpoint is None:
+            return True
+        return self.pools(checkpoint.architecture or "")
+
+    def pools(self, architecture: str) -> bool:
+        """Return whether it makes vectors or scores with a checkpoint of this class."""
+        return capabilities.pools(architecture)
+
+    def effective_values(
+        self, spec: Spec, checkpoint: CheckpointFacts | None, device: PlannedDevice | None
+    ) -> Iterable[EffectiveValue]:
+        """Return its own limits, and what it computes in."""
+        return effective_values(spec, checkpoint, device)
+
+
+RUNTIME = Native()

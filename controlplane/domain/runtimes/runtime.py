@@ -1,0 +1,221 @@
+"""What a runtime is to the rest of the program: who wants to know asks one of these.
+
+A runtime is a folder here with a `runtime.py` in which `RUNTIME` is one, and a folder under
+`workers/runtimes`. What it does not say is as below.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from controlplane.domain.commands.draft import Draft
+from controlplane.domain.commands.invocation import CommandContext, Invocation
+from controlplane.domain.commands.options import Arguments
+from controlplane.domain.commands.report import ConfigExport
+from controlplane.domain.commands.secrets import SecretsFound
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.failures import Failure
+from controlplane.domain.failures.pattern import Pattern
+from controlplane.domain.memory.runtime_memory import RuntimeMemory
+from controlplane.domain.runtimes.capability import Capability, Feature, Proof
+from controlplane.domain.runtimes.effective_value import EffectiveValue
+from controlplane.domain.runtimes.launch import Launch, Start
+from controlplane.domain.spec import Spec
+from controlplane.domain.wire.client_routes import Routes
+
+
+class Task(StrEnum):
+    """What a config wants of GPUs, where `auto` chooses the runtime."""
+
+    TEXT = "text"
+    VECTORS = "vectors and scores in 16 bits"
+    QUANTIZED_VECTORS = "vectors and scores of quantized weights"
+
+
+class Capabilities(Protocol):
+    """The table of what it can do: by feature, kind of GPU and version."""
+
+    @property
+    def VERSIONS(self) -> tuple[str, ...]:
+        """Those that commands are written for, oldest first."""
+        ...
+
+    @property
+    def SEEN_VERSION(self) -> str:
+        """The one that was run by us, else the one that commands are written for."""
+        ...
+
+    def capability(
+        self, feature: Feature, device_kind: str = ..., version: str = ...
+    ) -> Capability: ...
+
+
+class Proofs(Protocol):
+    """The kept runs and tests that show cells of the table."""
+
+    @property
+    def PROOFS(self) -> Mapping[Feature, tuple[Proof, ...]]: ...
+
+
+class RouteTables(Protocol):
+    """What clients may call, from a version on."""
+
+    @property
+    def ROUTES(self) -> Mapping[str, Routes]: ...
+
+
+class Metrics(Protocol):
+    """Where its numbers are, and which of ours each is."""
+
+    @property
+    def PATH(self) -> str: ...
+    @property
+    def PLAIN(self) -> Mapping[str, str]: ...
+    @property
+    def HISTOGRAMS(self) -> Mapping[str, str]: ...
+    @property
+    def SINCE(self) -> Mapping[str, str]:
+        """Our names that older versions do not have -> the first that has them."""
+        ...
+
+    def read(self, exposition_text: str) -> dict[str, float]: ...
+
+
+class Failures(Protocol):
+    """What its log means."""
+
+    @property
+    def LOG_PATTERNS(self) -> Sequence[Pattern]: ...
+
+    def explain(self, log_tail: str, spec: Mapping[str, Any] | None = None) -> Failure | None: ...
+
+
+class CommandReader(Protocol):
+    """Reads the command line of its server into a config."""
+
+    def read(self, invocation: Invocation) -> tuple[Arguments, SecretsFound]: ...
+    def parse(
+        self, draft: Draft, arguments: Arguments, context: CommandContext, secrets: SecretsFound
+    ) -> None: ...
+
+
+class CommandExporter(Protocol):
+    """Writes the command that means the same to users of its server."""
+
+    def export(self, spec: Spec) -> ConfigExport: ...
+
+
+class PlannedDevice(Protocol):
+    """A GPU, or a host's CPU, that a plan is made for."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def computes_bfloat16(self) -> bool: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostSetting:
+    """An environment variable by which a host says where it has the runtime."""
+
+    name: str
+    says: str
+
+
+class Runtime(Protocol):
+    """One runtime."""
+
+    name: str
+    """As a config, rows and REST say it."""
+    label: str
+    """In a table's head."""
+    title: str
+    """In a sentence."""
+    capabilities: Capabilities
+    proofs: Proofs
+    routes: RouteTables
+    metrics: Metrics
+    failures: Failures
+    memory: RuntimeMemory
+
+    ranks: Mapping[Task, int] = MappingProxyType({})
+    """Its place where `auto` chooses, the lowest first; without a place it is never chosen."""
+    run_by_us: str = "not yet run by us"
+    was_run_on_gpus: bool = False
+    started: str = "where a host is set up for it"
+    is_built_in: bool = False
+    """Whether it is there wherever this program is; others are where a host's settings say."""
+    needs_gpu: bool = True
+    """Whether it serves on GPUs alone, and over several of them."""
+    python_setting: HostSetting | None = None
+    image_setting: HostSetting | None = None
+    passed_on: tuple[str, ...] = ()
+    """Further variables of a host that its processes see."""
+
+    takes_dtype: bool = False
+    """Whether it computes in `enginehouse.dtype`; others take the checkpoint's own."""
+    runs_remote_code: bool = True
+    has_default_length: bool = False
+    """Whether it can be told how long answers are where a request does not say."""
+    non_openai_dialect: bool = False
+    """Whether the gateway asks it in words of its own instead of OpenAI's."""
+    salts_every_route: bool = False
+    """Whether it takes a `cache_salt` on every route with a JSON body, or passes it over."""
+    compiles_by_path: bool = False
+    """Whether it keys what it compiled by the path that its model was given as."""
+    drafts_exclude_chunked_prefill: bool = False
+    ignored_settings: Mapping[str, str] = MappingProxyType({})
+    """Settings that a check names as having no effect on it, and why."""
+    pooling_words: str = ""
+    """Which encoders it takes, in a sentence; empty where its table says all."""
+    command_reader: CommandReader | None = None
+    command_exporter: CommandExporter | None = None
+
+    @property
+    def start_variables(self) -> tuple[str, ...]:
+        """Variables of a host any of which says that it has the runtime."""
+        settings = (self.python_setting, self.image_setting)
+        return tuple(setting.name for setting in settings if setting is not None)
+
+    def is_named(self, environment: Mapping[str, str]) -> bool:
+        """Return whether a host with these settings is set up to start it."""
+        return self.is_built_in or any(map(environment.get, self.start_variables))
+
+    def render(self, spec: Spec, checkpoint: CheckpointFacts, start: Start) -> Launch:
+        """Return the launch of an engine. Raises ValueError, UnplannableError."""
+        ...
+
+    def takes(self, spec: Spec, checkpoint: CheckpointFacts | None) -> bool:
+        """Return whether it takes the number of GPUs and the model, its table aside."""
+        return True
+
+    def pools(self, architecture: str) -> bool:
+        """Return whether it makes vectors or scores with a checkpoint of this class."""
+        return True
+
+    def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the engine arguments that it has no counterpart for."""
+        return ()
+
+    def effective_values(
+        self, spec: Spec, checkpoint: CheckpointFacts | None, device: PlannedDevice | None
+    ) -> Iterable[EffectiveValue]:
+        """Return the settings that it uses otherwise than asked."""
+        return ()
+
+    def adapter_choice(self, name: str, number: int, folder: str) -> Mapping[str, Any] | None:
+        """Return what a request for an adapter says; None where it names it as its `model`."""
+        return None
+
+
+def capability_of(runtime: Runtime, feature: Feature, kind: str) -> Capability:
+    """Return a cell of the runtime's table, of the version that we ran or else its own."""
+    return runtime.capabilities.capability(feature, kind, runtime.capabilities.SEEN_VERSION)
+
+
+def variables_of(runtimes: Iterable[Runtime]) -> Iterator[str]:
+    """Yield the variables of a host that processes of these runtimes see."""
+    for runtime in runtimes:
+        yield from (*runtime.start_variables, *runtime.passed_on)

@@ -1,0 +1,76 @@
+"""TensorRT-LLM as one of the runtimes."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.runtimes.effective_value import EffectiveValue
+from controlplane.domain.runtimes.gpu_values import gpu_values
+from controlplane.domain.runtimes.launch import Launch, Start
+from controlplane.domain.runtimes.runtime import HostSetting, PlannedDevice, Runtime, Task
+from controlplane.domain.runtimes.trtllm import (
+    capabilities,
+    export,
+    failures,
+    metrics,
+    parse,
+    proofs,
+    render,
+    routes,
+)
+from controlplane.domain.runtimes.trtllm.effective import trtllm_values
+from controlplane.domain.runtimes.trtllm.memory import MEMORY
+from controlplane.domain.spec import Spec
+
+
+class TensorRtLlm(Runtime):
+    """TensorRT-LLM's PyTorch backend on NVIDIA GPUs."""
+
+    name = MEMORY.name
+    label = title = "TensorRT-LLM"
+    capabilities = capabilities
+    proofs = proofs
+    routes = routes
+    metrics = metrics
+    failures = failures
+    memory = MEMORY
+    # It gives no vectors and scores.
+    ranks = MappingProxyType({Task.TEXT: 2})
+    run_by_us = capabilities.RUN_BY_US or capabilities.NOT_YET_RUN
+    was_run_on_gpus = bool(capabilities.RUN_BY_US)
+    python_setting = HostSetting(
+        name="TRTLLM_PYTHON",
+        says="The Python that has TensorRT-LLM, in an environment of its own. Not yet run by "
+        "us; where no host names it or an image, a check refuses builds for it.",
+    )
+    image_setting = HostSetting(
+        name="TRTLLM_IMAGE",
+        says="The image that has TensorRT-LLM, likewise. Not yet run by us.",
+    )
+    # Requests name an adapter's folder on the engine's host, which the gateway does not know; a
+    # schema inside OpenAI's `json_schema` is lost by 1.2; tools are not called unless `tool_choice`
+    # says so. Source: NVIDIA/TensorRT#4855 and `serve/openai_protocol.py`, read 2026-11-27.
+    non_openai_dialect = True
+    drafts_exclude_chunked_prefill = True
+    command_reader = parse
+    command_exporter = export
+
+    def render(self, spec: Spec, checkpoint: CheckpointFacts, start: Start) -> Launch:
+        """Return the launch of `trtllm-serve`."""
+        version = start.version or capabilities.VERSION
+        return render.render(spec, checkpoint, version=version, **start.shared())
+
+    def effective_values(
+        self, spec: Spec, checkpoint: CheckpointFacts | None, device: PlannedDevice | None
+    ) -> Iterator[EffectiveValue]:
+        """Yield what its command says otherwise than the config."""
+        yield from gpu_values(spec, checkpoint)
+        yield from trtllm_values(spec)
+
+    def adapter_choice(self, name: str, number: int, folder: str) -> Mapping[str, Any]:
+        """Return the adapter's folder, which a request names here."""
+        return {"lora_request": {"lora_name": name, "lora_int_id": number, "lora_path": folder}}
+
+
+RUNTIME = TensorRtLlm()

@@ -1,0 +1,79 @@
+"""vLLM as one of the runtimes."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from controlplane.domain.facts.checkpoints import CheckpointFacts
+from controlplane.domain.runtimes.effective_value import EffectiveValue
+from controlplane.domain.runtimes.gpu_values import gpu_values
+from controlplane.domain.runtimes.launch import Launch, Start
+from controlplane.domain.runtimes.runtime import HostSetting, PlannedDevice, Runtime, Task
+from controlplane.domain.runtimes.vllm import (
+    capabilities,
+    export,
+    failures,
+    metrics,
+    parse,
+    proofs,
+    render,
+    routes,
+)
+from controlplane.domain.runtimes.vllm.effective import vllm_values
+from controlplane.domain.runtimes.vllm.engine_keys import untranslated
+from controlplane.domain.runtimes.vllm.memory import MEMORY
+from controlplane.domain.runtimes.vllm.reasons import REASONS
+from controlplane.domain.spec import Spec
+
+
+class Vllm(Runtime):
+    """vLLM on NVIDIA GPUs."""
+
+    name = MEMORY.name
+    label = title = "vLLM"
+    capabilities = capabilities
+    proofs = proofs
+    routes = routes
+    metrics = metrics
+    failures = failures
+    memory = MEMORY
+    ranks = MappingProxyType({Task.TEXT: 0, Task.VECTORS: 1, Task.QUANTIZED_VECTORS: 0})
+    run_by_us = capabilities.RUN_BY_US
+    was_run_on_gpus = True
+    python_setting = HostSetting(
+        name="VLLM_PYTHON",
+        says="The Python that has vLLM, in an environment of its own; without it this "
+        "host starts no vLLM.",
+    )
+    image_setting = HostSetting(
+        name="VLLM_IMAGE",
+        says="The image that has vLLM, best by digest (`vllm/vllm-openai@sha256:…`): engines "
+        "then run [in containers](containers.md). It has to be on this host already, and "
+        "`VLLM_PYTHON` has to be unset.",
+    )
+    passed_on = ("VLLM_CACHE_ROOT", "VLLM_USE_FLASHINFER_SAMPLER")
+    # Source: `ResponsesRequest` and its base class, read 2026-11-28.
+    salts_every_route = True
+    compiles_by_path = True
+    ignored_settings = REASONS
+    command_reader = parse
+    command_exporter = export
+
+    def render(self, spec: Spec, checkpoint: CheckpointFacts, start: Start) -> Launch:
+        """Return the launch of `vllm serve`."""
+        version = start.version or capabilities.VERSION
+        return render.render(spec, checkpoint, version=version, **start.shared())
+
+    def untranslated(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the arguments of TensorRT-LLM that it has no flag for."""
+        return untranslated(arguments)
+
+    def effective_values(
+        self, spec: Spec, checkpoint: CheckpointFacts | None, device: PlannedDevice | None
+    ) -> Iterator[EffectiveValue]:
+        """Yield what its command says otherwise than the config."""
+        yield from gpu_values(spec, checkpoint)
+        yield from vllm_values(spec, checkpoint)
+
+
+RUNTIME = Vllm()
