@@ -77,6 +77,7 @@ def test_a_runtime_takes_the_files_of_its_page_and_is_known_everywhere(tmp_path:
     copy.put("CHANGELOG.md", "- An engine for nobody.\n", after="### vLLM and TensorRT-LLM\n\n")
     copy.manage("write_runtime_reference")
     copy.manage("write_settings_reference")
+    copy.manage("write_config_reference")
     assert not_as_listed(PAGE, copy.changed()) == []
     copy.test(*CONTRACTS)
 

@@ -61,7 +61,7 @@ def _lines(schema: Schema, components: Schema, path: str, depth: int) -> Iterato
 def _is_elsewhere(schema: Schema) -> bool:
     """Return whether its fields are told on a page of their own: the config reference."""
     targets = schema.get("allOf", [schema])
-    return any(_HAS_ITS_OWN_PAGE == _name(each) for each in targets if "$ref" in each)
+    return any(_name(each) == _HAS_ITS_OWN_PAGE for each in targets if "$ref" in each)
 
 
 def _ways(schema: Schema, components: Schema) -> Sequence[Schema]:

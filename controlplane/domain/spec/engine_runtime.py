@@ -14,7 +14,7 @@ class RuntimeV1(Section):
     """Serving settings of the v1 stack."""
 
     kv_cache_free_gpu_mem_fraction: float = 0.9
-    """Share of the memory that is FREE after weights and activations; not of the whole GPU."""
+    """Share of the memory that weights and activations leave free; not of the whole GPU."""
     kv_cache_host_memory_bytes: PositiveInt | None = None
     """Host memory for keys and values that the GPU has no room for; none when absent."""
     enable_chunked_context: bool = True
