@@ -9,7 +9,9 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 from controlplane import environment as env
-from controlplane.domain.lifecycle import BuildState, StepState
+from controlplane.domain.facts.engines import Engine
+from controlplane.domain.lifecycle import BuildState, DeploymentState, ReplicaState, StepState
+from controlplane.domain.spec.choices import CheckpointSource
 from controlplane.processes.running import running_services
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -262,6 +264,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SCHEMA_PATH_PREFIX": "/v1",
     "PREPROCESSING_HOOKS": ["apps.rest.schema.only_public"],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "apps.configs.config_components.with_config_file",
+    ],
     # All are called `state`, `status` or `type`; a client should call them by what they are.
     "ENUM_NAME_OVERRIDES": {
         "BuildState": [each.value for each in BuildState],
@@ -269,6 +275,18 @@ SPECTACULAR_SETTINGS = {
         "Presence": ["live", "silent"],
         "ConditionType": ["DEGRADED"],
         "TypeEnum": "apps.accounts.models.ApiKeyType",
+        "AutoscalingChange": ["ACCEPTED", "QUEUED", "UNCHANGED"],
+        "BuilderVerdict": ["fits", "too_few_devices"],
+        "CancelledStatus": ["CANCELED", "RAMPING_DOWN"],
+        "CheckpointSource": [each.value for each in CheckpointSource],
+        "DeploymentStatus": [each.value.upper() for each in DeploymentState],
+        "EngineName": [each.value for each in Engine],
+        "PlanVerdict": ["fits", "tight", "does_not_fit"],
+        "PromotionStatus": ["RELEASING", "FAILED", "CANCELED"],
+        "ReplicaState": [each.value for each in ReplicaState],
+        "ReuseState": ["same", "lost", "differs", "incomparable", "first"],
+        "SecretUse": ["config", "build", "deployment"],
+        "TestState": ["waiting", "running", "finished", "failed"],
     },
 }
 

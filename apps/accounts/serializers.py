@@ -22,7 +22,9 @@ from apps.rest.serializers import PatternField, StrictSerializer
 
 @shown_as(examples.TEAM)
 class TeamObject(serializers.ModelSerializer[Team]):
-    default = serializers.BooleanField(source="is_default")
+    default = serializers.BooleanField(
+        source="is_default", help_text="Whether it is the team that new people join."
+    )
 
     class Meta:
         model = Team
@@ -30,17 +32,19 @@ class TeamObject(serializers.ModelSerializer[Team]):
 
 
 class TeamListObject(serializers.Serializer[Any]):
-    teams = TeamObject(many=True)
+    teams = TeamObject(many=True, help_text="Teams.")
     pagination = Pagination()
 
 
 class TeamQuery(ListQuery):
-    name = serializers.CharField(required=False, max_length=64)
+    name = serializers.CharField(
+        required=False, max_length=64, help_text="Only the team of exactly this name."
+    )
 
 
 @shown_as(examples.TEAM_NAMED)
 class TeamNameBody(StrictSerializer):
-    name = serializers.CharField(max_length=64)
+    name = serializers.CharField(max_length=64, help_text="Its name.")
 
 
 @shown_as(examples.USER)
@@ -48,7 +52,11 @@ class UserObject(serializers.Serializer[User]):
     user_id = serializers.CharField(source="id")
     email = serializers.CharField(allow_null=True)
     name = serializers.CharField(allow_null=True)
-    workspace_name = serializers.CharField(source="team.name", allow_null=True)
+    workspace_name = serializers.CharField(
+        source="team.name",
+        allow_null=True,
+        help_text="Name of the team that the call is made in; null where there is none.",
+    )
 
 
 @shown_as(examples.MEMBER)
@@ -56,37 +64,47 @@ class MemberObject(serializers.Serializer[Membership]):
     user_id = serializers.CharField()
     email = serializers.CharField(source="user.email")
     name = serializers.CharField(source="user.name")
-    role = serializers.ChoiceField(choices=TeamRole.choices)
+    role = serializers.ChoiceField(
+        choices=TeamRole.choices, help_text="What the person may do in the team."
+    )
     is_active = serializers.BooleanField(source="user.is_active")
 
 
 class MemberListObject(serializers.Serializer[Any]):
-    members = MemberObject(many=True)
+    members = MemberObject(many=True, help_text="People of the team.")
     pagination = Pagination()
 
 
 @shown_as(examples.MEMBER_ROLE)
 class MemberRoleBody(StrictSerializer):
-    role = serializers.ChoiceField(choices=TeamRole.choices)
+    role = serializers.ChoiceField(
+        choices=TeamRole.choices, help_text="What the person may do in the team from now on."
+    )
 
 
 @shown_as(examples.INVITED)
 class InvitationBody(StrictSerializer):
-    email = serializers.CharField(max_length=254)
-    role = serializers.ChoiceField(choices=TeamRole.choices, default=TeamRole.MEMBER)
+    email = serializers.CharField(max_length=254, help_text="Who is invited.")
+    role = serializers.ChoiceField(
+        choices=TeamRole.choices,
+        default=TeamRole.MEMBER,
+        help_text="What that person may do in the team.",
+    )
 
 
 @shown_as(examples.INVITATION)
 class InvitationObject(serializers.Serializer[Invitation]):
     id = serializers.CharField()
     email = serializers.CharField()
-    role = serializers.ChoiceField(choices=TeamRole.choices)
+    role = serializers.ChoiceField(
+        choices=TeamRole.choices, help_text="What that person may do in the team."
+    )
     created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(help_text="Until when the link works.")
 
 
 class InvitationListObject(serializers.Serializer[Any]):
-    invitations = InvitationObject(many=True)
+    invitations = InvitationObject(many=True, help_text="Invitations that nobody has used.")
     pagination = Pagination()
 
 
@@ -94,14 +112,16 @@ class InvitationListObject(serializers.Serializer[Any]):
 class MadeInvitationObject(serializers.Serializer[Any]):
     """The whole link, shown this once."""
 
-    invitation = InvitationObject()
-    url = serializers.CharField()
+    invitation = InvitationObject(help_text="The invitation.")
+    url = serializers.CharField(help_text="The link to send; it is shown this once.")
 
 
 class PersonTeamObject(serializers.Serializer[Membership]):
     team_id = serializers.CharField()
     team_name = serializers.CharField(source="team.name")
-    role = serializers.ChoiceField(choices=TeamRole.choices)
+    role = serializers.ChoiceField(
+        choices=TeamRole.choices, help_text="What the person may do there."
+    )
 
 
 @shown_as(examples.PERSON)
@@ -109,21 +129,33 @@ class PersonObject(serializers.Serializer[User]):
     user_id = serializers.CharField(source="id")
     email = serializers.CharField()
     name = serializers.CharField()
-    is_admin = serializers.BooleanField()
+    is_admin = serializers.BooleanField(
+        help_text="Whether the person is an admin of the organisation."
+    )
     is_active = serializers.BooleanField()
-    last_sign_in_at = serializers.DateTimeField(source="last_login", allow_null=True)
-    teams = PersonTeamObject(source="memberships", many=True)
+    last_sign_in_at = serializers.DateTimeField(
+        source="last_login",
+        allow_null=True,
+        help_text="When the person signed in last; null where never.",
+    )
+    teams = PersonTeamObject(
+        source="memberships", many=True, help_text="Teams that the person is in."
+    )
 
 
 class PersonListObject(serializers.Serializer[Any]):
-    users = PersonObject(many=True)
+    users = PersonObject(many=True, help_text="Everybody.")
     pagination = Pagination()
 
 
 @shown_as(examples.PERSON_CHANGE)
 class PersonBody(StrictSerializer):
-    is_admin = serializers.BooleanField(required=False)
-    is_active = serializers.BooleanField(required=False)
+    is_admin = serializers.BooleanField(
+        required=False, help_text="Whether the person is an admin of the organisation."
+    )
+    is_active = serializers.BooleanField(
+        required=False, help_text="Whether the person may sign in and use keys."
+    )
 
 
 class RestrictedPersonObject(serializers.Serializer[User]):
@@ -133,19 +165,25 @@ class RestrictedPersonObject(serializers.Serializer[User]):
 
 @shown_as(examples.RESTRICTION)
 class RestrictedEnvironmentObject(serializers.Serializer[RestrictedEnvironment]):
-    name = serializers.CharField()
-    people = RestrictedPersonObject(many=True)
+    name = serializers.CharField(help_text="Name of the environment, in every model of the team.")
+    people = RestrictedPersonObject(many=True, help_text="Who may change it.")
     created_at = serializers.DateTimeField()
 
 
 class RestrictedEnvironmentListObject(serializers.Serializer[Any]):
-    restricted_environments = RestrictedEnvironmentObject(many=True)
+    restricted_environments = RestrictedEnvironmentObject(
+        many=True, help_text="Environments that not everybody may change."
+    )
     pagination = Pagination()
 
 
 @shown_as(examples.RESTRICTION_PEOPLE)
 class RestrictedEnvironmentPeopleBody(StrictSerializer):
-    user_ids = serializers.ListField(child=serializers.CharField(max_length=16), max_length=1000)
+    user_ids = serializers.ListField(
+        child=serializers.CharField(max_length=16),
+        max_length=1000,
+        help_text="Who may change it from now on.",
+    )
 
 
 def _environment_name() -> PatternField:
@@ -160,7 +198,10 @@ def _environment_name() -> PatternField:
 class RestrictedEnvironmentBody(StrictSerializer):
     name = _environment_name()
     user_ids = serializers.ListField(
-        child=serializers.CharField(max_length=16), max_length=1000, required=False
+        child=serializers.CharField(max_length=16),
+        max_length=1000,
+        required=False,
+        help_text="Who may change it.",
     )
 
 
@@ -174,27 +215,53 @@ class ApiKeyOwnerObject(serializers.Serializer[User]):
 class ApiKeyObject(serializers.Serializer[ApiKey]):
     """A key by its prefix; the key itself was shown once."""
 
-    prefix = serializers.CharField()
-    name = serializers.CharField(allow_null=True)
-    type = serializers.ChoiceField(choices=ApiKeyType.choices)
-    model_ids = serializers.ListField(child=serializers.CharField(), allow_null=True)
+    prefix = serializers.CharField(help_text="The part before the dot, by which it is named.")
+    name = serializers.CharField(
+        allow_null=True, help_text="What it is called; null where nothing."
+    )
+    type = serializers.ChoiceField(choices=ApiKeyType.choices, help_text="What it may do.")
+    model_ids = serializers.ListField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="Models that it may call; null for all.",
+    )
     team_name = serializers.CharField(source="team.name", allow_null=True)
-    owner = ApiKeyOwnerObject(allow_null=True)
+    owner = ApiKeyOwnerObject(allow_null=True, help_text="Whose it is; null for a key of the team.")
     created_at = serializers.DateTimeField()
-    last_used_at = serializers.DateTimeField(allow_null=True)
-    expires_at = serializers.DateTimeField(allow_null=True)
-    environments = serializers.ListField(child=serializers.CharField(), allow_null=True)
-    requests_per_minute = serializers.IntegerField(allow_null=True)
-    tokens_per_minute = serializers.IntegerField(allow_null=True)
-    parallel_requests = serializers.IntegerField(allow_null=True)
-    monthly_spend = serializers.DecimalField(max_digits=12, decimal_places=2, allow_null=True)
+    last_used_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it was used last; null where never."
+    )
+    expires_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it stops working; null for never."
+    )
+    environments = serializers.ListField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="Environments that it may call; null for all.",
+    )
+    requests_per_minute = serializers.IntegerField(
+        allow_null=True, help_text="Requests that it may make in a minute; null for any number."
+    )
+    tokens_per_minute = serializers.IntegerField(
+        allow_null=True, help_text="Tokens that it may use in a minute; null for any number."
+    )
+    parallel_requests = serializers.IntegerField(
+        allow_null=True, help_text="Requests that it may have open at once; null for any number."
+    )
+    monthly_spend = serializers.DecimalField(
+        max_digits=12,
+        decimal_places=2,
+        allow_null=True,
+        help_text="What it may use up in a month, in the currency of the prices; null for any "
+        "amount.",
+    )
     spent_until = serializers.DateTimeField(
         allow_null=True, help_text="Until when gateways answer 402: the month's spend is used up."
     )
 
 
 class ApiKeyListObject(serializers.Serializer[Any]):
-    keys = ApiKeyObject(many=True)
+    keys = ApiKeyObject(many=True, help_text="Keys, newest first.")
     pagination = Pagination()
 
 
@@ -213,23 +280,37 @@ class ApiKeyCreateBody(StrictSerializer):
         allow_null=True,
         allow_blank=True,
         max_length=64,
+        help_text="What to call it.",
     )
-    type = serializers.ChoiceField(choices=ApiKeyType.choices)
+    type = serializers.ChoiceField(choices=ApiKeyType.choices, help_text="What it may do.")
     model_ids = serializers.ListField(
-        child=serializers.CharField(max_length=16), required=False, allow_null=True, max_length=1000
+        child=serializers.CharField(max_length=16),
+        required=False,
+        allow_null=True,
+        max_length=1000,
+        help_text="Models that it may call; all when absent.",
     )
     environments = serializers.ListField(
         child=_environment_name(),
         required=False,
         allow_null=True,
         max_length=100,
+        help_text="Environments that it may call; all when absent.",
     )
-    expires_at = serializers.DateTimeField(required=False, allow_null=True)
+    expires_at = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="When it stops working; never when absent."
+    )
     requests_per_minute = _limit()
     tokens_per_minute = _limit()
     parallel_requests = _limit()
     monthly_spend = serializers.DecimalField(
-        max_digits=12, decimal_places=2, min_value=0, required=False, allow_null=True
+        max_digits=12,
+        decimal_places=2,
+        min_value=0,
+        required=False,
+        allow_null=True,
+        help_text="What it may use up in a month, in the currency of the prices; any amount "
+        "when absent.",
     )
 
 
@@ -237,9 +318,9 @@ class ApiKeyCreateBody(StrictSerializer):
 class MadeApiKeyObject(serializers.Serializer[Any]):
     """The whole key, shown this once."""
 
-    api_key = serializers.CharField()
+    api_key = serializers.CharField(help_text="The key; it is shown this once.")
 
 
 @shown_as(examples.KEY_TOMBSTONE)
 class ApiKeyTombstone(serializers.Serializer[Any]):
-    prefix = serializers.CharField()
+    prefix = serializers.CharField(help_text="The key that was revoked.")

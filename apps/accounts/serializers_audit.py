@@ -1,6 +1,6 @@
 """Shapes of the audit trail."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 
@@ -33,8 +33,28 @@ class AuditEntryObject(serializers.ModelSerializer[AuditEntry]):
             "before",
             "after",
         ]
+        extra_kwargs: ClassVar = {
+            "at": {"help_text": "When."},
+            "actor_kind": {
+                "help_text": "`person`, `key`, `nobody` (a failed sign-in) or `system`."
+            },
+            "actor_id": {"help_text": "Id of the person, or prefix of the key; blank for others."},
+            "actor_label": {"help_text": "The address, or the key's prefix and its owner's."},
+            "source": {"help_text": "`page`, `rest`, `command` or `worker`."},
+            "address": {"help_text": "The network address that it came from; blank for none."},
+            "action": {"help_text": "The kind of thing and what became of it: `secret.replace`."},
+            "target_id": {"help_text": "Id of what it was done to."},
+            "target_label": {"help_text": "Its name then."},
+            "team_id": {"help_text": "The team; blank for the whole organisation."},
+            "team_name": {"help_text": "Its name then."},
+            "by_admin_rights": {
+                "help_text": "Whether an admin of the organisation acted in a team of others."
+            },
+            "before": {"help_text": "What was changed, as it was; null where nothing was."},
+            "after": {"help_text": "The same as it is now; never the value of a secret."},
+        }
 
-    target_kind = serializers.CharField()
+    target_kind = serializers.CharField(help_text="What kind of thing it was done to.")
 
 
 class AuditFilters(StrictSerializer):
@@ -49,8 +69,13 @@ class AuditFilters(StrictSerializer):
     target = serializers.CharField(
         required=False, max_length=300, help_text="Part of a name, or a whole id."
     )
-    team_id = serializers.CharField(required=False, max_length=16)
-    admin_rights = serializers.BooleanField(required=False)
+    team_id = serializers.CharField(
+        required=False, max_length=16, help_text="Only what was done in this team."
+    )
+    admin_rights = serializers.BooleanField(
+        required=False,
+        help_text="Only what was, or was not, done by rights of the organisation's admins.",
+    )
     to = serializers.DateTimeField(required=False, help_text="Before this moment.")
 
     def get_fields(self) -> dict[str, Any]:

@@ -27,27 +27,29 @@ class ComparisonQuery(StrictSerializer):
 class ComparedRowObject(serializers.Serializer[Any]):
     """One thing of both builds; null where a build does not have it."""
 
-    label = serializers.CharField()  # type: ignore[assignment]  # a name that DRF has too
-    left = serializers.JSONField(allow_null=True)
-    right = serializers.JSONField(allow_null=True)
-    differs = serializers.BooleanField()
+    label = serializers.CharField(help_text="What it is, in words.")  # type: ignore[assignment]  # a name that DRF has too
+    left = serializers.JSONField(allow_null=True, help_text="Its value in the left build.")
+    right = serializers.JSONField(allow_null=True, help_text="Its value in the right build.")
+    differs = serializers.BooleanField(help_text="Whether the two differ.")
 
 
 class ComparedPartObject(serializers.Serializer[Any]):
     """One group of rows: of config, findings and plan only those that differ."""
 
-    name = serializers.CharField()
-    only_differences = serializers.BooleanField()
-    rows = ComparedRowObject(many=True)
+    name = serializers.CharField(help_text="What the rows are about.")
+    only_differences = serializers.BooleanField(
+        help_text="Whether rows that are equal are left out."
+    )
+    rows = ComparedRowObject(many=True, help_text="Its rows.")
 
 
 @shown_as(examples.COMPARISON)
 class ComparisonObject(serializers.Serializer[Any]):
     """Two builds; `left` is the one compared against."""
 
-    left = serializers.CharField()
-    right = serializers.CharField()
-    parts = ComparedPartObject(many=True)
+    left = serializers.CharField(help_text="Id of the build compared against.")
+    right = serializers.CharField(help_text="Id of the build that the address names.")
+    parts = ComparedPartObject(many=True, help_text="Groups of rows.")
 
 
 class BuildComparisonView(BuildView):

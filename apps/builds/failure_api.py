@@ -24,20 +24,26 @@ from apps.rest.serializers import Error
 class BuildFixChangeObject(serializers.Serializer[Any]):
     """One setting before and after; null where it is left out."""
 
-    field = serializers.CharField()
-    old = serializers.JSONField(allow_null=True)
-    new = serializers.JSONField(allow_null=True)
+    field = serializers.CharField(help_text="Dotted path of the setting.")
+    old = serializers.JSONField(
+        allow_null=True, help_text="The value before; null where it was left out."
+    )
+    new = serializers.JSONField(
+        allow_null=True, help_text="The value after; null where it is left out."
+    )
 
 
 @shown_as(examples.FIX)
 class BuildFixObject(serializers.Serializer[Any]):
     """What the fix would change in the newest text of the config."""
 
-    base_revision = serializers.IntegerField(source="base.number")
+    base_revision = serializers.IntegerField(
+        source="base.number", help_text="The newest revision, which the fix would change."
+    )
     moved_on = serializers.BooleanField(
         help_text="Whether the config was saved again since the build was made."
     )
-    changes = BuildFixChangeObject(many=True)
+    changes = BuildFixChangeObject(many=True, help_text="The settings that it would change.")
     difference = serializers.ListField(
         child=serializers.CharField(), help_text="Lines that begin with `- `, `+ ` or blanks."
     )

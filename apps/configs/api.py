@@ -9,6 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.rest_views import TeamView
+from apps.configs.config_bodies import (
+    ConfigBody,
+    ConfigCreateBody,
+    RevisionCreateBody,
+    either_way,
+)
 from apps.configs.models import Revision
 from apps.configs.selectors import (
     config_get,
@@ -20,16 +26,13 @@ from apps.configs.selectors import (
 from apps.configs.serializers import (
     CommandBody,
     CommandImportObject,
-    ConfigCreateBody,
     ConfigDetailObject,
     ConfigExportObject,
     ConfigObject,
     ConfigPage,
     ConfigRenameBody,
-    ConfigText,
     ExaminationObject,
     ExportQuery,
-    RevisionCreateBody,
     RevisionDetailObject,
     RevisionObject,
     RevisionPage,
@@ -57,7 +60,9 @@ class ConfigListView(TeamView):
         page = page_of(config_list(team=self.team), **validated(PageQuery, request.query_params))
         return Response(page.to_json(ConfigObject))
 
-    @extend_schema(request=ConfigCreateBody, responses={201: ConfigDetailObject, 409: _CONFLICT})
+    @extend_schema(
+        request=either_way(ConfigCreateBody), responses={201: ConfigDetailObject, 409: _CONFLICT}
+    )
     def post(self, request: Request) -> Response:
         """Make a config with its first revision."""
         wanted = validated(ConfigCreateBody, request.data)
@@ -100,7 +105,9 @@ class RevisionListView(TeamView):
         page = page_of(revision_list(config=config).defer("text", "spec"), **query)
         return Response(page.to_json(RevisionObject))
 
-    @extend_schema(request=RevisionCreateBody, responses={201: RevisionDetailObject, 409: _STALE})
+    @extend_schema(
+        request=either_way(RevisionCreateBody), responses={201: RevisionDetailObject, 409: _STALE}
+    )
     def post(self, request: Request, config_id: str) -> Response:
         """Save a text as the next revision, unless somebody else did so first."""
         config = config_get(team=self.team, config_id=config_id)
@@ -123,10 +130,10 @@ class RevisionDetailView(TeamView):
 
 
 class CheckView(TeamView):
-    @extend_schema(request=ConfigText, responses=ExaminationObject)
+    @extend_schema(request=either_way(ConfigBody), responses=ExaminationObject)
     def post(self, request: Request) -> Response:
         """Check a config without keeping it; facts that are not here yet are asked for."""
-        text = text_of(validated(ConfigText, request.data))
+        text = text_of(validated(ConfigBody, request.data))
         return Response(examine_text(team=self.team, text=text).to_json())
 
 

@@ -5,7 +5,9 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.configs import examples
+from apps.configs.config_bodies import ConfigFileField
 from apps.configs.models import Config, Revision
+from apps.configs.plan_object import PlanObject
 from apps.rest.examples import shown_as
 from apps.rest.paging import page_schema
 from apps.rest.serializers import ErrorSource, StrictSerializer
@@ -14,44 +16,68 @@ from controlplane.domain.runtimes.exporting import ExportFormat
 
 
 class FixObject(serializers.Serializer[Any]):
-    label = serializers.CharField()  # type: ignore[assignment]
+    label = serializers.CharField(help_text="What its button says.")  # type: ignore[assignment]
     patch = serializers.DictField(help_text="Dotted path to value; null removes.")
     safe = serializers.BooleanField(help_text="Whether the served output stays the same.")
 
 
 class FindingObject(serializers.Serializer[Any]):
-    code = serializers.CharField()
-    name = serializers.CharField()
-    severity = serializers.ChoiceField(choices=["error", "warning", "hint"])
-    message = serializers.CharField()
-    fields = serializers.ListField(child=serializers.CharField())  # type: ignore[assignment]
-    line = serializers.IntegerField(allow_null=True)
-    column = serializers.IntegerField(allow_null=True, default=None)
-    fix = FixObject(allow_null=True)
-    source = ErrorSource(allow_null=True)  # type: ignore[assignment]
+    code = serializers.CharField(
+        help_text="Permanent code of the rule; docs/rules.md lists every one."
+    )
+    name = serializers.CharField(help_text='Permanent name of the rule; reads after "allow".')
+    severity = serializers.ChoiceField(
+        choices=["error", "warning", "hint"],
+        help_text="`error` blocks a build; `warning` works but costs; `hint` is advice.",
+    )
+    message = serializers.CharField(
+        help_text="What is wrong, in the values of this config, and why."
+    )
+    fields = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Dotted paths of the settings that it is about, the first one first to change.",
+    )  # type: ignore[assignment]
+    line = serializers.IntegerField(
+        allow_null=True,
+        help_text="Line of the first setting in the text, from 1; null where it is not written.",
+    )
+    column = serializers.IntegerField(
+        allow_null=True, default=None, help_text="Column in that line, from 1."
+    )
+    fix = FixObject(
+        allow_null=True, help_text="A change that removes the finding; null where none is known."
+    )
+    source = ErrorSource(allow_null=True, help_text="The document that the rule rests on.")  # type: ignore[assignment]
 
 
 class WaitingObject(serializers.Serializer[Any]):
-    code = serializers.CharField()
-    name = serializers.CharField()
-    facts = serializers.ListField(child=serializers.CharField())
-    message = serializers.CharField()
+    code = serializers.CharField(help_text="Permanent code of the rule that waits.")
+    name = serializers.CharField(help_text="Permanent name of that rule.")
+    facts = serializers.ListField(child=serializers.CharField(), help_text="What it waits for.")
+    message = serializers.CharField(help_text="The same in words.")
 
 
 class EffectiveObject(serializers.Serializer[Any]):
-    field = serializers.CharField()
-    asked = serializers.JSONField(allow_null=True)
-    effective = serializers.JSONField(allow_null=True)
-    reason = serializers.CharField()
+    field = serializers.CharField(help_text="Dotted path of the setting.")
+    asked = serializers.JSONField(
+        allow_null=True, help_text="The value in the config; null where it says nothing."
+    )
+    effective = serializers.JSONField(allow_null=True, help_text="The value that is used.")
+    reason = serializers.CharField(help_text="Why it differs.")
 
 
 @shown_as(examples.EXAMINATION)
 class ExaminationObject(serializers.Serializer[Any]):
     """What the checks say of a config."""
 
-    findings = FindingObject(many=True)
-    waiting = WaitingObject(many=True)
-    effective = EffectiveObject(many=True)
+    findings = FindingObject(many=True, help_text="What the rules found, worst first.")
+    waiting = WaitingObject(
+        many=True,
+        help_text="Rules whose facts have not arrived; a build does not start while there is one.",
+    )
+    effective = EffectiveObject(
+        many=True, help_text="Settings whose value in use differs from the one that is written."
+    )
     runtime = serializers.CharField(
         allow_blank=True, help_text="What serves it, chosen where it says `auto`."
     )
@@ -59,8 +85,10 @@ class ExaminationObject(serializers.Serializer[Any]):
         child=serializers.CharField(),
         help_text="What it asks of that runtime and was not seen to run by us on such a GPU.",
     )
-    plan = serializers.DictField(allow_null=True)
-    blocks_build = serializers.BooleanField()
+    plan = PlanObject(allow_null=True, help_text="The memory plan; null while it cannot be made.")
+    blocks_build = serializers.BooleanField(
+        help_text="Whether a build would be refused: an error, or a rule that waits."
+    )
 
 
 @shown_as(examples.CONFIG)
@@ -71,67 +99,49 @@ class ConfigObject(serializers.Serializer[Config]):
     name = serializers.CharField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
-    revision = serializers.IntegerField(source="last_number")
-    blocks_build = serializers.BooleanField(source="last_blocks_build")
+    revision = serializers.IntegerField(
+        source="last_number", help_text="Number of the last revision."
+    )
+    blocks_build = serializers.BooleanField(
+        source="last_blocks_build",
+        help_text="Whether the checks blocked a build of it when it was saved or checked last.",
+    )
 
 
 @shown_as(examples.REVISION)
 class RevisionObject(serializers.Serializer[Revision]):
     """A revision in a list: what was true when it was saved."""
 
-    number = serializers.IntegerField()
-    config_id = serializers.CharField()
+    number = serializers.IntegerField(help_text="Its number within the config, from 1.")
+    config_id = serializers.CharField(help_text="The config that it is a state of.")
     created_at = serializers.DateTimeField()
     created_by = serializers.EmailField(source="created_by.email", allow_null=True, default=None)
-    blocks_build = serializers.BooleanField()
+    blocks_build = serializers.BooleanField(
+        help_text="Whether the checks blocked a build of it when it was saved or checked last."
+    )
 
 
 @shown_as(examples.REVISION_WHOLE)
 class RevisionDetailObject(RevisionObject):
     """A revision whole, with what the checks say of it now."""
 
-    text = serializers.CharField()
-    config = serializers.DictField(source="spec", help_text="The parsed file, defaults included.")
-    examination = ExaminationObject()
+    text = serializers.CharField(help_text="The file as it was written.")
+    config = ConfigFileField(source="spec", help_text="The parsed file, defaults included.")
+    examination = ExaminationObject(help_text="What the checks say of it now.")
 
 
 @shown_as(examples.CONFIG_WHOLE)
 class ConfigDetailObject(ConfigObject):
-    last_revision = RevisionDetailObject()
+    last_revision = RevisionDetailObject(help_text="Its last revision, whole.")
 
 
 ConfigPage = page_schema(ConfigObject)
 RevisionPage = page_schema(RevisionObject)
 
 
-@shown_as(examples.CONFIG_TEXT)
-class ConfigText(StrictSerializer):
-    """A config: either `text` (YAML or JSON, kept as written) or `config` (an object)."""
-
-    text = serializers.CharField(required=False, trim_whitespace=False, allow_blank=True)
-    config = serializers.DictField(required=False)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if ("text" in attrs) == ("config" in attrs):
-            raise serializers.ValidationError("Send either `text` or `config`.")
-        return attrs
-
-
-@shown_as(examples.CONFIG_WANTED)
-class ConfigCreateBody(ConfigText):
-    name = serializers.CharField(max_length=128)
-
-
 @shown_as({"name": "llama-3.3-70b-fp8"})
 class ConfigRenameBody(StrictSerializer):
-    name = serializers.CharField(max_length=128)
-
-
-@shown_as(examples.REVISION_WANTED)
-class RevisionCreateBody(ConfigText):
-    expected_revision = serializers.IntegerField(
-        min_value=0, help_text="The last revision you know of; another last one is a 409."
-    )
+    name = serializers.CharField(max_length=128, help_text="The new name.")
 
 
 @shown_as(examples.COMMAND)
@@ -147,9 +157,9 @@ class CommandBody(StrictSerializer):
 
 
 class MappedObject(serializers.Serializer[Any]):
-    flag = serializers.CharField()
+    flag = serializers.CharField(help_text="The flag as it was written, with its value.")
     field = serializers.CharField(help_text="Dotted path in the config.")
-    value = serializers.JSONField(allow_null=True)
+    value = serializers.JSONField(allow_null=True, help_text="The value that it became.")
 
 
 class ChangedObject(MappedObject):
@@ -157,48 +167,60 @@ class ChangedObject(MappedObject):
 
 
 class ChoiceObject(serializers.Serializer[Any]):
-    label = serializers.CharField()  # type: ignore[assignment]
+    label = serializers.CharField(help_text="What its button says.")  # type: ignore[assignment]
     patch = serializers.DictField(help_text="Dotted path to value; null removes.")
 
 
 class QuestionObject(serializers.Serializer[Any]):
     """What the command leaves open; the first choice is what the config says now."""
 
-    flag = serializers.CharField(allow_null=True)
-    field = serializers.CharField()
-    question = serializers.CharField()
-    choices = ChoiceObject(many=True)
+    flag = serializers.CharField(
+        allow_null=True, help_text="The flag that leaves it open; null where no flag would say it."
+    )
+    field = serializers.CharField(help_text="Dotted path of the setting to decide.")
+    question = serializers.CharField(help_text="The question in words.")
+    choices = ChoiceObject(
+        many=True, help_text="Its answers; the first one is what the config says now."
+    )
 
 
 class NotCarriedObject(serializers.Serializer[Any]):
-    flag = serializers.CharField()
-    reason = serializers.CharField()
+    flag = serializers.CharField(help_text="The flag or setting that has no place.")
+    reason = serializers.CharField(help_text="Why, and what takes its place.")
 
 
 class OfferedSecretObject(serializers.Serializer[Any]):
     """A secret that stood in the command, by name."""
 
-    name = serializers.CharField()
-    found_in = serializers.CharField()
-    reason = serializers.CharField()
+    name = serializers.CharField(help_text="The name to store it under.")
+    found_in = serializers.CharField(help_text="The flag or variable that it stood in.")
+    reason = serializers.CharField(help_text="What it is needed for.")
 
 
 @shown_as(examples.IMPORTED)
 class CommandImportObject(serializers.Serializer[Any]):
     """A config made from a command."""
 
-    server = serializers.ChoiceField(choices=[server.value for server in Server])
+    server = serializers.ChoiceField(
+        choices=[server.value for server in Server], help_text="Whose command it is."
+    )
     text = serializers.CharField(help_text="The config as YAML.")
     complete = serializers.BooleanField(help_text="False while the checkpoint is unknown.")
-    mapped = MappedObject(many=True)
-    changed = ChangedObject(many=True)
-    questions = QuestionObject(many=True)
-    not_carried = NotCarriedObject(many=True)
-    secrets = OfferedSecretObject(many=True)
+    mapped = MappedObject(many=True, help_text="Flags that mean the same here.")
+    changed = ChangedObject(many=True, help_text="Flags that mean something else here.")
+    questions = QuestionObject(many=True, help_text="What the command leaves open.")
+    not_carried = NotCarriedObject(many=True, help_text="Flags without a place here.")
+    secrets = OfferedSecretObject(
+        many=True,
+        help_text="Secrets that stood in the command, by name; their values are not kept.",
+    )
 
 
 class ExportQuery(StrictSerializer):
-    format = serializers.ChoiceField(choices=[each.value for each in ExportFormat])
+    format = serializers.ChoiceField(
+        choices=[each.value for each in ExportFormat],
+        help_text="What to write: a command or a file of which program.",
+    )
     revision = serializers.IntegerField(
         min_value=1, required=False, help_text="The last one when absent."
     )
@@ -208,8 +230,10 @@ class ExportQuery(StrictSerializer):
 class ConfigExportObject(serializers.Serializer[Any]):
     """A revision in another program's words."""
 
-    format = serializers.ChoiceField(choices=[each.value for each in ExportFormat])
+    format = serializers.ChoiceField(
+        choices=[each.value for each in ExportFormat], help_text="What was written."
+    )
     text = serializers.CharField(help_text="What to paste or save: a shell command, or YAML.")
     files = serializers.DictField(child=serializers.CharField(), help_text="Name to content.")
-    changed = ChangedObject(many=True)
+    changed = ChangedObject(many=True, help_text="Settings that mean something else there.")
     not_carried = NotCarriedObject(many=True, help_text="`flag` is the config's dotted field.")

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from apps.dashboard import rule_pages, views
+from apps.dashboard import config_reference, rule_pages, views
 from apps.dashboard.installation.api import InstallationView
 from apps.dashboard.installation.views import installation
 from apps.dashboard.rest_reference.views import rest_index, rest_operation
@@ -11,6 +11,8 @@ app_name = "dashboard"
 urlpatterns: list[URLPattern] = [
     path("", views.overview, name="overview"),
     path("rules/", rule_pages.rules, name="rules"),
+    path("docs/config/", config_reference.config_reference, name="config_reference"),
+    path("schemas/config.json", config_reference.schema, name="config_schema"),
     path("docs/rest/", rest_index, name="rest"),
     path("docs/rest/<str:operation_id>/", rest_operation, name="rest_operation"),
     path("first-steps/hide/", views.hide_first_steps, name="hide_first_steps"),

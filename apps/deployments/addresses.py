@@ -31,13 +31,13 @@ class Address:
     def place(self) -> str:
         """The part of the path that says where, the same in every address of ours."""
         if self.environment:
-            return f"{self.deployment.model_id}/environments/{self.environment}"
+            return environment_place(self.deployment.model_id, self.environment)
         return f"{self.deployment.model_id}/deployment/{self.deployment.id}"
 
     @property
     def root(self) -> str:
         """What clients add the engine's own route to."""
-        return f"{settings.GATEWAY_URL}/m/{self.place}/sync"
+        return f"{_gateway_url(self.place)}/sync"
 
     @property
     def route(self) -> str:
@@ -62,6 +62,26 @@ def addresses_of(deployment: Deployment) -> Sequence[Address]:
         *(Address(deployment=deployment, environment=name) for name in places),
         Address(deployment=deployment),
     ]
+
+
+def environment_place(model_id: str, environment: str) -> str:
+    """Return the part of the path that says which environment of which model."""
+    return f"{model_id}/environments/{environment}"
+
+
+def urls_of(place: str, deployment: Deployment | None) -> dict[str, str | None]:
+    """Return where clients ask at that place; without a deployment nobody knows the route yet."""
+    base = _gateway_url(place)
+    return {
+        "openai": f"{base}/sync/v1",
+        "sync": f"{base}/sync",
+        "predict": f"{base}/predict",
+        "request": f"{base}/sync{asked_route(deployment)}" if deployment else None,
+    }
+
+
+def _gateway_url(place: str) -> str:
+    return f"{settings.GATEWAY_URL}/m/{place}"
 
 
 def asked_route(deployment: Deployment) -> str:

@@ -6,6 +6,7 @@ Source of fields and ranges: the hosted product's management API, 2026-08-22.
 from rest_framework import serializers
 
 from apps.deployments import examples
+from apps.deployments.services.promotion import CLEANUPS
 from apps.rest.examples import shown_as
 from apps.rest.paging import ListQuery
 from apps.rest.serializers import StrictSerializer
@@ -16,80 +17,158 @@ from apps.telemetry.log_queries import LogQuery
 class AutoscalingBody(StrictSerializer):
     """Every field optional; ranges as the hosted product documents them."""
 
-    min_replica = serializers.IntegerField(required=False, min_value=0, max_value=1000)
-    max_replica = serializers.IntegerField(required=False, min_value=1, max_value=1000)
-    autoscaling_window = serializers.IntegerField(required=False, min_value=10, max_value=3600)
-    scale_down_delay = serializers.IntegerField(required=False, min_value=0, max_value=3600)
-    concurrency_target = serializers.IntegerField(required=False, min_value=1)
-    target_utilization_percentage = serializers.IntegerField(
-        required=False, min_value=1, max_value=100
+    min_replica = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=1000,
+        help_text="So many replicas run always; 0 lets it sleep without requests.",
     )
-    target_in_flight_tokens = serializers.IntegerField(required=False, min_value=1, allow_null=True)
-    max_scale_down_rate = serializers.IntegerField(required=False, min_value=1, max_value=50)
+    max_replica = serializers.IntegerField(
+        required=False, min_value=1, max_value=1000, help_text="No more replicas than this."
+    )
+    autoscaling_window = serializers.IntegerField(
+        required=False,
+        min_value=10,
+        max_value=3600,
+        help_text="Seconds over which load is averaged.",
+    )
+    scale_down_delay = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=3600,
+        help_text="Seconds of less load before a replica is ended.",
+    )
+    concurrency_target = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        help_text="Requests at once that one replica is meant to carry.",
+    )
+    target_utilization_percentage = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=100,
+        help_text="Share of `concurrency_target`, in percent, at which a replica is added.",
+    )
+    target_in_flight_tokens = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        allow_null=True,
+        help_text="Tokens at once that one replica is meant to carry; null: not counted.",
+    )
+    max_scale_down_rate = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=50,
+        help_text="Share of the replicas, in percent, that may end at one time.",
+    )
 
 
 class BuildSourceBody(StrictSerializer):
-    kind = serializers.ChoiceField(choices=["build"])
-    build_id = serializers.CharField(max_length=16)
+    kind = serializers.ChoiceField(choices=["build"], help_text="Always `build`.")
+    build_id = serializers.CharField(max_length=16, help_text="The build whose artifact to serve.")
 
 
 @shown_as(examples.MODEL_WANTED)
 class ModelCreateBody(StrictSerializer):
-    name = serializers.CharField(max_length=128)
-    source = BuildSourceBody()  # type: ignore[assignment]
+    name = serializers.CharField(
+        max_length=128,
+        help_text="What the team calls it; no other model of the team has that name.",
+    )
+    source = BuildSourceBody(help_text="What to serve.")  # type: ignore[assignment]
 
 
 @shown_as(examples.DEPLOYMENT_WANTED)
 class DeploymentCreateBody(StrictSerializer):
-    source = BuildSourceBody()  # type: ignore[assignment]
-    environment = serializers.CharField(required=False, max_length=64)
-    name = serializers.CharField(required=False, max_length=255)
+    source = BuildSourceBody(help_text="What to serve.")  # type: ignore[assignment]
+    environment = serializers.CharField(
+        required=False,
+        max_length=64,
+        help_text="Where to promote it once it is ready; nowhere when absent.",
+    )
+    name = serializers.CharField(
+        required=False,
+        max_length=255,
+        help_text="Its name within the model; one is made up when absent.",
+    )
 
 
 @shown_as(examples.DEPLOYMENT_RENAMED)
 class DeploymentRenameBody(StrictSerializer):
-    name = serializers.CharField(max_length=255)
+    name = serializers.CharField(max_length=255, help_text="The new name.")
 
 
 class NameQuery(ListQuery):
-    name = serializers.CharField(required=False, max_length=255)
+    name = serializers.CharField(
+        required=False, max_length=255, help_text="Only what has exactly this name."
+    )
 
 
 class PromotionSettingsBody(StrictSerializer):
-    redeploy_on_promotion = serializers.BooleanField(required=False)
+    redeploy_on_promotion = serializers.BooleanField(
+        required=False,
+        help_text="Whether a promotion makes a new deployment of the same artifact.",
+    )
     promotion_cleanup_strategy = serializers.ChoiceField(
-        required=False, choices=["KEEP", "SCALE_TO_ZERO", "DEACTIVATE"]
+        required=False,
+        choices=CLEANUPS,
+        help_text="What becomes of the deployment that was there before.",
     )
 
 
 @shown_as(examples.ENVIRONMENT_WANTED)
 class EnvironmentCreateBody(StrictSerializer):
-    name = serializers.CharField(max_length=64)
-    promotion_settings = PromotionSettingsBody(required=False)
+    name = serializers.CharField(max_length=64, help_text="Its name within the model.")
+    promotion_settings = PromotionSettingsBody(
+        required=False, help_text="What happens when a deployment is promoted to it."
+    )
 
 
 @shown_as(examples.ENVIRONMENT_CHANGE)
 class EnvironmentPatchBody(StrictSerializer):
-    autoscaling_settings = AutoscalingBody(required=False)
-    promotion_settings = PromotionSettingsBody(required=False)
+    autoscaling_settings = AutoscalingBody(
+        required=False, help_text="How many replicas of what it points at run."
+    )
+    promotion_settings = PromotionSettingsBody(
+        required=False, help_text="What happens when a deployment is promoted to it."
+    )
 
 
 @shown_as(examples.PROMOTE_TO_PRODUCTION)
 class PromoteToProductionBody(StrictSerializer):
-    scale_down_previous_production = serializers.BooleanField(default=True)
-    preserve_env_instance_type = serializers.BooleanField(default=True)
+    scale_down_previous_production = serializers.BooleanField(
+        default=True,
+        help_text="Whether the deployment that was there before is ended as the environment says.",
+    )
+    preserve_env_instance_type = serializers.BooleanField(
+        default=True,
+        help_text="Read for the hosted product's clients; a deployment keeps its own hardware "
+        "here.",
+    )
 
 
 @shown_as(examples.PROMOTE)
 class PromoteBody(StrictSerializer):
-    deployment_id = serializers.CharField(max_length=16)
-    scale_down_previous_deployment = serializers.BooleanField(default=True)
-    preserve_env_instance_type = serializers.BooleanField(default=True)
+    deployment_id = serializers.CharField(max_length=16, help_text="The deployment to promote.")
+    scale_down_previous_deployment = serializers.BooleanField(
+        default=True,
+        help_text="Whether the deployment that was there before is ended as the environment says.",
+    )
+    preserve_env_instance_type = serializers.BooleanField(
+        default=True,
+        help_text="Read for the hosted product's clients; a deployment keeps its own hardware "
+        "here.",
+    )
 
 
 class ConfigQuery(StrictSerializer):
-    output_format = serializers.ChoiceField(choices=["raw", "parsed", "both"], default="both")
+    output_format = serializers.ChoiceField(
+        choices=["raw", "parsed", "both"],
+        default="both",
+        help_text="Which of the two forms to answer.",
+    )
 
 
 class DeploymentLogQuery(LogQuery):
-    replica = serializers.CharField(required=False, max_length=16)
+    replica = serializers.CharField(
+        required=False, max_length=16, help_text="Only lines of this replica."
+    )

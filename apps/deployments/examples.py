@@ -7,6 +7,19 @@ from apps.configs.examples import PARSED, TEXT
 
 CREATED_AT, READY_AT = "2026-11-26T14:10:28.642482Z", "2026-11-26T14:10:49.653243Z"
 BUILD_ID = "2jt7a4ax"
+_GATEWAY = "http://127.0.0.1:8001/m"
+
+
+def _urls(place: str) -> dict[str, str]:
+    base = f"{_GATEWAY}/{place}"
+    return {
+        "openai": f"{base}/sync/v1",
+        "sync": f"{base}/sync",
+        "predict": f"{base}/predict",
+        "request": f"{base}/sync/v1/chat/completions",
+    }
+
+
 MODEL: dict[str, Any] = {
     "id": "h5ymnrdv",
     "created_at": CREATED_AT,
@@ -16,6 +29,7 @@ MODEL: dict[str, Any] = {
     "development_deployment_id": None,
     "instance_type_name": "H100",
     "team_name": TEAM_NAME,
+    "urls": _urls("h5ymnrdv/environments/production"),
 }
 AUTOSCALING: dict[str, Any] = {
     "min_replica": 1,
@@ -48,6 +62,7 @@ DEPLOYMENT: dict[str, Any] = {
     "build_id": BUILD_ID,
     "failure": None,
     "conditions": [],
+    "urls": _urls("h5ymnrdv/deployment/fabn58v3"),
 }
 _SOURCE = {"kind": "build", "build_id": BUILD_ID}
 MODEL_WANTED = {"name": MODEL["name"], "source": _SOURCE}
@@ -87,7 +102,15 @@ _FAILED: dict[str, Any] = {
 _NO_DRIVER = "The driver of GPU 0 does not answer."
 FAILED_STARTS = _FAILED | {
     "node": "gpu-host-2",
-    "failure": {"code": "EHN-NEVER-READY", "blame": "machine", "sentence": _NO_DRIVER},
+    "failure": {
+        "code": "EHN-NEVER-READY",
+        "blame": "machine",
+        "sentence": _NO_DRIVER,
+        "field": None,
+        "hint": "Look at the driver's log on that host.",
+        "fix": None,
+        "detail": None,
+    },
 }
 FAILED_ON_NODE = _FAILED | {"deployments": ["smollm2/deployment-1"], "sentence": _NO_DRIVER}
 _CLEANUP = {"redeploy_on_promotion": False, "promotion_cleanup_strategy": "KEEP"}
@@ -109,6 +132,7 @@ ENVIRONMENT: dict[str, Any] = {
         "ramp_up_duration_seconds": 600,
     },
     "instance_type": {"name": "H100"},
+    "urls": MODEL["urls"],
     "request_backpressure_settings": {"policy": None},
 }
 ENVIRONMENT_PATCHED = {"environment": ENVIRONMENT, "status": "ACCEPTED", "message": "Stored."}

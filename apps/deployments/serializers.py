@@ -8,53 +8,108 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from apps.configs.config_bodies import ConfigFileField
 from apps.deployments import examples
+from apps.deployments.addresses import Address, environment_place, urls_of
 from apps.deployments.conditions import conditions_of
 from apps.deployments.memory_need import instance_type_name
 from apps.deployments.models import Deployment, Environment, ServedModel
 from apps.deployments.selectors import DEGRADED
 from apps.deployments.services.autoscaling import autoscaling_settings
 from apps.deployments.services.environments import PRODUCTION
-from apps.deployments.services.promotion import promotion_settings
+from apps.deployments.services.promotion import CLEANUPS, promotion_settings
 from apps.rest.examples import shown_as
+from apps.rest.failure_object import FailureObject
 from apps.rest.paging import Pagination
 from apps.telemetry.log_queries import LogLineObject
-from controlplane.domain.lifecycle import DeploymentState
+from controlplane.domain.lifecycle import DeploymentState, ReplicaState
 
 STATUSES = [state.value.upper() for state in DeploymentState]
+REPLICA_STATES = [state.value for state in ReplicaState]
+_CHANGES = ["ACCEPTED", "QUEUED", "UNCHANGED"]
 
 
 class AutoscalingObject(serializers.Serializer[Any]):
-    min_replica = serializers.IntegerField()
-    max_replica = serializers.IntegerField()
-    autoscaling_window = serializers.IntegerField(allow_null=True)
-    scale_down_delay = serializers.IntegerField(allow_null=True)
-    concurrency_target = serializers.IntegerField()
-    target_utilization_percentage = serializers.IntegerField(allow_null=True)
-    target_in_flight_tokens = serializers.IntegerField(allow_null=True)
-    max_scale_down_rate = serializers.IntegerField(allow_null=True)
+    min_replica = serializers.IntegerField(
+        help_text="So many replicas run always; 0 lets it sleep without requests."
+    )
+    max_replica = serializers.IntegerField(help_text="No more replicas than this.")
+    autoscaling_window = serializers.IntegerField(
+        allow_null=True, help_text="Seconds over which load is averaged."
+    )
+    scale_down_delay = serializers.IntegerField(
+        allow_null=True, help_text="Seconds of less load before a replica is ended."
+    )
+    concurrency_target = serializers.IntegerField(
+        help_text="Requests at once that one replica is meant to carry."
+    )
+    target_utilization_percentage = serializers.IntegerField(
+        allow_null=True,
+        help_text="Share of `concurrency_target`, in percent, at which a replica is added.",
+    )
+    target_in_flight_tokens = serializers.IntegerField(
+        allow_null=True,
+        help_text="Tokens at once that one replica is meant to carry; null: not counted.",
+    )
+    max_scale_down_rate = serializers.IntegerField(
+        allow_null=True, help_text="Share of the replicas, in percent, that may end at one time."
+    )
 
 
 @shown_as(examples.AUTOSCALING_ANSWER)
 class AutoscalingAnswerObject(serializers.Serializer[Any]):
-    status = serializers.ChoiceField(choices=["ACCEPTED", "QUEUED", "UNCHANGED"])
-    message = serializers.CharField()
+    status = serializers.ChoiceField(choices=_CHANGES, help_text="Whether anything changed.")
+    message = serializers.CharField(help_text="The same in words.")
 
 
 class BackpressureObject(serializers.Serializer[Any]):
-    policy = serializers.CharField(allow_null=True)
+    policy = serializers.CharField(
+        allow_null=True, help_text="Always null here: the gateway's own limits hold."
+    )
+
+
+class UrlsObject(serializers.Serializer[Any]):
+    """Where applications ask, at the gateway; none of it is an address of this API."""
+
+    openai = serializers.CharField(help_text="What an OpenAI client takes as its base URL.")
+    sync = serializers.CharField(
+        help_text="Add a route of the engine to it, such as `/v1/chat/completions`."
+    )
+    predict = serializers.CharField(
+        help_text="POST here what the model is asked, whatever it makes."
+    )
+    request = serializers.CharField(
+        allow_null=True,
+        help_text="`sync` with the route that the model is asked at: chat completions, embeddings, "
+        "scores or labels; null while nothing is deployed there.",
+    )
 
 
 @shown_as(examples.MODEL)
 class ModelObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     created_at = serializers.DateTimeField()
-    name = serializers.CharField()
-    deployments_count = serializers.IntegerField()
-    production_deployment_id = serializers.SerializerMethodField()
-    development_deployment_id = serializers.SerializerMethodField()
-    instance_type_name = serializers.SerializerMethodField()
+    name = serializers.CharField(help_text="What the team calls it.")
+    deployments_count = serializers.IntegerField(help_text="How many deployments it has.")
+    production_deployment_id = serializers.SerializerMethodField(
+        help_text="What the environment `production` points at; null while nothing."
+    )
+    development_deployment_id = serializers.SerializerMethodField(
+        help_text="Always null: there are published deployments only."
+    )
+    instance_type_name = serializers.SerializerMethodField(
+        help_text="What the deployment in production asks of a machine, such as `H100:2`."
+    )
     team_name = serializers.CharField(source="team.name")
+    urls = serializers.SerializerMethodField(
+        help_text="Where its environment `production` is asked."
+    )
+
+    @extend_schema_field(UrlsObject)
+    def get_urls(self, model: ServedModel) -> dict[str, str | None]:
+        production = _production(model)
+        current = production.current if production else None
+        return urls_of(environment_place(model.id, PRODUCTION), current)
 
     def get_production_deployment_id(self, model: ServedModel) -> str | None:
         production = _production(model)
@@ -70,44 +125,71 @@ class ModelObject(serializers.Serializer[Any]):
 
 
 class ModelListObject(serializers.Serializer[Any]):
-    models = ModelObject(many=True)
+    models = ModelObject(many=True, help_text="Models, newest first.")
     pagination = Pagination()
 
 
 class ConditionObject(serializers.Serializer[Any]):
     """Something that is so of a deployment beside its status, since when, and why."""
 
-    type = serializers.ChoiceField(choices=[DEGRADED.upper()])
-    since = serializers.DateTimeField()
+    type = serializers.ChoiceField(choices=[DEGRADED.upper()], help_text="What is so.")
+    since = serializers.DateTimeField(help_text="Since when.")
     reason = serializers.CharField(help_text="A code of docs/failures.md.")
-    message = serializers.CharField()
+    message = serializers.CharField(help_text="Why, in words.")
 
 
 @shown_as(examples.DEPLOYMENT)
 class DeploymentObject(serializers.Serializer[Any]):
     id = serializers.CharField()
     created_at = serializers.DateTimeField()
-    name = serializers.CharField()
-    model_id = serializers.CharField()
-    is_production = serializers.SerializerMethodField()
-    is_development = serializers.SerializerMethodField()
-    status = serializers.SerializerMethodField()
+    name = serializers.CharField(help_text="Its name within the model.")
+    model_id = serializers.CharField(help_text="The model that it belongs to.")
+    is_production = serializers.SerializerMethodField(
+        help_text="Whether the environment `production` points at it."
+    )
+    is_development = serializers.SerializerMethodField(
+        help_text="Always false: there are published deployments only."
+    )
+    status = serializers.SerializerMethodField(help_text="Where it is; `ACTIVE` answers requests.")
     is_confirmed = serializers.BooleanField(
         help_text="False while no node has said for 9 seconds that anything of it still runs: "
         "`status` is then what was known last."
     )
-    active_replica_count = serializers.IntegerField()
-    autoscaling_settings = serializers.SerializerMethodField()
-    instance_type_name = serializers.SerializerMethodField()
-    environment = serializers.SerializerMethodField()
-    labels = serializers.SerializerMethodField()
-    region = serializers.SerializerMethodField()
-    request_backpressure_settings = serializers.SerializerMethodField()
-    build_id = serializers.CharField(allow_null=True)
-    failure = serializers.DictField(allow_null=True)
+    active_replica_count = serializers.IntegerField(help_text="Replicas that can answer now.")
+    autoscaling_settings = serializers.SerializerMethodField(
+        help_text="How many replicas run; null while its build does."
+    )
+    instance_type_name = serializers.SerializerMethodField(
+        help_text="What it asks of a machine, such as `H100:2`."
+    )
+    environment = serializers.SerializerMethodField(
+        help_text="The environment that points at it; null where none does."
+    )
+    labels = serializers.SerializerMethodField(
+        help_text="Always null: deployments have no labels here."
+    )
+    region = serializers.SerializerMethodField(help_text="Always null: there are no regions here.")
+    request_backpressure_settings = serializers.SerializerMethodField(
+        help_text="Always without a policy: the gateway's own limits hold."
+    )
+    build_id = serializers.CharField(
+        allow_null=True, help_text="The build that made its artifact; null where that is gone."
+    )
+    failure = FailureObject(
+        allow_null=True,
+        help_text="Why it does not answer, or not with all replicas; null where nothing is wrong.",
+    )
     conditions = serializers.SerializerMethodField(
         help_text="What is so beside the status; `DEGRADED`: fewer replicas than wanted are ready."
     )
+
+    urls = serializers.SerializerMethodField(
+        help_text="Where this deployment is asked, whatever environment points at it."
+    )
+
+    @extend_schema_field(UrlsObject)
+    def get_urls(self, deployment: Deployment) -> dict[str, str | None]:
+        return urls_of(Address(deployment=deployment).place, deployment)
 
     def get_is_production(self, deployment: Deployment) -> bool:
         return PRODUCTION in _places(deployment)
@@ -147,19 +229,50 @@ class DeploymentObject(serializers.Serializer[Any]):
 
 
 class DeploymentListObject(serializers.Serializer[Any]):
-    deployments = DeploymentObject(many=True)
+    deployments = DeploymentObject(many=True, help_text="Deployments, newest first.")
     pagination = Pagination()
 
 
 class ModelCreatedObject(serializers.Serializer[Any]):
-    model = ModelObject()
-    deployment = DeploymentObject()
+    model = ModelObject(help_text="The new model.")
+    deployment = DeploymentObject(help_text="Its first deployment.")
+
+
+class PromotionSettingsObject(serializers.Serializer[Any]):
+    """What happens when a deployment is promoted to an environment."""
+
+    redeploy_on_promotion = serializers.BooleanField(
+        help_text="Whether a promotion makes a new deployment of the same artifact."
+    )
+    promotion_cleanup_strategy = serializers.ChoiceField(
+        choices=CLEANUPS, help_text="What becomes of the deployment that was there before."
+    )
+    rolling_deploy = serializers.BooleanField(
+        help_text="Always false here: traffic moves at once, when enough replicas are ready."
+    )
+    rolling_deploy_config = serializers.DictField(allow_null=True, help_text="Always null here.")
+    ramp_up_while_promoting = serializers.BooleanField(help_text="Always false here.")
+    ramp_up_duration_seconds = serializers.IntegerField(help_text="Without effect here.")
+
+
+class InstanceNameObject(serializers.Serializer[Any]):
+    """What a deployment asks of a machine."""
+
+    name = serializers.CharField(allow_null=True, help_text="Such as `H100:2`.")
 
 
 class PromotionObject(serializers.Serializer[Any]):
-    status = serializers.CharField()
-    percent_traffic_to_new_version = serializers.IntegerField()
-    error_message = serializers.CharField(allow_null=True)
+    """How far a promotion is; it is gone once every gateway has it."""
+
+    status = serializers.ChoiceField(
+        choices=["RELEASING", "FAILED", "CANCELED"], help_text="How it stands."
+    )
+    percent_traffic_to_new_version = serializers.IntegerField(
+        help_text="Share of the requests that the candidate gets, in percent."
+    )
+    error_message = serializers.CharField(
+        allow_null=True, help_text="Why it failed; null where it did not."
+    )
     ready_replicas = serializers.IntegerField(
         allow_null=True, default=None, help_text="Of the candidate, while it is waited for."
     )
@@ -176,27 +289,51 @@ class PromotionObject(serializers.Serializer[Any]):
 
 @shown_as(examples.ENVIRONMENT)
 class EnvironmentObject(serializers.Serializer[Any]):
-    name = serializers.CharField()
+    name = serializers.CharField(help_text="Its name within the model, such as `production`.")
     created_at = serializers.DateTimeField()
-    model_id = serializers.CharField()
-    current_deployment = DeploymentObject(source="current", allow_null=True)
-    candidate_deployment = DeploymentObject(source="candidate", allow_null=True)
-    in_progress_promotion = PromotionObject(source="promotion", allow_null=True)
-    autoscaling_settings = serializers.SerializerMethodField()
-    promotion_settings = serializers.SerializerMethodField()
-    instance_type = serializers.SerializerMethodField()
-    request_backpressure_settings = serializers.SerializerMethodField()
+    model_id = serializers.CharField(help_text="The model that it belongs to.")
+    current_deployment = DeploymentObject(
+        source="current", allow_null=True, help_text="What it points at; null while nothing."
+    )
+    candidate_deployment = DeploymentObject(
+        source="candidate", allow_null=True, help_text="What it is rolling to; null while nothing."
+    )
+    in_progress_promotion = PromotionObject(
+        source="promotion",
+        allow_null=True,
+        help_text="How far that is; null where nothing is promoted.",
+    )
+    autoscaling_settings = serializers.SerializerMethodField(
+        help_text="Of what it points at; null while nothing."
+    )
+    promotion_settings = serializers.SerializerMethodField(
+        help_text="What happens when a deployment is promoted to it."
+    )
+    instance_type = serializers.SerializerMethodField(
+        help_text="What it points at asks of a machine; null while nothing."
+    )
+    request_backpressure_settings = serializers.SerializerMethodField(
+        help_text="Always without a policy: the gateway's own limits hold."
+    )
 
     @extend_schema_field(AutoscalingObject(allow_null=True))
     def get_autoscaling_settings(self, environment: Environment) -> dict[str, Any] | None:
         current = environment.current
         return autoscaling_settings(current) if current else None
 
-    @extend_schema_field(serializers.DictField())
+    urls = serializers.SerializerMethodField(help_text="Where it is asked.")
+
+    @extend_schema_field(UrlsObject)
+    def get_urls(self, environment: Environment) -> dict[str, str | None]:
+        return urls_of(
+            environment_place(environment.model_id, environment.name), environment.current
+        )
+
+    @extend_schema_field(PromotionSettingsObject)
     def get_promotion_settings(self, environment: Environment) -> dict[str, Any]:
         return promotion_settings(environment)
 
-    @extend_schema_field(serializers.DictField(allow_null=True))
+    @extend_schema_field(InstanceNameObject(allow_null=True))
     def get_instance_type(self, environment: Environment) -> dict[str, str] | None:
         current = environment.current
         return {"name": instance_type_name(current)} if current else None
@@ -207,59 +344,71 @@ class EnvironmentObject(serializers.Serializer[Any]):
 
 
 class EnvironmentListObject(serializers.Serializer[Any]):
-    environments = EnvironmentObject(many=True)
+    environments = EnvironmentObject(many=True, help_text="Environments, production first.")
     pagination = Pagination()
 
 
 @shown_as(examples.ENVIRONMENT_PATCHED)
 class EnvironmentPatchedObject(serializers.Serializer[Any]):
-    environment = EnvironmentObject()
-    status = serializers.CharField()
-    message = serializers.CharField()
+    environment = EnvironmentObject(help_text="The environment as it is now.")
+    status = serializers.ChoiceField(choices=_CHANGES, help_text="Whether anything changed.")
+    message = serializers.CharField(help_text="The same in words.")
 
 
 @shown_as(examples.SUCCESS)
 class SuccessObject(serializers.Serializer[Any]):
-    success = serializers.BooleanField()
+    success = serializers.BooleanField(help_text="Always true.")
 
 
 @shown_as(examples.RETRIED)
 class RetriedObject(serializers.Serializer[Any]):
-    retried = serializers.BooleanField()
-    reason = serializers.CharField(allow_null=True)
-    deployment = DeploymentObject()
+    retried = serializers.BooleanField(help_text="Whether anything was tried again.")
+    reason = serializers.CharField(
+        allow_null=True, help_text="Why nothing was; null where something was."
+    )
+    deployment = DeploymentObject(help_text="The deployment as it is now.")
 
 
 @shown_as(examples.CANCELLED)
 class CancelledObject(serializers.Serializer[Any]):
-    status = serializers.ChoiceField(choices=["CANCELED", "RAMPING_DOWN"])
-    message = serializers.CharField()
+    status = serializers.ChoiceField(
+        choices=["CANCELED", "RAMPING_DOWN"],
+        help_text="`CANCELED`: it gets no requests; `RAMPING_DOWN`: it goes on with those it has.",
+    )
+    message = serializers.CharField(help_text="The same in words.")
 
 
 @shown_as(examples.MODEL_TOMBSTONE)
 class ModelTombstone(serializers.Serializer[Any]):
     id = serializers.CharField()
-    deleted = serializers.BooleanField()
+    deleted = serializers.BooleanField(help_text="Always true.")
 
 
 @shown_as(examples.DEPLOYMENT_TOMBSTONE)
 class DeploymentTombstone(ModelTombstone):
-    model_id = serializers.CharField()
+    model_id = serializers.CharField(help_text="The model that it belonged to.")
 
 
 @shown_as(examples.DEPLOYMENT_CONFIG)
 class DeploymentConfigObject(serializers.Serializer[Any]):
-    raw_config = serializers.CharField(allow_null=True)
-    config = serializers.DictField(allow_null=True)
+    raw_config = serializers.CharField(
+        allow_null=True, help_text="The file as it was written; null where it was not asked for."
+    )
+    config = ConfigFileField(
+        allow_null=True,
+        help_text="The parsed file, defaults included; null where it was not asked for.",
+    )
 
 
 @shown_as(examples.LOG_LINE)
 class DeploymentLogLineObject(LogLineObject):
-    replica = serializers.CharField()
+    replica = serializers.CharField(help_text="The replica that wrote it.")
 
 
 class DeploymentLogsObject(serializers.Serializer[Any]):
-    logs = DeploymentLogLineObject(many=True)
+    logs = DeploymentLogLineObject(
+        many=True, help_text="The lines, in the order that was asked for."
+    )
 
 
 @shown_as(examples.REPLICA)
@@ -267,27 +416,35 @@ class ReplicaObject(serializers.Serializer[Any]):
     """A replica: what is wanted of it and what its node last said."""
 
     id = serializers.CharField()
-    node = serializers.CharField(source="node.name")
-    state = serializers.CharField()
+    node = serializers.CharField(source="node.name", help_text="The node that it runs on.")
+    state = serializers.ChoiceField(
+        choices=REPLICA_STATES, help_text="Where it is; `ready` answers requests."
+    )
     is_confirmed = serializers.BooleanField(
         help_text="False while its node has not said so for 9 seconds: `state` is the last known."
     )
     observed_at = serializers.DateTimeField(
         source="heard_at", allow_null=True, help_text="When its node last said how it stands."
     )
-    wanted = serializers.CharField()
-    memory_bytes = serializers.IntegerField()
+    wanted = serializers.ChoiceField(
+        choices=["running", "stopped"], help_text="What its node works toward."
+    )
+    memory_bytes = serializers.IntegerField(
+        help_text="GPU memory that it holds; host memory on a CPU."
+    )
     placement = serializers.CharField(
         allow_blank=True, help_text="Why it was placed there, and which nodes were passed over."
     )
-    ordered_at = serializers.DateTimeField()
-    ready_at = serializers.DateTimeField(allow_null=True)
+    ordered_at = serializers.DateTimeField(help_text="When it was ordered.")
+    ready_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it could answer; null before."
+    )
     finished_at = serializers.DateTimeField(allow_null=True)
-    failure = serializers.DictField(allow_null=True)
+    failure = FailureObject(allow_null=True, help_text="Why it failed; null where it did not.")
 
 
 class ReplicaListObject(serializers.Serializer[Any]):
-    replicas = ReplicaObject(many=True)
+    replicas = ReplicaObject(many=True, help_text="Replicas, newest first.")
     pagination = Pagination()
 
 
@@ -295,16 +452,16 @@ class ReplicaListObject(serializers.Serializer[Any]):
 class FailedStartsObject(serializers.Serializer[Any]):
     """Starts that failed in a row on a node; the next is made there after `retry_at`."""
 
-    node = serializers.CharField(source="node.name")
-    count = serializers.IntegerField()
-    first_at = serializers.DateTimeField()
-    last_at = serializers.DateTimeField()
-    retry_at = serializers.DateTimeField()
-    failure = serializers.DictField(allow_null=True)
+    node = serializers.CharField(source="node.name", help_text="The node.")
+    count = serializers.IntegerField(help_text="How many failed in a row.")
+    first_at = serializers.DateTimeField(help_text="When the first of them failed.")
+    last_at = serializers.DateTimeField(help_text="When the last of them failed.")
+    retry_at = serializers.DateTimeField(help_text="When the next start is made there.")
+    failure = FailureObject(allow_null=True, help_text="Why the last of them failed.")
 
 
 class FailedStartsListObject(serializers.Serializer[Any]):
-    failed_starts = FailedStartsObject(many=True)
+    failed_starts = FailedStartsObject(many=True, help_text="By node.")
 
 
 def _production(model: ServedModel) -> Environment | None:

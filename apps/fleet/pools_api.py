@@ -23,19 +23,19 @@ from apps.rest.serializers import StrictSerializer, validated
 
 
 class PoolTeamObject(serializers.Serializer[Any]):
-    id = serializers.CharField()
+    id = serializers.CharField(help_text="The team.")
     name = serializers.CharField()
 
 
 @shown_as(examples.POOL)
 class PoolObject(serializers.Serializer[PoolView]):
-    name = serializers.CharField()
+    name = serializers.CharField(help_text="Its name, as `enginehouse.pool` says it.")
     serves_all = serializers.BooleanField(help_text="No team is named, so every team may use it.")
     teams = PoolTeamObject(many=True, help_text="Of those that you may see.")
 
 
 class PoolListObject(serializers.Serializer[Any]):
-    pools = PoolObject(many=True)
+    pools = PoolObject(many=True, help_text="Every pool.")
 
 
 @shown_as({"team_ids": ["k3v9d2xw"]})

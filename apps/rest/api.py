@@ -1,7 +1,8 @@
-"""Answers that belong to no app: the version, and paths that do not exist."""
+"""Answers that belong to no app: the version, and paths that are not here."""
 
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.permissions import AllowAny
@@ -11,6 +12,8 @@ from rest_framework.views import APIView
 
 from apps.rest.errors import NotFound
 from apps.rest.examples import shown_as
+from controlplane.domain.runtimes import RUNTIMES
+from controlplane.domain.runtimes.open_routes import open_routes
 from controlplane.version import product_version
 
 
@@ -18,8 +21,8 @@ from controlplane.version import product_version
 class Version(serializers.Serializer[Any]):
     """What is running here."""
 
-    name = serializers.CharField()
-    version = serializers.CharField()
+    name = serializers.CharField(help_text="Always `enginehouse`.")
+    version = serializers.CharField(help_text="The version of the product.")
 
 
 class VersionView(APIView):
@@ -48,3 +51,26 @@ class UnknownPathView(APIView):
         raise AssertionError("initial() has answered")
 
     post = put = patch = delete = get
+
+
+@extend_schema(exclude=True)
+class InferencePathView(UnknownPathView):
+    """What a client asks of a model, at the wrong port; open to all, as it tells nothing of any."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        raise NotFound(
+            f"`{request.path}` is not here: this is the management API, and models are asked at "
+            "the gateway.",
+            hint=f"Use `{settings.GATEWAY_URL}/m/MODEL_ID/environments/production/sync/v1` as the "
+            "base URL; `urls` in `GET /v1/models` has it for every model.",
+        )
+
+
+def inference_paths() -> list[str]:
+    """Return the paths below /v1 that engines answer and this API does not, without /v1/."""
+    routes = {path for runtime in RUNTIMES for path in open_routes(runtime).routes}
+    below = {path.removeprefix("/v1/") for path in routes if path.startswith("/v1/")}
+    return sorted(below - {"models"})

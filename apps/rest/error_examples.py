@@ -25,6 +25,12 @@ ERRORS: Mapping[str, dict[str, Any]] = {
         hint="Ask an admin of the team.",
     ),
     "404": _error("not_found", "There is nothing here, or not for you."),
+    "405": _error("method_not_allowed", 'Method "PUT" not allowed.'),
+    "406": _error(
+        "not_acceptable",
+        "Could not satisfy the request Accept header.",
+        hint="Answers are JSON.",
+    ),
     "409": _error(
         "request_under_way",
         "A request with the Idempotency-Key `deploy-4711` is being carried out.",

@@ -17,22 +17,33 @@ Row = TypeVar("Row", bound=Model)
 class PageQuery(StrictSerializer):
     """Which part of a list: at most `limit` rows, after those that `cursor` has seen."""
 
-    limit = serializers.IntegerField(min_value=1, max_value=1000, default=50)
-    cursor = serializers.CharField(required=False, max_length=2_000, allow_blank=True)
+    limit = serializers.IntegerField(
+        min_value=1, max_value=1000, default=50, help_text="At most so many rows."
+    )
+    cursor = serializers.CharField(
+        required=False,
+        max_length=2_000,
+        allow_blank=True,
+        help_text="Where the part begins: `pagination.cursor` of the part before.",
+    )
 
 
 class ListQuery(PageQuery):
     """Which part of a list that comes whole, up to 1,000 rows, where nothing is said."""
 
-    limit = serializers.IntegerField(min_value=1, max_value=1000, default=1000)
+    limit = serializers.IntegerField(
+        min_value=1, max_value=1000, default=1000, help_text="At most so many rows."
+    )
 
 
 @shown_as({"has_more": True, "cursor": "WyIyMDI2LTExLTI3VDE2OjQwOjAyKzAwOjAwIiwgIjJqdDdhNGF4Il0="})
 class Pagination(serializers.Serializer[Any]):
     """Whether there is more, and where it begins."""
 
-    has_more = serializers.BooleanField()
-    cursor = serializers.CharField(allow_null=True)
+    has_more = serializers.BooleanField(help_text="Whether there are more rows.")
+    cursor = serializers.CharField(
+        allow_null=True, help_text="What to send as `cursor` for the next part; null at the end."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,14 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import Direction, OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import (
+    Direction,
+    OpenApiParameter,
+    OpenApiResponse,
+    PolymorphicProxySerializer,
+)
 
+from apps.rest.common_fields import COMMON_FIELDS, PATH_PARAMETERS
 from apps.rest.error_examples import ERRORS
 from apps.rest.examples import NAME, example_of
 from apps.rest.serializers import Error
@@ -14,8 +20,12 @@ from apps.rest.serializers import Error
 _ALWAYS = {
     401: "No key, or one that is unknown, expired or revoked.",
     403: "The key or the person may not do this.",
+    405: "The address takes other methods; `Allow` names them.",
+    406: "`Accept` names nothing that this address answers in.",
     429: "Too many requests in this minute; `Retry-After` says when to come back.",
     500: "Something broke on our side.",
+    503: "Something that this needs, such as the database, does not answer right now; "
+    "`Retry-After` says when to ask again.",
 }
 _WITH_BODY = {
     400: "The request says something that cannot be done as it stands.",
@@ -52,6 +62,30 @@ class RestSchema(AutoSchema):
             OpenApiParameter(name, str, OpenApiParameter.HEADER, description=words)
             for name, words in _HEADERS[self.method].items()
         ]
+
+    def _get_serializer_field_meta(self, field: Any, direction: Direction) -> dict[str, Any]:
+        meta: dict[str, Any] = super()._get_serializer_field_meta(  # type: ignore[no-untyped-call]
+            field, direction
+        )
+        words = COMMON_FIELDS.get(getattr(field, "field_name", None) or "")
+        return {"description": words, **meta} if words else meta
+
+    def _resolve_path_parameters(self, variables: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = super()._resolve_path_parameters(  # type: ignore[no-untyped-call]
+            variables
+        )
+        return [{**each, "description": PATH_PARAMETERS.get(each["name"], "")} for each in found]
+
+    def _get_request_body(self, direction: Direction = "request") -> dict[str, Any] | None:
+        body: dict[str, Any] | None = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
+        # Without a body the framework would warn that it finds no serializer.
+        if body is None or not self._takes_one_of_several():
+            return body
+        return {**body, "required": True}
+
+    def _takes_one_of_several(self) -> bool:
+        asked = self.get_request_serializer()
+        return isinstance(asked, PolymorphicProxySerializer)
 
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
         answers: dict[str, Any] = super()._get_response_bodies(direction)

@@ -83,9 +83,9 @@ def validated(serializer: type[StrictSerializer], data: Any) -> dict[str, Any]:
 class ErrorSource(serializers.Serializer[Any]):
     """Which document an error relies on."""
 
-    document = serializers.CharField()
-    section = serializers.CharField()
-    checked = serializers.CharField()
+    document = serializers.CharField(help_text="The document, by its address or name.")
+    section = serializers.CharField(help_text="The section of it.")
+    checked = serializers.CharField(help_text="The day it was read last, as `2026-11-27`.")
 
 
 class Error(serializers.Serializer[Any]):
@@ -97,7 +97,9 @@ class Error(serializers.Serializer[Any]):
         child=serializers.CharField(), help_text="Dotted paths of the fields at fault."
     )
     hint = serializers.CharField(allow_null=True, help_text="What to do next.")
-    source = ErrorSource(allow_null=True)  # type: ignore[assignment]
+    source = ErrorSource(
+        allow_null=True, help_text="The document that the error rests on, where it rests on one."
+    )  # type: ignore[assignment]
     details = serializers.DictField(
         required=False, help_text="What else a program needs to react; absent in most errors."
     )

@@ -4,8 +4,9 @@ from apps.accounts.examples import ADA, CREATED_AT, SEEN_AT, TEAM_NAME
 
 ENDS_AT = "2027-03-01T00:00:00Z"
 SECRET_WANTED = {
-    "name": "hf_access_token",
-    "value": "hf_xxxxxxxxxxxxxxxx",
+    # A curl command shows it, and whoever pastes one must not lose a secret that is in use.
+    "name": "example_token",
+    "value": "replace-me",
     "expires_at": ENDS_AT,
 }
 SECRET = {

@@ -17,13 +17,23 @@ class LogQuery(StrictSerializer):
     """Which lines: of a time, newest or oldest first, matching a pattern."""
 
     start_epoch_millis = serializers.IntegerField(
-        required=False, min_value=0, max_value=_LATEST_EPOCH_MILLIS
+        required=False,
+        min_value=0,
+        max_value=_LATEST_EPOCH_MILLIS,
+        help_text="From this moment on, in milliseconds since 1970.",
     )
     end_epoch_millis = serializers.IntegerField(
-        required=False, min_value=0, max_value=_LATEST_EPOCH_MILLIS
+        required=False,
+        min_value=0,
+        max_value=_LATEST_EPOCH_MILLIS,
+        help_text="Before this moment, in milliseconds since 1970.",
     )
-    direction = serializers.ChoiceField(choices=["asc", "desc"], default="asc")
-    limit = serializers.IntegerField(min_value=1, max_value=1000, default=500)
+    direction = serializers.ChoiceField(
+        choices=["asc", "desc"], default="asc", help_text="`asc`: oldest first."
+    )
+    limit = serializers.IntegerField(
+        min_value=1, max_value=1000, default=500, help_text="At most so many lines."
+    )
     min_level = serializers.ChoiceField(
         required=False,
         choices=["DEBUG", "INFO", "WARNING", "ERROR"],
@@ -36,8 +46,11 @@ class LogQuery(StrictSerializer):
 
 class LogLineObject(serializers.Serializer[Any]):
     timestamp = serializers.CharField(help_text="Nanoseconds since 1970, as text.")
-    message = serializers.CharField(allow_blank=True)
-    level = serializers.CharField(allow_null=True)
+    message = serializers.CharField(allow_blank=True, help_text="The line, without secrets.")
+    level = serializers.CharField(
+        allow_null=True,
+        help_text="`DEBUG`, `INFO`, `WARNING` or `ERROR`; null where the line names none.",
+    )
 
 
 def lines_of(

@@ -101,7 +101,7 @@ def _build(planned: MemoryPlan) -> str:
     seconds = build_forecast(planned).seconds
     minutes = Range(low=seconds.low / 60, high=seconds.high / 60) if seconds else None
     told = f"takes {_range(minutes)} minutes by formula" if minutes else "takes a time not known"
-    if planned.runtime_name == "native":
+    if not planned.inputs.runtime.divides:
         return f"The build {told}."
     inputs = planned.inputs
     builder = build_estimate(inputs.spec, inputs.checkpoint, inputs.device)

@@ -98,6 +98,7 @@ def pages_of(stage: Stage) -> dict[str, str]:
         f"&beside={deployment.model_id}/deployment/{deployment.id}",
         "nodes": "/nodes/",
         "node": f"/nodes/{Node.objects.get(name='workbench').id}/",
+        "config-fields": "/docs/config/?q=kv_cache",
         "rules": "/rules/?q=fp8_kv",
         "rest": "/docs/rest/?q=team",
         "rest-operation": "/docs/rest/api_keys_post/",

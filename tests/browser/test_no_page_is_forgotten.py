@@ -20,6 +20,7 @@ NOT_PAGES = {
     "builds:forecast_of_revision": "a part of the revision's page",
     "builds:log": "lines for the log of a build's page",
     "builds:support_bundle": "a file",
+    "dashboard:config_schema": "a file for editors",
     "deployments:log": "lines for the log of a deployment's page",
     "deployments:series": "numbers for the charts",
     "healthz": "a probe",

@@ -42,7 +42,7 @@ def test_every_curl_example_succeeds(
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert Config.objects.get(team=team).revisions.count() == 2
-    assert Secret.objects.get(team=team).name == "hf_access_token"
+    assert Secret.objects.get(team=team).name == "example_token"
 
 
 def test_the_error_shown_is_one_that_is_answered() -> None:

@@ -20,6 +20,7 @@ CONTRACTS = (
     "tests/contracts/test_quantization_types.py",
     "tests/domain/rules/test_rules_by_their_own_examples.py",
     "tests/domain/memory/test_gpu_plan.py",
+    "tests/domain/config_reference",
 )
 
 
@@ -41,6 +42,7 @@ def test_a_quantization_type_takes_the_files_of_its_page_and_is_planned(tmp_path
         before="| `fp4` | NVFP4",
     )
     copy.put("CHANGELOG.md", "- A type for nobody.\n", after="### Builds\n\n")
+    copy.manage("write_config_reference")
     assert not_as_listed(PAGE, copy.changed()) == []
     assert len(copy.changed()) <= MOST_FILES
     copy.test(*CONTRACTS)

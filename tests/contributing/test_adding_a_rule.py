@@ -24,6 +24,7 @@ RULE = """THROWAWAY = Rule(
 TESTS = (
     "tests/domain/rules/test_rules_by_their_own_examples.py",
     "tests/domain/rules/test_examine.py",
+    "tests/domain/config_reference",
 )
 
 
@@ -33,6 +34,7 @@ def test_a_rule_takes_the_files_of_its_page_and_proves_itself(tmp_path: Path) ->
     copy.put(MODULE, " THROWAWAY,", after="RULES = (\n   ")
     copy.put("CHANGELOG.md", "- A hint about nothing.\n", after="### Configs and checks\n\n")
     copy.manage("write_rule_reference")
+    copy.manage("write_config_reference")
     assert not_as_listed(PAGE, copy.changed()) == []
     assert "### EH699 throwaway" in (tmp_path / "docs/rules.md").read_text()
     copy.test(*TESTS)

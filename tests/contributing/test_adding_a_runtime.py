@@ -142,6 +142,7 @@ def test_a_runtime_is_two_folders_and_one_line_and_is_known_everywhere(tmp_path:
     copy.put("CHANGELOG.md", "- An engine for nobody.\n", after="### vLLM and TensorRT-LLM\n\n")
     copy.manage("write_runtime_reference")
     copy.manage("write_settings_reference")
+    copy.manage("write_config_reference")
     assert not_as_listed(PAGE, copy.changed()) == []
     copy.test(*CONTRACTS)
 

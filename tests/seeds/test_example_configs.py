@@ -49,6 +49,14 @@ def test_the_checks_let_its_config_be_built_and_have_hints_at_most(name: str) ->
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
+def test_its_first_line_leads_an_editor_to_the_schema(name: str) -> None:
+    first = (FOLDER / name / "config.yaml").read_text().partition("\n")[0]
+    found = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
+    assert found
+    assert (FOLDER / name / found[1]).resolve() == ROOT / "docs" / "config.schema.json"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_its_client_asks_the_model_of_its_config(name: str) -> None:
     config = (FOLDER / name / "config.yaml").read_text()
     named = re.findall(r"^model_name: (\S+)$", config, re.MULTILINE)

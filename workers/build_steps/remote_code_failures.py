@@ -17,7 +17,7 @@ def refusal(commit: str, grants: Mapping[str, Any], architecture: str | None) ->
 
 
 def native_runs_none(architecture: str | None) -> StepFailure:
-    return step_failure(kinds.NATIVE, architecture=architecture)
+    return step_failure(kinds.NEVER_RUN, architecture=architecture)
 
 
 def elsewhere(repo: str) -> StepFailure:

@@ -1,10 +1,11 @@
 """Schemas of the OpenAPI document as flat tables of fields."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 _DEEPEST = 6
+_HAS_ITS_OWN_PAGE = "ConfigFile"
 Schema = Mapping[str, Any]
 
 
@@ -37,6 +38,9 @@ def words_of(node: Schema) -> str:
 
 
 def _lines(schema: Schema, components: Schema, path: str, depth: int) -> Iterator[FieldLine]:
+    if ways := _ways(schema, components):
+        yield from _of_any(ways, components, path, depth)
+        return
     plain = _resolved(schema, components)
     if plain.get("type") == "array":
         yield from _lines(plain["items"], components, f"{path}[]", depth)
@@ -50,14 +54,43 @@ def _lines(schema: Schema, components: Schema, path: str, depth: int) -> Iterato
             is_required=name in required,
             words=words_of(inner),
         )
-        if depth:
+        if depth and not _is_elsewhere(inner):
             yield from _lines(inner, components, full, depth - 1)
+
+
+def _is_elsewhere(schema: Schema) -> bool:
+    """Return whether its fields are told on a page of their own: the config reference."""
+    targets = schema.get("allOf", [schema])
+    return any(_name(each) == _HAS_ITS_OWN_PAGE for each in targets if "$ref" in each)
+
+
+def _ways(schema: Schema, components: Schema) -> Sequence[Schema]:
+    """Return the shapes that a body may have, where there are several."""
+    plain = components[_name(schema)] if "$ref" in schema else schema
+    ways: Sequence[Schema] = plain.get("oneOf", ())
+    return ways if len(ways) > 1 and all("$ref" in way for way in ways) else ()
+
+
+def _of_any(
+    ways: Sequence[Schema], components: Schema, path: str, depth: int
+) -> Iterator[FieldLine]:
+    """Yield the fields of every shape, each once; required is what all of them require."""
+    shapes = [{line.name: line for line in _lines(way, components, path, depth)} for way in ways]
+    names = dict.fromkeys(name for shape in shapes for name in shape)
+    for name in names:
+        found = [shape[name] for shape in shapes if name in shape]
+        is_required = len(found) == len(shapes) and all(line.is_required for line in found)
+        yield replace(found[0], is_required=is_required)
+
+
+def _name(schema: Schema) -> str:
+    return str(schema["$ref"]).rpartition("/")[2]
 
 
 def _resolved(schema: Schema, components: Schema) -> Schema:
     """Return the schema that is pointed to, the first of several, with what is said beside it."""
     if "$ref" in schema:
-        return _resolved(components[schema["$ref"].rpartition("/")[2]], components)
+        return _resolved(components[_name(schema)], components)
     ways = schema.get("allOf") or schema.get("oneOf")
     if not ways:
         return schema

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from apps.accounts.permissions import Action
 from apps.deployments import examples
 from apps.deployments.nodes import FailedOnNode, OnNode, builds_on, failed_on, replicas_on
+from apps.deployments.serializers import REPLICA_STATES
 from apps.deployments.services.failed_starts import failed_starts_clear
 from apps.deployments.services.removing import node_remove
 from apps.fleet.api import NodeDetailView as FleetNodeDetailView
@@ -19,8 +20,10 @@ from apps.rest.examples import shown_as
 
 
 class OnNodeObject(serializers.Serializer[OnNode]):
-    replica_id = serializers.CharField(source="replica.id")
-    state = serializers.CharField(source="replica.state")
+    replica_id = serializers.CharField(source="replica.id", help_text="The replica.")
+    state = serializers.ChoiceField(
+        choices=REPLICA_STATES, source="replica.state", help_text="Where it is."
+    )
     is_confirmed = serializers.BooleanField(
         source="replica.is_confirmed",
         help_text="False while the node has not said so for 9 seconds: `state` is the last known.",
@@ -39,10 +42,16 @@ class FailedOnNodeObject(serializers.Serializer[FailedOnNode]):
     deployments = serializers.ListField(
         child=serializers.CharField(), help_text="Of the artifact; empty for another team's."
     )
-    count = serializers.IntegerField(source="failed.count")
-    first_at = serializers.DateTimeField(source="failed.first_at")
-    last_at = serializers.DateTimeField(source="failed.last_at")
-    retry_at = serializers.DateTimeField(source="failed.retry_at")
+    count = serializers.IntegerField(source="failed.count", help_text="How many failed in a row.")
+    first_at = serializers.DateTimeField(
+        source="failed.first_at", help_text="When the first of them failed."
+    )
+    last_at = serializers.DateTimeField(
+        source="failed.last_at", help_text="When the last of them failed."
+    )
+    retry_at = serializers.DateTimeField(
+        source="failed.retry_at", help_text="When the next start is made there."
+    )
     sentence = serializers.CharField(allow_blank=True, help_text="What the last one said.")
 
 
@@ -65,10 +74,14 @@ class FailedOnNodeObject(serializers.Serializer[FailedOnNode]):
     }
 )
 class NodeReplicasObject(serializers.Serializer[Any]):
-    draining_since = serializers.DateTimeField(allow_null=True)
-    is_drained = serializers.BooleanField()
+    draining_since = serializers.DateTimeField(
+        allow_null=True, help_text="Since when it is drained; null where it is not."
+    )
+    is_drained = serializers.BooleanField(
+        help_text="Whether it is drained and holds nothing any more."
+    )
     builds = serializers.IntegerField(help_text="That hold its GPUs; they end by themselves.")
-    replicas = OnNodeObject(many=True)
+    replicas = OnNodeObject(many=True, help_text="What runs on it.")
     failed_starts = FailedOnNodeObject(many=True, help_text="Forgotten after an hour.")
 
 
@@ -81,9 +94,9 @@ class NodeReplicasObject(serializers.Serializer[Any]):
     }
 )
 class RemovedNodeObject(serializers.Serializer[Any]):
-    id = serializers.CharField()
+    id = serializers.CharField(help_text="The node.")
     name = serializers.CharField()
-    removed_at = serializers.DateTimeField()
+    removed_at = serializers.DateTimeField(help_text="When it was removed.")
     held = serializers.ListField(
         child=serializers.CharField(), help_text="What has ended with it, in words."
     )

@@ -33,7 +33,11 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 class UsageQuery(StrictSerializer):
-    group_by = serializers.ChoiceField(choices=[each.value for each in Grouping], default="key")
+    group_by = serializers.ChoiceField(
+        choices=[each.value for each in Grouping],
+        default="key",
+        help_text="What the lines are about: each key, team or model.",
+    )
     to = serializers.DateField(required=False, help_text="The last day, in UTC; today without it.")
 
     def get_fields(self) -> dict[str, Any]:
@@ -45,13 +49,17 @@ class UsageQuery(StrictSerializer):
 
 @shown_as(examples.USAGE_LINE)
 class UsageLineObject(serializers.Serializer[UsageLine]):
-    day = serializers.DateField()
+    day = serializers.DateField(help_text="The day, in UTC.")
     id = serializers.CharField(help_text="Of the key, team or model; blank for what none caused.")
-    name = serializers.CharField()
-    requests = serializers.IntegerField()
-    prompt_tokens = serializers.IntegerField()
-    completion_tokens = serializers.IntegerField()
-    money = serializers.DecimalField(max_digits=20, decimal_places=6)
+    name = serializers.CharField(help_text="Its name.")
+    requests = serializers.IntegerField(help_text="Requests that were answered.")
+    prompt_tokens = serializers.IntegerField(help_text="Tokens of the prompts.")
+    completion_tokens = serializers.IntegerField(help_text="Tokens of the answers.")
+    money = serializers.DecimalField(
+        max_digits=20,
+        decimal_places=6,
+        help_text="What the GPUs of that share cost, in the currency of the prices.",
+    )
     extra_route_requests = serializers.IntegerField(
         help_text="Of the requests, those on routes that only `enginehouse.extra_routes` opens; "
         "their tokens are not counted."
@@ -59,13 +67,18 @@ class UsageLineObject(serializers.Serializer[UsageLine]):
 
 
 class UsageObject(serializers.Serializer[Any]):
-    usage = UsageLineObject(many=True)
+    usage = UsageLineObject(many=True, help_text="A line for each day and key, team or model.")
 
 
 @shown_as(examples.PRICE_WANTED)
 class PriceBody(StrictSerializer):
     kind = serializers.CharField(max_length=32, help_text="As nodes report it: `H100`, `CPU`.")
-    per_hour = serializers.DecimalField(max_digits=12, decimal_places=4, min_value=0)
+    per_hour = serializers.DecimalField(
+        max_digits=12,
+        decimal_places=4,
+        min_value=0,
+        help_text="What an hour of one costs, in your currency.",
+    )
 
 
 @shown_as(examples.PRICE)
@@ -73,10 +86,16 @@ class PriceObject(serializers.ModelSerializer[DevicePrice]):
     class Meta:
         model = DevicePrice
         fields = ["kind", "per_hour", "since", "set_by"]
+        extra_kwargs: ClassVar = {
+            "kind": {"help_text": "The kind of GPU, or `CPU`."},
+            "per_hour": {"help_text": "What an hour of one costs, in your currency."},
+            "since": {"help_text": "From when on."},
+            "set_by": {"help_text": "Who said so."},
+        }
 
 
 class PriceListObject(serializers.Serializer[Any]):
-    prices = PriceObject(many=True)
+    prices = PriceObject(many=True, help_text="Prices, newest first.")
     pagination = Pagination()
 
 

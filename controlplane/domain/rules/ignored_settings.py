@@ -36,6 +36,7 @@ VERSIONS = Rule(
     name="versions-of-hosted-images",
     severity=Severity.HINT,
     fields=lambda c: tuple(f"{_OVERRIDES}.{name}" for name in _versions(c)) or (_OVERRIDES,),
+    may_mark=tuple(f"{_OVERRIDES}.{name}" for name in VersionOverrides.model_fields),
     when=lambda c: bool(_versions(c)),
     message=lambda c: (
         "Versions of the hosted product's images mean nothing here: "
@@ -54,6 +55,7 @@ ENGINE_SWITCHES = Rule(
     severity=Severity.HINT,
     runtimes=TRTLLM,
     fields=lambda c: tuple(f"{_BUILD}.{name}" for name in _switches(c)) or (_BUILD,),
+    may_mark=tuple(f"{_BUILD}.{name}" for name in _SWITCHES),
     when=lambda c: bool(_switches(c)),
     message=lambda c: (
         "Read when an engine was compiled, and TensorRT-LLM no longer compiles one: "
@@ -75,6 +77,7 @@ REMOTE_CODE = Rule(
     name="own-model-code",
     severity=Severity.WARNING,
     fields=lambda c: tuple(_remote_code(c)) or ("model_class_name",),
+    may_mark=_REMOTE_CODE,
     when=lambda c: bool(_remote_code(c)),
     message=lambda c: (
         "A `model.py` of one's own runs in the hosted product's container, around the engine; no "

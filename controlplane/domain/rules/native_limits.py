@@ -111,6 +111,7 @@ _IDLE_BUILD: Mapping[str, Any] = {
     "num_builder_gpus": None,
 }
 """Settings that only the GPU runtimes read, each with its default."""
+_TARGET_MODULES = f"{_BUILD}.lora_configuration.lora_target_modules"
 
 
 def _idle_settings(c: Context) -> list[str]:
@@ -126,7 +127,7 @@ def _idle_settings(c: Context) -> list[str]:
         if getattr(settings, name, default) != default
     ]
     if build.lora_configuration and build.lora_configuration.lora_target_modules:
-        found.append(f"{_BUILD}.lora_configuration.lora_target_modules")
+        found.append(_TARGET_MODULES)
     return found
 
 
@@ -136,6 +137,11 @@ WITHOUT_EFFECT = Rule(
     severity=Severity.HINT,
     runtimes=NATIVE,
     fields=lambda c: tuple(_idle_settings(c)) or (_BUILD,),
+    may_mark=(
+        *(f"{_RUNTIME}.{name}" for name in _IDLE_RUNTIME),
+        *(f"{_BUILD}.{name}" for name in _IDLE_BUILD),
+        _TARGET_MODULES,
+    ),
     when=lambda c: bool(_idle_settings(c)),
     message=lambda c: (
         "Without effect on the native engine: "

@@ -80,6 +80,8 @@ class Rule:
     needs: tuple[str, ...] = ()
     """Facts read; while one is missing the rule waits."""
     fix: Fix | None = None
+    may_mark: tuple[str, ...] = ()
+    """Every path that `fields` may name, where its own bad example shows only some."""
 
     @property
     def anchor(self) -> str:

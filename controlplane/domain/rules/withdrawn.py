@@ -163,6 +163,7 @@ CARRIED = Rule(
     name="settings-that-are-only-carried",
     severity=Severity.HINT,
     fields=lambda c: tuple(_carried(c)) or ("trt_llm",),
+    may_mark=_CARRIED,
     when=lambda c: bool(_carried(c)),
     message=lambda c: (
         "Kept in the file and without effect here: "

@@ -9,16 +9,18 @@ from controlplane.domain.spec.errors import Problem, SpecError
 from controlplane.domain.spec.problems import at
 from controlplane.domain.spec.section import Section
 
-_V2_BUILD_FIELDS = frozenset(
+V2_BUILD_FIELDS = frozenset(
     {"checkpoint_repository", "quantization_type", "quantization_config", "skip_build_result",
      "num_builder_gpus"}
 )  # fmt: skip
-_V2_HOMES = {
+"""What `trt_llm.build` may say in the v2 stack."""
+V2_HOMES = {
     "max_seq_len": "max_seq_len",
     "max_batch_size": "max_batch_size",
     "max_num_tokens": "max_num_tokens",
     "tensor_parallel_count": "tensor_parallel_size",
 }
+"""Settings of `trt_llm.build` that `trt_llm.runtime` has in the v2 stack, and their names there."""
 
 
 def find_contradictions(document: Document, *, stack: str) -> Iterator[SpecError]:
@@ -105,11 +107,11 @@ def _lora_cache(document: Document, engine: Mapping[str, Any]) -> Iterator[SpecE
 def _v1_settings_in_v2(document: Document, build: Mapping[str, Any]) -> Iterator[SpecError]:
     for name, value in build.items():
         field = EngineBuild.model_fields.get(name)
-        if field is None or name in _V2_BUILD_FIELDS:
+        if field is None or name in V2_BUILD_FIELDS:
             continue
         if _is_default(value, field.get_default(call_default_factory=True)):
             continue
-        home = _V2_HOMES.get(name)
+        home = V2_HOMES.get(name)
         path = f"trt_llm.build.{name}"
         yield at(
             document,

@@ -17,6 +17,7 @@ class Gate(Section):
     """How much quality a quantized build may lose before it fails."""
 
     enabled: bool = True
+    """Measure what quantization cost, and fail a build that lost more than the limits below."""
     max_perplexity_increase: Annotated[float, Field(gt=0, le=1)] = 0.06
     """Share by which perplexity may rise on held-out text; generation only."""
     max_logit_drift_nats: Annotated[float, Field(gt=0, le=10)] = 0.15
@@ -41,10 +42,13 @@ class EnginehouseSettings(Section):
     """Runtime, data type, gate, calibration, draft factor, tools and GPU pool of one config."""
 
     runtime: RuntimeChoice = RuntimeChoice.AUTO
+    """What serves it; `auto` is native without an accelerator, else what hosts start."""
     dtype: Dtype = Dtype.AUTO
     """Native engine: the type to compute in."""
     gate: Gate = Gate()
+    """How much quality a quantized build may lose."""
     calibration: Calibration = Calibration()
+    """How much of the calibration data to use."""
     draft_factor: Annotated[int, Field(ge=1, le=8)] = 1
     """Tokens drafted per token of matched suffix; 1 is the documented rule."""
     generic_tools: StrictBool = False
@@ -54,3 +58,4 @@ class EnginehouseSettings(Section):
     extra_routes: Annotated[tuple[EngineRoute, ...], Field(max_length=32)] = ()
     """Further routes of the engine that clients may call, by name; what they use is not metered."""
     pool: PoolName = "default"
+    """The pool of GPUs that builds and replicas run in."""

@@ -3,8 +3,16 @@
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_serializer, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from controlplane.domain.facts.gpus import ACCELERATOR_KINDS
 from controlplane.domain.spec.section import PositiveInt, Section
@@ -22,7 +30,9 @@ class Accelerator(Section):
     """A kind of GPU and how many of it; written `H100` or `H100:4`."""
 
     kind: str
+    """Kind of GPU."""
     count: int = Field(default=1, ge=1)
+    """How many of them."""
 
     @model_validator(mode="before")
     @classmethod
@@ -36,6 +46,17 @@ class Accelerator(Section):
     @model_serializer
     def _to_text(self) -> str:
         return str(self)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        kinds = "|".join(ACCELERATOR_KINDS)
+        return {
+            "description": cls.__doc__,
+            "type": "string",
+            "pattern": rf"^({kinds})(:[1-9][0-9]{{0,4}})?$",
+        }
 
     def __str__(self) -> str:
         return self.kind if self.count == 1 else f"{self.kind}:{self.count}"
@@ -53,29 +74,42 @@ def _quantity(pattern: re.Pattern[str], example: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-CpuQuantity = Annotated[str, _quantity(_CPU, "`1`, `0.5` or `500m`")]
-MemoryQuantity = Annotated[str, _quantity(_MEMORY, "`10Gi`, `512Mi` or a number of bytes")]
+def _written(pattern: re.Pattern[str]) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": f"^({pattern.pattern})$"})
+
+
+CpuQuantity = Annotated[str, _quantity(_CPU, "`1`, `0.5` or `500m`"), _written(_CPU)]
+MemoryQuantity = Annotated[
+    str, _quantity(_MEMORY, "`10Gi`, `512Mi` or a number of bytes"), _written(_MEMORY)
+]
 
 
 class Fabric(Section):
     """The network between hosts of one deployment."""
 
     use_rdma: bool | None = None
+    """Ask for RDMA between hosts."""
     preferences: list[str] | None = None
+    """Kinds of network in the order of preference."""
 
 
 class Resources(Section):
     """Cores, memory and GPUs of one replica."""
 
     cpu: CpuQuantity = "1"
+    """Cores of a replica: `1`, `0.5` or `500m`."""
     memory: MemoryQuantity = "2Gi"
+    """Host memory of a replica: `10Gi`, `512Mi` or a number of bytes."""
     accelerator: Accelerator | None = None
     """`NAME` or `NAME:COUNT`; none means that the CPU does the work."""
     use_gpu: bool | None = None
     """Accepted and without effect: `accelerator` alone decides."""
     instance_type: str | None = None
+    """The hosted product's name of a machine; without effect here."""
     node_count: PositiveInt | None = None
+    """Hosts of one replica; a replica runs on one host here."""
     fabric: Fabric | None = None
+    """The network between hosts of one replica; without effect here."""
 
     @property
     def memory_bytes(self) -> int:

@@ -25,28 +25,41 @@ class VersionOverrides(Section):
     """Versions of the hosted product's images; without effect here."""
 
     engine_builder_version: Version | None = None
+    """Of the hosted product's image that builds."""
     briton_version: Version | None = None
+    """Of the hosted product's image that serves generators."""
     bei_version: Version | None = None
+    """Of the hosted product's image that serves encoders."""
     bei_bert_version: Version | None = None
+    """Of the hosted product's image that serves small encoders."""
     v2_llm_version: str | None = None
+    """Of the hosted product's image of the v2 stack."""
 
 
 class TrtLlmV1(Section):
     """Engine-Builder-LLM, BEI and BEI-Bert."""
 
     inference_stack: Literal["v1"] = "v1"
+    """Which stack's settings these are."""
     build: EngineBuild
+    """Checkpoint, precision, limits and parallelism."""
     runtime: RuntimeV1 = RuntimeV1()
+    """How the engine serves."""
     version_overrides: VersionOverrides = VersionOverrides()
+    """Versions of the images that the hosted product would use; without effect here."""
 
 
 class TrtLlmV2(Section):
     """BIS-LLM: limits and parallelism live in `runtime`."""
 
     inference_stack: Literal["v2"]
+    """Which stack's settings these are."""
     build: EngineBuild
+    """Checkpoint and precision; limits and parallelism stand under `runtime`."""
     runtime: RuntimeV2
+    """How the engine serves, limits and parallelism included."""
     version_overrides: VersionOverrides = VersionOverrides()
+    """Versions of the images that the hosted product would use; without effect here."""
 
 
 def _stack(given: Any) -> str | None:

@@ -98,4 +98,4 @@ def test_a_command_works_as_it_stands(live_server: Any, settings: Any, tmp_path:
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert Secret.objects.get(team=team).name == "hf_access_token"
+    assert Secret.objects.get(team=team).name == "example_token"

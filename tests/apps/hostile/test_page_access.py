@@ -16,7 +16,9 @@ from tests.factories import Cast, make_cast
 
 pytestmark = pytest.mark.django_db
 
-OPEN = ("/sign-in/", "/session/", "/join/", "/healthz", "/readyz", "/livez")
+OPEN = (
+    "/sign-in/", "/session/", "/join/", "/healthz", "/readyz", "/livez", "/schemas/config.json",
+)  # fmt: skip
 UNKNOWN = "zzzzzzzz"
 
 

@@ -26,7 +26,7 @@ MOVED = checkpoint(
     "Pin `revision` to the granted commit, or have `{commit}` granted. " + _HOW,
     field=fields.REVISION,
 )
-NATIVE = checkpoint(
+NEVER_RUN = checkpoint(
     "EHQ-REMOTE-CODE-NATIVE",
     "`{architecture}` is defined by Python code inside the checkpoint, and the native engine "
     "executes nothing from a checkpoint, whatever is granted.",
