@@ -52,13 +52,10 @@ class ThrowawayLauncher:
         """Return nothing."""
         return None
 '''
-SETTING = """        Setting(
-            name="THROWAWAY_PYTHON",
-            default="none",
-            read_by="agent, build worker",
-            says="The Python that has nothing.",
-        ),
-"""
+SETTING = '''    throwaway_python: str = variable("THROWAWAY_PYTHON", "")
+    """The Python that has nothing."""
+
+'''
 CONTRACTS = (
     "tests/domain/runtimes/test_proofs.py",
     "tests/domain/runtimes/test_open_routes.py",
@@ -144,7 +141,7 @@ def _name_it_on_hosts(copy: Copy) -> None:
     for passes_on in ("workers/agent/settings.py", "workers/build_steps/environment.py"):
         copy.put(passes_on, '"THROWAWAY_PYTHON", ', before='"VLLM_CACHE_ROOT"')
     copy.put(
-        "controlplane/domain/settings_catalogue/hosts.py",
+        "controlplane/process_settings/engines.py",
         SETTING,
-        before='        Setting(\n            name="VLLM_IMAGE"',
+        before="    vllm_image: str",
     )
