@@ -28,9 +28,7 @@ class AddressSettings(NodeSettings):
     group = PLACES
     read_by = "web"
 
-    broker_url: str = variable(
-        "BROKER_URL", default_factory=_running("broker_url"), is_secret=True, may_be_a_file=True
-    )
+    broker_url: str = variable("BROKER_URL", default_factory=_running("broker_url"), is_secret=True)
 
     database_url: str = variable(
         "DATABASE_URL",
@@ -38,7 +36,6 @@ class AddressSettings(NodeSettings):
         shown="embedded PostgreSQL",
         read_by="web, workers, up",
         is_secret=True,
-        may_be_a_file=True,
     )
     """`postgresql://user:password@host:5432/name`."""
 

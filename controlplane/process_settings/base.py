@@ -23,7 +23,6 @@ def variable(
     read_by: str = "",
     group: str = "",
     is_secret: bool = False,
-    may_be_a_file: bool = False,
     **more: Any,
 ) -> Any:
     """Return a field that is the variable `name`.
@@ -32,8 +31,8 @@ def variable(
     the class's unless given. A secret's value is in no error, and `<name>_FILE` may name a file
     that holds it.
     """
-    told: dict[str, Any] = {"shown": shown, "read_by": read_by, "group": group}
-    extra = {**told, "is_secret": is_secret, "may_be_a_file": may_be_a_file}
+    extra: dict[str, Any] = {"shown": shown, "read_by": read_by, "group": group}
+    extra["is_secret"] = is_secret
     if default is not ...:
         more["default"] = default
     return Field(validation_alias=name, repr=not is_secret, json_schema_extra=extra, **more)
@@ -64,7 +63,8 @@ class ProcessSettings(BaseSettings):
         try:
             return cls(**given, **more)
         except ValidationError as error:
-            shown = {name: text for name, text in given.items() if name not in _secrets(cls)}
+            fields = variables(cls)
+            shown = {name: text for name, text in given.items() if not is_secret(fields[name])}
             raise WrongSetting("\n".join(words_of(error, shown))) from None
 
     def by_variable(self) -> dict[str, Any]:
@@ -92,6 +92,11 @@ def variables(settings: type[ProcessSettings]) -> dict[str, FieldInfo]:
     return {name: field for name, field in named.items() if isinstance(name, str)}
 
 
+def is_secret(field: FieldInfo) -> bool:
+    """Return whether no error and no page shows its value."""
+    return bool(extra_of(field)["is_secret"])
+
+
 def extra_of(field: FieldInfo) -> dict[str, Any]:
     """Return what `variable()` was told."""
     extra = field.json_schema_extra
@@ -115,16 +120,10 @@ class _Variables(EnvSettingsSource):
 
 
 def _text(name: str, field: FieldInfo, environment: Mapping[str, str]) -> str:
-    file_name = environment.get(f"{name}_FILE") if extra_of(field)["may_be_a_file"] else None
+    file_name = environment.get(f"{name}_FILE") if is_secret(field) else None
     if not file_name:
         return environment.get(name, "").strip()
     try:
         return Path(file_name).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableFile(f"{name}_FILE", file_name, error) from None
-
-
-def _secrets(settings: type[ProcessSettings]) -> frozenset[str]:
-    return frozenset(
-        name for name, field in variables(settings).items() if extra_of(field)["is_secret"]
-    )

@@ -25,9 +25,7 @@ class CommonSettings(ProcessSettings):
     data_dir: Folder = variable("DATA_DIR", ROOT / ".data", shown="`.data` in the source tree")
     """Folder for everything that is kept on this machine."""
 
-    broker_url: str = variable(
-        "BROKER_URL", "", shown="embedded Valkey", is_secret=True, may_be_a_file=True
-    )
+    broker_url: str = variable("BROKER_URL", "", shown="embedded Valkey", is_secret=True)
     """`redis://:password@host:6379/0`; Redis and Valkey both work."""
 
     log_level: LogLevel = variable("LOG_LEVEL", "INFO", group=LOGS)

@@ -33,7 +33,7 @@ class UpSettings(CommonSettings):
     group = PLACES
     read_by = "up"
 
-    database_url: str = variable("DATABASE_URL", "", is_secret=True, may_be_a_file=True)
+    database_url: str = variable("DATABASE_URL", "", is_secret=True)
 
     public_url: str = variable("PUBLIC_URL", "")
 

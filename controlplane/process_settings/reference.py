@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from controlplane.process_settings.addresses import AddressSettings
 from controlplane.process_settings.agent import AgentVariables
-from controlplane.process_settings.base import ProcessSettings, extra_of
+from controlplane.process_settings.base import ProcessSettings, extra_of, is_secret
 from controlplane.process_settings.builds import BuildSettings
 from controlplane.process_settings.common import (
     GROUPS,
@@ -61,8 +61,7 @@ class Setting:
     """The processes that read it, which a new value reaches when they start again."""
     says: str
     is_secret: bool
-    may_be_a_file: bool
-    """Whether `<name>_FILE` may name a file that holds it instead."""
+    """Its value is never shown, and `<name>_FILE` may name a file that holds it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,8 +115,7 @@ def _setting(settings: type[ProcessSettings], field: FieldInfo, says: str) -> Se
         default=extra["shown"] or _words(field.default),
         read_by=extra["read_by"] or settings.read_by,
         says=says,
-        is_secret=extra["is_secret"],
-        may_be_a_file=extra["may_be_a_file"],
+        is_secret=is_secret(field),
     )
 
 
@@ -143,5 +141,5 @@ def _section(group: Group) -> str:
 
 
 def _row(setting: Setting) -> str:
-    also = f" Also `{setting.name}_FILE`." if setting.may_be_a_file else ""
+    also = f" Also `{setting.name}_FILE`." if setting.is_secret else ""
     return f"| `{setting.name}` | {setting.default} | {setting.read_by} | {setting.says}{also} |"

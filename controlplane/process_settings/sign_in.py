@@ -21,7 +21,6 @@ class SignInSettings(CommonSettings):
         shown="made once in `DATA_DIR/keys`",
         read_by="web, workers",
         is_secret=True,
-        may_be_a_file=True,
     )
     """Signs sessions; at least 32 characters."""
 
@@ -40,7 +39,7 @@ class SignInSettings(CommonSettings):
     oidc_client_id: str = variable("OIDC_CLIENT_ID", "")
     """How the provider knows this installation."""
 
-    oidc_client_secret: str = variable("OIDC_CLIENT_SECRET", "", is_secret=True, may_be_a_file=True)
+    oidc_client_secret: str = variable("OIDC_CLIENT_SECRET", "", is_secret=True)
     """What proves that to it."""
 
     oidc_name: str = variable("OIDC_NAME", "Single sign-on")

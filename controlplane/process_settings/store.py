@@ -27,16 +27,14 @@ class StoreSettings(ProcessSettings):
     """File with the certificates of authorities to trust as well, in PEM form: for a store of your
     own with a certificate of your own."""
 
-    access_key_id: str = variable("AWS_ACCESS_KEY_ID", "", is_secret=True, may_be_a_file=True)
+    access_key_id: str = variable("AWS_ACCESS_KEY_ID", "", is_secret=True)
     """The key of that bucket. Without one, AWS is asked for the role of the machine or pod; a
     store of your own is not."""
 
-    secret_access_key: str = variable(
-        "AWS_SECRET_ACCESS_KEY", "", is_secret=True, may_be_a_file=True
-    )
+    secret_access_key: str = variable("AWS_SECRET_ACCESS_KEY", "", is_secret=True)
     """Its other half."""
 
-    session_token: str = variable("AWS_SESSION_TOKEN", "", is_secret=True, may_be_a_file=True)
+    session_token: str = variable("AWS_SESSION_TOKEN", "", is_secret=True)
     """Beside keys that end; a new one is read when a process starts again."""
 
     role_arn: str = variable("AWS_ROLE_ARN", "")

@@ -81,7 +81,7 @@ def _effective(setting: Setting, notes: Mapping[str, str]) -> EffectiveSetting:
 
 
 def _source(setting: Setting, notes: Mapping[str, str]) -> str:
-    if setting.may_be_a_file and os.environ.get(f"{setting.name}_FILE"):
+    if setting.is_secret and os.environ.get(f"{setting.name}_FILE"):
         return "file"
     given = os.environ.get(setting.name, "").strip()
     if notes.get(setting.name) and given in ("", notes[setting.name]):
