@@ -142,6 +142,16 @@ TEMPLATES = [
 
 # Commands that need no database (check_config, up) run without one; Django complains at first use.
 DATABASES = {"default": database(DATABASE_URL)} if DATABASE_URL else {}
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    # Of all web processes together. A server that does not answer holds up no request for long.
+    "rate_limits": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": BROKER_URL,
+        "KEY_PREFIX": "enginehouse:rest",
+        "OPTIONS": {"socket_timeout": 0.25, "socket_connect_timeout": 0.25},
+    },
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "accounts.User"
