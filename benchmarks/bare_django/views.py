@@ -110,6 +110,7 @@ def _build(row: Build) -> dict[str, Any]:
             "revision": revision.number,
         },
         "pool": row.pool,
+        "runtime": row.runtime,
         "created_at": _moment(row.created_at),
         "created_by": row.created_by.email if row.created_by else None,
         "started_at": _moment(row.started_at),
