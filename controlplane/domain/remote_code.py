@@ -1,7 +1,9 @@
 """Why a checkpoint's own code is not run, from the grants of its repository."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from controlplane.domain.failures import Blame, Failure
 
@@ -11,23 +13,56 @@ _HOW = "An admin of the organisation grants it for exactly this commit, on the p
 _SHOWN = 12
 
 
-def refusal(commit: str, grants: Mapping[str, Any], architecture: str | None) -> Failure:
-    """Return the failure of a build whose checkpoint nobody lets run its own code.
+class LiveGrant(BaseModel):
+    """That a repository may run its own Python at one commit: who let it, when and why."""
 
-    `grants` are the repository's: `live` and `revoked`, each with `commit`, `by` and `at`.
-    """
+    model_config = ConfigDict(frozen=True)
+
+    commit: str
+    by: str
+    at: str
+    id: str = ""
+    reason: str = ""
+
+
+class RevokedGrant(BaseModel):
+    """That it may no more."""
+
+    model_config = ConfigDict(frozen=True)
+
+    commit: str
+    revoked_by: str
+    revoked_at: str
+    revoke_reason: str
+
+
+class CodeGrants(BaseModel):
+    """What a build is told of its repository's grants."""
+
+    model_config = ConfigDict(frozen=True)
+
+    live: tuple[LiveGrant, ...] = ()
+    revoked: tuple[RevokedGrant, ...] = ()
+
+    def live_at(self, commit: str) -> LiveGrant | None:
+        """Return the grant that holds for the commit."""
+        return next((each for each in self.live if each.commit == commit), None)
+
+
+def refusal(commit: str, grants: CodeGrants, architecture: str | None) -> Failure:
+    """Return the failure of a build whose checkpoint nobody lets run its own code."""
     named = f"`{architecture}`" if architecture else "The checkpoint"
-    revoked = _of_commit(grants.get("revoked", ()), commit)
+    revoked = next((each for each in grants.revoked if each.commit == commit), None)
     if revoked is not None:
         return _failure(
             NOT_GRANTED,
             f"{named} is defined by Python code inside the checkpoint. Its grant at commit "
-            f"`{short_commit(commit)}` was revoked by {revoked['revoked_by']} on "
-            f"{str(revoked['revoked_at'])[:10]}: {revoked['revoke_reason']}",
+            f"`{short_commit(commit)}` was revoked by {revoked.revoked_by} on "
+            f"{revoked.revoked_at[:10]}: {revoked.revoke_reason}",
             f"Use a checkpoint whose class Transformers has. {_HOW}",
         )
-    if live := tuple(grants.get("live", ())):
-        granted = ", ".join(f"`{short_commit(each['commit'])}`" for each in live[:3])
+    if grants.live:
+        granted = ", ".join(f"`{short_commit(each.commit)}`" for each in grants.live[:3])
         return _failure(
             MOVED,
             f"{named} is defined by Python code inside the checkpoint, which is granted at "
@@ -42,10 +77,6 @@ def refusal(commit: str, grants: Mapping[str, Any], architecture: str | None) ->
         f"Use a checkpoint whose class Transformers has, or serve this one unquantized. {_HOW}",
         fix={"trt_llm.build.quantization_type": "no_quant"},
     )
-
-
-def _of_commit(grants: Sequence[Mapping[str, Any]], commit: str) -> Mapping[str, Any] | None:
-    return next((each for each in grants if each["commit"] == commit), None)
 
 
 def short_commit(commit: str) -> str:

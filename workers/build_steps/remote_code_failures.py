@@ -1,7 +1,6 @@
 """What a checkpoint that brings its own Python can fail with."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from controlplane.domain import remote_code
 from workers.build_steps.failures import StepFailure, of_checkpoint
@@ -9,7 +8,7 @@ from workers.build_steps.failures import StepFailure, of_checkpoint
 _DETAIL_LETTERS = 1000
 
 
-def refusal(commit: str, grants: Mapping[str, Any], architecture: str | None) -> StepFailure:
+def refusal(commit: str, grants: remote_code.CodeGrants, architecture: str | None) -> StepFailure:
     """Return the failure of code that nobody lets run at this commit."""
     return StepFailure(remote_code.refusal(commit, grants, architecture))
 
