@@ -1,15 +1,26 @@
-"""People, teams, secrets, keys, sets, prices and audit entries in numbers: for `many_rows.py`."""
+"""People, teams, secrets, keys, sets, grants and audit entries in numbers: for `many_rows.py`."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import Model
 from django.utils import timezone
 
-from apps.accounts.models import ApiKey, ApiKeyType, AuditEntry, Membership, Team, User
+from apps.accounts.models import (
+    ApiKey,
+    ApiKeyType,
+    AuditEntry,
+    Invitation,
+    Membership,
+    RestrictedEnvironment,
+    Team,
+    User,
+)
 from apps.configs.calibration_sets.models import CalibrationSet, CalibrationVersion
-from apps.fleet.models import DevicePrice
-from apps.secrets.models import Secret
+from apps.configs.remote_code.models import RemoteCodeGrant
+from apps.fleet.models import DevicePrice, PoolTeam
+from apps.secrets.models import Secret, SecretTest
 
 
 def people_secrets_and_sets(team: Team, user: User, count: int) -> None:
@@ -32,11 +43,41 @@ def _people(team: Team, user: User, count: int) -> None:
     people = made(User(email=f"person-{number}@example.com", team=team) for number in range(count))
     made(Membership(team=team, user=person, role="member") for person in people)
     made(Membership(team=each, user=user, role="admin") for each in teams)
+    made(PoolTeam(pool=f"pool-{number}", team=each) for number, each in enumerate(teams))
+    restricted = made(RestrictedEnvironment(team=team, name=f"place-{n}") for n in range(count))
+    for environment, person in zip(restricted, people, strict=True):
+        environment.people.add(person, user)
+    soon = timezone.now() + timedelta(days=1)
+    made(
+        Invitation(
+            team=team,
+            token_sha256=f"{number:064x}",
+            email=f"invited-{number}@example.com",
+            invited_by=user,
+            expires_at=soon,
+        )
+        for number in range(count)
+    )
+    made(
+        RemoteCodeGrant(
+            source="HF",
+            repo="org/model",
+            commit=f"{number:040x}",
+            reason="Read and found harmless.",
+            created_by=user,
+            granted_by=user.email,
+        )
+        for number in range(count)
+    )
 
 
 def _secrets_and_keys(team: Team, count: int) -> None:
-    made(
+    secrets = made(
         Secret(team=team, name=f"secret_{number}", key_id="k", nonce=b"n", ciphertext=b"c")
+        for number in range(count)
+    )
+    made(
+        SecretTest(secret=secrets[0], kind="hub", target=f"org/model-{number}", works=True)
         for number in range(count)
     )
     made(

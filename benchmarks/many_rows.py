@@ -9,7 +9,7 @@ from apps.accounts.models import Team, User
 from apps.builds.models import Artifact, Build, BuildStep
 from apps.configs.models import Config, Revision
 from apps.configs.services.configs import config_create
-from apps.deployments.models import Deployment, Environment, Replica, ServedModel
+from apps.deployments.models import Deployment, Environment, FailedStarts, Replica, ServedModel
 from apps.fleet.models import Device, DeviceLease, Gateway, Node, Worker
 from apps.telemetry import buckets
 from apps.telemetry.models import LogChunk, UsageMinute
@@ -18,6 +18,14 @@ from controlplane.domain.lifecycle import BuildState, DeploymentState, ReplicaSt
 
 GIB = 1024**3
 _STATES = (BuildState.SUCCEEDED, BuildState.SUCCEEDED, BuildState.FAILED, BuildState.FETCHING)
+_MEASURED = {
+    "seconds": 42.0,
+    "host": "node-0001",
+    "peak_host_bytes": GIB,
+    "peak_device_bytes": None,
+    "device_bytes_from": None,
+    "disk_bytes": GIB,
+}
 _STEPS = ("fetch", "inspect", "calibrate", "gate", "package", "smoke_test")
 _FAILURE = {
     "code": "EHB-DISK-FULL",
@@ -65,6 +73,8 @@ class Filled:
     config: Config
     build: Build
     deployment: Deployment
+    node: Node
+    team: Team
 
 
 def fill(team: Team, user: User, amounts: Amounts) -> Filled:
@@ -77,7 +87,9 @@ def fill(team: Team, user: User, amounts: Amounts) -> Filled:
     people_secrets_and_sets(team, user, amounts.others)
     _traffic(deployments, amounts.minutes)
     _log(builds[0])
-    return Filled(config=first, build=builds[0], deployment=deployments[0])
+    return Filled(
+        config=first, build=builds[0], deployment=deployments[0], node=nodes[0], team=team
+    )
 
 
 def _configs(team: Team, user: User, first: Config, count: int) -> list[Revision]:
@@ -144,7 +156,7 @@ def _builds(team: Team, user: User, revisions: list[Revision], count: int) -> li
             started_at=build.started_at,
             finished_at=build.finished_at,
             result={"state": "passed", "figures": {"perplexity": 20.9}},
-            measured={"seconds": 42.0, "peak_host_bytes": GIB},
+            measured=_MEASURED,
         )
         for build in builds
         for position, name in enumerate(_STEPS)
@@ -219,6 +231,16 @@ def _deployments(
         )
         for place, deployment in enumerate(deployments)
         for _ in range(2)
+    )
+    at = timezone.now()
+    made(
+        FailedStarts(
+            node=node,
+            artifact=deployments[0].artifact,
+            count=2,
+            **dict.fromkeys(("first_at", "last_at", "retry_at"), at),
+        )
+        for node in nodes
     )
     return deployments
 

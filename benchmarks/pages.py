@@ -35,6 +35,12 @@ REST = (
     "teams",
     "users",
     "audit",
+    "pools",
+    "prices",
+    "remote_code_grants",
+    "settings",
+    "usage",
+    "instance_types",
 )
 
 
@@ -92,7 +98,8 @@ def _fill() -> tuple[dict[str, str], str, dict[str, int]]:
 
 def pages_of(filled: "Filled") -> dict[str, str]:
     """Return every page that lists rows, and every list of REST."""
-    deployment = filled.deployment
+    deployment, build, team = filled.deployment, filled.build, filled.team
+    model = f"/v1/models/{deployment.model_id}"
     return {
         "overview": "/",
         "configs": "/configs/",
@@ -102,22 +109,37 @@ def pages_of(filled: "Filled") -> dict[str, str]:
         "builds_page_100": "/builds/?page=100",
         "artifacts": "/artifacts/",
         "models": "/models/",
+        "model": f"/models/{deployment.model_id}/",
         "deployment": f"/models/{deployment.model_id}/{deployment.id}/",
         "nodes": "/nodes/",
+        "node": f"/nodes/{filled.node.id}/",
         "calibration_sets": "/calibration-sets/",
         "secrets": "/secrets/",
         "keys": "/keys/",
         "people": "/people/",
         "teams": "/teams/",
         "audit": "/audit/",
+        "remote_code": "/remote-code/",
+        "try": "/models/try/",
         "usage": "/usage/",
         "rules": "/rules/",
         "settings": "/settings/",
-        "build_log": f"/builds/{filled.build.number}/log/",
+        "build_log": f"/builds/{build.number}/log/",
         **{f"rest_{name}": f"/v1/{name}" for name in REST},
         "rest_revisions": f"/v1/configs/{filled.config.id}/revisions",
-        "rest_deployments": f"/v1/models/{deployment.model_id}/deployments",
-        "rest_environments": f"/v1/models/{deployment.model_id}/environments",
+        "rest_steps": f"/v1/builds/{build.id}/steps",
+        "rest_deployments": f"{model}/deployments",
+        "rest_environments": f"{model}/environments",
+        **{
+            f"rest_{name}": f"{model}/deployments/{deployment.id}/{name}"
+            for name in ("replicas", "failed_starts")
+        },
+        "rest_replicas_of_node": f"/v1/nodes/{filled.node.id}/replicas",
+        "rest_tests_of_secret": "/v1/secrets/secret_0/tests",
+        **{
+            f"rest_{name}_of_team": f"/v1/teams/{team.id}/{name}"
+            for name in ("invitations", "members", "models", "restricted_environments", "secrets")
+        },
     }
 
 

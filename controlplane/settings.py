@@ -8,56 +8,51 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from controlplane import environment as env
+from controlplane.database_url import database
 from controlplane.domain.facts.engines import Engine
 from controlplane.domain.lifecycle import BuildState, DeploymentState, ReplicaState, StepState
 from controlplane.domain.spec.choices import CheckpointSource
-from controlplane.processes.running import running_services
+from controlplane.process_settings.control_plane import ControlPlaneSettings
+from controlplane.process_settings.wrong import WrongSetting
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA_DIR = env.env_path("DATA_DIR", ROOT / ".data")
-DEBUG = env.env_bool("DEBUG")
+try:
+    _given = ControlPlaneSettings.read(os.environ)
+except WrongSetting as wrong:
+    raise ImproperlyConfigured(str(wrong)) from None
 
-# `manage.py up` writes the addresses of the servers it started; other commands find them there.
-_SERVICES = running_services(DATA_DIR)
-DATABASE_URL = env.env_secret("DATABASE_URL", _SERVICES.database_url)
-BROKER_URL = env.env_secret("BROKER_URL", _SERVICES.broker_url)
-ARTIFACT_URL = env.artifact_url((DATA_DIR / "artifacts").as_uri())
-PUBLIC_URL = env.env_url(
-    "PUBLIC_URL", _SERVICES.public_url or "http://127.0.0.1:8000", schemes=("http", "https")
-)
-GATEWAY_URL = env.env_url(
-    "GATEWAY_URL", _SERVICES.gateway_url or "http://127.0.0.1:8001", schemes=("http", "https")
-)
-GATEWAY_INTERNAL_URL = env.env_url("GATEWAY_INTERNAL_URL", GATEWAY_URL, schemes=("http", "https"))
-CONTROL_PLANE_URL = env.env_url("CONTROL_PLANE_URL", PUBLIC_URL, schemes=("http", "https"))
-HF_ENDPOINT = env.env_url("HF_ENDPOINT", "https://huggingface.co", schemes=("http", "https"))
-S3_ENDPOINT = env.env_optional_url("S3_ENDPOINT", schemes=("http", "https"))
-S3_REGION = env.env_str("S3_REGION", "us-east-1")
-GCS_ENDPOINT = env.env_optional_url("GCS_ENDPOINT", schemes=("http", "https"))
-AZURE_ENDPOINT = env.env_optional_url("AZURE_ENDPOINT", schemes=("http", "https"))
-AZURE_ACCOUNT = env.env_str("AZURE_ACCOUNT") or None
-ALLOW_PRIVATE_ADDRESSES = env.env_bool("ALLOW_PRIVATE_ADDRESSES")
-SECRET_TEST_HOSTS = [host.lower() for host in env.env_list("SECRET_TEST_HOSTS")]
-LOCAL_CHECKPOINT_ROOTS = env.env_list(
-    "LOCAL_CHECKPOINT_ROOTS", str(DATA_DIR / "checkpoints"), separator=os.pathsep
-)
-NODE_NAME = env.env_str("NODE_NAME", os.uname().nodename)
-BUILD_POOL = env.env_str("BUILD_POOL", "default")
-ENGINE_CPU_THREADS = env.env_int("ENGINE_CPU_THREADS", 0)
-CALIBRATION_MAX_BYTES = env.env_int("CALIBRATION_MAX_BYTES", 500_000_000, minimum=1_000_000)
-LOG_LEVEL = env.env_str("LOG_LEVEL", "INFO").upper()
-LOG_RETENTION_DAYS = env.env_int("LOG_RETENTION_DAYS", 30, minimum=1)
-LOG_MAX_BYTES = env.env_int("LOG_MAX_BYTES", 20_000_000, minimum=10_000)
-KEY_RING_FILE = env.env_path("KEY_RING_FILE", DATA_DIR / "keys" / "secrets.keyring")
+DATA_DIR = _given.data_dir
+DEBUG = _given.debug
+DATABASE_URL = _given.database_url
+BROKER_URL = _given.broker_url
+ARTIFACT_URL = _given.artifact_url
+PUBLIC_URL = _given.public_url
+GATEWAY_URL = _given.gateway_url
+GATEWAY_INTERNAL_URL = _given.gateway_internal_url
+CONTROL_PLANE_URL = _given.control_plane_url
+HF_ENDPOINT = _given.hf_endpoint
+S3_ENDPOINT = _given.s3_endpoint
+S3_REGION = _given.s3_region
+GCS_ENDPOINT = _given.gcs_endpoint
+AZURE_ENDPOINT = _given.azure_endpoint
+AZURE_ACCOUNT = _given.azure_account
+ALLOW_PRIVATE_ADDRESSES = _given.allow_private_addresses
+SECRET_TEST_HOSTS = _given.secret_test_hosts
+LOCAL_CHECKPOINT_ROOTS = _given.local_checkpoint_roots
+NODE_NAME = _given.node_name
+BUILD_POOL = _given.build_pool
+ENGINE_CPU_THREADS = _given.engine_cpu_threads
+CALIBRATION_MAX_BYTES = _given.calibration_max_bytes
+LOG_LEVEL = _given.log_level
+LOG_RETENTION_DAYS = _given.log_retention_days
+LOG_MAX_BYTES = _given.log_max_bytes
+KEY_RING_FILE = _given.key_ring_file
 
 
 def _secret_key() -> str:
     """Return SECRET_KEY, or the one kept in the data folder, made on the first start."""
-    if given := env.env_secret("SECRET_KEY"):
-        if len(given) < 32:
-            raise ImproperlyConfigured("SECRET_KEY: shorter than 32 characters.")
-        return given
+    if _given.secret_key:
+        return _given.secret_key
     kept = DATA_DIR / "keys" / "django.key"
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -68,7 +63,7 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
-ALLOWED_HOSTS = env.env_list("ALLOWED_HOSTS", "localhost,api.localhost,127.0.0.1,[::1]")
+ALLOWED_HOSTS = _given.allowed_hosts
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 CSRF_FAILURE_VIEW = "apps.accounts.views.signing_in.form_token_refused"
 
@@ -148,7 +143,17 @@ TEMPLATES = [
 ]
 
 # Commands that need no database (check_config, up) run without one; Django complains at first use.
-DATABASES = {"default": env.database(DATABASE_URL)} if DATABASE_URL else {}
+DATABASES = {"default": database(DATABASE_URL)} if DATABASE_URL else {}
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    # Of all web processes together. A server that does not answer holds up no request for long.
+    "rate_limits": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": BROKER_URL,
+        "KEY_PREFIX": "enginehouse:rest",
+        "OPTIONS": {"socket_timeout": 0.25, "socket_connect_timeout": 0.25},
+    },
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "accounts.User"
@@ -166,13 +171,13 @@ AXES_CLIENT_IP_CALLABLE = "apps.accounts.services.address_brake.address_of"
 AXES_SENSITIVE_PARAMETERS = ["email", "password"]
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
-SIGN_IN_ACCOUNTS_PER_ADDRESS = env.env_int("SIGN_IN_ACCOUNTS_PER_ADDRESS", 10)
+SIGN_IN_ACCOUNTS_PER_ADDRESS = _given.sign_in_accounts_per_address
 OTP_TOTP_ISSUER = "Enginehouse"
 # Sign-in through the organisation's OpenID Connect provider, where one is named.
-OIDC_ISSUER_URL = env.env_optional_url("OIDC_ISSUER_URL", schemes=("https", "http"))
-OIDC_NAME = env.env_str("OIDC_NAME", "Single sign-on")
-OIDC_DOMAINS = [domain.lower() for domain in env.env_list("OIDC_DOMAINS")]
-NON_ASCII_EMAILS = env.env_bool("NON_ASCII_EMAILS")
+OIDC_ISSUER_URL = _given.oidc_issuer_url
+OIDC_NAME = _given.oidc_name
+OIDC_DOMAINS = _given.oidc_domains
+NON_ASCII_EMAILS = _given.non_ascii_emails
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
@@ -188,8 +193,8 @@ SOCIALACCOUNT_PROVIDERS = {
             {
                 "provider_id": "oidc",
                 "name": OIDC_NAME,
-                "client_id": env.env_str("OIDC_CLIENT_ID"),
-                "secret": env.env_secret("OIDC_CLIENT_SECRET"),
+                "client_id": _given.oidc_client_id,
+                "secret": _given.oidc_client_secret,
                 "settings": {"server_url": OIDC_ISSUER_URL},
             }
         ]
@@ -241,7 +246,7 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W021",  # nor to enter in the browsers' lists
 ]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_000_000
-API_REQUESTS_PER_MINUTE = env.env_int("API_REQUESTS_PER_MINUTE", 1_200)
+API_REQUESTS_PER_MINUTE = _given.api_requests_per_minute
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [

@@ -1,27 +1,28 @@
 """What every call under /v1 keeps to: limits, one answer per idempotency key, ETags."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, NoReturn
 
+from django.conf import settings
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from apps.rest.callers import caller_of
 from apps.rest.entity_tags import held, require_unchanged, tag_answer
 from apps.rest.fresh_secrets import fresh_secrets
 from apps.rest.idempotency import AnsweredBeforeError, claim, settle
 from apps.rest.models import AnsweredRequest
-from apps.rest.rate_limits import Allowance, RateLimits
+from apps.rest.rate_limits import Allowance, CallerThrottle
 
 
 class ApiView(APIView):
     """A view whose callers are counted, may repeat a POST safely and may guard a change."""
 
-    rate_limits: ClassVar[RateLimits] = RateLimits()
+    throttle_classes = (CallerThrottle,)
+    allowance: Allowance | None = None
+    """What the throttle says that the caller has left; None where nothing limits it."""
 
-    _allowance: Allowance | None = None
     _claimed: AnsweredRequest | None = None
     _fresh_secrets: Sequence[str] = ()
 
@@ -36,14 +37,9 @@ class ApiView(APIView):
             require_unchanged(request, self._reader())
             self._claimed = claim(request)
 
-    def check_throttles(self, request: Request) -> None:
-        """Count the request. Raises Throttled."""
-        self._allowance = self.rate_limits.spend(caller_of(request))
-        if self._allowance is not None and self._allowance.is_spent:
-            raise Throttled(
-                wait=self._allowance.reset_seconds,
-                detail=f"More than {self._allowance.limit} requests in a minute.",
-            )
+    def throttled(self, request: Request, wait: float | None) -> NoReturn:
+        limit = settings.API_REQUESTS_PER_MINUTE
+        raise Throttled(wait=wait, detail=f"More than {limit} requests in a minute.")
 
     def handle_exception(self, exc: Exception) -> Response:
         if isinstance(exc, AnsweredBeforeError):
@@ -52,7 +48,7 @@ class ApiView(APIView):
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         answer = super().finalize_response(request, response, *args, **kwargs)
-        for name, value in (self._allowance.headers() if self._allowance else {}).items():
+        for name, value in (self.allowance.headers() if self.allowance else {}).items():
             answer[name] = value
         if isinstance(answer, Response):
             if self._claimed is not None:

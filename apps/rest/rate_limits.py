@@ -4,10 +4,15 @@ import logging
 import math
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, ClassVar
 
-import redis
 from django.conf import settings
+from django.core.cache import BaseCache, caches
+from redis import RedisError
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
 
+from apps.rest.callers import caller_of
 from controlplane.clock import SYSTEM, Clock
 
 _log = logging.getLogger(__name__)
@@ -37,21 +42,31 @@ class Allowance:
         }
 
 
-class RateLimits:
+class CallerThrottle(BaseThrottle):
     """Counts the requests of callers; without Valkey they are served uncounted."""
 
-    def __init__(self, *, clock: Clock = SYSTEM) -> None:
-        self._clock = clock
-        self._silent_until = 0.0
+    clock: ClassVar[Clock] = SYSTEM
+    silent_until: ClassVar[float] = 0.0
+
+    _wait_seconds: int | None = None
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        """Count the request, and tell the view what is left."""
+        view.allowance = allowance = self.spend(caller_of(request))
+        self._wait_seconds = allowance.reset_seconds if allowance else None
+        return allowance is None or not allowance.is_spent
+
+    def wait(self) -> float | None:
+        return self._wait_seconds
 
     def spend(self, caller: str) -> Allowance | None:
         """Count one request of the caller; None where nothing limits it, or nothing can count."""
         limit = settings.API_REQUESTS_PER_MINUTE
-        if not limit or not caller or self._clock.monotonic() < self._silent_until:
+        if not limit or not caller or self.clock.monotonic() < self.silent_until:
             return None
-        now = self._clock.time()
+        now = self.clock.time()
         window = int(now // _WINDOW_SECONDS)
-        used = self._count(f"enginehouse:rest:{caller}:{window}")
+        used = self._count(f"{caller}:{window}")
         if used is None:
             return None
         left = math.ceil((window + 1) * _WINDOW_SECONDS - now)
@@ -60,16 +75,16 @@ class RateLimits:
     def _count(self, name: str) -> int | None:
         """Return how often the name was counted."""
         try:
-            with _valkey(settings.BROKER_URL).pipeline(transaction=False) as pipeline:
-                pipeline.incr(name)
-                pipeline.expire(name, 2 * _WINDOW_SECONDS)
-                return int(pipeline.execute()[0])
-        except (redis.RedisError, ValueError, OSError) as error:
-            self._silent_until = self._clock.monotonic() + _REST_SECONDS
+            counts = _counts()
+            first = counts.add(name, 1, 2 * _WINDOW_SECONDS)
+            return 1 if first else counts.incr(name)
+        except (RedisError, ValueError, OSError) as error:
+            CallerThrottle.silent_until = self.clock.monotonic() + _REST_SECONDS
             _log.warning("rate limits are not counted: %s", type(error).__name__)
             return None
 
 
 @cache
-def _valkey(url: str) -> redis.Redis:
-    return redis.Redis.from_url(url, socket_timeout=0.25, socket_connect_timeout=0.25)
+def _counts() -> BaseCache:
+    # `caches["…"]` is made anew, with connections of its own, for each request under ASGI.
+    return caches.create_connection("rate_limits")

@@ -18,7 +18,7 @@ from apps.builds.selectors import build_list, build_rows
 from apps.configs.models import Config
 from apps.configs.selectors import config_list
 from apps.rest.paging import Page, page_of
-from apps.rest.rate_limits import spend
+from apps.rest.rate_limits import CallerThrottle
 from apps.secrets.models import Secret
 from apps.secrets.selectors import secret_list
 from apps.secrets.services.redaction import unreadable_secrets
@@ -49,7 +49,7 @@ def listed(rows: List) -> Callable[[HttpRequest], HttpResponse]:
         key = api_key_by_text(request.headers["Authorization"].removeprefix("Bearer "))
         if key is None:
             return HttpResponse(status=401)
-        allowance = spend(f"apikey:{key.pk}")
+        allowance = CallerThrottle().spend(f"apikey:{key.pk}")
         if allowance is not None and allowance.is_spent:
             return HttpResponse(status=429)
         wanted = {"limit": int(request.GET.get("limit", 1000)), "cursor": request.GET.get("cursor")}
@@ -110,6 +110,7 @@ def _build(row: Build) -> dict[str, Any]:
             "revision": revision.number,
         },
         "pool": row.pool,
+        "runtime": row.runtime,
         "created_at": _moment(row.created_at),
         "created_by": row.created_by.email if row.created_by else None,
         "started_at": _moment(row.started_at),

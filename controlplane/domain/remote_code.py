@@ -1,7 +1,8 @@
 """Why a checkpoint's own code is not run, from the grants of its repository."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from controlplane.domain.failures import Failure
 from controlplane.domain.failures.registry import remote_code as kinds
@@ -11,31 +12,61 @@ NEED_A_GRANT = frozenset({kinds.NOT_GRANTED.code, kinds.MOVED.code})
 _SHOWN = 12
 
 
-def refusal(commit: str, grants: Mapping[str, Any], architecture: str | None) -> Failure:
-    """Return the failure of a build whose checkpoint nobody lets run its own code.
+class LiveGrant(BaseModel):
+    """That a repository may run its own Python at one commit: who let it, when and why."""
 
-    `grants` are the repository's: `live` and `revoked`, each with `commit`, `by` and `at`.
-    """
+    model_config = ConfigDict(frozen=True)
+
+    commit: str
+    by: str
+    at: str
+    id: str = ""
+    reason: str = ""
+
+
+class RevokedGrant(BaseModel):
+    """That it may no more."""
+
+    model_config = ConfigDict(frozen=True)
+
+    commit: str
+    revoked_by: str
+    revoked_at: str
+    revoke_reason: str
+
+
+class CodeGrants(BaseModel):
+    """What a build is told of its repository's grants."""
+
+    model_config = ConfigDict(frozen=True)
+
+    live: tuple[LiveGrant, ...] = ()
+    revoked: tuple[RevokedGrant, ...] = ()
+
+    def live_at(self, commit: str) -> LiveGrant | None:
+        """Return the grant that holds for the commit."""
+        return next((each for each in self.live if each.commit == commit), None)
+
+
+def refusal(commit: str, grants: CodeGrants, architecture: str | None) -> Failure:
+    """Return the failure of a build whose checkpoint nobody lets run its own code."""
     values: dict[str, Any] = {
         "architecture": f"`{architecture}`" if architecture else "The checkpoint",
         "commit": commit,
         "short_commit": short_commit(commit),
     }
-    if revoked := _of_commit(grants.get("revoked", ()), commit):
+    revoked = next((each for each in grants.revoked if each.commit == commit), None)
+    if revoked is not None:
         return kinds.REVOKED.failure(
-            revoked_by=revoked["revoked_by"],
-            day=str(revoked["revoked_at"])[:10],
-            reason=revoked["revoke_reason"],
+            revoked_by=revoked.revoked_by,
+            day=revoked.revoked_at[:10],
+            reason=revoked.revoke_reason,
             **values,
         )
-    if live := tuple(grants.get("live", ())):
-        granted = ", ".join(f"`{short_commit(each['commit'])}`" for each in live[:3])
+    if grants.live:
+        granted = ", ".join(f"`{short_commit(each.commit)}`" for each in grants.live[:3])
         return kinds.MOVED.failure(granted=granted, **values)
     return kinds.NOT_GRANTED.failure(**values)
-
-
-def _of_commit(grants: Sequence[Mapping[str, Any]], commit: str) -> Mapping[str, Any] | None:
-    return next((each for each in grants if each["commit"] == commit), None)
 
 
 def short_commit(commit: str) -> str:

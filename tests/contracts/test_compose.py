@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from apps.builds.database_role import BUILD_WORKER_ROLE
-from controlplane.environment import database
+from controlplane.database_url import database
 from controlplane.processes.process_list import processes
 from tests.compose_files import (
     CONTROL_PLANE,

@@ -87,7 +87,7 @@ from controlplane.domain.memory.plan import plan
 from controlplane.domain.rules.examples import LLAMA_8B
 from controlplane.domain.rules.rule import ALL_RUNTIMES, GPU_RUNTIMES
 from controlplane.domain.runtimes import RUNTIMES
-from controlplane.domain.settings_catalogue import SETTINGS
+from controlplane.process_settings.reference import settings_by_group
 from controlplane.domain.spec import parse_text
 from tests.domain.memory.models import device
 from workers.agent import settings
@@ -113,7 +113,9 @@ def test_a_config_names_it_and_it_is_planned() -> None:
 def test_rules_hosts_and_settings_know_it() -> None:
     assert "throwaway" in ALL_RUNTIMES & GPU_RUNTIMES & LAUNCHERS.keys()
     assert "throwaway" in named_runtimes({"THROWAWAY_PYTHON": "python3"})
-    assert "THROWAWAY_PYTHON" in {each.name for group in SETTINGS for each in group.settings}
+    assert "THROWAWAY_PYTHON" in {
+        each.name for group in settings_by_group() for each in group.settings
+    }
     assert "THROWAWAY_PYTHON" in {*settings._PASSED_ON} & {*environment._ALLOWED}
 '''
 CONTRACTS = (

@@ -82,7 +82,7 @@ def describe(settings: Settings) -> dict[str, Any]:
     return {
         "name": settings.node_name,
         "address": settings.node_address,
-        "engine_ports": list(settings.engine_ports),
+        "engine_ports": list(settings.ports),
         "boot_id": boot_id(),
         "agent_version": AGENT_VERSION,
         "host_memory_bytes": inventory.host_memory().total,

@@ -4,12 +4,13 @@ import logging
 import os
 import signal
 
+from controlplane.process_settings.wrong import WrongSetting
 from workers.agent.control_plane import NotEnrolled
 from workers.agent.ending import Ending
 from workers.agent.enrollment import EnrolledControlPlane
 from workers.agent.folders import try_lock
 from workers.agent.hints import Hints
-from workers.agent.settings import Settings, WrongSetting, read_settings
+from workers.agent.settings import Settings, read_settings
 from workers.agent.supervision import Agent
 from workers.watchdog import Watchdog
 
@@ -18,12 +19,10 @@ _log = logging.getLogger("workers.agent")
 
 def work(ending: Ending) -> int:
     """Return the exit status, once a signal has come: 2 where a setting is wrong."""
-    logging.basicConfig(
-        level=os.environ.get("LOG_LEVEL", "INFO").upper(),
-        format="%(levelname)s %(name)s %(message)s",
-    )
+    logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
     try:
         settings = read_settings(os.environ)
+        logging.getLogger().setLevel(settings.log_level)
         settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         if try_lock(settings.home / "agent.lock") is None:
             raise WrongSetting(f"DATA_DIR: another agent already works on `{settings.home}`.")

@@ -272,7 +272,7 @@ class Replica:
 
     def _end_if_stuck(self) -> None:
         run = self.folder.read("run") or {}
-        drain_seconds = float(run.get("drain_seconds", self._settings.drain_seconds))
+        drain_seconds = float(run.get("drain_seconds", self._settings.engine_drain_seconds))
         stopping_for = self._time.seconds - self._stopping_since
         if stopping_for > drain_seconds + DRAIN_MARGIN_SECONDS:
             _log.warning("replica %s.%s: killed, it did not stop in time", *self.key)
@@ -300,7 +300,7 @@ class Replica:
         if self._progress is None:
             self._progress = Progress(self.folder, self._time)
         self._progress.look()
-        limit_seconds = self._settings.start_seconds
+        limit_seconds = self._settings.engine_start_seconds
         is_stuck = self._progress.still_seconds > limit_seconds
         return failures.never_ready(limit_seconds) if is_stuck else None
 
@@ -315,11 +315,11 @@ class Replica:
         return {
             "locks": [str(self._settings.locks / f"{_safe(name)}.lock") for name in names],
             "prepare": [sys.executable, "-m", "workers.agent.prepare", str(self.folder.path)],
-            "drain_seconds": self._settings.drain_seconds,
+            "drain_seconds": self._settings.engine_drain_seconds,
             "models_dir": str(self._settings.models),
             "copies_bytes": self._settings.copies_bytes,
             "host": self._settings.node_address,
-            "ports": list(self._settings.engine_ports),
+            "ports": list(self._settings.ports),
             "python": self._settings.engine_python,
             "threads": self._settings.threads,
         }

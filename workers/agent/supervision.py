@@ -82,7 +82,7 @@ class Agent:
 
     def stop_engines(self) -> None:
         """Drain and end every engine, and say so if anybody listens."""
-        deadline = self._clock.monotonic() + self._settings.drain_seconds + 5
+        deadline = self._clock.monotonic() + self._settings.engine_drain_seconds + 5
         for replica in self._replicas.values():
             replica.stop()
         while any(not each.is_over for each in self._replicas.values()):

@@ -104,7 +104,7 @@ def run(job: Job, events: Events, *, clock: Clock = SYSTEM) -> StepResult:
 def _check_memory(job: Job, checkpoint: Checkpoint, device: Device, dtype: torch.dtype) -> None:
     if device.kind == "cpu":
         needed = calibration_bytes(checkpoint, dtype, device.batch_tokens)
-        limit = job.options.get("memory_bytes")
+        limit = job.options.memory_bytes
         check_host_memory(needed, limit=int(limit) if limit else None, what="Calibration")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from controlplane.domain.spec import Spec
 from controlplane.domain.spec.repository_forms import shown
-from controlplane.sources import SourceOptions, fetch, resolve
+from controlplane.sources import fetch, resolve
 from workers.build_steps import remote_code
 from workers.build_steps.adapters import fetch_adapters
 from workers.build_steps.events import Events
@@ -28,7 +28,7 @@ def run(job: Job, events: Events) -> StepResult:
     checkpoint = Spec.model_validate(job.spec).checkpoint
     if checkpoint is None:
         raise no_checkpoint()
-    options = SourceOptions.from_mapping(job.options)
+    options = job.options.sources()
     token = job.secrets.get(checkpoint.runtime_secret_name)
 
     def show(done: int, total: int | None) -> None:
@@ -38,7 +38,7 @@ def run(job: Job, events: Events) -> StepResult:
         checkpoint,
         token=token,
         options=options,
-        commit=job.options.get("commit"),
+        commit=job.options.commit,
         with_code=lambda commit: remote_code.grant_at(job, commit) is not None,
         on_progress=show,
     )

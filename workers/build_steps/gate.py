@@ -157,7 +157,7 @@ def _measure(
     dtype = served_dtype(spec, original, device)
     told["compute_dtype"] = str(dtype).removeprefix("torch.")
     if device.kind == "cpu":
-        limit = job.options.get("memory_bytes")
+        limit = job.options.memory_bytes
         check_host_memory(
             comparison_bytes(original, dtype, device.batch_tokens),
             limit=int(limit) if limit else None,

@@ -3,11 +3,10 @@
 import logging
 import os
 from datetime import date
-from pathlib import Path
 
 from controlplane.domain.facts.checkpoints import CheckpointFacts
 from controlplane.domain.rules import DeviceOffer, Known, examine
-from controlplane.domain.rules.context import CodeGrant, SecretExpiry
+from controlplane.domain.rules.context import CodeGrant
 from controlplane.domain.spec import Spec
 from controlplane.sources import folder_facts
 from workers.build_steps import outputs, remote_code
@@ -43,8 +42,8 @@ def run(job: Job, events: Events) -> StepResult:
         Known(
             checkpoint=facts,
             checkpoint_failure=None,
-            secret_names=frozenset(job.options.get("secret_names") or job.secrets),
-            secret_expiries=_expiries(job),
+            secret_names=job.options.secret_names or frozenset(job.secrets),
+            secret_expiries=job.options.secret_expiries,
             devices=_devices(job),
             runtimes=named_runtimes(os.environ),
             calibration_sets=known_sets(job.options),
@@ -70,46 +69,27 @@ def run(job: Job, events: Events) -> StepResult:
 
 
 def _weights(job: Job, spec: Spec, facts: CheckpointFacts) -> Weights:
-    fetched, cache = job.input("fetch"), job.options.get("cache_dir")
+    fetched = job.input("fetch")
     return Weights(
         folder=fetched / MODEL_FOLDER,
         facts=facts,
         # A release before this one fetched without looking.
         not_finite=outputs.read(fetched).values.get("not_finite") or {},
         is_encoder=spec.base_model.is_encoder,
-        cache_dir=Path(cache) if cache else None,
-    )
-
-
-def _expiries(job: Job) -> tuple[SecretExpiry, ...]:
-    return tuple(
-        SecretExpiry(
-            name=each["name"], on=date.fromisoformat(each["on"]), days_left=each["days_left"]
-        )
-        for each in job.options.get("secret_expiries") or ()
+        cache_dir=job.options.cache_dir,
     )
 
 
 def _grants(job: Job) -> tuple[CodeGrant, ...]:
     """Return the live grants of the repository, as the checks read them."""
-    live = (job.options.get("remote_code") or {}).get("live", ())
     return tuple(
-        CodeGrant(commit=each["commit"], by=each["by"], on=date.fromisoformat(each["at"][:10]))
-        for each in live
+        CodeGrant(commit=each.commit, by=each.by, on=date.fromisoformat(each.at[:10]))
+        for each in job.options.remote_code.live
     )
 
 
 def _devices(job: Job) -> tuple[DeviceOffer, ...]:
     """Return the GPUs that this build may count on; a worker that names none has its CPU."""
-    offered = job.options.get("devices")
-    if offered is None:
-        offered = [{"kind": "CPU", "count": 1, "memory_bytes": job.options["memory_bytes"]}]
-    return tuple(
-        DeviceOffer(
-            kind=each["kind"],
-            count=each["count"],
-            memory_bytes=each["memory_bytes"],
-            computes_bfloat16=each.get("computes_bfloat16", False),
-        )
-        for each in offered
-    )
+    if job.options.devices is not None:
+        return job.options.devices
+    return (DeviceOffer(kind="CPU", count=1, memory_bytes=job.options.memory_bytes or 0),)

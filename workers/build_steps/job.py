@@ -3,12 +3,14 @@
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from controlplane.artifacts import ArtifactStore
 from controlplane.artifacts.durable import write_atomically
+from workers.build_steps.options import JobOptions
 
 FORMAT = 1
 _ACCEPTED_FORMATS = frozenset({FORMAT})
@@ -18,9 +20,10 @@ class UnknownJobFormat(ValueError):
     """The job was written by a release that this one does not understand."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """One step of one attempt of one build."""
+class Job(BaseModel):
+    """One step of one attempt of one build; fields of a newer release are ignored."""
+
+    model_config = ConfigDict(frozen=True)
 
     build_id: str
     attempt: int
@@ -30,13 +33,13 @@ class Job:
     """Step name -> absolute path of its published output."""
     output_dir: str
     """Where this step writes; published by the supervisor, by rename."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: JobOptions = JobOptions()
     python: str = sys.executable
     """The interpreter that an engine is started with."""
     format: int = FORMAT
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: Mapping[str, str] = Field(default={}, repr=False, exclude=True)
     """Read from a pipe by the child; never a part of the stored form."""
-    store_variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    store_variables: Mapping[str, str] = Field(default={}, repr=False, exclude=True)
     """The login to the artifact store, of a step that needs it; comes as the secrets do."""
 
     @property
@@ -50,27 +53,24 @@ class Job:
 
     def with_secrets(self, secrets: Mapping[str, str]) -> "Job":
         """Return the job with the values that its spec names."""
-        return replace(self, secrets=secrets)
+        return self.model_copy(update={"secrets": secrets})
 
     def store(self) -> ArtifactStore:
         """Return the artifact store of this job."""
-        return ArtifactStore.open(self.options["artifact_url"], variables=self.store_variables)
+        return ArtifactStore.open(self.options.artifact_url, variables=self.store_variables)
 
     def with_store_variables(self, variables: Mapping[str, str]) -> "Job":
         """Return the job with what opens its artifact store."""
-        return replace(self, store_variables=variables)
+        return self.model_copy(update={"store_variables": variables})
 
     def write(self, path: Path) -> None:
         """Store the job, without secrets."""
-        stored = asdict(self)
-        del stored["secrets"], stored["store_variables"]
-        write_atomically(path, json.dumps(stored, indent=1).encode())
+        write_atomically(path, self.model_dump_json(indent=1).encode())
 
 
 def read_job(path: Path) -> Job:
-    """Return the stored job; fields of a newer release are ignored."""
+    """Return the stored job. Raises UnknownJobFormat."""
     stored = json.loads(path.read_bytes())
     if stored.get("format") not in _ACCEPTED_FORMATS:
         raise UnknownJobFormat(f"{path}: job format `{stored.get('format')}` is not known here")
-    known = set(Job.__dataclass_fields__) - {"secrets", "store_variables"}
-    return Job(**{name: value for name, value in stored.items() if name in known})
+    return Job.model_validate(stored)

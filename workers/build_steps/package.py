@@ -69,7 +69,7 @@ def _made_by(job: Job) -> str:
     if Spec.model_validate(job.spec).quantization_type.is_none:
         return "fetch"
     gate = outputs.read(job.input("gate")).values
-    if gate["state"] == "failed" and not job.options.get("promoted"):
+    if gate["state"] == "failed" and not job.options.promoted:
         raise StepFailure(Failure.from_json(gate["failure"]))
     return "calibrate"
 
@@ -100,14 +100,14 @@ def _passport(job: Job, files: tuple[FileEntry, ...], inputs: Mapping[str, Any])
         "calibration": quantized.get("calibration"),
         "quantization": {name: quantized[name] for name in _QUANTIZATION} if quantized else None,
         "gate": gate,
-        "promoted": job.options.get("promoted"),
+        "promoted": job.options.promoted and job.options.promoted.model_dump(),
         "remote_code": _remote_code(inspected, inputs),
         "tools": inputs["tool_versions"],
         "built": {
             "build_id": job.build_id,
             "attempt": job.attempt,
-            "by": job.options.get("built_by"),
-            "at": job.options.get("built_at"),
+            "by": job.options.built_by,
+            "at": job.options.built_at,
         },
     }
 

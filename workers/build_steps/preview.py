@@ -8,7 +8,7 @@ from typing import Any
 
 from controlplane.domain.facts import checkpoints
 from controlplane.domain.spec import CheckpointRepository, Spec
-from controlplane.sources import SourceOptions, fetch, resolve
+from controlplane.sources import fetch, resolve
 from workers.build_steps.calibration import SEED, Places
 from workers.build_steps.calibration.preview import preview
 from workers.build_steps.calibration.tokenizer import open_tokenizer
@@ -44,7 +44,7 @@ def run(job: Job, events: Events) -> StepResult:
 
 def _fetch_small_files(job: Job, checkpoint: CheckpointRepository, events: Events) -> str:
     """Fetch all but the weights, and return the commit."""
-    options = SourceOptions.from_mapping(job.options)
+    options = job.options.sources()
     token = job.secrets.get(checkpoint.runtime_secret_name)
 
     def show(done: int, total: int | None) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from controlplane.artifacts.digests import FileEntry
 from controlplane.domain.json_text import read_json
+from controlplane.domain.remote_code import LiveGrant
 from controlplane.domain.runtimes import RUNTIMES
 from controlplane.domain.spec import Spec
 from workers.build_steps import outputs
@@ -29,13 +30,12 @@ _MODEL_KEYS = (
 """Of an `auto_map`, the first that is there names the class to load."""
 
 
-def grant_at(job: Job, commit: str) -> Mapping[str, Any] | None:
+def grant_at(job: Job, commit: str) -> LiveGrant | None:
     """Return the live grant for the repository at `commit`."""
-    live: Sequence[Mapping[str, Any]] = (job.options.get("remote_code") or {}).get("live", ())
-    return next((each for each in live if each["commit"] == commit), None)
+    return job.options.remote_code.live_at(commit)
 
 
-def grant_of(job: Job) -> Mapping[str, Any] | None:
+def grant_of(job: Job) -> LiveGrant | None:
     """Return the live grant for what the step `fetch` brought."""
     return grant_at(job, str(outputs.read(job.input("fetch")).values["commit"]))
 
@@ -98,7 +98,7 @@ def look(job: Job, folder: Path) -> dict[str, Any] | None:
     return {
         "needed": needed,
         "runs": runs,
-        "grant": dict(grant) if grant is not None and runs else None,
+        "grant": grant.model_dump() if grant is not None and runs else None,
         "files": outputs.read(job.input("fetch")).values.get("remote_code") if runs else None,
     }
 
@@ -124,9 +124,8 @@ def model_class(folder: Path) -> Any:
 
 def refused(job: Job, architecture: str | None) -> StepFailure:
     """Return why the code is not run: never granted, revoked, or granted at another commit."""
-    told: Mapping[str, Any] = job.options.get("remote_code") or {}
     commit = str(outputs.read(job.input("fetch")).values["commit"])
-    return failures.refusal(commit, told, architecture)
+    return failures.refusal(commit, job.options.remote_code, architecture)
 
 
 def _check_loads(folder: Path) -> None:

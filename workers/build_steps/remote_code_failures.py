@@ -1,7 +1,6 @@
 """What a checkpoint that brings its own Python can fail with."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from controlplane.domain import remote_code
 from controlplane.domain.failures.registry import quantization
@@ -11,7 +10,7 @@ from workers.build_steps.failures import StepFailure, step_failure
 _DETAIL_LETTERS = 1000
 
 
-def refusal(commit: str, grants: Mapping[str, Any], architecture: str | None) -> StepFailure:
+def refusal(commit: str, grants: remote_code.CodeGrants, architecture: str | None) -> StepFailure:
     """Return the failure of code that nobody lets run at this commit."""
     return StepFailure(remote_code.refusal(commit, grants, architecture))
 

@@ -54,7 +54,7 @@ def run(job: Job, events: Events) -> StepResult:
         working_folder=model.parent if installed.version else None,
         spec=job.spec,
     ) as engine:
-        engine.wait_until_ready(float(job.options.get("engine_start_seconds") or _START_SECONDS))
+        engine.wait_until_ready(job.options.engine_start_seconds or _START_SECONDS)
         events.progress(2, _STAGES, "steps")
         report = engine.report(launcher)
         answered = engine.guarded(lambda: _asked(job, spec, engine.url, report))
@@ -114,8 +114,8 @@ def _launch(job: Job, spec: Spec, model: Path, installed: Installed) -> Launch:
         host=_HOST,
         port=free_port(_HOST),
         python=installed.python,
-        threads=int(job.options["cpu_threads"]),
-        memory_bytes=int(job.options["memory_bytes"]),
+        threads=job.options.cpu_threads,
+        memory_bytes=job.options.memory_bytes or 0,
         version=installed.version,
         # As its memory was asked for.
         computes_bfloat16=has_native_bfloat16(),

@@ -7,8 +7,9 @@ import sys
 
 import uvloop
 
+from controlplane.process_settings.wrong import WrongSetting
 from workers.gateway.process import Process, hold_data_directory, raise_open_file_limit
-from workers.gateway.settings import WrongSetting, listening_socket, read_settings
+from workers.gateway.settings import listening_socket, read_settings
 from workers.gateway.storage import Storage
 from workers.watchdog import Watchdog
 
@@ -37,9 +38,7 @@ def main() -> int:
 
 
 def _set_up_logging(level: str) -> None:
-    logging.basicConfig(
-        level=level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
-    )
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     logging.getLogger("httpcore").setLevel(logging.WARNING)
 

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from controlplane.clock import SYSTEM, Clock
 from controlplane.keepalive import Socket, probe_when_quiet
+from controlplane.process_settings.wrong import WrongSetting
 from workers.full_disk import free_bytes
 from workers.gateway import nudge
 from workers.gateway.client_connection import ClientConnection
@@ -25,7 +26,7 @@ from workers.gateway.journal import Journal, Segment, close_interrupted
 from workers.gateway.membership import Membership
 from workers.gateway.recorder import Recorder
 from workers.gateway.routes_sync import RoutesSync
-from workers.gateway.settings import Settings, WrongSetting
+from workers.gateway.settings import Settings
 from workers.gateway.shipping import Shipper
 from workers.gateway.storage import Storage
 
@@ -62,9 +63,9 @@ class Process:
         self._membership = Membership(
             self._control_plane,
             storage,
-            token=settings.enrollment_token,
-            name=settings.name,
-            address=settings.address,
+            token=settings.enrollment_token or None,
+            name=settings.node_name,
+            address=settings.node_address,
         )
         self._routes = RoutesSync(
             self._control_plane,
@@ -117,7 +118,7 @@ class Process:
             self._every(SWEEP_SECONDS, self._keep),
             self._every(self._settings.ship_seconds, self._ship),
         ]
-        if self._settings.broker_url is not None:
+        if self._settings.broker_url:
             works.append(self._every(RESTART_SECONDS, self._listen))
         return works
 
@@ -132,7 +133,7 @@ class Process:
             await self._clock.pause(seconds)
 
     async def _listen(self) -> None:
-        if self._settings.broker_url is not None:
+        if self._settings.broker_url:
             url = self._settings.broker_url
             await nudge.listen(url, self._routes.nudge, clock=self._clock)
 

@@ -4,16 +4,13 @@ import argparse
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
+
+from controlplane.process_settings.gateway import GatewayVariables
+from controlplane.process_settings.wrong import WrongSetting
 
 MEBIBYTE = 1024 * 1024
 SYSTEMD_FIRST_FD = 3
-DEFAULT_DATA_DIR = Path(__file__).resolve().parents[2] / ".data"
-
-
-class WrongSetting(Exception):
-    """The process cannot start; the message names the variable."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,42 +49,28 @@ class Bounds:
     """How long routes and keys hold that the control plane has not confirmed since."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    control_plane_url: str
-    data_dir: Path
-    broker_url: str | None = None
-    enrollment_token: str | None = field(default=None, repr=False)
-    name: str
-    address: str
+class Settings(GatewayVariables):
+    """The environment's, then the command line's."""
+
     host: str = "127.0.0.1"
     port: int = 8001
     inherited_socket: bool = False
     poll_seconds: float = 1.0
     ship_seconds: float = 1.0
-    log_level: str = "INFO"
     bounds: Bounds = Bounds()
 
 
 def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
     """Return the settings. Raises WrongSetting."""
     options = _parser().parse_args(arguments)
-    url = environ.get("CONTROL_PLANE_URL", "")
-    if not url.startswith(("http://", "https://")):
-        raise WrongSetting(f"CONTROL_PLANE_URL is `{url}`: set it to the web process's URL.")
+    given = GatewayVariables.read(environ)
     return Settings(
-        control_plane_url=url,
-        data_dir=Path(environ.get("DATA_DIR") or DEFAULT_DATA_DIR),
-        broker_url=environ.get("BROKER_URL") or None,
-        enrollment_token=environ.get("ENROLLMENT_TOKEN") or None,
-        name=environ.get("NODE_NAME") or socket.gethostname(),
-        address=environ.get("NODE_ADDRESS") or "127.0.0.1",
+        **dict(given),
         host=options.host,
         port=options.port,
         inherited_socket=environ.get("LISTEN_FDS") == "1",
         poll_seconds=options.poll_seconds,
         ship_seconds=options.ship_seconds,
-        log_level=environ.get("LOG_LEVEL") or "INFO",
         bounds=Bounds(
             first_byte_seconds=options.first_byte_seconds,
             idle_seconds=options.idle_seconds,
@@ -95,20 +78,9 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> Setti
             hold_seconds=options.hold_seconds,
             drain_seconds=options.drain_seconds,
             last_shipment_seconds=options.last_shipment_seconds,
-            honour_routes_seconds=_hours(environ) * 3600,
+            honour_routes_seconds=given.routes_hours * 3600,
         ),
     )
-
-
-def _hours(environ: Mapping[str, str]) -> float:
-    text = environ.get("GATEWAY_ROUTES_HOURS") or "24"
-    try:
-        hours = float(text)
-    except ValueError:
-        hours = 0.0
-    if not 0 < hours < float("inf"):
-        raise WrongSetting(f"GATEWAY_ROUTES_HOURS is `{text}`: set it to hours, such as 24 or 0.5.")
-    return hours
 
 
 def listening_socket(settings: Settings) -> socket.socket:

@@ -23,6 +23,7 @@ from controlplane.domain.spec import Spec
 from workers.build_steps.calibration.kept import kept_files
 from workers.build_steps.child import OutcomeKind, StepCommand, StepOutcome, Verdict, run_step
 from workers.build_steps.job import Job
+from workers.build_steps.options import JobOptions
 from workers.tasks.building.jobs import cpu_threads
 from workers.tasks.checkpoint_sources import source_settings
 from workers.tasks.leasing import (
@@ -93,12 +94,12 @@ def _command(keeper: LeaseKeeper, preview: CalibrationPreview, folder: Path) -> 
         inputs={},
         output_dir=str(folder / "output"),
         python=sys.executable,
-        options={
+        options=JobOptions(
             **source_settings(),
-            "artifact_url": settings.ARTIFACT_URL,
-            "cpu_threads": cpu_threads(),
-            "calibration_sets": sets,
-        },
+            artifact_url=settings.ARTIFACT_URL,
+            cpu_threads=cpu_threads(),
+            calibration_sets=sets,
+        ),
     )
     job.write(folder / "job.json")
     kept_files(job.options, lambda _count: keeper.check())

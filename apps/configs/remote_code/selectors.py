@@ -1,12 +1,10 @@
 """Reads of the grants: for checks, jobs and pages."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from django.db.models import QuerySet
 
 from apps.configs.remote_code.models import RemoteCodeGrant
 from apps.rest.errors import NotFound
+from controlplane.domain.remote_code import CodeGrants, LiveGrant, RevokedGrant
 from controlplane.domain.rules.context import CodeGrant
 from controlplane.domain.spec import CheckpointRepository
 from controlplane.domain.spec.repository_forms import shown
@@ -44,16 +42,16 @@ def code_grants(checkpoint: CheckpointRepository | None) -> tuple[CodeGrant, ...
     )
 
 
-def grants_told(checkpoint: CheckpointRepository | None) -> Mapping[str, Any]:
+def grants_told(checkpoint: CheckpointRepository | None) -> CodeGrants:
     """Return what a build is told of its repository's grants: those that hold, and those revoked.
 
     A commit that was granted again after a revocation is live, whatever came before.
     """
     found = list(grants_of(checkpoint)[:_MOST_TOLD])
-    return {
-        "live": [_live(each) for each in found if each.revoked_at is None],
-        "revoked": [_revoked(each) for each in found if each.revoked_at is not None],
-    }
+    return CodeGrants(
+        live=tuple(_live(each) for each in found if each.revoked_at is None),
+        revoked=tuple(_revoked(each) for each in found if each.revoked_at is not None),
+    )
 
 
 def commit_is_granted(*, source: str, repo: str, commit: str) -> bool:
@@ -62,21 +60,21 @@ def commit_is_granted(*, source: str, repo: str, commit: str) -> bool:
     return live.filter(source=source, repo=shown(repo)).exists()
 
 
-def _live(grant: RemoteCodeGrant) -> dict[str, Any]:
-    return {
-        "id": grant.id,
-        "commit": grant.commit,
-        "by": grant.granted_by,
-        "at": grant.created_at.isoformat(timespec="seconds"),
-        "reason": grant.reason,
-    }
+def _live(grant: RemoteCodeGrant) -> LiveGrant:
+    return LiveGrant(
+        id=grant.id,
+        commit=grant.commit,
+        by=grant.granted_by,
+        at=grant.created_at.isoformat(timespec="seconds"),
+        reason=grant.reason,
+    )
 
 
-def _revoked(grant: RemoteCodeGrant) -> dict[str, Any]:
+def _revoked(grant: RemoteCodeGrant) -> RevokedGrant:
     assert grant.revoked_at is not None
-    return {
-        "commit": grant.commit,
-        "revoked_by": grant.revoked_by,
-        "revoked_at": grant.revoked_at.isoformat(timespec="seconds"),
-        "revoke_reason": grant.revoke_reason,
-    }
+    return RevokedGrant(
+        commit=grant.commit,
+        revoked_by=grant.revoked_by,
+        revoked_at=grant.revoked_at.isoformat(timespec="seconds"),
+        revoke_reason=grant.revoke_reason,
+    )

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from apps.ui import formats
 from controlplane.domain.redaction import Redactor
-from controlplane.domain.settings_catalogue import SETTINGS, Setting
+from controlplane.process_settings.reference import Setting, settings_by_group
 from controlplane.processes.running import running_services
 
 _REDACTOR = Redactor()
@@ -69,7 +69,7 @@ def effective_settings() -> Sequence[tuple[str, Sequence[EffectiveSetting]]]:
     notes = _noted()
     return [
         (group.title, [_effective(setting, notes) for setting in group.settings])
-        for group in SETTINGS
+        for group in settings_by_group()
     ]
 
 
@@ -81,7 +81,7 @@ def _effective(setting: Setting, notes: Mapping[str, str]) -> EffectiveSetting:
 
 
 def _source(setting: Setting, notes: Mapping[str, str]) -> str:
-    if setting.may_be_a_file and os.environ.get(f"{setting.name}_FILE"):
+    if setting.is_secret and os.environ.get(f"{setting.name}_FILE"):
         return "file"
     given = os.environ.get(setting.name, "").strip()
     if notes.get(setting.name) and given in ("", notes[setting.name]):

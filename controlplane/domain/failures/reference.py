@@ -59,9 +59,7 @@ def families() -> tuple[Family, ...]:
         for title, patterns in FAMILIES.items()
     )
     logs = (
-        Family(
-            title=f"Read from {runtime.title}'s log", kinds=tuple(runtime.failures.LOG_PATTERNS)
-        )
+        Family(title=f"Read from {runtime.title}'s log", kinds=tuple(runtime.failures.LOG_PATTERNS))
         for runtime in RUNTIMES.values()
     )
     return (*RAISED, *read, *logs)

@@ -1,13 +1,16 @@
 """An engine's Prometheus page -> numbers under the names used here, by a table of names."""
 
+import contextlib
 import math
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 
-_LINE = re.compile(r"(?P<name>[A-Za-z_:][\w:]*)(?:\{(?P<labels>.*)\})?\s+(?P<value>\S+)")
-_BUCKET_EDGE = re.compile(r'le="(?P<edge>[^"]+)"')
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+_PARTS = ("count", "sum", "bucket")
 
 
 def read_exposition(
@@ -20,17 +23,16 @@ def read_exposition(
     """
     metrics: dict[str, float] = {}
     buckets: dict[str, dict[float, float]] = defaultdict(lambda: defaultdict(float))
-    for name, labels, value in _samples(text):
-        if name in plain:
-            _add(metrics, plain[name], value)
+    parts = {f"{base}_{part}": (base, part) for base in histograms for part in _PARTS}
+    for sample in _samples(text, {*plain, *parts}):
+        if sample.name in plain:
+            _add(metrics, plain[sample.name], sample.value)
             continue
-        base, _, part = name.rpartition("_")
-        if base not in histograms:
-            continue
-        if part in ("count", "sum"):
-            _add(metrics, f"{histograms[base]}_{part}", value)
-        elif part == "bucket" and (edge := _BUCKET_EDGE.search(labels)):
-            buckets[histograms[base]][_number(edge["edge"])] += value
+        base, part = parts[sample.name]
+        if part != "bucket":
+            _add(metrics, f"{histograms[base]}_{part}", sample.value)
+        else:
+            buckets[histograms[base]][float(sample.labels["le"])] += sample.value
     for ours, counted in buckets.items():
         found = _quantiles(sorted(counted.items()))
         metrics |= {f"{ours}_{label}": value for label, value in found}
@@ -41,13 +43,34 @@ def _add(metrics: dict[str, float], name: str, value: float) -> None:
     metrics[name] = metrics.get(name, 0.0) + value
 
 
-def _samples(text: str) -> Iterator[tuple[str, str, float]]:
-    for line in text.splitlines():
-        if line.startswith("#") or not (match := _LINE.match(line.strip())):
-            continue
-        value = _number(match["value"])
-        if math.isfinite(value):
-            yield match["name"], match["labels"] or "", value
+def _samples(text: str, names: Collection[str]) -> Iterator[Sample]:
+    # Of an engine's page some hundreds of lines are of metrics that nothing here reads.
+    named = (line for line in text.splitlines() if _name(line) in names)
+    samples = chain.from_iterable(map(_samples_of, named))
+    return (sample for sample in samples if math.isfinite(sample.value))
+
+
+def _name(line: str) -> str:
+    return "".join(line.partition("{")[0].split(maxsplit=1)[:1])
+
+
+def _samples_of(line: str) -> list[Sample]:
+    """Return the line's sample; none where it is malformed, which costs the page no other."""
+    try:
+        families = list(text_string_to_metric_families(line))
+    except ValueError:
+        return []
+    return [sample for family in families for sample in family.samples if _has_its_edge(sample)]
+
+
+def _has_its_edge(sample: Sample) -> bool:
+    return not sample.name.endswith("_bucket") or _is_number(sample.labels.get("le", ""))
+
+
+def _is_number(text: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return not math.isnan(float(text))
+    return False
 
 
 def _quantiles(counted: list[tuple[float, float]]) -> Iterator[tuple[str, float]]:
@@ -70,10 +93,3 @@ def _quantile(counted: list[tuple[float, float]], rank: float) -> float:
             return lower_edge + (edge - lower_edge) * share
         lower_edge, lower_count = edge, count
     return lower_edge
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

@@ -168,6 +168,10 @@ class Runtime(Protocol):
     drafts_exclude_chunked_prefill: bool = False
     ignored_settings: Mapping[str, str] = MappingProxyType({})
     """Settings that a check names as having no effect on it, and why."""
+    not_told: Mapping[str, str] = MappingProxyType({})
+    """Settings that its engine is not told, beside those that none is, and why."""
+    told_alone: Mapping[str, str] = MappingProxyType({})
+    """Settings that its engine is told though others are not, and what for."""
     pooling_words: str = ""
     """Which encoders it takes, in a sentence; empty where its table says all."""
     command_reader: CommandReader | None = None

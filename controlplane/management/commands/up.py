@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import signal
 from argparse import ArgumentParser
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from controlplane import environment as env
+from controlplane.process_settings.control_plane import UpSettings
+from controlplane.process_settings.wrong import WrongSetting
 from controlplane.processes.machine import Machine, Plan, StartFailed
 from controlplane.processes.single import AlreadyRunning, hold_data_dir
 from controlplane.processes.static_files import collect_static_files
@@ -36,7 +38,7 @@ class Command(BaseCommand):
             with hold_data_dir(settings.DATA_DIR):
                 collect_static_files()
                 asyncio.run(self._run(_plan(stop_engines=stop_engines)))
-        except (AlreadyRunning, StartFailed) as error:
+        except (AlreadyRunning, StartFailed, WrongSetting) as error:
             raise CommandError(str(error)) from None
 
     async def _run(self, plan: Plan) -> None:
@@ -61,16 +63,17 @@ class Command(BaseCommand):
 
 
 def _plan(*, stop_engines: bool) -> Plan:
+    # Read again: settings fall back on the note of a machine that ran before this one.
+    given = UpSettings.read(os.environ)
     return Plan(
         data_dir=settings.DATA_DIR,
-        # Read again: settings fall back on the note of a machine that ran before this one.
-        database_url=env.env_secret("DATABASE_URL"),
-        broker_url=env.env_secret("BROKER_URL"),
-        public_url=env.env_str("PUBLIC_URL"),
-        gateway_url=env.env_str("GATEWAY_URL"),
-        host=env.env_str("HOST", "127.0.0.1"),
-        web_port=env.env_int("WEB_PORT", 8000, minimum=1),
-        gateway_port=env.env_int("GATEWAY_PORT", 8001, minimum=1),
+        database_url=given.database_url,
+        broker_url=given.broker_url,
+        public_url=given.public_url,
+        gateway_url=given.gateway_url,
+        host=given.host,
+        web_port=given.web_port,
+        gateway_port=given.gateway_port,
         build_pool=settings.BUILD_POOL,
         stop_engines=stop_engines,
     )

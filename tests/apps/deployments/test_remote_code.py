@@ -146,7 +146,7 @@ def test_a_revocation_stops_a_build_at_its_next_step_and_what_it_left_out_is_fet
     assert not was_left_out(build, "fetch", left)
     grant = remote_code_grant(**WANTED, user=cast.organisation_admin)
     assert was_left_out(build, "fetch", left)
-    assert [each["commit"] for each in grants_of_build(build)["live"]] == [COMMIT]
+    assert [each.commit for each in grants_of_build(build).live] == [COMMIT]
     results = {
         "fetch": {"commit": COMMIT},
         "inspect": {

@@ -1,13 +1,12 @@
 """Idempotency keys, ETags and rate limits of /v1, asked over HTTP."""
 
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-import redis
+from django.core.cache.backends.redis import RedisCache
 from django.db import connection
 from django.test import Client
 from rest_framework.request import Request
@@ -20,7 +19,7 @@ from apps.configs.models import Config
 from apps.rest import rate_limits
 from apps.rest.api_view import ApiView
 from apps.rest.models import AnsweredRequest
-from apps.rest.rate_limits import RateLimits
+from apps.rest.rate_limits import CallerThrottle
 from tests.factories import Cast, config_text, make_api_key, make_cast
 from tests.manual_clock import ManualClock
 
@@ -193,16 +192,16 @@ def test_a_revision_can_be_guarded_by_the_list_of_revisions(cast: Cast) -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
     """By which callers are counted, in a process that has counted nobody yet."""
     clock = ManualClock(datetime(2026, 11, 27, 12, 1, 52, 400_000, tzinfo=UTC))
-    monkeypatch.setattr(ApiView, "rate_limits", RateLimits(clock=clock))
+    monkeypatch.setattr(CallerThrottle, "clock", clock)
+    monkeypatch.setattr(CallerThrottle, "silent_until", 0.0)
     return clock
 
 
 @pytest.fixture
-def counted(broker: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def counted(broker: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Valkey counts callers, however long it takes."""
-    with redis.from_url(broker) as patient:
-        monkeypatch.setattr(rate_limits, "_valkey", lambda url: patient)
-        yield
+    patient = RedisCache(broker, {"OPTIONS": {}})
+    monkeypatch.setattr(rate_limits, "_counts", lambda: patient)
 
 
 @pytest.mark.usefixtures("counted")
@@ -234,9 +233,13 @@ def test_who_waits_as_long_as_told_is_served(cast: Cast, settings: Any, clock: M
 
 
 def test_without_valkey_callers_are_served_and_it_is_left_alone_for_a_while(
-    cast: Cast, settings: Any, clock: ManualClock, caplog: pytest.LogCaptureFixture
+    cast: Cast,
+    monkeypatch: pytest.MonkeyPatch,
+    clock: ManualClock,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    settings.BROKER_URL = "redis://127.0.0.1:1/0"
+    nobody = RedisCache("redis://127.0.0.1:1/0", {})
+    monkeypatch.setattr(rate_limits, "_counts", lambda: nobody)
     key = make_api_key(team=cast.team)
     for seconds, tried in ((0, 1), (4.9, 1), (0.2, 2)):
         clock.advance(seconds)

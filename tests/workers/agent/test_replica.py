@@ -126,7 +126,7 @@ def test_a_runner_that_does_not_stop_in_time_is_killed(
     runner = serve(replica)
     os.kill(runner, signal.SIGSTOP)
     replica.stop()
-    for _ in range(round(settings.drain_seconds + DRAIN_MARGIN_SECONDS)):
+    for _ in range(round(settings.engine_drain_seconds + DRAIN_MARGIN_SECONDS)):
         clock.advance(1)
         assert not look(replica), "it still has time"
     assert replica.is_running()

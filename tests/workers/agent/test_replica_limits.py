@@ -145,11 +145,11 @@ def test_an_engine_that_loads_and_does_nothing_is_ended(
     watched.has_engine(silent_port)
     with runner_of(watched.folder, is_stuck=True):
         assert watched.look()["state"] == "loading"
-        assert set(watched.look_for(settings.start_seconds, every=5)) == {"loading"}
+        assert set(watched.look_for(settings.engine_start_seconds, every=5)) == {"loading"}
         watched.look_for(MEASURE_SECONDS, every=5)
         seen = watched.look()
     assert (seen["state"], seen["failure"]["code"]) == ("failed", "EHN-NEVER-READY")
-    assert f"for {settings.start_seconds} seconds" in seen["failure"]["sentence"]
+    assert f"for {settings.engine_start_seconds} seconds" in seen["failure"]["sentence"]
 
 
 @pytest.mark.parametrize("does", ["logs", "computes", "reads"])
@@ -160,7 +160,7 @@ def test_an_engine_that_gets_on_may_load_for_as_long_as_it_takes(
     with runner_of(watched.folder):
         watched.look()
         for _ in range(4):
-            half = settings.start_seconds / 2
+            half = settings.engine_start_seconds / 2
             assert set(watched.look_for(half, every=LONGEST_STEP_SECONDS)) == {"loading"}
             working(watched.folder, does)
 
@@ -169,10 +169,10 @@ def test_the_time_to_become_ready_begins_with_the_engine_and_not_with_its_prepar
     watched: Watched, settings: Settings, silent_port: int
 ) -> None:
     with runner_of(watched.folder):
-        states = watched.look_for(2 * settings.start_seconds, every=5)
+        states = watched.look_for(2 * settings.engine_start_seconds, every=5)
         assert set(states) == {"starting"}
         watched.has_engine(silent_port)
-        assert set(watched.look_for(settings.start_seconds, every=5)) == {"loading"}
+        assert set(watched.look_for(settings.engine_start_seconds, every=5)) == {"loading"}
 
 
 def test_an_engine_that_stops_answering_is_ended(watched: Watched) -> None:

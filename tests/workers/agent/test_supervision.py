@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +177,7 @@ def test_no_answer_but_a_signed_removal_stops_a_runner(one: OneAgent, answer: Sc
         url = f"http://127.0.0.1:{plane.port}"
         credential = {"node_id": "n1", "credential": "known"}
         write_json(one.settings.home / "credential.json", credential)
-        enrolled = EnrolledControlPlane(replace(one.settings, control_plane_url=url))
+        enrolled = EnrolledControlPlane(one.settings.model_copy(update={"control_plane_url": url}))
         one.agent = Agent(one.settings, enrolled, one.hints, clock=one.clock)
         one.run(60)
         assert plane.calls
@@ -221,7 +220,7 @@ def test_an_agent_that_ends_its_engines_says_so_and_waits_no_longer_than_they_ta
         one.run(1)
         one.agent.stop_engines()
     assert one.plane.states()[-1] == "stopped"
-    assert sum(one.clock.slept) < one.settings.drain_seconds
+    assert sum(one.clock.slept) < one.settings.engine_drain_seconds
 
 
 def test_an_agent_that_ends_its_engines_kills_what_does_not_drain(one: OneAgent) -> None:
@@ -230,7 +229,7 @@ def test_an_agent_that_ends_its_engines_kills_what_does_not_drain(one: OneAgent)
         one.run(1)
         one.agent.stop_engines()
     assert one.plane.states()[-2:] == ["starting", "stopped"]
-    assert sum(one.clock.slept) == pytest.approx(one.settings.drain_seconds + 5, abs=1)
+    assert sum(one.clock.slept) == pytest.approx(one.settings.engine_drain_seconds + 5, abs=1)
 
 
 def test_an_agent_that_cannot_kill_leaves_in_the_end(
@@ -243,4 +242,4 @@ def test_an_agent_that_cannot_kill_leaves_in_the_end(
         one.agent.stop_engines()
     assert one.plane.states()[-1] == "draining"
     lasted = sum(one.clock.slept)
-    assert lasted == pytest.approx(one.settings.drain_seconds + 5 + KILL_SECONDS, abs=1)
+    assert lasted == pytest.approx(one.settings.engine_drain_seconds + 5 + KILL_SECONDS, abs=1)

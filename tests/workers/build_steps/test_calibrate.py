@@ -105,7 +105,12 @@ def test_what_failed_the_gate_is_packaged_only_when_somebody_promotes_it(
     refused = run(quantizing, "package", spec, **inputs)
     assert refused.failure is not None
     assert refused.failure.code == "EHG-PERPLEXITY"
-    quantizing.options["promoted"] = {"by": "ada@example.com", "reason": "a demonstration"}
+    quantizing.options["promoted"] = {
+        "accepted": refused.failure.sentence,
+        "by": "ada@example.com",
+        "at": "2026-11-29T08:00:00+00:00",
+        "reason": "a demonstration",
+    }
     assert finished(quantizing, "package", spec, **inputs)
     passport = read_json(quantizing.folder / "steps" / "package" / "passport.json")
     assert passport["promoted"]["by"] == "ada@example.com"

@@ -15,6 +15,7 @@ from tests.workers.build_steps.quantizing import fetched, quantized_spec, run_he
 from workers.build_steps.crashes import told_apart
 from workers.build_steps.failures import StepFailure
 from workers.build_steps.gating import served
+from workers.build_steps.options import JobOptions
 from workers.build_steps.quantization import loading
 from workers.build_steps.quantization.checkpoint import Checkpoint, open_checkpoint
 from workers.build_steps.quantization.failures import no_device_memory
@@ -86,9 +87,9 @@ def test_a_device_that_others_fill_is_not_told_as_too_small() -> None:
 def test_on_a_cpu_the_type_fits_what_the_build_holds_however_much_is_free(
     checkpoint: Checkpoint,
 ) -> None:
-    held = device_of({"device": "cpu", "cpu_threads": 1, "memory_bytes": 10**12})
+    held = device_of(JobOptions(memory_bytes=10**12))
     assert choose_dtype(checkpoint, held) is torch.float32
-    little = device_of({"device": "cpu", "cpu_threads": 1, "memory_bytes": 10**6})
+    little = device_of(JobOptions(memory_bytes=10**6))
     assert choose_dtype(checkpoint, little) is torch.bfloat16
 
 
@@ -112,7 +113,7 @@ def test_the_gate_computes_in_what_the_native_engine_will_and_asks_for_that_memo
     spec = Spec.model_validate(_merged(quantized_spec(checkpoint.folder, "fp8"), change))
     for module in (served, needs, loading):
         monkeypatch.setattr(module, "has_native_bfloat16", lambda: is_native_half)
-    held = device_of({"device": "cpu", "cpu_threads": 1, "memory_bytes": 10**12})
+    held = device_of(JobOptions(memory_bytes=10**12))
     assert served.served_dtype(spec, checkpoint, held) is expected
     if spec.accelerator is None:
         facts = checkpoint.facts.model_dump(mode="json")

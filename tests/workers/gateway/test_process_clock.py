@@ -38,8 +38,8 @@ class ProcessThread:
             control_plane_url=plane.url,
             data_dir=folder,
             enrollment_token=TOKEN,
-            name="gateway",
-            address="127.0.0.1",
+            node_name="gateway",
+            node_address="127.0.0.1",
         )
         listener = socket.create_server(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]

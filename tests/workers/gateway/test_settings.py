@@ -2,7 +2,8 @@
 
 import pytest
 
-from workers.gateway.settings import WrongSetting, read_settings
+from controlplane.process_settings.wrong import WrongSetting
+from workers.gateway.settings import read_settings
 
 
 def test_a_wrong_setting_stops_the_start_and_is_named(tmp_path):
@@ -16,7 +17,7 @@ def test_routes_hold_for_a_number_of_hours(text):
     assert read_settings([], given).bounds.honour_routes_seconds == 24 * 3600
     half = read_settings([], {**given, "GATEWAY_ROUTES_HOURS": "0.5"})
     assert half.bounds.honour_routes_seconds == 1800
-    with pytest.raises(WrongSetting, match=f"GATEWAY_ROUTES_HOURS is `{text}`"):
+    with pytest.raises(WrongSetting, match=f"GATEWAY_ROUTES_HOURS: `{text}` is not"):
         read_settings([], {**given, "GATEWAY_ROUTES_HOURS": text})
 
 

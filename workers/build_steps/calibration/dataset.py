@@ -16,6 +16,7 @@ from workers.build_steps.calibration.kept import kept_files
 from workers.build_steps.calibration.layout import READABLE, train_files
 from workers.build_steps.calibration.names import Dataset, Kind, find_dataset
 from workers.build_steps.calibration.rows import Row, read_rows
+from workers.build_steps.options import JobOptions
 
 _SPLIT = "train"
 _HUB_SECRET = "hf_access_token"
@@ -47,7 +48,7 @@ class Places:
     token: str | None = None
 
     @classmethod
-    def of_job(cls, spec: Spec, options: Mapping[str, Any], secrets: Mapping[str, str]) -> Self:
+    def of_job(cls, spec: Spec, options: JobOptions, secrets: Mapping[str, str]) -> Self:
         """Return the places that a build job opens.
 
         The checkpoint's own secret goes to a hub only when the checkpoint comes from there: that
@@ -57,7 +58,7 @@ class Places:
         from_hub = checkpoint is not None and checkpoint.source is CheckpointSource.HF
         name = checkpoint.runtime_secret_name if checkpoint and from_hub else _HUB_SECRET
         return cls(
-            sources=SourceOptions.from_mapping(options),
+            sources=options.sources(),
             kept=kept_files(options),
             token=secrets.get(name),
         )

@@ -1,21 +1,21 @@
 """Sets that a team keeps: out of the artifact store, verified, into this host's cache."""
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from controlplane.artifacts import ArtifactStore, holds_exactly
 from controlplane.artifacts.digests import ignore_bytes
 from controlplane.domain.facts.calibration_sets import CalibrationSet, SetVersion
 from controlplane.sources.cache import CALIBRATION
+from workers.build_steps.options import JobOptions, KeptSet
 
 _USED = "used"
 _CONTENT = "content"
 
 
 def kept_files(
-    options: Mapping[str, Any], on_bytes: Callable[[int], None] = ignore_bytes
+    options: JobOptions, on_bytes: Callable[[int], None] = ignore_bytes
 ) -> dict[str, str]:
     """Return data set -> file, of the sets that a job names; raises ArtifactFailure.
 
@@ -24,31 +24,29 @@ def kept_files(
     """
     return {
         dataset: str(_take(told, options, on_bytes))
-        for dataset, told in (options.get("calibration_sets") or {}).items()
+        for dataset, told in options.calibration_sets.items()
     }
 
 
-def known_sets(options: Mapping[str, Any]) -> tuple[CalibrationSet, ...]:
+def known_sets(options: JobOptions) -> tuple[CalibrationSet, ...]:
     """Return what checks are told of the sets that a job names."""
     versions: dict[str, list[SetVersion]] = {}
-    for told in (options.get("calibration_sets") or {}).values():
-        version = SetVersion(number=told["version"], column=told["column"], rows=told["rows"])
-        versions.setdefault(told["name"], []).append(version)
+    for told in options.calibration_sets.values():
+        version = SetVersion(number=told.version, column=told.column, rows=told.rows)
+        versions.setdefault(told.name, []).append(version)
     return tuple(
         CalibrationSet(name=name, versions=tuple(found)) for name, found in versions.items()
     )
 
 
-def _take(
-    told: Mapping[str, Any], options: Mapping[str, Any], on_bytes: Callable[[int], None]
-) -> Path:
-    digest = str(told["content_digest"])
-    cache = Path(options.get("cache_dir") or tempfile.gettempdir())
+def _take(told: KeptSet, options: JobOptions, on_bytes: Callable[[int], None]) -> Path:
+    digest = told.content_digest
+    cache = options.cache_dir or Path(tempfile.gettempdir())
     folder = cache / CALIBRATION / digest.replace(":", "-")
     folder.mkdir(parents=True, exist_ok=True)
     # Its time is that of the last use: the file's own, a link into the store, is older.
     (folder / _USED).touch()
     content = folder / _CONTENT
     if not holds_exactly(content, digest, on_bytes):
-        ArtifactStore.open(options["artifact_url"]).materialize(digest, content, on_bytes)
-    return content / str(told["file_name"])
+        ArtifactStore.open(options.artifact_url).materialize(digest, content, on_bytes)
+    return content / told.file_name

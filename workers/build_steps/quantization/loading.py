@@ -10,6 +10,7 @@ import transformers
 from torch import Tensor, nn
 
 from controlplane.domain.forecast.calibration_memory import model_bytes
+from workers.build_steps.options import JobOptions
 from workers.build_steps.processor import has_native_bfloat16
 from workers.build_steps.quantization import failures
 from workers.build_steps.quantization.checkpoint import Checkpoint
@@ -65,14 +66,12 @@ class Device:
         return ", ".join(names)
 
 
-def device_of(options: Mapping[str, Any]) -> Device:
+def device_of(options: JobOptions) -> Device:
     """Return where a job wants to compute: its `device`, `cpu_threads` and `memory_bytes`."""
-    kind = str(options.get("device") or "cpu")
-    held = options.get("memory_bytes") if kind == "cpu" else None
     return Device(
-        kind=kind,
-        threads=int(options.get("cpu_threads") or 1),
-        memory_bytes=int(held) if held else None,
+        kind=options.device,
+        threads=options.cpu_threads,
+        memory_bytes=options.memory_bytes if options.device == "cpu" else None,
     )
 
 

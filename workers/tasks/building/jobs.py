@@ -18,6 +18,7 @@ from controlplane import clock
 from controlplane.domain.lifecycle import StepState
 from controlplane.domain.spec import Spec
 from workers.build_steps.job import Job
+from workers.build_steps.options import JobOptions
 from workers.tasks.building.devices import HeldDevices
 from workers.tasks.building.folders import BuildFolder
 from workers.tasks.building.remote_code import grants_of_build
@@ -43,24 +44,24 @@ def step_job(
         inputs={name: str(folder.published(name)) for name in inputs},
         output_dir=str(folder.draft(step)),
         python=sys.executable,
-        options={
+        options=JobOptions(
             **source_settings(),
-            "artifact_url": settings.ARTIFACT_URL,
-            "cpu_threads": cpu_threads(),
-            "device": devices.device if devices else "cpu",
-            "memory_bytes": devices.memory_bytes if devices else psutil.virtual_memory().total,
-            "commit": _pinned_commit(build),
-            "built_by": build_requester(build),
-            "built_at": clock.now().isoformat(),
-            "promoted": build.promotion,
-            "remote_code": grants_of_build(build),
-            "calibration_sets": sets_of_job(
+            artifact_url=settings.ARTIFACT_URL,
+            cpu_threads=cpu_threads(),
+            device=devices.device if devices else "cpu",
+            memory_bytes=devices.memory_bytes if devices else psutil.virtual_memory().total,
+            commit=_pinned_commit(build),
+            built_by=build_requester(build),
+            built_at=clock.now().isoformat(),
+            promoted=build.promotion,
+            remote_code=grants_of_build(build),
+            calibration_sets=sets_of_job(
                 team=build.team,
                 spec=Spec.model_validate(build.revision.spec),
                 pinned=pinned_data(build),
             ),
             **_known(build),
-        },
+        ),
     )
 
 
@@ -93,21 +94,8 @@ def _known(build: Build) -> Mapping[str, Any]:
     """Return what the checks need beside the checkpoint, as the pages know it."""
     stored = secret_names(team=build.team)
     listed = Spec.model_validate(build.revision.spec).secret_names
-    offers = device_offers()
     return {
-        "secret_names": sorted(stored | {each for each in listed if normal_name(each) in stored}),
-        "secret_expiries": [
-            {"name": each.name, "on": each.on.isoformat(), "days_left": each.days_left}
-            for each in secret_expiries(team=build.team, names=listed)
-        ],
-        "devices": [
-            {
-                "kind": each.kind,
-                "count": each.count,
-                "memory_bytes": each.memory_bytes,
-                "computes_bfloat16": each.computes_bfloat16,
-            }
-            for each in offers
-        ]
-        or None,
+        "secret_names": stored | {each for each in listed if normal_name(each) in stored},
+        "secret_expiries": secret_expiries(team=build.team, names=listed),
+        "devices": device_offers() or None,
     }

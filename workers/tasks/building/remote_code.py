@@ -9,7 +9,7 @@ from typing import Any
 
 from apps.builds.models import Build
 from apps.configs.remote_code.selectors import grants_told
-from controlplane.domain.remote_code import refusal
+from controlplane.domain.remote_code import CodeGrants, refusal
 from controlplane.domain.spec import Spec
 from workers.build_steps.remote_code import LEFT
 from workers.tasks.building.stopped import StepFailed
@@ -17,7 +17,7 @@ from workers.tasks.building.stopped import StepFailed
 Results = Mapping[str, Mapping[str, Any]]
 
 
-def grants_of_build(build: Build) -> Mapping[str, Any]:
+def grants_of_build(build: Build) -> CodeGrants:
     """Return the grants of the build's repository, those that hold and those revoked."""
     return grants_told(Spec.model_validate(build.revision.spec).checkpoint)
 
@@ -36,7 +36,7 @@ def refuse_remote_code(build: Build, results: Results) -> None:
     if not runs_remote_code(results):
         return
     grants, commit = grants_of_build(build), str(results["fetch"]["commit"])
-    if not any(each["commit"] == commit for each in grants["live"]):
+    if grants.live_at(commit) is None:
         checkpoint = results["inspect"]["checkpoint"]
         raise StepFailed(refusal(commit, grants, checkpoint.get("architecture")))
 
@@ -45,5 +45,4 @@ def was_left_out(build: Build, step: str, result: Mapping[str, Any]) -> bool:
     """Return whether an earlier `fetch` left out code that is granted by now."""
     if step != "fetch" or result.get("remote_code_state") != LEFT:
         return False
-    live = grants_of_build(build)["live"]
-    return any(each["commit"] == result["commit"] for each in live)
+    return grants_of_build(build).live_at(str(result["commit"])) is not None

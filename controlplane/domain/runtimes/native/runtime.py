@@ -16,6 +16,7 @@ from controlplane.domain.runtimes.native import (
 )
 from controlplane.domain.runtimes.native.effective import effective_values
 from controlplane.domain.runtimes.native.memory import MEMORY
+from controlplane.domain.runtimes.native.reasons import READ, REASONS
 from controlplane.domain.runtimes.runtime import PlannedDevice, Runtime, Task
 from controlplane.domain.spec import Spec
 
@@ -42,6 +43,8 @@ class Native(Runtime):
     takes_dtype = True
     runs_remote_code = False
     has_default_length = True
+    not_told = REASONS
+    told_alone = READ
     pooling_words = (
         f"It knows {', '.join(capabilities.POOLED_FAMILIES)}, "
         f"as {', '.join(capabilities.POOLED_HEADS)}."

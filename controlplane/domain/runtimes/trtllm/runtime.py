@@ -21,6 +21,7 @@ from controlplane.domain.runtimes.trtllm import (
 )
 from controlplane.domain.runtimes.trtllm.effective import trtllm_values
 from controlplane.domain.runtimes.trtllm.memory import MEMORY
+from controlplane.domain.runtimes.trtllm.reasons import REASONS
 from controlplane.domain.spec import Spec
 
 
@@ -53,6 +54,7 @@ class TensorRtLlm(Runtime):
     # says so. Source: NVIDIA/TensorRT#4855 and `serve/openai_protocol.py`, read 2026-11-27.
     non_openai_dialect = True
     drafts_exclude_chunked_prefill = True
+    not_told = REASONS
     command_reader = parse
     command_exporter = export
 

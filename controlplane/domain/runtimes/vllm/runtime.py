@@ -56,6 +56,7 @@ class Vllm(Runtime):
     salts_every_route = True
     compiles_by_path = True
     ignored_settings = REASONS
+    not_told = REASONS
     command_reader = parse
     command_exporter = export
 

@@ -15,7 +15,7 @@ from apps.fleet.models import Worker
 from apps.fleet.services.workers import worker_arrived
 from apps.telemetry.models import UsageJournal
 from controlplane import clock
-from controlplane.domain.settings_catalogue import SETTINGS
+from controlplane.process_settings.reference import settings_by_group
 from tests.apps.pages import committed_queries, queries_of, signed_in
 from tests.factories import make_api_key, make_artifact, make_cast, make_node
 from tests.factories_serving import listened
@@ -82,7 +82,7 @@ def test_each_value_says_where_it_came_from(
 
 def test_every_setting_of_the_documentation_is_on_the_page() -> None:
     page = signed_in(make_cast().organisation_admin).get("/settings/").content.decode()
-    for group in SETTINGS:
+    for group in settings_by_group():
         for setting in group.settings:
             assert f"<code>{setting.name}</code>" in page
 

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from controlplane.artifacts import ArtifactFailure
-from controlplane.artifacts.variables import NAMES
 from controlplane.clock import SYSTEM
+from controlplane.process_settings.base import variables
+from controlplane.process_settings.store import StoreSettings
 from tests.artifacts.places import BucketPlace
 from tests.bucket_server import BucketServer
 from workers.build_steps.calibration.kept import kept_files
+from workers.build_steps.options import JobOptions
 
 
 @pytest.fixture
@@ -27,19 +29,20 @@ def test_a_step_without_a_login_finds_what_its_supervisor_took(
     folder.mkdir()
     (folder / "rows.jsonl").write_text("rows")
     told = {
+        **{"name": "team/news", "version": 1, "column": "text", "rows": 1},
         "content_digest": bucket.open().publish(folder, {}).content_digest,
         "file_name": "rows.jsonl",
     }
-    options = {
-        "artifact_url": bucket.url,
-        "cache_dir": str(tmp_path / "cache"),
-        "calibration_sets": {"team/news": told},
-    }
+    options = JobOptions(
+        artifact_url=bucket.url,
+        cache_dir=tmp_path / "cache",
+        calibration_sets={"team/news": told},
+    )
     with monkeypatch.context() as supervisor:
         for name, value in bucket.variables.items():
             supervisor.setenv(name, value)
         taken = kept_files(options)
-    for name in NAMES:
+    for name in variables(StoreSettings):
         monkeypatch.delenv(name, raising=False)
     bucket.server.requests.clear()
     assert kept_files(options) == taken

@@ -17,6 +17,7 @@ from tests.manual_clock import ManualClock
 from tests.workers.build_steps.calibration.conftest import lines, texts
 from workers.build_steps.calibration import OpenDataset, Places
 from workers.build_steps.failures import StepFailure
+from workers.build_steps.options import JobOptions
 
 pytestmark = pytest.mark.engine
 
@@ -255,4 +256,4 @@ def test_only_a_hubs_own_secret_is_sent_to_a_hub(source: str, sent: str | None) 
         }
     )
     assert parsed.spec is not None, parsed.errors
-    assert Places.of_job(parsed.spec, {}, {"opens_it": "hf_model"}).token == sent
+    assert Places.of_job(parsed.spec, JobOptions(), {"opens_it": "hf_model"}).token == sent

@@ -12,7 +12,8 @@ BUFFERED_BYTES = 16 * 1024 * 1024
 def read_settings(arguments: Sequence[str], environ: Mapping[str, str]) -> settings.Settings:
     """Return the settings, with less memory than their options can say."""
     read = settings.read_settings(arguments, environ)
-    return replace(read, bounds=replace(read.bounds, buffered_bytes=BUFFERED_BYTES))
+    bounds = replace(read.bounds, buffered_bytes=BUFFERED_BYTES)
+    return read.model_copy(update={"bounds": bounds})
 
 
 if __name__ == "__main__":

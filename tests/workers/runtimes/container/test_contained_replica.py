@@ -5,7 +5,6 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -198,7 +197,7 @@ def test_a_killed_stand_in_leaves_no_container_and_is_told(host: Host) -> None:
 
 def test_an_image_that_is_not_here_fails_the_replica_with_what_to_run(host: Host) -> None:
     passed_on = {**host.settings.passed_on, "VLLM_IMAGE": "vllm/vllm-openai:v0.0.0"}
-    host.settings = replace(host.settings, passed_on=passed_on)
+    host.settings = host.settings.model_copy(update={"passed_on": passed_on})
     host.adopt()
     host.replica.start()
     seen = host.wait_for_state("failed")

@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout, TooManyRequests
 
-from controlplane.environment import database
+from controlplane.database_url import database
 from tests.waiting import DEADLINE_SECONDS, wait_for
 
 

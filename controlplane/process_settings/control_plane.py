@@ -1,0 +1,49 @@
+"""The settings of web, workers and scheduler, who share Django's; and those of `manage.py up`."""
+
+from controlplane.process_settings.addresses import AddressSettings
+from controlplane.process_settings.base import variable
+from controlplane.process_settings.builds import BuildSettings
+from controlplane.process_settings.common import LOGS, PLACES, CommonSettings
+from controlplane.process_settings.sign_in import SignInSettings
+
+
+class LogSettings(CommonSettings):
+    """Of logs that are kept, and of what errors show."""
+
+    group = LOGS
+    read_by = "web"
+
+    log_retention_days: int = variable("LOG_RETENTION_DAYS", 30, ge=1, read_by="workers")
+    """How long logs of builds and engines are kept."""
+
+    log_max_bytes: int = variable("LOG_MAX_BYTES", 20_000_000, ge=10_000, read_by="web, workers")
+    """The most that one log keeps."""
+
+    debug: bool = variable("DEBUG", False)
+    """`1` for development only: error pages show code and values."""
+
+
+class ControlPlaneSettings(AddressSettings, SignInSettings, BuildSettings, LogSettings):
+    """All that `controlplane/settings.py` hands to Django."""
+
+
+class UpSettings(CommonSettings):
+    """What `manage.py up` was told, beside the control plane's settings."""
+
+    group = PLACES
+    read_by = "up"
+
+    database_url: str = variable("DATABASE_URL", "", is_secret=True)
+
+    public_url: str = variable("PUBLIC_URL", "")
+
+    gateway_url: str = variable("GATEWAY_URL", "")
+
+    host: str = variable("HOST", "127.0.0.1")
+    """Address to listen on."""
+
+    web_port: int = variable("WEB_PORT", 8000, ge=1, shown="`8000`, else the next free one")
+    """Port of the web process."""
+
+    gateway_port: int = variable("GATEWAY_PORT", 8001, ge=1, shown="`8001`, else the next free one")
+    """Port of the gateway."""

@@ -1,0 +1,49 @@
+"""Kinds of values that variables have; what a check refuses, it refuses with a whole sentence."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator
+
+
+def url_of(*schemes: str) -> Callable[[str], str]:
+    """Return a check that takes URLs of these schemes, and their last slash away."""
+
+    def check(text: str) -> str:
+        scheme = urlsplit(text).scheme
+        if scheme not in schemes:
+            known = ", ".join(f"`{each}://`" for each in schemes)
+            raise ValueError(f"`{scheme or text}` is not one of {known}.")
+        return text.rstrip("/")
+
+    return check
+
+
+def absolute(path: Path) -> Path:
+    """Return the path from the root on. Raises ValueError for the home of nobody."""
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError:
+        raise ValueError(f"`{path}` begins with nobody's home folder.") from None
+
+
+def split_by(separator: str) -> Callable[[Any], Any]:
+    """Return what makes a text into its parts, stripped, without the empty ones."""
+
+    def split(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return [part.strip() for part in value.split(separator) if part.strip()]
+
+    return split
+
+
+Folder = Annotated[Path, AfterValidator(absolute)]
+HttpUrl = Annotated[str, AfterValidator(url_of("http", "https"))]
+CommaList = Annotated[list[str], BeforeValidator(split_by(","))]
+LowerList = Annotated[CommaList, AfterValidator(lambda parts: [part.lower() for part in parts])]
+LogLevel = Annotated[
+    Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(str.upper)
+]
