@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial, wraps
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 _COMPILER = "torch._dynamo"
@@ -46,7 +46,7 @@ def import_transformers(*, spreads_over_devices: bool) -> None:
     with ExitStack() as stack, suppress(ImportError, AttributeError):
         for name in hidden:
             stack.enter_context(not_installed(name))
-        stack.enter_context(_without_compiler())
+        stack.enter_context(without_compiler())
         stack.enter_context(_without_spread_tensors())
         for name in _MODELS:
             importlib.import_module(name)
@@ -119,19 +119,7 @@ def not_installed(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _without_advice() -> Iterator[None]:
-    """Keep Transformers from saying that torch was not found."""
-    asked, os.environ[_NO_ADVICE] = os.environ.get(_NO_ADVICE), "1"
-    try:
-        yield
-    finally:
-        del os.environ[_NO_ADVICE]
-        if asked is not None:
-            os.environ[_NO_ADVICE] = asked
-
-
-@contextmanager
-def _without_compiler() -> Iterator[None]:
+def without_compiler() -> Iterator[None]:
     """Let each decorator of torch's compiler leave its function as it is in the block."""
     torch = importlib.import_module("torch")
     if _COMPILER in sys.modules:
@@ -145,6 +133,18 @@ def _without_compiler() -> Iterator[None]:
         for name in [each for each in sys.modules if each.startswith(f"{_COMPILER}.")]:
             del sys.modules[name]
         del sys.modules[_COMPILER]
+
+
+@contextmanager
+def _without_advice() -> Iterator[None]:
+    """Keep Transformers from saying that torch was not found."""
+    asked, os.environ[_NO_ADVICE] = os.environ.get(_NO_ADVICE), "1"
+    try:
+        yield
+    finally:
+        del os.environ[_NO_ADVICE]
+        if asked is not None:
+            os.environ[_NO_ADVICE] = asked
 
 
 @contextmanager
@@ -166,11 +166,16 @@ class _Decorators(ModuleType):
     def __init__(self, torch: ModuleType) -> None:
         super().__init__(_COMPILER)
         self.__path__ = [f"{folder}/_dynamo" for folder in torch.__path__]
+        self.eval_frame = SimpleNamespace(OptimizedModule=_Compiled)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
             raise AttributeError(name)
         return unchanged
+
+
+class _Compiled:
+    """What accelerate looks for before it saves a model; nothing is one."""
 
 
 def unchanged(function: Any = None, *_values: object, **_options: object) -> Any:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,24 @@ def test_several_devices_get_what_spreads_a_model() -> None:
         "print(is_accelerate_available(), 'torch._dynamo' in sys.modules)"
     )
     assert said == "True False"
+
+
+@pytest.mark.long  # a price and no behaviour
+def test_a_model_is_quantized_and_exported_without_the_compiler(tmp_path: Path) -> None:
+    said = _said(
+        "from workers.imports import import_transformers\nimport os, sys\n"
+        "os.environ['TRANSFORMERS_VERBOSITY'] = 'error'\n"
+        "import_transformers(spreads_over_devices=True)\n"
+        "from tests.tiny_checkpoint import make_tiny_checkpoint\n"
+        "from tests.workers.build_steps.quantizing import fetched, quantized_spec, run_here\n"
+        "from pathlib import Path\n"
+        f"folder = Path({str(tmp_path)!r})\n"
+        "plain = make_tiny_checkpoint(folder / 'plain')\n"
+        "fetch = fetched(plain, folder / 'fetch')\n"
+        "run_here('calibrate', quantized_spec(plain, 'fp8'), folder / 'out', fetch=fetch)\n"
+        "print('torch._dynamo' in sys.modules, file=sys.__stdout__)"
+    )
+    assert said.splitlines()[-1] == "False"
 
 
 def test_tokenizers_come_without_torch_and_without_a_word_about_it() -> None:
