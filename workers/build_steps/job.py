@@ -11,6 +11,8 @@ from controlplane.artifacts import ArtifactStore
 from controlplane.artifacts.durable import write_atomically
 
 FORMAT = 1
+MODEL_FOLDER = "model"
+"""Where the checkpoint lies below what a step made."""
 _ACCEPTED_FORMATS = frozenset({FORMAT})
 
 
